@@ -1,0 +1,1 @@
+"""Environments and their glue. They import the protocols of ``tape`` and nothing else of it."""

@@ -1,0 +1,1 @@
+"""Sokoban: levels, simulator, exact oracle, file format and adapters."""

@@ -1,0 +1,85 @@
+"""What Sokoban tells the engine about a level."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from envs.sokoban.level import ACTIONS, Level, State
+from envs.sokoban.xsb import draw
+from tape.budget import Resources
+from tape.errors import UnknownNameError
+from tape.lm.dialect import Dialect
+from tape.protocols import Action, Observation
+from tape.protocols import State as AbstractState
+
+_COORDINATE = re.compile(r"\((\d+),(\d+)\)")
+
+
+def as_state(state: AbstractState) -> State:
+    """Narrow the engine's opaque state."""
+    assert isinstance(state, State), f"not a Sokoban state: {state!r}"
+    return state
+
+
+class SokobanDomain:
+    """Implements :class:`tape.protocols.Domain` for one level."""
+
+    deterministic = True
+
+    def __init__(self, level: Level) -> None:
+        self.level = level
+
+    def key(self, state: AbstractState) -> str:
+        """Player and boxes, for instance ``player (3,3) box (2,4)``."""
+        player, boxes = as_state(state)
+        return f"player {self.level.coordinate(player)} box " + " ".join(map(self.level.coordinate, boxes))
+
+    def render(self, state: AbstractState) -> str:
+        """The board in XSB characters."""
+        return draw(self.level, as_state(state))
+
+    def observation(self, state: State) -> Observation:
+        """The text an agent sees: everything on the board, in coordinates."""
+        level = self.level
+        lines = [
+            f"size: {level.rows}x{level.cols}",
+            "wall: " + (" ".join(map(level.coordinate, level.inner_walls)) or "none"),
+            f"player: {level.coordinate(state.player)}",
+            "box: " + " ".join(map(level.coordinate, state.boxes)),
+            "goal: " + " ".join(map(level.coordinate, level.goals)),
+        ]
+        return Observation("\n".join(lines), state)
+
+    def project(self, observation: Observation) -> State:
+        """Read player and boxes off the observation's text."""
+        fields = dict(line.split(": ", 1) for line in observation.text.splitlines())
+        [player] = self.cells(fields["player"])
+        return State(player, tuple(sorted(self.cells(fields["box"]))))
+
+    def cells(self, text: str) -> list[int]:
+        """All coordinates in a text, as cells; those off the board are left out."""
+        found = [(int(row), int(col)) for row, col in _COORDINATE.findall(text)]
+        return [r * self.level.cols + c for r, c in found if r < self.level.rows and c < self.level.cols]
+
+    def admissible(self, state: AbstractState) -> Sequence[Action]:
+        """The four moves; one that is blocked changes nothing and costs its step."""
+        del state
+        return ACTIONS
+
+    def cost(self, state: AbstractState, action: Action) -> Resources:
+        """One step."""
+        del state, action
+        return Resources({"steps": 1})
+
+    def dialect(self, name: str) -> Dialect:
+        """The prompts in ``compact`` or ``chat``."""
+        if name == "compact":
+            from envs.sokoban.compact_dialect import CompactDialect
+
+            return CompactDialect(self)
+        if name == "chat":
+            from envs.sokoban.chat_dialect import ChatDialect
+
+            return ChatDialect(self)
+        raise UnknownNameError("Sokoban dialect", name, ("compact", "chat"))

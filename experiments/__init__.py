@@ -1,0 +1,1 @@
+"""Scripts that train, measure and compare. They may import everything."""

@@ -1,0 +1,56 @@
+"""TAPE (algorithm 1): plan graph, solver, constrained execution, mismatch, replanning."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tape.agents.base import Agent, Episode, EpisodeEnded
+from tape.errors import ConfigError
+from tape.executor import Executor
+from tape.planner import Planner
+from tape.protocols import Selector, WorldModel
+from tape.roles.actor import LmActor
+from tape.roles.proposer import LmProposer
+from tape.roles.scorer import LmScorer
+from tape.roles.selector import LmSelector, SolverSelector
+from tape.roles.world_model import LmWorldModel
+from tape.trace import ReplannedEvent
+
+
+class TapeAgent(Agent):
+    """Tool-guided adaptive planning with constrained execution."""
+
+    name: ClassVar[str] = "tape"
+
+    async def _play(self, episode: Episode) -> None:
+        config, result = self.config, episode.result
+        if config.replan_every_step and config.horizon is None and not episode.ledger.capped():
+            raise ConfigError("replan_every_step needs a horizon or a budget, or an episode might never end")
+        world_model: WorldModel = episode.simulator or LmWorldModel(episode.roles)
+        actor = LmActor(episode.roles, config.execution, config.temperature)
+        planner = Planner(
+            episode,
+            LmProposer(episode.roles, config.temperature),
+            world_model,
+            LmScorer(episode.roles),
+            actor,
+            self._selector(episode),
+        )
+        executor = Executor(episode, actor, planner.memory)
+        limited = 0
+        while True:
+            planned = await planner.plan()
+            result.partial_walk |= planned.partial
+            outcome = await executor.execute(planned)
+            if not config.replan:
+                return
+            limited += outcome != "stepped"
+            if limited > config.max_replans:
+                raise EpisodeEnded("replan_limit", f"{config.max_replans} replanning rounds were not enough")
+            result.replans += 1
+            episode.trace.write(ReplannedEvent(reason=outcome, count=result.replans))
+
+    def _selector(self, episode: Episode) -> Selector:
+        if self.config.selector == "lm":
+            return LmSelector(episode.roles, self.config.temperature, episode.seed_for("select"))
+        return SolverSelector(self.config.solver, self.config.discount)

@@ -1,0 +1,55 @@
+"""Entry point of the ``tape`` command.
+
+Exit codes: 0 complete, 1 some episodes errored or no walk exists, 2 usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+COMMANDS = {
+    "run": "play the tasks of an environment and summarise: tape run sokoban --levels easy --out DIR",
+    "show": "replay an episode of a run and draw its plan graphs: tape show DIR [EPISODE]",
+    "solve": "pick the best walk of a plan graph under a budget: tape solve GRAPH.json --budget steps=8",
+    "models": "list the language models that can be used here",
+    "solvers": "list the solvers that can be used here",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    listed = "\n".join(f"  {name:<8} {text}" for name, text in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="tape",
+        description="Language-model agents that keep hard budgets: the model proposes, a solver disposes.",
+        epilog=f"commands:\n{listed}\n\n`tape COMMAND --help` says more.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version")
+    parser.add_argument("command", nargs="?", choices=COMMANDS, metavar="COMMAND", help=", ".join(COMMANDS))
+    known = parser.parse_args(arguments[:1])
+    if known.version:
+        from tape import __version__
+
+        print(f"tape {__version__}")
+        return 0
+    if known.command is None:
+        parser.print_help()
+        return 2
+    command = importlib.import_module(f"tape.cli.{known.command}")
+    from solvers.errors import SolverError
+    from tape.errors import TapeError
+
+    try:
+        return int(command.main(arguments[1:]))
+    except (TapeError, SolverError, ValueError) as error:
+        if not isinstance(error, TapeError | SolverError) and type(error) is ValueError:
+            raise
+        print(f"tape {known.command}: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        return 1

@@ -1,0 +1,119 @@
+"""``tape run ENVIRONMENT``: play tasks, keep everything in a run directory, resume it."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tape.budget import Budget
+from tape.config import AgentConfig
+from tape.plugins import load, names
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the subcommand."""
+    environments = names("tape.environments")
+    if not argv or argv[0].startswith("-"):
+        parser = argparse.ArgumentParser(prog="tape run", description="Play the tasks of an environment.")
+        parser.add_argument("environment", help=f"one of: {', '.join(environments)}; then `tape run NAME --help`")
+        parser.parse_args(argv)
+        return 2
+    plugin = load("tape.environments", argv[0])
+    parser = _parser(argv[0])
+    own = parser.add_argument_group(f"{argv[0]} options")
+    plugin.add_arguments(own)
+    option_names = [action.dest for action in own._group_actions]
+    args = parser.parse_args(argv[1:])
+    options = {name: getattr(args, name) for name in option_names}
+    config = AgentConfig.make(
+        num_plans=args.num_plans,
+        temperature=args.temperature,
+        horizon=args.horizon,
+        discount=args.discount,
+        solver=args.solver,
+        selector=args.selector,
+        execution=args.execution,
+        replan=args.replan == "on",
+        replan_every_step=args.replan_every_step,
+        max_replans=args.max_replans,
+        resample=args.resample,
+        on_infeasible=args.on_infeasible,
+        world_model=args.world_model,
+    )
+    import solvers
+
+    solvers.get(args.solver)  # an unknown solver is a usage error now, not in the middle of a run
+    load("tape.agents", args.agent)
+    tasks = plugin.tasks(options)
+    if args.limit is not None:
+        tasks = tasks[: args.limit]
+    from tape.runner.directory import RunDirectory
+    from tape.runner.runner import Runner, errored
+    from tape.runner.spec import RunSpec
+    from tape.runner.summary import table
+    from tape.show.progress import display
+
+    model = _model(args.model, args.cache)
+    spec = RunSpec(
+        environment=argv[0],
+        options={**options, "limit": args.limit},
+        agent=args.agent,
+        config=config,
+        model=args.model,
+        model_identity=model.identity,
+        budget=dict(Budget.parse(args.budget)),
+        seed=args.seed,
+        repeats=args.repeats,
+        cohort=args.cohort,
+        prompt_version=plugin.prompt_version,
+    )
+    directory = RunDirectory(args.out)
+    try:
+        with display(f"{tasks[0].level_set} {spec.label()} {args.model}", quiet=args.quiet) as shown:
+            groups = Runner(spec, directory, model, shown.watcher()).run(tasks)
+    except KeyboardInterrupt:
+        command = shlex.join(["tape", "run", *argv])
+        print(f"\ninterrupted; finished episodes are kept. Resume with:\n  {command}", file=sys.stderr)
+        return 130
+    print(table(groups))
+    print(f"results: {args.out / 'summary.json'}   replay: tape show {args.out}")
+    return 1 if errored(groups) else 0
+
+
+def _model(name: str, cache: Path | None):  # type: ignore[no-untyped-def]
+    from tape.lm.cache import CachedLM
+    from tape.lm.registry import open_model
+
+    model = open_model(name)
+    return model if cache is None else CachedLM(model, cache)
+
+
+def _parser(environment: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=f"tape run {environment}", description=f"Play the tasks of {environment}.")
+    parser.add_argument("--agent", default="tape", help=f"{', '.join(names('tape.agents'))} (default: tape)")
+    parser.add_argument("--model", default="bundled:mini", help="see `tape models` (default: bundled:mini)")
+    parser.add_argument("--solver", default="labelling", help="see `tape solvers` (default: labelling)")
+    parser.add_argument("--num-plans", type=int, default=4, help="M, plans sampled per planning round (default: 4)")
+    parser.add_argument("--temperature", type=float, default=0.3, help="sampling temperature (default: 0.3)")
+    parser.add_argument("--execution", default="constrained", choices=("constrained", "forced", "free"))
+    parser.add_argument("--selector", default="solver", choices=("solver", "lm"))
+    parser.add_argument("--replan", default="on", choices=("on", "off"))
+    parser.add_argument("--replan-every-step", action="store_true", help="plan again after every step")
+    parser.add_argument("--max-replans", type=int, default=10)
+    parser.add_argument("--resample", type=int, default=2, help="further samplings where no walk is feasible")
+    parser.add_argument("--on-infeasible", default="partial", choices=("partial", "stop"))
+    parser.add_argument("--world-model", default="lm", choices=("lm", "simulator"), help="simulator: an upper bound only")
+    parser.add_argument("--horizon", type=int, help="most moves of an episode (default: the budget decides)")
+    parser.add_argument("--discount", type=float, default=1.0)
+    parser.add_argument("--budget", default="", help="further hard caps, for instance tokens=5000,calls=100")
+    parser.add_argument("--repeats", type=int, default=1, help="episodes per task (default: 1)")
+    parser.add_argument("--limit", type=int, help="only the first N tasks")
+    parser.add_argument("--seed", type=int, default=0, help="the root of all randomness (default: 0)")
+    parser.add_argument("--cohort", type=int, default=8, help="episodes in lock-step, batched together (default: 8)")
+    parser.add_argument("--cache", type=Path, help="an SQLite file that keeps completions")
+    parser.add_argument("--out", type=Path, required=True, help="the run directory; the same command resumes it")
+    parser.add_argument("--quiet", action="store_true", help="plain lines even on a terminal")
+    return parser

@@ -1,0 +1,44 @@
+"""``tape show DIR [EPISODE]``: replay an episode and draw its plan graphs."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the subcommand."""
+    parser = argparse.ArgumentParser(prog="tape show", description="Replay an episode and draw its plan graphs.")
+    parser.add_argument("directory", type=Path, metavar="DIR", help="a run directory")
+    parser.add_argument("episode", nargs="?", help="number from 1, task or key (default: the first)")
+    parser.add_argument("--list", action="store_true", help="list the episodes and stop")
+    parser.add_argument("--delay", type=float, default=0.0, help="seconds between events, to watch it play")
+    parser.add_argument("--no-pictures", action="store_true")
+    args = parser.parse_args(argv)
+    from tape.errors import RunDirectoryError
+    from tape.runner.directory import RunDirectory
+    from tape.runner.runner import find_episode
+    from tape.show.progress import one_line
+    from tape.show.replay import describe, pictures
+    from tape.trace import read_trace
+
+    directory = RunDirectory(args.directory)
+    directory.config()
+    if args.list:
+        for number, line in enumerate(directory.episodes(), 1):
+            print(f"{number:4} {line['key']} {one_line(line)}")
+        return 0
+    if not directory.episodes():
+        raise RunDirectoryError(f"{args.directory} holds no finished episode yet")
+    line = find_episode(directory, args.episode)
+    events = list(read_trace(directory.trace_file(line["key"])))
+    for text in describe(events):
+        print(text, flush=True)
+        if args.delay > 0:
+            time.sleep(args.delay)
+    if not args.no_pictures:
+        for path in pictures(events, directory.path / "plots", line["key"]):
+            print(f"written: {path}")
+    return 0

@@ -1,0 +1,64 @@
+"""Every switch of the agents, checked in one place."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tape.errors import ConfigError
+
+Execution = Literal["constrained", "forced", "free"]
+
+
+class AgentConfig(BaseModel):
+    """Settings of an agent; part of an episode's key.
+
+    Attributes:
+        num_plans: M, plans sampled at each (re)planning.
+        temperature: Sampling temperature of plans and of free actions.
+        horizon: L_max, most moves of an episode; None lets the budget alone decide.
+        discount: In (0, 1]; see ``solvers.PathProblem``.
+        solver: Name of a solver, see ``tape solvers``.
+        selector: ``solver``, or ``lm`` (ablation: the model picks among the sampled plans).
+        execution: ``constrained`` decodes the step with its action fixed; ``forced`` makes no call
+            because the only admissible output is known; ``free`` shows the step as a hint (ablation).
+        replan: False: no mismatch check, and the episode ends with the walk (ablation).
+        replan_every_step: Plan again after every step even without a mismatch (ablation).
+        max_replans: Most replanning rounds, mismatches and ended walks together.
+        resample: Most further samplings in a row when no walk is feasible.
+        on_infeasible: Then follow the best ``partial`` walk, or ``stop``.
+        world_model: ``lm``, or ``simulator`` (an upper bound, labelled as such everywhere).
+        planning_reserve: Counts per resource kept back for later planning calls.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    num_plans: int = Field(default=4, ge=1, le=4096)
+    temperature: float = Field(default=0.3, ge=0, allow_inf_nan=False)
+    horizon: int | None = Field(default=None, ge=1)
+    discount: float = Field(default=1.0, gt=0, le=1)
+    solver: str = "labelling"
+    selector: Literal["solver", "lm"] = "solver"
+    execution: Execution = "constrained"
+    replan: bool = True
+    replan_every_step: bool = False
+    max_replans: int = Field(default=10, ge=0)
+    resample: int = Field(default=2, ge=0)
+    on_infeasible: Literal["partial", "stop"] = "partial"
+    world_model: Literal["lm", "simulator"] = "lm"
+    planning_reserve: dict[str, int] = Field(default_factory=dict)
+
+    @classmethod
+    def make(cls, **settings: Any) -> AgentConfig:
+        """Build a configuration.
+
+        Raises:
+            ConfigError: Names the setting, its value and what is allowed.
+        """
+        try:
+            return cls(**settings)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise ConfigError(f"setting {where} = {first['input']!r}: {first['msg']}") from None

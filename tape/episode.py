@@ -1,0 +1,72 @@
+"""The result of an episode and its end states (DESIGN section 4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+END_STATES = (
+    "success",
+    "failure",
+    "budget",
+    "infeasible",
+    "replan_limit",
+    "not_certified",
+    "solver_timeout",
+    "solver_error",
+    "invalid_output",
+    "env_error",
+    "model_error",
+    "interrupted",
+)
+"""All end states; ``budget`` is always followed by the kind, for instance ``budget:steps``."""
+
+
+class EpisodeResult(BaseModel):
+    """What an episode came to.
+
+    Attributes:
+        end_state: One of :data:`END_STATES`.
+        success: The environment's own goal check, never the agent's claim.
+        partial_walk: A walk that does not end at a terminal node was followed.
+        steps: Environment steps taken.
+        replans: Planning rounds after the first.
+        mismatches: Observed states that were not the predicted ones.
+        malformed: Completions that could not be read; each was survived.
+        lm_calls: Requests made, by role.
+        prompt_tokens: Tokens of their prompts, by role.
+        completion_tokens: Tokens of their answers, by role.
+        used: Counts settled, by resource.
+        budget: The caps, by resource.
+        budget_violations: Kinds settled above their cap; must be empty.
+        actions: The executed actions.
+        detail: One sentence where the end state needs one.
+        solver_seconds: Time in the solver.
+        wall_seconds: Time of the whole episode.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    end_state: str
+    success: bool
+    partial_walk: bool = False
+    steps: int = 0
+    replans: int = 0
+    mismatches: int = 0
+    malformed: int = 0
+    lm_calls: dict[str, int] = Field(default_factory=dict)
+    prompt_tokens: dict[str, int] = Field(default_factory=dict)
+    completion_tokens: dict[str, int] = Field(default_factory=dict)
+    used: dict[str, Any] = Field(default_factory=dict)
+    budget: dict[str, int] = Field(default_factory=dict)
+    budget_violations: list[str] = Field(default_factory=list)
+    actions: list[str] = Field(default_factory=list)
+    detail: str = ""
+    solver_seconds: float = 0.0
+    wall_seconds: float = 0.0
+
+    @property
+    def lm_tokens(self) -> int:
+        """Prompt and completion tokens together."""
+        return sum(self.prompt_tokens.values()) + sum(self.completion_tokens.values())

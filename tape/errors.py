@@ -1,0 +1,85 @@
+"""The errors of the engine: one hierarchy, each says what was wrong, where, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class TapeError(Exception):
+    """Base of every error the engine raises on purpose."""
+
+
+class ConfigError(TapeError, ValueError):
+    """A setting is out of range or settings contradict each other."""
+
+
+class UnknownNameError(TapeError, LookupError):
+    """A plugin of that name does not exist.
+
+    Args:
+        what: The kind of plugin, for instance ``"agent"``.
+        name: The name that was asked for.
+        known: The names there are.
+        hint: One more sentence, if it helps.
+    """
+
+    def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        self.what, self.name, self.known = what, name, tuple(sorted(known))
+        listed = ", ".join(self.known) or "none"
+        super().__init__(f"there is no {what} {name!r}; there is: {listed}" + (f". {hint}" if hint else ""))
+
+
+class PluginError(TapeError):
+    """A plugin exists but cannot be loaded."""
+
+
+class MissingExtraError(TapeError, ImportError):
+    """An optional dependency is missing; the message names the extra to install."""
+
+
+class BudgetExceededError(TapeError):
+    """A reservation did not fit into a hard budget, so nothing was spent.
+
+    Attributes:
+        kind: The resource.
+        limit: The cap, in units of the resource's resolution.
+        used: What is settled or reserved already.
+        requested: What the refused reservation asked for.
+    """
+
+    def __init__(self, kind: str, limit: int, used: int, requested: int, ledger: str = "") -> None:
+        self.kind, self.limit, self.used, self.requested = kind, limit, used, requested
+        where = f" of the {ledger} ledger" if ledger else ""
+        super().__init__(f"{kind}{where}: {requested} requested, {used} of {limit} used or reserved")
+
+
+class UnknownCostError(TapeError):
+    """A cost is unknown under a hard cap: declare it or lift the cap."""
+
+
+class ModelError(TapeError):
+    """A language model could not be loaded or failed to answer."""
+
+
+class ConstraintError(TapeError, ValueError):
+    """A decoding constraint cannot be met by this model or by any text."""
+
+
+class InvalidOutputError(TapeError, ValueError):
+    """A completion could not be read; agents count it and go on."""
+
+
+class EnvironmentFaultError(TapeError):
+    """The environment itself failed."""
+
+
+class GraphError(TapeError, ValueError):
+    """A plan graph file or operation is malformed."""
+
+
+class TraceError(TapeError, ValueError):
+    """A trace file is malformed; the message gives file and line."""
+
+
+class RunDirectoryError(TapeError):
+    """A run directory holds something else than this run."""

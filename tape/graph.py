@@ -1,0 +1,325 @@
+"""The plan graph: sampled plans folded by abstract state (TAPE section 3.1, DESIGN section 3)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+
+from solvers import PathProblem
+from tape.budget import Resources
+from tape.errors import GraphError
+from tape.protocols import Action, State
+
+SCHEMA = 1
+
+GOAL_SCORE = 0.5
+"""A node scored at least this is taken as a goal, hence as a terminal node."""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """An edge of the plan graph.
+
+    Attributes:
+        id: Number in order of first appearance.
+        source: Key of the state before.
+        action: The action.
+        target: Key of the predicted or observed state after.
+        votes: How many sampled plans took it.
+        certified: It was observed.
+        refuted: A rival was observed.
+        cost: Worst-case resources of taking it.
+    """
+
+    id: int
+    source: str
+    action: Action
+    target: str
+    votes: int
+    certified: bool
+    refuted: bool
+    cost: Resources
+
+
+class PlanGraph:
+    """Nodes are abstract states, edges are actions; a ``networkx.MultiDiGraph`` inside.
+
+    Args:
+        key: Identity of a state (``Domain.key``).
+        render: A picture of a state (``Domain.render``); the key by default.
+    """
+
+    def __init__(self, key: Callable[[State], str] = str, render: Callable[[State], str] | None = None) -> None:
+        self._key = key
+        self._render = render or key
+        self.nx: Any = nx.MultiDiGraph()
+        self._states: dict[str, State] = {}
+        self._ends: list[tuple[str, str]] = []
+
+    # --- building ---------------------------------------------------------------------------
+
+    def add_state(self, state: State, *, label: str | None = None) -> str:
+        """Add a state if it is new; returns its key."""
+        key = self._key(state)
+        if key not in self.nx:
+            self.nx.add_node(
+                key, label=label or self._render(state), reward=0.0, goal=False, plan_end=False, support=0
+            )
+        self._states.setdefault(key, state)
+        return key
+
+    def fold(self, states: Sequence[State], actions: Sequence[Action]) -> list[str]:
+        """Fold one plan: equal states merge, so the plan stays a walk of the graph.
+
+        Args:
+            states: The states along the plan, one more than actions.
+            actions: The actions.
+
+        Returns:
+            The keys of the walk's nodes.
+
+        Raises:
+            GraphError: The lengths do not fit.
+        """
+        if len(states) != len(actions) + 1:
+            raise GraphError(f"a plan of {len(actions)} actions needs {len(actions) + 1} states, got {len(states)}")
+        walk = [self.add_state(state) for state in states]
+        for node in dict.fromkeys(walk):
+            self.nx.nodes[node]["support"] += 1
+        for source, action, target in zip(walk, actions, walk[1:], strict=False):
+            self._edge(source, action, target)["votes"] += 1
+        self.nx.nodes[walk[-1]]["plan_end"] = True
+        return walk
+
+    def _edge(self, source: str, action: Action, target: str) -> dict[str, Any]:
+        for _, _, data in self.nx.out_edges(source, data=True):
+            if data["action"] == action and data["target"] == target:
+                found: dict[str, Any] = data
+                return found
+        number = len(self._ends)
+        self._ends.append((source, target))
+        self.nx.add_edge(
+            source,
+            target,
+            key=number,
+            id=number,
+            action=action,
+            target=target,
+            votes=0,
+            certified=False,
+            refuted=False,
+            cost={},
+        )
+        added: dict[str, Any] = self.nx.edges[source, target, number]
+        return added
+
+    def certify(self, before: State, action: Action, after: State) -> None:
+        """Record an observed transition: it is certified, its rivals are refuted."""
+        source, target = self.add_state(before), self.add_state(after)
+        observed = self._edge(source, action, target)
+        for _, _, data in self.nx.out_edges(source, data=True):
+            if data["action"] == action:
+                data["certified"] = data is observed
+                data["refuted"] = data is not observed
+
+    # --- annotating -------------------------------------------------------------------------
+
+    def set_reward(self, node: str, reward: float) -> None:
+        """Set a node's reward; a node scored as a goal becomes a terminal."""
+        self._need(node)
+        self.nx.nodes[node]["reward"] = float(reward)
+        self.nx.nodes[node]["goal"] = reward >= GOAL_SCORE
+
+    def set_cost(self, edge: int, cost: Resources) -> None:
+        """Set an edge's cost."""
+        self._data(edge)["cost"] = dict(cost)
+
+    def _data(self, edge: int) -> dict[str, Any]:
+        if not 0 <= edge < len(self._ends):
+            raise GraphError(f"there is no edge {edge}")
+        found: dict[str, Any] = self.nx.edges[(*self._ends[edge], edge)]
+        return found
+
+    # --- reading ----------------------------------------------------------------------------
+
+    @property
+    def nodes(self) -> list[str]:
+        """Keys of all nodes in order of appearance."""
+        return list(self.nx.nodes)
+
+    def edges(self) -> Iterator[Edge]:
+        """All edges, by id."""
+        return map(self.edge, range(len(self._ends)))
+
+    def edge(self, number: int) -> Edge:
+        """One edge by id."""
+        data = self._data(number)
+        source, target = self._ends[number]
+        return Edge(
+            number,
+            source,
+            data["action"],
+            target,
+            data["votes"],
+            data["certified"],
+            data["refuted"],
+            Resources(data["cost"]),
+        )
+
+    def find(self, source: str, action: Action, target: str) -> int:
+        """The id of the edge with this source, action and target.
+
+        Raises:
+            GraphError: There is none.
+        """
+        self._need(source)
+        for _, _, data in self.nx.out_edges(source, data=True):
+            if data["action"] == action and data["target"] == target:
+                return int(data["id"])
+        raise GraphError(f"there is no edge {source!r} --{action}--> {target!r}")
+
+    def state(self, node: str) -> State:
+        """The state behind a node; the key itself in a graph read from a file."""
+        self._need(node)
+        return self._states.get(node, node)
+
+    def attributes(self, node: str) -> Mapping[str, Any]:
+        """``label, reward, goal, plan_end, support`` of a node."""
+        self._need(node)
+        found: Mapping[str, Any] = self.nx.nodes[node]
+        return found
+
+    def _need(self, node: str) -> None:
+        if node not in self.nx:
+            raise GraphError(f"there is no node {node!r}")
+
+    def usable_edges(self) -> list[Edge]:
+        """Per (state, action) the one edge that may be selected.
+
+        The certified edge, else the prediction with most votes, the first sampled on a tie; refuted
+        edges never.
+        """
+        best: dict[tuple[str, Action], Edge] = {}
+        for edge in self.edges():
+            if edge.refuted:
+                continue
+            rival = best.get((edge.source, edge.action))
+            if rival is None or (edge.certified, edge.votes) > (rival.certified, rival.votes):
+                best[edge.source, edge.action] = edge
+        return sorted(best.values(), key=lambda e: e.id)
+
+    def terminals(self, start: str) -> list[str]:
+        """Ends of the (cut) plans and nodes scored as goals; the start only if scored as goal."""
+        return [
+            node
+            for node, data in self.nx.nodes(data=True)
+            if data["goal"] or (data["plan_end"] and node != start)
+        ]
+
+    def path_problem(
+        self,
+        start: str,
+        remaining: Mapping[str, int],
+        horizon: int,
+        discount: float = 1.0,
+        *,
+        any_end: bool = False,
+    ) -> tuple[PathProblem, tuple[int, ...]]:
+        """Write the selection problem (TAPE eq. 6-11, 15-16).
+
+        Args:
+            start: Key of the current node.
+            remaining: Counts left of each capped resource; these are the problem's resources.
+            horizon: L.
+            discount: In (0, 1].
+            any_end: Let a walk end at every node but the start (the best partial walk).
+
+        Returns:
+            The problem, and for each of its edges the id of the graph's edge.
+        """
+        self._need(start)
+        index = {node: i for i, node in enumerate(self.nodes)}
+        edges = self.usable_edges()
+        kinds = sorted(remaining)
+        terminals = [n for n in self.nodes if n != start] if any_end else self.terminals(start)
+        costs = []
+        for edge in edges:
+            row = [edge.cost[kind] for kind in kinds]
+            if None in row:
+                kind = kinds[row.index(None)]
+                raise GraphError(f"edge {edge.id} ({edge.action}): its cost in {kind} is unknown under a hard cap")
+            costs.append(row)
+        problem = PathProblem(
+            n_nodes=len(index),
+            edges=[(index[e.source], index[e.target]) for e in edges],
+            rewards=[self.nx.nodes[node]["reward"] for node in self.nodes],
+            costs=costs,
+            budgets=[remaining[kind] for kind in kinds],
+            start=index[start],
+            terminals=[index[node] for node in terminals],
+            horizon=horizon,
+            discount=discount,
+        )
+        return problem, tuple(e.id for e in edges)
+
+    # --- files ------------------------------------------------------------------------------
+
+    def to_dict(self, **extra: Any) -> dict[str, Any]:
+        """Node-link form with a schema number; ``extra`` is kept beside it."""
+        return {"schema": SCHEMA, "kind": "plan_graph", **extra, **nx.node_link_data(self.nx, edges="links")}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> PlanGraph:
+        """Read :meth:`to_dict`.
+
+        Raises:
+            GraphError: Says what is wrong.
+        """
+        if data.get("kind") != "plan_graph" or data.get("schema") != SCHEMA:
+            raise GraphError(f"not a plan graph of schema {SCHEMA}")
+        graph = cls()
+        try:
+            graph.nx = nx.node_link_graph(dict(data), directed=True, multigraph=True, edges="links")
+            for node, attributes in graph.nx.nodes(data=True):
+                for name, default in (("label", node), ("goal", False), ("plan_end", False), ("support", 0)):
+                    attributes.setdefault(name, default)
+                attributes["reward"] = float(attributes.get("reward", 0.0))
+            read = sorted(graph.nx.edges(keys=True, data=True), key=lambda edge: edge[3].get("id", edge[2]))
+            graph.nx.remove_edges_from([edge[:3] for edge in read])
+            for number, (source, target, _, attributes) in enumerate(read):
+                for name, default in (("votes", 1), ("certified", False), ("refuted", False), ("cost", {})):
+                    attributes.setdefault(name, default)
+                attributes |= {"id": number, "target": target, "action": str(attributes["action"])}
+                Resources(attributes["cost"])
+                graph._ends.append((source, target))
+                graph.nx.add_edge(source, target, key=number, **attributes)
+        except (KeyError, TypeError, ValueError, nx.NetworkXError) as error:
+            raise GraphError(f"malformed plan graph: {error!r}") from error
+        return graph
+
+    def save(self, path: Path, **extra: Any) -> None:
+        """Write JSON."""
+        path.write_text(json.dumps(self.to_dict(**extra), ensure_ascii=False, indent=1), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> PlanGraph:
+        """Read JSON.
+
+        Raises:
+            GraphError: Names the file and what is wrong.
+        """
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise GraphError(f"{path}: cannot be read as a plan graph: {error}") from error
+        if not isinstance(data, dict):
+            raise GraphError(f"{path}: a plan graph is a JSON object")
+        try:
+            return cls.from_dict(data)
+        except GraphError as error:
+            raise GraphError(f"{path}: {error}") from error

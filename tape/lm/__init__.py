@@ -1,0 +1,1 @@
+"""The language-model layer: requests with constraints in, completions with usage out."""

@@ -1,0 +1,205 @@
+"""Requests, constraints, completions and the protocol of a language model."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from typing import Any, Protocol, TypeAlias
+
+from pydantic import BaseModel
+
+from tape.budget import Resources
+from tape.errors import ConfigError, ConstraintError
+
+
+@dataclass(frozen=True)
+class Message:
+    """One chat message."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True)
+class Forced:
+    """The completion is this very text (the model still decodes it)."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The completion is one of these texts."""
+
+    options: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.options or len(set(self.options)) != len(self.options):
+            raise ConstraintError(f"a choice needs at least one option and no duplicates, got {self.options!r}")
+
+
+@dataclass(frozen=True)
+class Regex:
+    """The completion matches this regular expression."""
+
+    pattern: str
+
+
+@dataclass(frozen=True)
+class JsonSchema:
+    """The completion is a JSON object of this pydantic model; validated again after decoding.
+
+    Decoders do not enforce numeric bounds such as ``ge`` (DESIGN section 5), hence the second check.
+    """
+
+    model: type[BaseModel]
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """The completion belongs to this context-free grammar; few backends can enforce one."""
+
+    text: str
+
+
+Constraint: TypeAlias = Forced | Choice | Regex | JsonSchema | Grammar
+
+
+@dataclass(frozen=True)
+class Request:
+    """One thing asked of a model.
+
+    Attributes:
+        prompt: A plain prompt, or chat messages.
+        max_tokens: Most tokens per sample.
+        constraint: What the completion must look like, if anything.
+        n: Number of samples.
+        temperature: 0 is greedy.
+        seed: Sample i is drawn with a seed derived from this and i.
+        role: Which role asks, for accounting and traces.
+    """
+
+    prompt: str | tuple[Message, ...]
+    max_tokens: int
+    constraint: Constraint | None = None
+    n: int = 1
+    temperature: float = 0.0
+    seed: int = 0
+    role: str = ""
+
+    def __post_init__(self) -> None:
+        if self.n < 1 or self.max_tokens < 1:
+            raise ConfigError(f"a request needs n >= 1 and max_tokens >= 1, got {self.n} and {self.max_tokens}")
+        if not 0 <= self.temperature < float("inf"):
+            raise ConfigError(f"temperature must be >= 0 and finite, got {self.temperature}")
+
+    def fingerprint(self, model: str) -> str:
+        """A hash of everything that determines the completion, the model's identity included."""
+        constraint: Any = None
+        if isinstance(self.constraint, JsonSchema):
+            constraint = ["JsonSchema", self.constraint.model.model_json_schema()]
+        elif self.constraint is not None:
+            constraint = [type(self.constraint).__name__, asdict(self.constraint)]
+        prompt = self.prompt if isinstance(self.prompt, str) else [[m.role, m.content] for m in self.prompt]
+        seed = self.seed if self.temperature > 0 else None
+        parts = [model, prompt, self.max_tokens, constraint, self.n, self.temperature, seed]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of one request, all samples together.
+
+    A prompt counts once per request, however many samples are drawn from it.
+    """
+
+    prompt_tokens: int
+    completion_tokens: int
+
+    @property
+    def total(self) -> int:
+        """Prompt and completion together."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True)
+class Completion:
+    """The answer to a request.
+
+    Attributes:
+        texts: The n samples.
+        finish: Per sample: ``stop``, or ``length`` where max_tokens cut it off.
+        logprobs: Per sample: the sum of the log-probabilities of its tokens, the end included,
+            under the constrained, untempered distribution; 0.0 where the backend does not say.
+        usage: Tokens used.
+    """
+
+    texts: tuple[str, ...]
+    finish: tuple[str, ...]
+    logprobs: tuple[float, ...]
+    usage: Usage
+
+
+@dataclass(frozen=True)
+class Price:
+    """US dollars per token; exact."""
+
+    prompt: Decimal
+    completion: Decimal
+
+
+class LanguageModel(Protocol):
+    """What every backend offers."""
+
+    @property
+    def name(self) -> str:
+        """The string it was opened with, for instance ``bundled:mini``."""
+
+    @property
+    def identity(self) -> str:
+        """Changes whenever its answers may: name, version and a checksum of the weights."""
+
+    @property
+    def dialect(self) -> str:
+        """Which prompts it understands: ``compact`` or ``chat``."""
+
+    @property
+    def price(self) -> Price | None:
+        """Its price, or None where it is unknown."""
+
+    def prompt_tokens(self, request: Request) -> int:
+        """Tokens of a request's prompt, counted locally; an upper bound where it cannot be exact."""
+
+    async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        """Answer requests, in their order."""
+
+    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
+        """Probability of each option of each request's :class:`Choice`, normalised over the options.
+
+        Sampling under a choice mask is per token, not per option (DESIGN section 5); this scores the
+        options whole.
+        """
+
+
+def worst_case(model: LanguageModel, request: Request) -> Resources:
+    """What a request may use at most: prompt plus ``n * max_tokens`` at the model's price."""
+    prompt, completion = model.prompt_tokens(request), request.n * request.max_tokens
+    return _cost(model.price, prompt, completion)
+
+
+def actual_cost(model: LanguageModel, usage: Usage) -> Resources:
+    """What a completion used."""
+    return _cost(model.price, usage.prompt_tokens, usage.completion_tokens)
+
+
+def _cost(price: Price | None, prompt: int, completion: int) -> Resources:
+    counts: dict[str, int | None] = {"calls": 1, "tokens": prompt + completion, "usd": None}
+    if price is not None:
+        micro = (price.prompt * prompt + price.completion * completion) * 1_000_000
+        counts["usd"] = int(micro.to_integral_value(rounding="ROUND_CEILING"))
+    return Resources(counts)
+
+

@@ -1,0 +1,94 @@
+"""One batch from many episodes, without a clock.
+
+Rounding in a batched forward pass depends on the batch's shape, so a batch must not depend on
+timing. Episodes of a cohort advance in lock-step: a batch is sent when every episode that still runs
+is waiting for the model, and it holds their requests in the cohort's order (DESIGN section 5).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tape.lm.base import Completion, LanguageModel, Request, Usage
+from tape.lm.wrapper import WrappedLM
+
+
+@dataclass
+class _Waiting:
+    member: int
+    kind: str
+    requests: Sequence[Request]
+    future: asyncio.Future[list[Any]]
+
+
+class Cohort:
+    """Merges the requests of a fixed number of episodes.
+
+    Args:
+        model: The model underneath.
+        members: How many episodes there are; each calls :meth:`member` once and ``leave`` at its end.
+    """
+
+    def __init__(self, model: LanguageModel, members: int) -> None:
+        self._model = model
+        self._running = members
+        self._waiting: list[_Waiting] = []
+        self.batches = 0
+
+    def member(self, index: int) -> CohortMember:
+        """The model as the episode ``index`` sees it."""
+        return CohortMember(self, self._model, index)
+
+    async def ask(self, member: int, kind: str, requests: Sequence[Request]) -> list[Any]:
+        """Wait for the others, then for the batch."""
+        future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(member, kind, requests, future))
+        await self._flush_if_ready()
+        return await future
+
+    async def leave(self) -> None:
+        """An episode has ended; the others need not wait for it."""
+        self._running -= 1
+        await self._flush_if_ready()
+
+    async def _flush_if_ready(self) -> None:
+        if not self._waiting or len(self._waiting) < self._running:
+            return
+        batch = sorted(self._waiting, key=lambda w: w.member)
+        self._waiting = []
+        for kind, call in (("generate", self._model.generate), ("score", self._model.score_options)):
+            mine = [w for w in batch if w.kind == kind]
+            if not mine:
+                continue
+            self.batches += 1
+            flat = [request for w in mine for request in w.requests]
+            try:
+                answers: list[Any] = list(await call(flat))
+            except Exception as error:
+                for w in mine:
+                    if not w.future.done():
+                        w.future.set_exception(error)
+                continue
+            taken = 0
+            for w in mine:
+                w.future.set_result(answers[taken : taken + len(w.requests)])
+                taken += len(w.requests)
+
+
+class CohortMember(WrappedLM):
+    """A language model that sends its requests with its cohort's."""
+
+    def __init__(self, cohort: Cohort, model: LanguageModel, index: int) -> None:
+        super().__init__(model)
+        self._cohort, self._index = cohort, index
+
+    async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        """Answer requests together with the rest of the cohort."""
+        return await self._cohort.ask(self._index, "generate", requests)
+
+    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
+        """Score options together with the rest of the cohort."""
+        return await self._cohort.ask(self._index, "score", requests)

@@ -1,0 +1,77 @@
+"""The bundled models: small, real, trained from nothing by ``experiments/train_lm.py``."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from tape.errors import ModelError, UnknownNameError
+from tape.lm.base import LanguageModel
+
+
+def weights_folder() -> Path:
+    """Where the shipped checkpoints are."""
+    return Path(str(files("tape.lm") / "weights"))
+
+
+def sizes() -> tuple[str, ...]:
+    """Names of the shipped checkpoints, from the smallest to the largest."""
+    folder = weights_folder()
+    found = [p.parent for p in folder.glob("*/model.safetensors")]
+    return tuple(p.name for p in sorted(found, key=lambda p: (p / "model.safetensors").stat().st_size))
+
+
+def card(size: str) -> dict[str, Any]:
+    """The machine-readable part of a checkpoint's model card."""
+    loaded: dict[str, Any] = json.loads((weights_folder() / size / "card.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+def load_folder(folder: Path, name: str) -> LanguageModel:
+    """Open a checkpoint folder of the bundled family, shipped or freshly trained.
+
+    Raises:
+        ModelError: The folder does not hold such a checkpoint.
+    """
+    import torch
+    from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+    from transformers.utils import logging
+
+    from tape.lm.transformers_lm import TransformersLM
+
+    weights = folder / "model.safetensors"
+    if not weights.is_file():
+        raise ModelError(f"{folder} holds no model.safetensors; train one with python -m experiments.train_lm")
+    tokenizer_file = folder / "tokenizer.json"
+    if not tokenizer_file.is_file():
+        tokenizer_file = weights_folder() / "tokenizer.json"
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_file=str(tokenizer_file), eos_token="<eos>", pad_token="<pad>", clean_up_tokenization_spaces=False
+    )
+    logging.disable_progress_bar()
+    model = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
+    digest = hashlib.sha256(weights.read_bytes()).hexdigest()[:16]
+    return TransformersLM(model, tokenizer, name=name, identity=f"{name}@{digest}", dialect="compact")
+
+
+@lru_cache(maxsize=4)
+def open_bundled(argument: str) -> LanguageModel:
+    """Open ``bundled:SIZE``.
+
+    Raises:
+        UnknownNameError: There is no such size.
+    """
+    if argument not in sizes():
+        raise UnknownNameError("bundled model", argument, sizes(), "For instance bundled:mini.")
+    return load_folder(weights_folder() / argument, f"bundled:{argument}")
+
+
+def describe() -> list[tuple[str, str]]:
+    """What ``tape models`` lists."""
+    return [
+        (f"bundled:{size}", f"{card(size)['parameters'] / 1e6:.2f} M parameters, Sokoban, offline") for size in sizes()
+    ]

@@ -1,0 +1,82 @@
+"""A completion cache on disk, keyed by everything that determines a completion."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import TypeAdapter
+
+from tape.errors import ModelError
+from tape.lm.base import Completion, LanguageModel, Request, Usage
+from tape.lm.wrapper import WrappedLM
+
+T = TypeVar("T")
+_COMPLETION = TypeAdapter(Completion)
+_SCORES = TypeAdapter(tuple[tuple[float, ...], Usage])
+
+
+class CachedLM(WrappedLM):
+    """Answers from the cache where it can, else from the model.
+
+    The key is :meth:`tape.lm.base.Request.fingerprint` with the model's identity (its checksum, for
+    local weights), so another model, prompt, constraint, seed, temperature or length is another entry.
+    Usage is returned as the model reported it, so budgets are the same with and without the cache.
+
+    Args:
+        model: The model underneath.
+        path: An SQLite file; made if missing.
+
+    Raises:
+        ModelError: The file is no cache.
+    """
+
+    def __init__(self, model: LanguageModel, path: Path) -> None:
+        super().__init__(model)
+        self.hits = 0
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path)
+            self._db.execute("CREATE TABLE IF NOT EXISTS completions (key TEXT PRIMARY KEY, value BLOB)")
+            self._db.commit()
+        except (sqlite3.Error, OSError) as error:
+            raise ModelError(f"{path} cannot be used as a completion cache: {error}; name another file") from error
+
+    def _get(self, key: str) -> bytes | None:
+        row = self._db.execute("SELECT value FROM completions WHERE key = ?", (key,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def _put(self, key: str, value: bytes) -> None:
+        with self._db:
+            self._db.execute("INSERT OR REPLACE INTO completions VALUES (?, ?)", (key, value))
+
+    async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        """Answer requests; only those not in the cache reach the model."""
+        return await self._through("", _COMPLETION, self._model.generate, requests)
+
+    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
+        """Score options; only requests not in the cache reach the model."""
+        return await self._through("score:", _SCORES, self._model.score_options, requests)
+
+    async def _through(
+        self,
+        prefix: str,
+        adapter: TypeAdapter[T],
+        call: Callable[[Sequence[Request]], Awaitable[list[T]]],
+        requests: Sequence[Request],
+    ) -> list[T]:
+        keys = [prefix + request.fingerprint(self.identity) for request in requests]
+        found = [self._get(key) for key in keys]
+        missing = [i for i, value in enumerate(found) if value is None]
+        fresh = await call([requests[i] for i in missing]) if missing else []
+        self.hits += len(requests) - len(missing)
+        answers = iter(fresh)
+        for i, answer in zip(missing, fresh, strict=True):
+            self._put(keys[i], adapter.dump_json(answer))
+        return [next(answers) if value is None else adapter.validate_json(value) for value in found]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()

@@ -1,0 +1,59 @@
+"""A dialect: how one task is written for one family of models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from tape.lm.base import Choice, Request
+from tape.protocols import Action, Plan, State
+
+
+class Dialect(Protocol):
+    """Builds the request of every role and reads the answers.
+
+    ``remaining`` holds the counts left of each capped resource. Readers raise
+    :class:`tape.errors.InvalidOutputError` where nothing can be made of a text.
+    """
+
+    def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
+        """Ask for one whole plan."""
+
+    def read_plan(self, text: str) -> Plan:
+        """Read a plan; a malformed one keeps its readable beginning and is marked invalid."""
+
+    def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
+        """Ask for all states along a plan in one request, or None where the model does it step by step."""
+
+    def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
+        """Read the states of a rollout; None for an invalid action, where the list ends."""
+
+    def next_request(self, state: State, action: Action) -> Request:
+        """Ask for the state after one action."""
+
+    def read_next(self, state: State, text: str) -> State | None:
+        """Read a next state; None where the action is said to be invalid."""
+
+    def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
+        """Ask for a score by a :class:`Choice`; also the value of each option."""
+
+    def act_request(
+        self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
+    ) -> Request:
+        """Ask for a thought and an action.
+
+        With ``action`` the request's constraint admits no other action; with ``plan`` it is shown
+        as a hint.
+        """
+
+    def read_act(self, text: str) -> tuple[str, Action]:
+        """Read the thought and the action."""
+
+    def select_request(self, state: State, walks: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+        """Ask which walk is best (the LM-selector ablation), by a :class:`Choice` with one option per walk."""
+
+
+def option_values(request: Request, values: Mapping[str, float]) -> tuple[float, ...]:
+    """The values of a score request's options, in the order of its choice."""
+    assert isinstance(request.constraint, Choice)
+    return tuple(values[option] for option in request.constraint.options)

@@ -1,0 +1,40 @@
+"""``hf:PATH_OR_ID``: any local transformers checkpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tape.errors import ModelError
+from tape.lm.base import LanguageModel
+
+
+def open_hf(argument: str) -> LanguageModel:
+    """Open a transformers model from a folder or the local hub cache.
+
+    A folder made by ``experiments/train_lm.py`` speaks the compact dialect, every other model the
+    chat dialect.
+
+    Raises:
+        ModelError: The model cannot be loaded.
+    """
+    if not argument:
+        raise ModelError("hf: needs a folder or a model id, for instance hf:./my-model")
+    folder = Path(argument)
+    if (folder / "recipe.json").is_file():
+        from tape.lm.bundled import load_folder
+
+        return load_folder(folder, f"hf:{argument}")
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from tape.lm.transformers_lm import TransformersLM
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(argument)
+        model = AutoModelForCausalLM.from_pretrained(argument, dtype="auto")
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot load {argument!r} as a transformers model: {error}") from error
+    if torch.cuda.is_available():
+        model = model.to("cuda")
+    revision = getattr(model.config, "_commit_hash", None) or "local"
+    return TransformersLM(model, tokenizer, name=f"hf:{argument}", identity=f"hf:{argument}@{revision}", dialect="chat")

@@ -1,0 +1,117 @@
+"""A scripted model for tests and demonstrations: it answers from a list or a function.
+
+It reads no weights and is never a result: its name starts with ``scripted`` wherever it is shown.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from tape.errors import ModelError
+from tape.lm.base import Choice, Completion, JsonSchema, LanguageModel, Price, Request, Usage
+from tape.lm.constraints import to_pattern
+from tape.seeds import derive
+
+
+class ScriptedLM:
+    """Answers each sample from ``script``.
+
+    Args:
+        script: A list of replies, used in turn and from the start again, or a function of the
+            request and the sample number.
+        dialect: ``chat`` or ``compact``.
+        price: The price it pretends to have; zero by default, None for unknown.
+        obey: If True, a reply that breaks the request's constraint is an error of the script; if
+            False it is passed on, as a model without constrained decoding would.
+        identity: Part of cache keys.
+    """
+
+    def __init__(
+        self,
+        script: Sequence[str] | Callable[[Request, int], str],
+        *,
+        dialect: str = "chat",
+        price: Price | None = Price(Decimal(0), Decimal(0)),
+        obey: bool = False,
+        identity: str = "scripted",
+    ) -> None:
+        self._script, self._obey, self._next = script, obey, 0
+        self.name, self.identity, self.dialect, self.price = "scripted", identity, dialect, price
+        self.requests: list[Request] = []
+
+    def prompt_tokens(self, request: Request) -> int:
+        """Words of the prompt."""
+        texts = [request.prompt] if isinstance(request.prompt, str) else [m.content for m in request.prompt]
+        return sum(len(text.split()) for text in texts)
+
+    def _reply(self, request: Request, sample: int) -> str:
+        if callable(self._script):
+            reply = self._script(request, sample)
+        else:
+            reply = self._script[self._next % len(self._script)]
+            self._next += 1
+        if self._obey and request.constraint is not None and not obeys(request, reply):
+            raise ModelError(f"the script answers {reply!r}, which breaks the constraint of the {request.role} request")
+        return reply
+
+    async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        """Answer from the script; words count as tokens, and a reply longer than max_tokens is cut."""
+        completions = []
+        for request in requests:
+            self.requests.append(request)
+            texts, finish = [], []
+            for sample in range(request.n):
+                words = re.findall(r"\s*\S+", self._reply(request, sample))
+                texts.append("".join(words[: request.max_tokens]))
+                finish.append("length" if len(words) > request.max_tokens else "stop")
+            used = sum(len(text.split()) for text in texts)
+            completions.append(
+                Completion(tuple(texts), tuple(finish), (0.0,) * request.n, Usage(self.prompt_tokens(request), used))
+            )
+        return completions
+
+    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
+        """All probability on the option that the script replies."""
+        answers = []
+        for request in requests:
+            assert isinstance(request.constraint, Choice)
+            self.requests.append(request)
+            reply = self._reply(request, 0)
+            if reply not in request.constraint.options:
+                raise ModelError(f"the script scores {reply!r}, which is none of {request.constraint.options}")
+            weights = tuple(float(option == reply) for option in request.constraint.options)
+            answers.append((weights, Usage(self.prompt_tokens(request), 1)))
+        return answers
+
+
+def obeys(request: Request, text: str) -> bool:
+    """Say whether a text meets a request's constraint."""
+    if isinstance(request.constraint, JsonSchema):
+        try:
+            request.constraint.model.model_validate_json(text)
+        except ValidationError:
+            return False
+        return True
+    return request.constraint is None or re.fullmatch(to_pattern(request.constraint), text) is not None
+
+
+def open_scripted(argument: str) -> LanguageModel:
+    """Open ``scripted:FILE``: a JSON list of replies, used in turn.
+
+    Raises:
+        ModelError: The file is missing or no list of texts.
+    """
+    try:
+        raw = Path(argument).read_bytes()
+        replies = json.loads(raw)
+    except (OSError, ValueError) as error:
+        raise ModelError(f"scripted:{argument}: expected a JSON file with a list of replies: {error}") from error
+    if not isinstance(replies, list) or not replies or not all(isinstance(r, str) for r in replies):
+        raise ModelError(f"scripted:{argument}: expected a non-empty JSON list of texts")
+    return ScriptedLM(replies, identity=f"scripted@{derive(0, raw):x}")

@@ -1,0 +1,40 @@
+"""What every model that wraps another one shares."""
+
+from __future__ import annotations
+
+from tape.lm.base import LanguageModel, Price, Request
+
+
+class WrappedLM:
+    """Passes on everything that is not a completion.
+
+    Args:
+        model: The model underneath.
+    """
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._model.name
+
+    @property
+    def identity(self) -> str:
+        """The model's identity."""
+        return self._model.identity
+
+    @property
+    def dialect(self) -> str:
+        """The model's dialect."""
+        return self._model.dialect
+
+    @property
+    def price(self) -> Price | None:
+        """The model's price."""
+        return self._model.price
+
+    def prompt_tokens(self, request: Request) -> int:
+        """Tokens of a request's prompt."""
+        return self._model.prompt_tokens(request)

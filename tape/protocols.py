@@ -1,0 +1,214 @@
+"""The roles of the engine and the shape of an environment (DESIGN section 3).
+
+Every arrow of the engine is one small protocol with an LM implementation and, where it makes sense,
+an exact one. Roles are asynchronous and take sequences, so that requests batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+
+from tape.budget import Budget, Resources
+
+if TYPE_CHECKING:
+    from solvers import PathProblem, PathSolution
+    from tape.graph import PlanGraph
+    from tape.lm.dialect import Dialect
+
+Action: TypeAlias = str
+"""An action is its text."""
+
+State: TypeAlias = Hashable
+"""An abstract state; opaque to the engine, which knows it by ``Domain.key`` alone."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What an environment shows.
+
+    Attributes:
+        text: The observation as text.
+        data: The same in structured form, where the environment has one.
+    """
+
+    text: str
+    data: Any = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sampled plan: actions only; states are added by the world model.
+
+    Attributes:
+        actions: The actions in order; may be empty if the sample could not be read.
+        valid: False where the sample was malformed (it then holds the part that could be read).
+    """
+
+    actions: tuple[Action, ...]
+    valid: bool = True
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A predicted transition.
+
+    Attributes:
+        state: The next state, or None where the action is predicted to be invalid.
+        confidence: Probability in [0, 1] that the world model gives its own answer.
+        readable: False where the model's answer could not be read; ``state`` is then None.
+    """
+
+    state: State | None
+    confidence: float = 1.0
+    readable: bool = True
+
+
+class Domain(Protocol):
+    """What an environment tells the engine about one task."""
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether an action in a state always has the same outcome."""
+
+    def key(self, state: State) -> str:
+        """The identity of an abstract state: no history, step number or remaining budget."""
+
+    def render(self, state: State) -> str:
+        """A small picture of a state, for people."""
+
+    def project(self, observation: Observation) -> State:
+        """The exact projector z: from an observation to its abstract state."""
+
+    def admissible(self, state: State) -> Sequence[Action] | None:
+        """The texts that are actions in this environment, or None where they are open."""
+
+    def cost(self, state: State, action: Action) -> Resources:
+        """The declared worst case of an action."""
+
+    def dialect(self, name: str) -> Dialect:
+        """The prompts of this task in the dialect ``name``.
+
+        Raises:
+            UnknownNameError: The task has no prompts in that dialect.
+        """
+
+
+class Environment(Protocol):
+    """A task that can be played."""
+
+    @property
+    def domain(self) -> Domain:
+        """What the engine may know about the task."""
+
+    def reset(self, seed: int) -> Observation:
+        """Start an episode."""
+
+    def step(self, action: Action) -> tuple[Observation, Resources]:
+        """Act; returns what is seen and what the action really cost."""
+
+    def success(self) -> bool:
+        """The environment's own goal check."""
+
+
+class WorldModel(Protocol):
+    """P_theta: what an action leads to."""
+
+    async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
+        """Predict the next state of each (state, action)."""
+
+    async def rollout(self, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:
+        """Predict each plan's states in order; a list ends early at its first invalid action."""
+
+
+class Proposer(Protocol):
+    """SamplePlans."""
+
+    async def propose(self, state: State, remaining: Mapping[str, int], m: int, seed: int) -> list[Plan]:
+        """Sample ``m`` plans."""
+
+
+class Scorer(Protocol):
+    """R_theta."""
+
+    async def score(self, states: Sequence[State], remaining: Mapping[str, int]) -> list[float]:
+        """Score states in [-1, 1]: 1 solved, -1 hopeless."""
+
+
+class Selector(Protocol):
+    """Chooses a walk on the plan graph."""
+
+    name: str
+
+    async def select(
+        self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
+    ) -> tuple[PathSolution, tuple[int, ...], PathProblem]:
+        """Return the solver's report, the walk as edge ids of the graph, and the problem it solved.
+
+        With ``any_end`` a walk may end anywhere but at the start.
+        """
+
+
+@dataclass(frozen=True)
+class Acted:
+    """What an actor did: the action it wrote and the words around it."""
+
+    action: Action | None
+    text: str = ""
+
+
+class Actor(Protocol):
+    """pi_Act: writes the next action, constrained, forced, hinted or free."""
+
+    async def act(
+        self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action], seed: int
+    ) -> Acted:
+        """Write one action; ``action`` is the planned one, ``plan`` the rest of the walk."""
+
+    def worst_case(self, state: State, planned: bool = True) -> Resources:
+        """The most that one call of :meth:`act` can use, for a planned action or a free one."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One level, game or problem of an environment.
+
+    Attributes:
+        id: Unique within its set; part of the episode key.
+        level_set: The name of the set it comes from.
+        budget: The task's own hard caps.
+        digest: A hash of the task's content.
+        facts: Anything a table may want to show beside the results.
+    """
+
+    id: str
+    level_set: str
+    budget: Budget
+    digest: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@runtime_checkable
+class EnvironmentPlugin(Protocol):
+    """An environment as the command line and the runner see it: one object per entry point."""
+
+    name: str
+    prompt_version: str
+    """Changes whenever a prompt of the environment does; part of an episode's key."""
+
+    def add_arguments(self, parser: Any) -> None:
+        """Add the environment's own options to an ``argparse`` parser."""
+
+    def tasks(self, options: Mapping[str, Any]) -> list[Task]:
+        """The tasks that the options name.
+
+        Raises:
+            TapeError: or ValueError, with a message for the user.
+        """
+
+    def make(self, task: Task) -> Environment:
+        """A fresh environment of a task."""
+
+    def simulator(self, environment: Environment) -> WorldModel:
+        """The exact world model (never used in the default mode)."""

@@ -1,0 +1,56 @@
+"""pi_Act (TAPE sections 2.2, 3.3): the LM writes the next action, constrained, hinted or free."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tape.budget import Resources
+from tape.config import Execution
+from tape.errors import InvalidOutputError
+from tape.protocols import Acted, Action, State
+from tape.roles.context import RoleContext
+
+
+class LmActor:
+    """Writes one action.
+
+    Args:
+        context: The episode's model and prompts.
+        execution: How a planned action is carried out; see :class:`tape.config.AgentConfig`.
+        temperature: Sampling temperature of thoughts and free actions.
+    """
+
+    def __init__(self, context: RoleContext, execution: Execution, temperature: float) -> None:
+        self._context, self._execution, self._temperature = context, execution, temperature
+
+    async def act(
+        self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action], seed: int
+    ) -> Acted:
+        """Write one action.
+
+        Under ``constrained`` and ``forced`` execution a planned ``action`` is the only one admitted;
+        ``forced`` makes no call at all. ``Acted.action`` is None where nothing could be read.
+        """
+        if action is not None and self._execution == "forced":
+            return Acted(action)
+        fixed = action if self._execution == "constrained" else None
+        request = replace(
+            self._context.dialect.act_request(state, remaining, fixed, plan), temperature=self._temperature, seed=seed
+        )
+        [completion] = await self._context.lm.generate([request])
+        text = completion.texts[0]
+        try:
+            thought, written = self._context.dialect.read_act(text)
+        except InvalidOutputError as error:
+            self._context.count_malformed("act", text, error)
+            # Under the constraint only the thought can be cut off; the action was never in doubt.
+            return Acted(fixed, text)
+        return Acted(written, thought)
+
+    def worst_case(self, state: State, planned: bool = True) -> Resources:
+        """The most that one call can use; nothing where a planned action is forced."""
+        if planned and self._execution == "forced":
+            return Resources()
+        request = self._context.dialect.act_request(state, {}, None, ())
+        return self._context.lm.worst_case(request)

@@ -1,0 +1,35 @@
+"""R_theta (TAPE section 3.1): the LM scores abstract states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tape.lm.dialect import option_values
+from tape.protocols import State
+from tape.roles.context import RoleContext
+
+
+class LmScorer:
+    """The expected score under the model's own probabilities of the score's options, in [-1, 1].
+
+    That is E_theta[R] of TAPE section 3.1; each state is scored once per episode.
+
+    Args:
+        context: The episode's model and prompts.
+    """
+
+    def __init__(self, context: RoleContext) -> None:
+        self._context = context
+        self._known: dict[str, float] = {}
+
+    async def score(self, states: Sequence[State], remaining: Mapping[str, int]) -> list[float]:
+        """Score states; ``remaining`` is not part of a state's score (the solver keeps budgets)."""
+        del remaining
+        key = self._context.domain.key
+        fresh = {key(state): state for state in states if key(state) not in self._known}
+        asked = [self._context.dialect.score_request(state) for state in fresh.values()]
+        answers = await self._context.lm.score_options([request for request, _ in asked])
+        for name, (request, values), (weights, _) in zip(fresh, asked, answers, strict=True):
+            scores = option_values(request, values)
+            self._known[name] = sum(w * v for w, v in zip(weights, scores, strict=True))
+        return [self._known[key(state)] for state in states]

@@ -1,0 +1,88 @@
+"""Selection of a walk: by the solver, or by the LM (the ablation of TAPE table 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import solvers
+from solvers import PathProblem, PathSolution, Status
+from tape.graph import PlanGraph
+from tape.lm.base import Choice
+from tape.protocols import Action
+from tape.roles.context import RoleContext
+
+Selection = tuple[PathSolution, tuple[int, ...], PathProblem]
+
+
+class SolverSelector:
+    """The best walk that keeps every budget, proven by an exact solver.
+
+    Args:
+        solver: Its name.
+        discount: In (0, 1].
+        time_limit: Seconds, or None.
+    """
+
+    def __init__(self, solver: str, discount: float = 1.0, time_limit: float | None = None) -> None:
+        self.name, self._discount, self._time_limit = solver, discount, time_limit
+
+    async def select(
+        self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
+    ) -> Selection:
+        """Solve; returns the report, the walk as edge ids of the graph, and the problem."""
+        problem, ids = graph.path_problem(start, remaining, horizon, self._discount, any_end=any_end)
+        solution = solvers.solve(problem, self.name, self._time_limit)
+        return solution, tuple(ids[e] for e in solution.edges), problem
+
+
+class LmSelector:
+    """The LM picks among the sampled plans; budgets are not part of its choice.
+
+    Its walk is reported as FEASIBLE: nothing is proven. Plans that no longer are walks of the usable
+    graph are not offered.
+
+    Args:
+        context: The episode's model and prompts.
+        temperature: Sampling temperature.
+        seed: Seed of the choice.
+    """
+
+    def __init__(self, context: RoleContext, temperature: float, seed: int) -> None:
+        self.name = f"lm:{context.lm.name}"
+        self._context, self._temperature, self._seed = context, temperature, seed
+        self.walks: Sequence[Sequence[int]] = ()
+
+    async def select(
+        self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
+    ) -> Selection:
+        """Offer the plans in ``walks`` (edge ids) and take the one the model names."""
+        del any_end
+        problem, ids = graph.path_problem(start, remaining, horizon)
+        usable = {number: i for i, number in enumerate(ids)}
+        offered = [
+            tuple(walk) for walk in dict.fromkeys(map(tuple, self.walks)) if walk and all(e in usable for e in walk)
+        ][:9]
+        if not offered:
+            return PathSolution(Status.INFEASIBLE, solver=self.name, message="no sampled plan is usable"), (), problem
+        texts: list[list[Action]] = [[graph.edge(e).action for e in walk] for walk in offered]
+        request = self._context.dialect.select_request(graph.state(start), texts, remaining)
+        [completion] = await self._context.lm.generate(
+            [replace(request, temperature=self._temperature, seed=self._seed)]
+        )
+        assert isinstance(request.constraint, Choice)
+        answer = completion.texts[0]
+        if answer in request.constraint.options:
+            walk = offered[request.constraint.options.index(answer)]
+        else:
+            self._context.count_malformed("select", answer)
+            walk = offered[0]
+        edges = tuple(usable[e] for e in walk)
+        solution = PathSolution(
+            Status.FEASIBLE,
+            edges=edges,
+            nodes=(problem.start, *(problem.edges[e][1] for e in edges)),
+            solver=self.name,
+            message="chosen by the LM; optimality and budgets are not checked",
+        )
+        return solution, walk, problem

@@ -1,0 +1,1 @@
+"""Runs: many episodes, one directory, resumable (DESIGN section 8)."""

@@ -1,0 +1,79 @@
+"""What a run is: everything that determines its episodes, and the keys made from it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import platform
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tape.budget import Budget
+from tape.config import AgentConfig
+from tape.protocols import Task
+from tape.seeds import derive
+
+PACKAGES = ("tape-agents", "torch", "transformers", "outlines", "outlines_core", "networkx", "pulp", "ortools", "numpy")
+
+
+class RunSpec(BaseModel):
+    """The resolved configuration of a run.
+
+    Attributes:
+        environment: Name of the environment.
+        options: The environment's own options.
+        agent: Name of the agent.
+        config: The agent's switches.
+        model: The model's string.
+        model_identity: Name and checksum of the model.
+        budget: Hard caps beside the tasks' own, in counts.
+        seed: The root seed.
+        repeats: Episodes per task.
+        cohort: Episodes that advance in lock-step (it shapes batches, so it is part of the run).
+        prompt_version: Of the environment's prompts.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    environment: str
+    options: dict[str, Any] = Field(default_factory=dict)
+    agent: str
+    config: AgentConfig
+    model: str
+    model_identity: str
+    budget: dict[str, int] = Field(default_factory=dict)
+    seed: int = 0
+    repeats: int = Field(default=1, ge=1)
+    cohort: int = Field(default=8, ge=1)
+    prompt_version: str = ""
+
+    def episode_key(self, task: Task, repeat: int) -> str:
+        """Hash of everything that determines one episode."""
+        parts = self.model_dump(exclude={"repeats", "options"})
+        parts |= {"task": task.id, "digest": task.digest, "caps": dict(self.caps(task)), "repeat": repeat}
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+    def episode_seed(self, task: Task, repeat: int) -> int:
+        """The same for every agent, model and switch, so that comparisons are paired."""
+        return derive(self.seed, "episode", task.digest, repeat)
+
+    def caps(self, task: Task) -> Budget:
+        """The task's budget and the run's; the tighter cap of each kind."""
+        return task.budget | Budget(self.budget)
+
+    def label(self) -> str:
+        """The agent's name for tables; a simulator's help is always said."""
+        return self.agent + (" [simulator world model]" if self.config.world_model == "simulator" else "")
+
+
+def versions() -> dict[str, str]:
+    """Versions of what an episode depends on."""
+    found = {"python": platform.python_version(), "machine": platform.machine()}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found[package] = "missing"
+    return found

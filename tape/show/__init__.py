@@ -1,0 +1,1 @@
+"""Everything drawn: plan graphs as pictures, runs and replays on the terminal."""

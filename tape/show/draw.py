@@ -1,0 +1,164 @@
+"""Draws a plan graph with its walk, as SVG or PNG (compare TAPE figure 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tape.errors import GraphError
+from tape.graph import Edge, PlanGraph
+
+WALK, CERTIFIED, REFUTED, PLAIN = "#0b5cad", "#1a7f37", "#b42318", "#8a8a8a"
+
+
+def layout(graph: PlanGraph, start: str, walk: Sequence[int] = ()) -> dict[str, tuple[float, float]]:
+    """Positions: columns by distance from the start, the walk along the top, (x, y) in node units."""
+    depth = {start: 0}
+    queue = [start]
+    successors: dict[str, list[str]] = {node: [] for node in graph.nodes}
+    for edge in graph.edges():
+        successors[edge.source].append(edge.target)
+    for node in queue:
+        for target in successors[node]:
+            if target not in depth:
+                depth[target] = depth[node] + 1
+                queue.append(target)
+    last = max(depth.values()) + 1
+    for node in graph.nodes:
+        depth.setdefault(node, last)
+    on_walk = {start, *(graph.edge(number).target for number in walk)}
+    columns: dict[int, list[str]] = {}
+    for node in sorted(graph.nodes, key=lambda n: (depth[n], n not in on_walk)):
+        columns.setdefault(depth[node], []).append(node)
+    return {node: (float(x), -float(y)) for x, column in columns.items() for y, node in enumerate(column)}
+
+
+def draw(graph: PlanGraph, path: Path, *, start: str, walk: Sequence[int] = (), title: str = "") -> None:
+    """Write a picture.
+
+    The walk is a thick solid line with filled arrow heads, refuted edges are dotted with a cross,
+    certified ones dash-dotted with a tick, so that the picture reads without colour too.
+
+    Args:
+        graph: The plan graph.
+        path: Ends in ``.svg``, ``.png`` or ``.pdf``.
+        start: Key of the start node.
+        walk: Edge ids of the walk.
+        title: A line above the picture.
+
+    Raises:
+        GraphError: The file's ending is another one, or ``start`` is no node.
+    """
+    if path.suffix not in (".svg", ".png", ".pdf"):
+        raise GraphError(f"{path}: a picture ends in .svg, .png or .pdf")
+    graph.attributes(start)
+    import matplotlib
+
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    places = layout(graph, start, walk)
+    labels = {node: str(graph.attributes(node)["label"]) for node in graph.nodes}
+    tall = max(label.count("\n") for label in labels.values()) + 3.2
+    wide = max(len(line) for label in labels.values() for line in label.splitlines())
+    dx, dy = max(1.15, 0.062 * wide + 0.75), 0.125 * tall + 0.42
+    columns = max(x for x, _ in places.values()) + 1
+    rows = 1 - min(y for _, y in places.values())
+    figure = Figure(figsize=(dx * columns + 0.4, dy * rows + 0.9), dpi=110)
+    FigureCanvasAgg(figure)
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes.set_axis_off()
+    axes.set_xlim(-0.5 * dx - 0.2, (columns - 0.5) * dx + 0.2)
+    axes.set_ylim(-(rows - 0.5) * dy - 0.25, 0.5 * dy + 0.65)
+    spots = {node: (x * dx, y * dy) for node, (x, y) in places.items()}
+    chosen = set(walk)
+    boxes = {node: _node(axes, graph, node, labels[node], spots[node], start) for node in graph.nodes}
+    # Boxes have their final size only once drawn; edges end at their borders.
+    figure.canvas.draw()
+    usable = {edge.id for edge in graph.usable_edges()}
+    for edge in graph.edges():
+        _edge(axes, edge, spots, boxes, on_walk=edge.id in chosen, usable=edge.id in usable)
+    caption = "thick: selected walk   ✓ certified   ✗ refuted   double frame: goal   ×n: plans through it"
+    axes.text(-0.5 * dx, 0.5 * dy + 0.42, title or "plan graph", fontsize=10, weight="bold", va="center")
+    axes.text(-0.5 * dx, 0.5 * dy + 0.18, caption, fontsize=7, color="#444444", va="center")
+    with matplotlib.rc_context({"svg.hashsalt": "tape"}):
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+def _node(
+    axes: Any, graph: PlanGraph, node: str, label: str, spot: tuple[float, float], start: str
+) -> Any:
+    data = graph.attributes(node)
+    style = {"boxstyle": "round,pad=0.28", "facecolor": "white", "edgecolor": "#333333", "linewidth": 1.0}
+    if node == start:
+        style |= {"facecolor": "#e8eef7", "linewidth": 1.8}
+    if data["goal"]:
+        style |= {"facecolor": "#e9f5ec", "boxstyle": "round,pad=0.40", "linewidth": 1.2}
+        axes.text(
+            *spot,
+            f"{label}\n{data['reward']:+.2f} ×{data['support']}",
+            family="monospace",
+            fontsize=6.5,
+            ha="center",
+            va="center",
+            color="none",
+            bbox={"boxstyle": "round,pad=0.28", "facecolor": "none", "edgecolor": "#333333", "linewidth": 0.8},
+            zorder=4,
+        )
+    return axes.text(
+        *spot,
+        f"{label}\n{data['reward']:+.2f} ×{data['support']}",
+        family="monospace",
+        fontsize=6.5,
+        ha="center",
+        va="center",
+        bbox=style,
+        zorder=3,
+    )
+
+
+def _edge(
+    axes: Any, edge: Edge, spots: dict[str, tuple[float, float]], boxes: dict[str, Any], *, on_walk: bool, usable: bool
+) -> None:
+    colour, line, mark = PLAIN, "-", ""
+    if edge.certified:
+        colour, line, mark = CERTIFIED, "-.", " ✓"
+    if edge.refuted:
+        colour, line, mark = REFUTED, ":", " ✗"
+    if on_walk:
+        colour, line = WALK, "-"
+    a, b = spots[edge.source], spots[edge.target]
+    backwards = b[0] <= a[0]
+    axes.annotate(
+        "",
+        xy=b,
+        xytext=a,
+        arrowprops={
+            "arrowstyle": "-|>" if on_walk else "->",
+            "color": colour,
+            "linestyle": line,
+            "linewidth": 2.6 if on_walk else 0.9,
+            "alpha": 1.0 if usable or edge.refuted else 0.35,
+            "connectionstyle": f"arc3,rad={0.28 if backwards else 0.0}",
+            "patchA": boxes[edge.source].get_bbox_patch(),
+            "patchB": boxes[edge.target].get_bbox_patch(),
+            "shrinkA": 1,
+            "shrinkB": 1,
+        },
+        zorder=2 if on_walk else 1,
+    )
+    # Edges leave a column in many directions; a label nearer to its target keeps them apart.
+    x, y = a[0] + 0.5 * (b[0] - a[0]), a[1] + 0.5 * (b[1] - a[1])
+    axes.text(
+        x,
+        y + (0.22 if backwards else 0.0),
+        f"{edge.action}{mark}",
+        fontsize=8 if on_walk else 6.5,
+        color=colour,
+        weight="bold" if on_walk else "normal",
+        ha="center",
+        va="center",
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85},
+        zorder=5,
+    )

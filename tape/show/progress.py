@@ -1,0 +1,171 @@
+"""What a person sees while episodes run: a live board on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, TextIO
+
+from rich.columns import Columns
+from rich.console import Console, Group
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.text import Text
+
+from tape.runner.runner import Job, Watcher
+from tape.runner.stats import wilson
+from tape.trace import (
+    ActedEvent,
+    Event,
+    FinishedEvent,
+    MismatchEvent,
+    ObservedEvent,
+    ReplannedEvent,
+    WalkSelectedEvent,
+)
+
+
+class PlainDisplay:
+    """One line per finished episode.
+
+    Args:
+        label: What runs, for instance ``hard tape bundled:mini``.
+        out: Where to write; standard output by default.
+        quiet: Write nothing per episode.
+    """
+
+    def __init__(self, label: str, out: TextIO | None = None, *, quiet: bool = False) -> None:
+        self._label, self._out, self._quiet = label, out or sys.stdout, quiet
+        self._wins = self._seen = 0
+
+    def watcher(self) -> Watcher:
+        """What the runner tells."""
+        return Watcher(finished=self._finished)
+
+    def __enter__(self) -> PlainDisplay:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._out.flush()
+
+    def _finished(self, line: Mapping[str, Any], done: int, total: int) -> None:
+        self._seen += 1
+        self._wins += bool(line["result"]["success"])
+        if not self._quiet:
+            self._out.write(f"[{done}/{total}] {self._label} | {one_line(line)} | {self._wins}/{self._seen} solved\n")
+            self._out.flush()
+
+
+def one_line(line: Mapping[str, Any]) -> str:
+    """An episode in one line."""
+    result = line["result"]
+    notes = "".join(
+        f", {count} {name}" for name, count in (("replans", result["replans"]), ("malformed", result["malformed"])) if count
+    )
+    return f"{line['task']} #{line['repeat']}: {result['end_state']}, {result['steps']} steps{notes}"
+
+
+class _Scene:
+    """What is known of one episode."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.picture, self.note = name, "", "planning"
+        self.remaining: Mapping[str, int] = {}
+        self.walk: Sequence[str] = ()
+        self.at = 0
+
+    def tell(self, event: Event) -> None:
+        """Take an event in."""
+        match event:
+            case ObservedEvent():
+                self.picture, self.remaining = event.picture, event.remaining
+            case WalkSelectedEvent():
+                self.walk, self.at = event.actions, 0
+                self.note = f"{event.selector}: {event.status}" + (" (partial walk)" if event.partial else "")
+            case ActedEvent():
+                self.at += 1
+                self.note = event.text or f"step {event.step}"
+            case MismatchEvent():
+                self.note = "mismatch: the world is not as predicted"
+            case ReplannedEvent():
+                self.walk, self.note = (), f"replanning ({event.reason})"
+            case FinishedEvent():
+                self.note = str(event.result["end_state"])
+            case _:
+                pass
+
+    def panel(self) -> Panel:
+        """Board, walk, budget and note."""
+        walk = Text("walk  ", style="dim")
+        for i, action in enumerate(self.walk):
+            walk.append(f"{action} ", style="dim strike" if i < self.at else "bold" if i == self.at else "")
+        left = Text("left  " + ", ".join(f"{n} {kind}" for kind, n in self.remaining.items()), style="dim")
+        return Panel(
+            Group(Text(self.picture), walk, left, Text(self.note, overflow="ellipsis", no_wrap=True)),
+            title=self.name,
+            width=38,
+        )
+
+
+class LiveDisplay:
+    """The cohort's boards with their walks, what is left of each budget, and the running score.
+
+    Args:
+        label: What runs.
+        console: A rich console.
+        boards: Most boards shown at once.
+    """
+
+    def __init__(self, label: str, console: Console, boards: int = 4) -> None:
+        self._label, self._boards = label, boards
+        self._live = Live(console=console, refresh_per_second=12, transient=True)
+        self._console = console
+        self._scenes: dict[str, _Scene] = {}
+        self._wins = self._seen = self._done = 0
+        self._total = 1
+
+    def __enter__(self) -> LiveDisplay:
+        self._live.__enter__()
+        return self
+
+    def __exit__(self, *problem: Any) -> None:
+        self._live.__exit__(*problem)
+        self._console.print(self._score())
+
+    def watcher(self) -> Watcher:
+        """What the runner tells."""
+        return Watcher(self._started, self._event, self._finished)
+
+    def _started(self, jobs: Sequence[Job]) -> None:
+        self._scenes = {job.key: _Scene(f"{job.task.id} #{job.repeat}") for job in jobs[: self._boards]}
+        self._draw()
+
+    def _event(self, key: str, event: Event) -> None:
+        if key in self._scenes:
+            self._scenes[key].tell(event)
+            self._draw()
+
+    def _finished(self, line: Mapping[str, Any], done: int, total: int) -> None:
+        self._seen += 1
+        self._wins += bool(line["result"]["success"])
+        self._done, self._total = done, total
+        self._draw()
+
+    def _score(self) -> Text:
+        low, high = wilson(self._wins, self._seen)
+        share = f"{self._wins / self._seen:.2f} (95 %: {low:.2f} to {high:.2f})" if self._seen else "-"
+        return Text(f"{self._label}: {self._wins}/{self._seen} solved, {share}")
+
+    def _draw(self) -> None:
+        bar = ProgressBar(total=self._total, completed=self._done, width=60)
+        boards = Columns([scene.panel() for scene in self._scenes.values()])
+        self._live.update(Group(boards, bar, self._score()))
+
+
+def display(label: str, *, quiet: bool = False) -> PlainDisplay | LiveDisplay:
+    """A live display on a terminal, plain lines elsewhere or with ``quiet``."""
+    console = Console()
+    if quiet or not console.is_terminal:
+        return PlainDisplay(label)
+    return LiveDisplay(label, console)

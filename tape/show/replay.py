@@ -1,0 +1,95 @@
+"""Replays an episode from its trace alone: as text, and its plan graphs as pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tape.graph import PlanGraph
+from tape.show.draw import draw
+from tape.trace import (
+    ActedEvent,
+    Event,
+    FinishedEvent,
+    GraphFoldedEvent,
+    MalformedEvent,
+    MismatchEvent,
+    ObservedEvent,
+    PlansSampledEvent,
+    ReplannedEvent,
+    StartedEvent,
+    WalkSelectedEvent,
+)
+
+
+def describe(events: Sequence[Event]) -> Iterator[str]:
+    """The episode as lines of text."""
+    for event in events:
+        match event:
+            case StartedEvent():
+                caps = ", ".join(f"{kind} {cap}" for kind, cap in event.budget.items()) or "none"
+                yield f"{event.config['agent']} with {event.config['model']}; budget: {caps}"
+                if event.config.get("world_model") == "simulator":
+                    yield "NOTE: transitions come from the simulator (an upper bound, not the default mode)"
+            case ObservedEvent():
+                left = ", ".join(f"{n} {kind}" for kind, n in event.remaining.items())
+                yield f"\nstep {event.step}: {event.key}   left: {left or 'unlimited'}\n{event.picture}"
+            case PlansSampledEvent():
+                yield f"{len(event.plans)} plans sampled"
+                for plan, valid in zip(event.plans, event.valid, strict=True):
+                    yield f"  {' '.join(plan) or '(empty)'}{'' if valid else '   [malformed]'}"
+            case GraphFoldedEvent():
+                nodes, edges = len(event.graph["nodes"]), len(event.graph["links"])
+                yield f"folded into {nodes} nodes and {edges} edges"
+            case WalkSelectedEvent():
+                walk = " ".join(event.actions) or "(none)"
+                value = "" if event.objective is None else f", objective {event.objective:.3f}"
+                kind = "partial walk" if event.partial else "walk"
+                yield f"{event.selector} {event.status} in {1000 * event.seconds:.2f} ms{value}; {kind}: {walk}"
+            case ActedEvent():
+                planned = "" if event.planned == event.action else f" (planned {event.planned})"
+                yield f"  acts {event.action}{planned}" + (f"   thought: {event.text}" if event.text else "")
+            case MismatchEvent():
+                yield f"  MISMATCH: predicted {event.predicted}, observed {event.observed}"
+            case ReplannedEvent():
+                yield f"replans ({event.reason}), round {event.count}"
+            case MalformedEvent():
+                yield f"  malformed {event.role} answer survived: {event.text!r}"
+            case FinishedEvent():
+                result = event.result
+                yield f"\n{result['end_state']} after {result['steps']} steps; {result['detail']}".rstrip("; ")
+            case _:
+                continue
+
+
+def pictures(events: Sequence[Event], folder: Path, name: str) -> list[Path]:
+    """Write every plan graph of an episode with its walk, as SVG, PNG and JSON.
+
+    Returns:
+        The PNG and SVG files.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    count = 0
+    folded: GraphFoldedEvent | None = None
+    for i, event in enumerate(events):
+        if isinstance(event, GraphFoldedEvent):
+            folded = event
+        if not isinstance(event, WalkSelectedEvent) or folded is None:
+            continue
+        later = next((e for e in events[i + 1 :] if isinstance(e, WalkSelectedEvent | ActedEvent)), None)
+        if isinstance(later, WalkSelectedEvent) and not event.actions:
+            continue  # infeasible, tried again: the next picture shows the outcome
+        count += 1
+        graph = PlanGraph.from_dict(folded.graph)
+        start = str(folded.graph["start"])
+        steps = zip(event.nodes, event.actions, event.nodes[1:], strict=False)
+        walk = [graph.find(a, action, b) for a, action, b in steps]
+        stem = folder / f"{name}-graph-{count}"
+        title = f"{name}, plan {count}: {event.selector} {event.status}, " + (" ".join(event.actions) or "no walk")
+        for ending in (".svg", ".png"):
+            path = stem.with_suffix(ending)
+            draw(graph, path, start=start, walk=walk, title=title)
+            written.append(path)
+        graph.save(stem.with_suffix(".json"), start=start, walk=walk)
+    return written

@@ -1,0 +1,121 @@
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tape.budget import Budget, Ledger, Resources, declare, kind_of
+from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
+
+
+def test_amounts_become_exact_counts() -> None:
+    assert Budget.of(usd="0.05", steps=3) == {"steps": 3, "usd": 50_000}
+    assert Budget.parse("steps=8, usd=0.000001") == {"steps": 8, "usd": 1}
+    assert kind_of("seconds").amount(1500) == Decimal("1.500")
+    # 0.1 + 0.2 is not 0.3 in floats; in counts it is.
+    assert Resources.of(usd=0.1) + Resources.of(usd=0.2) == Resources.of(usd=0.3)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("steps", "KIND=AMOUNT"),
+        ("steps=-1", ">= 0"),
+        ("steps=1.5", "finer than the resolution"),
+        ("steps=lots", "not a number"),
+        ("gold=3", "not declared"),
+        ("steps=1,steps=2", "given twice"),
+        ("usd=nan", "finite"),
+    ],
+)
+def test_malformed_budgets_say_what_is_wrong(text: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        Budget.parse(text)
+
+
+def test_a_kind_is_declared_once() -> None:
+    assert declare("steps", "step") == kind_of("steps")
+    with pytest.raises(ConfigError, match="already declared"):
+        declare("steps", "mile")
+
+
+def test_reserve_settle_and_refuse() -> None:
+    ledger = Ledger(Budget({"steps": 2}))
+    first = ledger.reserve(Resources({"steps": 2}))
+    with pytest.raises(BudgetExceededError) as refused:
+        ledger.reserve(Resources({"steps": 1}))
+    error = refused.value
+    assert (error.kind, error.limit, error.used, error.requested) == ("steps", 2, 2, 1)
+    ledger.settle(first, Resources({"steps": 1}))
+    assert ledger.remaining("steps") == 1
+    ledger.release(ledger.reserve(Resources({"steps": 1})))
+    assert ledger.remaining("steps") == 1
+    with pytest.raises(ConfigError, match="already"):
+        ledger.settle(first, Resources())
+
+
+def test_nested_ledgers_must_all_agree() -> None:
+    run = Ledger(Budget({"tokens": 10}), name="run")
+    one, two = (Ledger(Budget({"tokens": 8}), run, name) for name in ("one", "two"))
+    one.settle(one.reserve(Resources({"tokens": 7})), Resources({"tokens": 7}))
+    assert two.remaining("tokens") == 3
+    with pytest.raises(BudgetExceededError, match="run ledger"):
+        two.reserve(Resources({"tokens": 4}))
+    assert run.used == Resources({"tokens": 7})
+    assert two.used == Resources()
+
+
+def test_unknown_cost_under_a_cap_is_an_error_and_never_zero() -> None:
+    unknown = Resources({"usd": None})
+    with pytest.raises(UnknownCostError, match="usd"):
+        Ledger(Budget({"usd": 5})).reserve(unknown)
+    free = Ledger(Budget({"steps": 5}))
+    free.settle(free.reserve(unknown), Resources({"steps": 1}))
+    assert (unknown + Resources({"usd": 3}))["usd"] is None
+
+
+def test_usage_above_the_reservation_is_booked_and_counted() -> None:
+    ledger = Ledger(Budget({"steps": 2}))
+    ledger.settle(ledger.reserve(Resources({"steps": 1})), Resources({"steps": 3}))
+    assert ledger.violations == {"steps": 1}
+    assert ledger.overspent() == ("steps",)
+
+
+def test_unknown_usage_books_the_whole_reservation() -> None:
+    ledger = Ledger(Budget({"tokens": 9}))
+    ledger.settle(ledger.reserve(Resources({"tokens": 5})), Resources({"tokens": None}))
+    assert ledger.used == Resources({"tokens": 5})
+
+
+@given(
+    cap=st.integers(0, 60),
+    requests=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.booleans()), max_size=60),
+)
+def test_no_overspend_under_concurrent_reserve_and_settle(
+    cap: int, requests: list[tuple[int, int, bool]]
+) -> None:
+    run = Ledger(Budget({"tokens": cap}), name="run")
+    episodes = [Ledger(Budget({"tokens": cap}), run) for _ in range(3)]
+
+    def work(item: tuple[int, tuple[int, int, bool]]) -> int:
+        number, (worst, actual, give_back) = item
+        ledger = episodes[number % 3]
+        try:
+            reservation = ledger.reserve(Resources({"tokens": worst}))
+        except BudgetExceededError:
+            return 0
+        assert (run.remaining("tokens") or 0) >= 0
+        if give_back:
+            ledger.release(reservation)
+            return 0
+        used = min(actual, worst)
+        ledger.settle(reservation, Resources({"tokens": used}))
+        return used
+
+    with ThreadPoolExecutor(8) as pool:
+        spent = sum(pool.map(work, enumerate(requests)))
+    assert run.used["tokens"] == spent <= cap
+    assert sum(e.used["tokens"] or 0 for e in episodes) == spent
+    assert run.remaining("tokens") == cap - spent
+    assert not run.overspent()
