@@ -105,7 +105,7 @@ async def evaluate(lm: LanguageModel, kind: str, count: int, seed: int = 0) -> T
         tally.add("next: all", right)
     scores = await lm.score_options([d.score_request(s)[0] for d, (_, _, s) in everywhere])
     for (d, (_, table, state)), (weights, _) in zip(everywhere, scores, strict=True):
-        request, values = d.score_request(state)
+        _, values = d.score_request(state)
         left = table[state]
         truth_value = -1.0 if left is None else 1.0 if left == 0 else 0.0
         best = max(range(len(weights)), key=lambda i, w=weights: w[i])  # type: ignore[misc]

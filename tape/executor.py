@@ -50,9 +50,7 @@ class Executor:
             observed = key(episode.state)
             if observed != edge.target:
                 episode.result.mismatches += 1
-                episode.trace.write(
-                    MismatchEvent(step=episode.result.steps, predicted=edge.target, observed=observed)
-                )
+                episode.trace.write(MismatchEvent(step=episode.result.steps, predicted=edge.target, observed=observed))
                 return "mismatch"
             if episode.config.replan_every_step:
                 return "stepped"

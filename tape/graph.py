@@ -67,9 +67,7 @@ class PlanGraph:
         """Add a state if it is new; returns its key."""
         key = self._key(state)
         if key not in self.nx:
-            self.nx.add_node(
-                key, label=label or self._render(state), reward=0.0, goal=False, plan_end=False, support=0
-            )
+            self.nx.add_node(key, label=label or self._render(state), reward=0.0, goal=False, plan_end=False, support=0)
         self._states.setdefault(key, state)
         return key
 
@@ -214,11 +212,15 @@ class PlanGraph:
         return sorted(best.values(), key=lambda e: e.id)
 
     def terminals(self, start: str) -> list[str]:
-        """Ends of the (cut) plans and nodes scored as goals; the start only if scored as goal."""
+        """Ends of the (cut) plans and nodes scored as goals; the start only if scored as goal.
+
+        A plan that ends in a state scored as hopeless gives no terminal: the best walk to one would
+        only spend the budget on putting off its end.
+        """
         return [
             node
             for node, data in self.nx.nodes(data=True)
-            if data["goal"] or (data["plan_end"] and node != start)
+            if data["goal"] or (data["plan_end"] and node != start and data["reward"] > -GOAL_SCORE)
         ]
 
     def path_problem(
@@ -247,13 +249,7 @@ class PlanGraph:
         edges = self.usable_edges()
         kinds = sorted(remaining)
         terminals = [n for n in self.nodes if n != start] if any_end else self.terminals(start)
-        costs = []
-        for edge in edges:
-            row = [edge.cost[kind] for kind in kinds]
-            if None in row:
-                kind = kinds[row.index(None)]
-                raise GraphError(f"edge {edge.id} ({edge.action}): its cost in {kind} is unknown under a hard cap")
-            costs.append(row)
+        costs = [[_known(edge, kind) for kind in kinds] for edge in edges]
         problem = PathProblem(
             n_nodes=len(index),
             edges=[(index[e.source], index[e.target]) for e in edges],
@@ -323,3 +319,10 @@ class PlanGraph:
             return cls.from_dict(data)
         except GraphError as error:
             raise GraphError(f"{path}: {error}") from error
+
+
+def _known(edge: Edge, kind: str) -> int:
+    count = edge.cost[kind]
+    if count is None:
+        raise GraphError(f"edge {edge.id} ({edge.action}): its cost in {kind} is unknown under a hard cap")
+    return count

@@ -206,11 +206,13 @@ def read_trace(path: Path) -> Iterator[Event]:
             record = json.loads(line)
             head = {name: record.pop(name) for name in ("schema", "seq", "episode", "type")}
             if head["schema"] != SCHEMA:
-                raise TraceError(f"{path}:{number}: schema {head['schema']} is not {SCHEMA}; use the version that made it")
+                raise TraceError(
+                    f"{path}:{number}: schema {head['schema']} is not {SCHEMA}; use the version that made it"
+                )
             if head["type"] not in _TYPES:
                 raise TraceError(f"{path}:{number}: unknown event type {head['type']!r}")
             yield _TYPES[head["type"]].model_validate(record)
-        except (ValueError, KeyError, AttributeError, ValidationError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
             if isinstance(error, TraceError):
                 raise
             raise TraceError(f"{path}:{number}: not a trace event: {error}") from error

@@ -62,7 +62,9 @@ class ChatDialect:
     def __init__(self, domain: SokobanDomain) -> None:
         self._domain = domain
 
-    def _messages(self, state: AbstractState, task: str, remaining: Mapping[str, int] | None = None) -> tuple[Message, ...]:
+    def _messages(
+        self, state: AbstractState, task: str, remaining: Mapping[str, int] | None = None
+    ) -> tuple[Message, ...]:
         text = self._domain.observation(as_state(state)).text
         left = "" if remaining is None else "".join(f"\n{kind} left: {n}" for kind, n in remaining.items())
         return (Message("system", RULES), Message("user", f"{text}{left}\n\n{task}"))
@@ -149,7 +151,9 @@ class ChatDialect:
     ) -> Request:
         """Ask for a thought and a move; with ``action`` the move is fixed and only the thought is free."""
         hint = f" The plan from here is {' '.join(plan)}." if plan else ""
-        task = f'Think in one sentence, then make the next move.{hint} Answer as JSON: {{"thought": "...", "action": "U"}}'
+        task = (
+            f'Think in one sentence, then make the next move.{hint} Answer as JSON: {{"thought": "...", "action": "U"}}'
+        )
         constraint = (
             JsonSchema(ActAnswer)
             if action is None

@@ -62,9 +62,11 @@ class CompactDialect:
     def rollout_request(self, state: AbstractState, actions: Sequence[Action]) -> Request | None:
         """None: the bundled LM predicts one step at a time."""
         del state, actions
+        return None
 
     def read_rollout(self, state: AbstractState, actions: Sequence[Action], text: str) -> list[AbstractState | None]:
         """Never asked for."""
+        del state, actions, text
         raise InvalidOutputError("the compact dialect has no rollouts")
 
     def next_request(self, state: AbstractState, action: Action) -> Request:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from envs.sokoban.level import Level, State
+
 
 class SokobanError(ValueError):
     """Anything wrong with a level, a state or a request about one."""
@@ -32,17 +34,20 @@ class OracleLimitError(SokobanError):
     """The oracle stopped at its state limit: nothing is known about the question that was asked.
 
     Attributes:
-        level: The level's title.
+        level: The level searched.
+        state: The state asked about.
         max_states: The limit that was reached.
     """
 
-    def __init__(self, level: str, max_states: int) -> None:
+    def __init__(self, level: Level, state: State, max_states: int) -> None:
+        boxes = " ".join(map(level.coordinate, state.boxes))
         super().__init__(
-            f"level {level or '(untitled)'!r}: no answer within {max_states} states; this proves nothing "
-            "either way. Raise max_states, or use a smaller board or fewer boxes"
+            f"{level.rows}x{level.cols} board, player {level.coordinate(state.player)}, boxes {boxes}: no answer "
+            f"within {max_states} states, which proves nothing either way; raise max_states"
         )
         self.level = level
+        self.state = state
         self.max_states = max_states
 
-    def __reduce__(self) -> tuple[type[OracleLimitError], tuple[str, int]]:
-        return type(self), (self.level, self.max_states)
+    def __reduce__(self) -> tuple[type[OracleLimitError], tuple[Level, State, int]]:
+        return type(self), (self.level, self.state, self.max_states)

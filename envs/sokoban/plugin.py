@@ -24,7 +24,9 @@ class SokobanPlugin:
     def add_arguments(self, parser: Any) -> None:
         """``--levels`` and ``--slack``."""
         parser.add_argument("--levels", default="easy", help=f"{', '.join(names())}, or an XSB file (default: easy)")
-        parser.add_argument("--slack", type=int, default=2, help="moves allowed beyond the shortest solution (default: 2)")
+        parser.add_argument(
+            "--slack", type=int, default=2, help="moves allowed beyond the shortest solution (default: 2)"
+        )
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
         """One task per level; its budget is the shortest solution plus the slack.
@@ -36,12 +38,14 @@ class SokobanPlugin:
         if slack < 0:
             raise SokobanError(f"--slack must be >= 0, got {slack}")
         found = []
-        for i, level in enumerate(load_set(options["levels"])):
+        levels = load_set(options["levels"])
+        titles = [level.title for level in levels]
+        for i, level in enumerate(levels, 1):
             best = optimal_length(level)
             text = dumps([level])
             found.append(
                 Task(
-                    id=f"{i:03d} {level.title}".strip(),
+                    id=level.title if level.title and titles.count(level.title) == 1 else f"{i} {level.title}".strip(),
                     level_set=str(options["levels"]),
                     budget=Budget({"steps": best + slack}),
                     digest=hashlib.sha256(text.encode()).hexdigest()[:16],

@@ -11,14 +11,18 @@ shift sideways never wraps from one row into the next.
 from __future__ import annotations
 
 from heapq import heappop, heappush
+from itertools import pairwise
 
 from envs.sokoban.assignment import FORBIDDEN, min_assignment
 from envs.sokoban.errors import OracleLimitError
 from envs.sokoban.level import ACTIONS, Level, State
 from envs.sokoban.table import CostToGo
 
-_MEMO = 500_000
-"""Bounds remembered per level before the memory is emptied."""
+_MEMO = 200_000
+"""Bounds remembered per board before the memory is emptied."""
+
+_ALONE_CELLS = 1_000
+"""Floors up to this size get the table of single boxes (its square in entries)."""
 
 
 class PushSearch:
@@ -40,14 +44,14 @@ class PushSearch:
         dead = sum(1 << bit for cell, bit in self._bit.items() if cell in level.dead_squares)
         self._alive = self._floor & ~dead
         # Along an axis a box cannot move, ever or usefully, where a wall stands on either side or
-        # both sides are dead squares.
+        # both sides are dead squares. The last terms are the edge of the board before bit 0.
         wall = ((1 << (stride * (level.rows + 1))) - 1) & ~self._floor
-        self._stuck_across = (wall << 1) | (wall >> 1) | ((dead << 1) & (dead >> 1))
-        self._stuck_along = (wall << stride) | (wall >> stride) | ((dead << stride) & (dead >> stride)) | _row(stride)
-        self._stuck_across |= 1
+        self._stuck_across = (wall << 1) | (wall >> 1) | ((dead << 1) & (dead >> 1)) | 1
+        edge = (1 << stride) - 1
+        self._stuck_along = (wall << stride) | (wall >> stride) | ((dead << stride) & (dead >> stride)) | edge
         self._stride = stride
         self._pushes = self._push_distances(goals)
-        self._alone = CostToGo(level, 1)
+        self._alone = CostToGo(level, 1) if len(level.floor) <= _ALONE_CELLS else None
         self._bounds: dict[int, int | None] = {}
 
     def bound(self, state: State) -> int | None:
@@ -103,7 +107,7 @@ class PushSearch:
                     continue
                 if child not in cost:
                     if len(cost) >= max_states:
-                        raise OracleLimitError(self.level.title, max_states)
+                        raise OracleLimitError(self.level, state, max_states)
                     if self._frozen_off_goal(after):
                         continue
                 cost[child], parent[child] = moves, key
@@ -151,6 +155,8 @@ class PushSearch:
         if best is None:
             return None
         cell = self._cell[player]
+        if self._alone is None:
+            return best
         for bit in _bits(boxes & ~self._goals):
             alone = self._alone[State(cell, (self._cell[bit],))]
             if alone is None:
@@ -196,7 +202,7 @@ class PushSearch:
             chain.append(parent[chain[-1]])
         chain.reverse()
         moves: list[str] = []
-        for before, after in zip(chain, chain[1:], strict=False):
+        for before, after in pairwise(chain):
             boxes, player, box = before >> shift, before & low, after & low
             delta = ((after >> shift) & ~boxes).bit_length() - 1 - box
             moves += self._walk(self._floor & ~boxes, player, box - delta)
@@ -218,11 +224,6 @@ class PushSearch:
             end, action = came[end]
             moves.append(ACTIONS[action])
         return moves[::-1]
-
-
-def _row(width: int) -> int:
-    """The bits of the first row: nothing can be pushed over the upper edge."""
-    return (1 << width) - 1
 
 
 def _bits(mask: int) -> list[int]:

@@ -75,7 +75,9 @@ def parse(text: str, source: str = "<text>") -> list[Level]:
             board.append((number, line))
     finish()
     if not levels:
-        raise XsbError(source, None, "there is no level in it; a level is drawn with the characters # @ + $ * . and space")
+        raise XsbError(
+            source, None, "there is no level in it; a level is drawn with the characters # @ + $ * . and space"
+        )
     return levels
 
 
@@ -201,7 +203,9 @@ def _check_reach(level: Level, numbers: list[int], source: str) -> None:
     for cell in level.floor:
         row, col = divmod(cell, level.cols)
         if row in (0, level.rows - 1) or col in (0, level.cols - 1):
-            problem = f"the player can walk off the board in column {col + 1} (counted without indentation); close the wall"
+            problem = (
+                f"the player can walk off the board in column {col + 1} (counted without indentation); close the wall"
+            )
             raise XsbError(source, numbers[row], problem)
     for cell in level.start.boxes:
         if cell not in floor and cell not in level.goals:

@@ -122,9 +122,7 @@ class Episode:
         self.ledger.settle(reservation, cost)
         self.result.steps += 1
         self.result.actions.append(action)
-        self.trace.write(
-            ActedEvent(step=self.result.steps, action=action, text=text, planned=planned, cost=dict(cost))
-        )
+        self.trace.write(ActedEvent(step=self.result.steps, action=action, text=text, planned=planned, cost=dict(cost)))
         state = self.observe(observation)
         if self.env.success():
             raise EpisodeEnded("success")

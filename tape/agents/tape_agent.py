@@ -32,7 +32,7 @@ class TapeAgent(Agent):
             episode,
             LmProposer(episode.roles, config.temperature),
             world_model,
-            LmScorer(episode.roles),
+            LmScorer(episode.roles, expected=config.score == "expected"),
             actor,
             self._selector(episode),
         )

@@ -14,7 +14,10 @@ def main(argv: Sequence[str]) -> int:
     from tape.plugins import load, names
 
     rows = [(name, text, "") for name, text in describe()]
-    notes = {"hf": ("hf:PATH_OR_ID", "a local transformers checkpoint"), "scripted": ("scripted:FILE.json", "for tests")}
+    notes = {
+        "hf": ("hf:PATH_OR_ID", "a local transformers checkpoint"),
+        "scripted": ("scripted:FILE.json", "for tests"),
+    }
     for backend in names("tape.models"):
         if backend == "bundled":
             continue

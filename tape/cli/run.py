@@ -41,6 +41,7 @@ def main(argv: Sequence[str]) -> int:
         max_replans=args.max_replans,
         resample=args.resample,
         on_infeasible=args.on_infeasible,
+        score=args.score,
         world_model=args.world_model,
     )
     import solvers
@@ -105,7 +106,10 @@ def _parser(environment: str) -> argparse.ArgumentParser:
     parser.add_argument("--max-replans", type=int, default=10)
     parser.add_argument("--resample", type=int, default=2, help="further samplings where no walk is feasible")
     parser.add_argument("--on-infeasible", default="partial", choices=("partial", "stop"))
-    parser.add_argument("--world-model", default="lm", choices=("lm", "simulator"), help="simulator: an upper bound only")
+    parser.add_argument("--score", default="argmax", choices=("argmax", "expected"), help="how nodes are scored")
+    parser.add_argument(
+        "--world-model", default="lm", choices=("lm", "simulator"), help="simulator: an upper bound only"
+    )
     parser.add_argument("--horizon", type=int, help="most moves of an episode (default: the budget decides)")
     parser.add_argument("--discount", type=float, default=1.0)
     parser.add_argument("--budget", default="", help="further hard caps, for instance tokens=5000,calls=100")

@@ -10,7 +10,9 @@ from pathlib import Path
 
 def main(argv: Sequence[str]) -> int:
     """Run the subcommand; exit code 0 with a walk, 1 without."""
-    parser = argparse.ArgumentParser(prog="tape solve", description="Pick the best walk of a plan graph under a budget.")
+    parser = argparse.ArgumentParser(
+        prog="tape solve", description="Pick the best walk of a plan graph under a budget."
+    )
     parser.add_argument("graph", type=Path, metavar="GRAPH.json")
     parser.add_argument("--budget", default="", help="hard caps, for instance steps=8,usd=0.05")
     parser.add_argument("--start", help="key of the start node (default: the graph's own)")
@@ -30,7 +32,9 @@ def main(argv: Sequence[str]) -> int:
     start = args.start or json.loads(args.graph.read_text(encoding="utf-8")).get("start")
     if start is None or start not in graph.nodes:
         known = ", ".join(repr(node) for node in graph.nodes[:10])
-        raise GraphError(f"{args.graph}: --start names no node; nodes: {known}" + (" ..." if len(graph.nodes) > 10 else ""))
+        raise GraphError(
+            f"{args.graph}: --start names no node; nodes: {known}" + (" ..." if len(graph.nodes) > 10 else "")
+        )
     caps = dict(Budget.parse(args.budget))
     horizon = len(graph.nodes) if args.horizon is None else args.horizon
     problem, ids = graph.path_problem(start, caps, horizon, args.discount)
@@ -64,6 +68,12 @@ def main(argv: Sequence[str]) -> int:
     if args.draw:
         from tape.show.draw import draw
 
-        draw(graph, args.draw, start=start, walk=[e.id for e in walk], title=f"{args.graph.name}: {solution.status.value}")
+        draw(
+            graph,
+            args.draw,
+            start=start,
+            walk=[e.id for e in walk],
+            title=f"{args.graph.name}: {solution.status.value}",
+        )
         print(f"written: {args.draw}")
     return 0 if solution.has_walk else 1

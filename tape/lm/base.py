@@ -151,6 +151,10 @@ class Price:
     completion: Decimal
 
 
+FREE = Price(Decimal(0), Decimal(0))
+"""The price of a local model."""
+
+
 class LanguageModel(Protocol):
     """What every backend offers."""
 
@@ -201,5 +205,3 @@ def _cost(price: Price | None, prompt: int, completion: int) -> Resources:
         micro = (price.prompt * prompt + price.completion * completion) * 1_000_000
         counts["usd"] = int(micro.to_integral_value(rounding="ROUND_CEILING"))
     return Resources(counts)
-
-

@@ -49,8 +49,9 @@ def load_folder(folder: Path, name: str) -> LanguageModel:
     tokenizer_file = folder / "tokenizer.json"
     if not tokenizer_file.is_file():
         tokenizer_file = weights_folder() / "tokenizer.json"
+    special = {"eos_token": "<eos>", "pad_token": "<pad>"}
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_file=str(tokenizer_file), eos_token="<eos>", pad_token="<pad>", clean_up_tokenization_spaces=False
+        tokenizer_file=str(tokenizer_file), clean_up_tokenization_spaces=False, **special
     )
     logging.disable_progress_bar()
     model = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True)

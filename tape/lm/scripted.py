@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from tape.errors import ModelError
-from tape.lm.base import Choice, Completion, JsonSchema, LanguageModel, Price, Request, Usage
+from tape.lm.base import FREE, Choice, Completion, JsonSchema, LanguageModel, Price, Request, Usage
 from tape.lm.constraints import to_pattern
 from tape.seeds import derive
 
@@ -37,7 +36,7 @@ class ScriptedLM:
         script: Sequence[str] | Callable[[Request, int], str],
         *,
         dialect: str = "chat",
-        price: Price | None = Price(Decimal(0), Decimal(0)),
+        price: Price | None = FREE,
         obey: bool = False,
         identity: str = "scripted",
     ) -> None:

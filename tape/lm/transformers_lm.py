@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ import torch
 from transformers import DynamicCache
 
 from tape.errors import ConstraintError, ModelError
-from tape.lm.base import Choice, Completion, Price, Request, Usage
+from tape.lm.base import FREE, Choice, Completion, Price, Request, Usage
 from tape.lm.outlines_engine import ConstraintCompiler, encode
 from tape.seeds import derive
 
@@ -58,7 +57,7 @@ class TransformersLM:
         name: str,
         identity: str,
         dialect: str,
-        price: Price | None = Price(Decimal(0), Decimal(0)),
+        price: Price | None = FREE,
     ) -> None:
         self._model = model.eval()
         self._tokenizer = tokenizer
@@ -194,10 +193,7 @@ class TransformersLM:
                 row.finish = "stop"
             else:
                 row.tokens.append(token)
-                if (
-                    len(row.tokens) >= row.request.max_tokens
-                    or len(row.prompt) + len(row.tokens) >= self._window
-                ):
+                if len(row.tokens) >= row.request.max_tokens or len(row.prompt) + len(row.tokens) >= self._window:
                     row.finish = "length"
             chosen.append(token)
         return chosen

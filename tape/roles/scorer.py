@@ -10,20 +10,20 @@ from tape.roles.context import RoleContext
 
 
 class LmScorer:
-    """The expected score under the model's own probabilities of the score's options, in [-1, 1].
-
-    That is E_theta[R] of TAPE section 3.1; each state is scored once per episode.
+    """Scores from the model's own probabilities of the score's options; each state once per episode.
 
     Args:
         context: The episode's model and prompts.
+        expected: True for the mean over the options (E_theta[R] of TAPE section 3.1), False for the
+            value of the most probable one (the three-valued scores of its appendix F.2).
     """
 
-    def __init__(self, context: RoleContext) -> None:
-        self._context = context
+    def __init__(self, context: RoleContext, *, expected: bool = False) -> None:
+        self._context, self._expected = context, expected
         self._known: dict[str, float] = {}
 
     async def score(self, states: Sequence[State], remaining: Mapping[str, int]) -> list[float]:
-        """Score states; ``remaining`` is not part of a state's score (the solver keeps budgets)."""
+        """Score states in [-1, 1]; ``remaining`` is not part of a state's score (the solver keeps budgets)."""
         del remaining
         key = self._context.domain.key
         fresh = {key(state): state for state in states if key(state) not in self._known}
@@ -31,5 +31,6 @@ class LmScorer:
         answers = await self._context.lm.score_options([request for request, _ in asked])
         for name, (request, values), (weights, _) in zip(fresh, asked, answers, strict=True):
             scores = option_values(request, values)
-            self._known[name] = sum(w * v for w, v in zip(weights, scores, strict=True))
+            mean = sum(w * v for w, v in zip(weights, scores, strict=True))
+            self._known[name] = mean if self._expected else scores[weights.index(max(weights))]
         return [self._known[key(state)] for state in states]

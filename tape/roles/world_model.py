@@ -59,9 +59,7 @@ class LmWorldModel:
         return rollouts
 
 
-async def step_by_step(
-    model: LmWorldModel, items: Sequence[tuple[State, Sequence[Action]]]
-) -> list[list[Prediction]]:
+async def step_by_step(model: LmWorldModel, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:
     """Roll plans out together, one batched prediction per depth."""
     rollouts: list[list[Prediction]] = [[] for _ in items]
     current: list[State | None] = [state for state, _ in items]

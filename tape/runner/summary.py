@@ -15,6 +15,22 @@ from tape.runner.stats import wilson
 SCHEMA = 1
 
 
+HEAD = (
+    "levels",
+    "agent",
+    "model",
+    "n",
+    "success",
+    "95 % interval",
+    "steps",
+    "replans",
+    "LM calls",
+    "LM tokens",
+    "solver ms",
+    "over budget",
+)
+
+
 def summarise(spec: RunSpec, episodes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """One group per level set of a run (a run has one agent, model, solver and configuration)."""
     groups = []
@@ -50,14 +66,12 @@ def summarise(spec: RunSpec, episodes: Sequence[Mapping[str, Any]]) -> list[dict
 
 def tokens(result: Mapping[str, Any]) -> int:
     """Prompt and completion tokens of an episode's result."""
-    return sum(result["prompt_tokens"].values()) + sum(result["completion_tokens"].values())
+    return sum(map(int, result["prompt_tokens"].values())) + sum(map(int, result["completion_tokens"].values()))
 
 
 def table(groups: Sequence[Mapping[str, Any]]) -> str:
     """The groups as a markdown table."""
-    head = ("levels", "agent", "model", "n", "success", "95 % interval", "steps", "replans", "LM calls", "LM tokens")
-    head += ("solver ms", "over budget")
-    rows = [head, ("---",) * len(head)]
+    rows: list[tuple[str, ...]] = [HEAD, ("---",) * len(HEAD)]
     for g in groups:
         n = g["episodes"]
         low, high = g["ci95"]

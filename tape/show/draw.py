@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +11,21 @@ from tape.graph import Edge, PlanGraph
 
 WALK, CERTIFIED, REFUTED, PLAIN = "#0b5cad", "#1a7f37", "#b42318", "#8a8a8a"
 
+BEND = 0.28
+"""How far edges that lead back bend out of the way."""
+
 
 def layout(graph: PlanGraph, start: str, walk: Sequence[int] = ()) -> dict[str, tuple[float, float]]:
     """Positions: columns by distance from the start, the walk along the top, (x, y) in node units."""
-    depth = {start: 0}
-    queue = [start]
-    successors: dict[str, list[str]] = {node: [] for node in graph.nodes}
+    forwards: dict[str, list[str]] = {node: [] for node in graph.nodes}
+    backwards: dict[str, list[str]] = {node: [] for node in graph.nodes}
     for edge in graph.edges():
-        successors[edge.source].append(edge.target)
-    for node in queue:
-        for target in successors[node]:
-            if target not in depth:
-                depth[target] = depth[node] + 1
-                queue.append(target)
+        forwards[edge.source].append(edge.target)
+        backwards[edge.target].append(edge.source)
+    depth = _distances(start, forwards)
+    # States that were left behind lead to the start; they stand to its left.
+    for node, distance in _distances(start, backwards).items():
+        depth.setdefault(node, -distance)
     last = max(depth.values()) + 1
     for node in graph.nodes:
         depth.setdefault(node, last)
@@ -31,7 +33,20 @@ def layout(graph: PlanGraph, start: str, walk: Sequence[int] = ()) -> dict[str, 
     columns: dict[int, list[str]] = {}
     for node in sorted(graph.nodes, key=lambda n: (depth[n], n not in on_walk)):
         columns.setdefault(depth[node], []).append(node)
-    return {node: (float(x), -float(y)) for x, column in columns.items() for y, node in enumerate(column)}
+    first = min(columns)
+    return {node: (float(x - first), -float(y)) for x, column in columns.items() for y, node in enumerate(column)}
+
+
+def _distances(start: str, neighbours: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """Steps from the start to every node that can be reached, breadth first."""
+    found = {start: 0}
+    queue = [start]
+    for node in queue:
+        for target in neighbours[node]:
+            if target not in found:
+                found[target] = found[node] + 1
+                queue.append(target)
+    return found
 
 
 def draw(graph: PlanGraph, path: Path, *, start: str, walk: Sequence[int] = (), title: str = "") -> None:
@@ -54,7 +69,6 @@ def draw(graph: PlanGraph, path: Path, *, start: str, walk: Sequence[int] = (), 
         raise GraphError(f"{path}: a picture ends in .svg, .png or .pdf")
     graph.attributes(start)
     import matplotlib
-
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -86,36 +100,18 @@ def draw(graph: PlanGraph, path: Path, *, start: str, walk: Sequence[int] = (), 
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
-def _node(
-    axes: Any, graph: PlanGraph, node: str, label: str, spot: tuple[float, float], start: str
-) -> Any:
+def _node(axes: Any, graph: PlanGraph, node: str, label: str, spot: tuple[float, float], start: str) -> Any:
     data = graph.attributes(node)
-    style = {"boxstyle": "round,pad=0.28", "facecolor": "white", "edgecolor": "#333333", "linewidth": 1.0}
+    style: dict[str, Any] = {"boxstyle": "round,pad=0.28", "facecolor": "white", "edgecolor": "#333", "linewidth": 1.0}
     if node == start:
-        style |= {"facecolor": "#e8eef7", "linewidth": 1.8}
+        style |= {"facecolor": "#e8eef7", "linewidth": 2.0}
+    text = {"family": "monospace", "fontsize": 6.5, "ha": "center", "va": "center"}
+    caption = f"{label}\n{data['reward'] + 0.0:.2f} ×{data['support']}".replace("\n-0.00", "\n0.00")
     if data["goal"]:
-        style |= {"facecolor": "#e9f5ec", "boxstyle": "round,pad=0.40", "linewidth": 1.2}
-        axes.text(
-            *spot,
-            f"{label}\n{data['reward']:+.2f} ×{data['support']}",
-            family="monospace",
-            fontsize=6.5,
-            ha="center",
-            va="center",
-            color="none",
-            bbox={"boxstyle": "round,pad=0.28", "facecolor": "none", "edgecolor": "#333333", "linewidth": 0.8},
-            zorder=4,
-        )
-    return axes.text(
-        *spot,
-        f"{label}\n{data['reward']:+.2f} ×{data['support']}",
-        family="monospace",
-        fontsize=6.5,
-        ha="center",
-        va="center",
-        bbox=style,
-        zorder=3,
-    )
+        style |= {"facecolor": "#e3f3e6", "boxstyle": "round,pad=0.45"}
+        inner = {"boxstyle": "round,pad=0.22", "facecolor": "none", "edgecolor": "#333", "linewidth": 0.8}
+        axes.text(*spot, caption, **text, color="none", bbox=inner, zorder=4)
+    return axes.text(*spot, caption, **text, bbox=style, zorder=3)
 
 
 def _edge(
@@ -140,7 +136,7 @@ def _edge(
             "linestyle": line,
             "linewidth": 2.6 if on_walk else 0.9,
             "alpha": 1.0 if usable or edge.refuted else 0.35,
-            "connectionstyle": f"arc3,rad={0.28 if backwards else 0.0}",
+            "connectionstyle": f"arc3,rad={BEND if backwards else 0.0}",
             "patchA": boxes[edge.source].get_bbox_patch(),
             "patchB": boxes[edge.target].get_bbox_patch(),
             "shrinkA": 1,
@@ -148,11 +144,13 @@ def _edge(
         },
         zorder=2 if on_walk else 1,
     )
-    # Edges leave a column in many directions; a label nearer to its target keeps them apart.
-    x, y = a[0] + 0.5 * (b[0] - a[0]), a[1] + 0.5 * (b[1] - a[1])
+    bend = BEND if backwards else 0.0
+    # The middle of matplotlib's arc3: half of its control point's offset, at a right angle to the chord.
+    x = 0.5 * (a[0] + b[0]) + 0.5 * bend * (b[1] - a[1])
+    y = 0.5 * (a[1] + b[1]) - 0.5 * bend * (b[0] - a[0])
     axes.text(
         x,
-        y + (0.22 if backwards else 0.0),
+        y,
         f"{edge.action}{mark}",
         fontsize=8 if on_walk else 6.5,
         color=colour,

@@ -61,7 +61,9 @@ def one_line(line: Mapping[str, Any]) -> str:
     """An episode in one line."""
     result = line["result"]
     notes = "".join(
-        f", {count} {name}" for name, count in (("replans", result["replans"]), ("malformed", result["malformed"])) if count
+        f", {count} {name}"
+        for name, count in (("replans", result["replans"]), ("malformed", result["malformed"]))
+        if count
     )
     return f"{line['task']} #{line['repeat']}: {result['end_state']}, {result['steps']} steps{notes}"
 

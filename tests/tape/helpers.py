@@ -17,7 +17,7 @@ from tape.lm.bundled import weights_folder
 from tape.lm.scripted import ScriptedLM
 from tape.lm.transformers_lm import TransformersLM
 
-CORRIDOR = parse("#######\n#@ $ .#\n#######\n")[0]
+CORRIDOR = parse("#######\n#######\n#@ $ .#\n#######\n#######\n")[0]
 ROOM = parse("#########\n#       #\n# @ $ . #\n#       #\n#########\n")[0]
 
 
@@ -44,14 +44,12 @@ def tiny_lm() -> TransformersLM:
         pad_token_id=0,
         bos_token_id=None,
     )
-    return TransformersLM(
-        LlamaForCausalLM(config), tokenizer, name="tiny", identity="tiny", dialect="compact"
-    )
+    return TransformersLM(LlamaForCausalLM(config), tokenizer, name="tiny", identity="tiny", dialect="compact")
 
 
 def state_of(level: Level, prompt: str) -> State:
     """The state that a compact prompt describes."""
-    body = prompt.split(" <")[0]
+    body = prompt.split(" <", maxsplit=1)[0]
 
     def cells(field: str) -> list[int]:
         after = re.search(rf" {field}:((?: \(\d+,\d+\))+)", body)

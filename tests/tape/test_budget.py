@@ -92,9 +92,7 @@ def test_unknown_usage_books_the_whole_reservation() -> None:
     cap=st.integers(0, 60),
     requests=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.booleans()), max_size=60),
 )
-def test_no_overspend_under_concurrent_reserve_and_settle(
-    cap: int, requests: list[tuple[int, int, bool]]
-) -> None:
+def test_no_overspend_under_concurrent_reserve_and_settle(cap: int, requests: list[tuple[int, int, bool]]) -> None:
     run = Ledger(Budget({"tokens": cap}), name="run")
     episodes = [Ledger(Budget({"tokens": cap}), run) for _ in range(3)]
 

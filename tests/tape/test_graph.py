@@ -11,9 +11,7 @@ from tape.errors import GraphError
 from tape.graph import PlanGraph
 from tape.show.draw import draw
 
-plans = st.lists(
-    st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 5)), max_size=8), min_size=1, max_size=6
-)
+plans = st.lists(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 5)), max_size=8), min_size=1, max_size=6)
 
 
 def folded(plan_list: list[list[tuple[str, int]]]) -> tuple[PlanGraph, list[list[str]]]:
@@ -79,6 +77,8 @@ def test_terminals_are_plan_ends_and_goals_but_the_start_only_as_goal() -> None:
     graph.set_reward("1", 1.0)
     graph.set_reward("0", 1.0)
     assert graph.terminals("0") == ["0", "1", "2"]
+    graph.set_reward("2", -1.0)
+    assert graph.terminals("0") == ["0", "1"]
 
 
 def test_the_walk_keeps_the_budget_rather_than_the_higher_reward() -> None:

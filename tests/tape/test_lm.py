@@ -130,9 +130,9 @@ def test_a_tokenizer_without_an_end_token_is_refused() -> None:
 
 
 def test_the_mask_kernel_is_the_plain_function_and_compiled_once() -> None:
-    import outlines_core.kernels.torch as kernels
-
     import importlib.metadata
+
+    import outlines_core.kernels.torch as kernels
 
     known = importlib.metadata.version("outlines_core") in BYPASS_VERSIONS
     assert unwrap_mask_kernel() == known

@@ -1,0 +1,97 @@
+# TAPE: everything happens in .venv, which is created on first use. `make` lists the targets.
+#
+# Variables: PYTHON          the Python (3.11 or newer) that .venv is made from
+#            TORCH_INDEX_URL an index that offers CPU builds of torch
+#            TORCH_WHEEL     a torch wheel file to install
+#            ALLOW_CUDA=1    install CUDA packages even where no NVIDIA GPU is found
+#            DEMO_ARGS       more arguments for the demo
+#            PYTEST_ARGS     more arguments for pytest
+#            TAPE_TEST_DATA  folder with the optional test data
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test test-fast test-slow soak lint install install-dev extras clean python-path
+
+PY := .venv/bin/python
+FAST_WORKERS ?= 2
+
+export TORCH_INDEX_URL TORCH_WHEEL ALLOW_CUDA
+
+# The stamps hold the folder that they were written for: a copied or moved checkout installs anew.
+STAMPED := $(shell test -x $(PY) && head -n 1 .venv/.installed 2>/dev/null)
+ifneq ($(STAMPED),$(CURDIR))
+.PHONY: .venv/.installed .venv/.installed-dev
+endif
+
+# Prints one word on Python's fitness and its version. Runs on any Python, from 2.7 up.
+PROBE = import sys; old = sys.version_info < (3, 11); \
+	find = old or __import__("importlib.util").util.find_spec; \
+	print(("old" if old else "ok" if find("venv") and find("ensurepip") else "novenv") + " %d.%d.%d" % sys.version_info[:3])
+
+# Sets $$python, or says what was found and what to do. An unsuitable $(PYTHON) is reported, then passed over.
+FIND_PYTHON = \
+	python=; found=; \
+	for name in "$(PYTHON)" python3 python3.13 python3.12 python3.11; do \
+		test -n "$$name" || continue; \
+		answer=$$("$$name" -c '$(PROBE)' 2>/dev/null) || answer=; \
+		version=$${answer\#* }; \
+		case "$$answer" in \
+			ok\ *) python=$$name; break;; \
+			old\ *) found="$$found  $$name is Python $$version: too old|";; \
+			novenv\ *) found="$$found  $$name is Python $$version, but without the modules venv and ensurepip (on Debian and Ubuntu the package python3-venv)|";; \
+			*) test "$$name" != "$(PYTHON)" || found="$$found  $$name does not run|";; \
+		esac; \
+	done; \
+	if test -z "$$python"; then \
+		{ echo "error: no Python 3.11 or newer with the modules venv and ensurepip was found."; \
+		if test -n "$$found"; then echo "Found:"; printf '%s' "$$found" | tr '|' '\n'; else echo "No Python at all is on PATH under the names python3, python3.13, python3.12, python3.11."; fi; \
+		echo "Install one, or point to one: make PYTHON=/path/to/python3.11 ..."; } >&2; \
+		exit 1; \
+	fi; \
+	if test -n "$(PYTHON)" && test "$$python" != "$(PYTHON)"; then \
+		printf '%s' "$$found" | tr '|' '\n' >&2; echo "Using $$python instead." >&2; \
+	fi
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+demo: .venv/.installed  ## install what is missing, then run the demo: results table and pictures
+	@$(PY) -m experiments.demo $(DEMO_ARGS)
+
+test: lint test-fast test-slow  ## linters, fast tests, then slow tests (installs the test tools first)
+
+test-fast: extras  ## the fast tests: under two minutes
+	$(PY) -m pytest -m "not slow and not soak" -n $(FAST_WORKERS) $(PYTEST_ARGS)
+
+test-slow: extras  ## the slow tests: they load language models or run whole episodes
+	$(PY) -m pytest -m "slow and not soak" $(PYTEST_ARGS)
+
+soak: extras  ## the long sweeps; the results go to soak-results/
+	$(PY) -m tools.soak $(PYTEST_ARGS)
+
+lint: .venv/.installed-dev  ## ruff, mypy, and the direction of imports
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(PY) -c "from importlinter.cli import lint_imports_command as main; main()"
+
+install: .venv/.installed  ## create .venv and install the project
+
+install-dev: extras  ## the same with test tools and the extras that this machine can run
+
+clean:  ## remove .venv, caches and build leftovers; results of runs stay
+	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name .git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/.installed: pyproject.toml constraints.txt
+	@$(FIND_PYTHON); "$$python" -m tools.install
+
+.venv/.installed-dev: pyproject.toml constraints.txt
+	@$(FIND_PYTHON); "$$python" -m tools.install --dev
+
+# Installs the extras whose needs are met and prints one line for each; does nothing where that is done.
+extras: .venv/.installed-dev
+	@$(PY) -m tools.install --extras
+
+python-path:
+	@$(FIND_PYTHON); echo "$$python"

@@ -1,0 +1,58 @@
+"""The level sets that ship with the package, and any other collection by its path."""
+
+from __future__ import annotations
+
+from importlib import resources
+from os import PathLike
+from pathlib import Path
+
+from envs.sokoban import xsb
+from envs.sokoban.errors import SokobanError, XsbError
+from envs.sokoban.level import Level
+from envs.sokoban.oracle import MAX_STATES, cost_to_go
+
+_NAMES = ("easy", "hard", "xhard")
+
+
+def names() -> tuple[str, ...]:
+    """The names of the shipped sets, easiest first; ``envs/sokoban/make_levels.py`` says what is in them."""
+    return _NAMES
+
+
+def load_set(name_or_path: str | PathLike[str]) -> list[Level]:
+    """Load a shipped set by name, or an XSB file by path; a name wins over a file called the same.
+
+    Raises:
+        SokobanError: It is neither a shipped set nor a file.
+        XsbError: The file is not a valid collection (see :func:`envs.sokoban.xsb.parse`).
+    """
+    if name_or_path in _NAMES:
+        file = f"{name_or_path}.xsb"
+        text = (resources.files("envs.sokoban") / "levels" / file).read_text(encoding="utf-8")
+        return xsb.parse(text, file)
+    if not Path(name_or_path).exists():
+        raise SokobanError(
+            f"{str(name_or_path)!r} is neither a shipped level set ({', '.join(_NAMES)}) nor a file; "
+            "give one of these names or the path of an XSB file"
+        )
+    return xsb.load(name_or_path)
+
+
+def optimal_length(level: Level, max_states: int = MAX_STATES) -> int:
+    """T*, the number of moves of a shortest solution from the start.
+
+    Raises:
+        XsbError: The level has no solution; carries the level's title as the file, and no line.
+        OracleLimitError: Nothing was proven within ``max_states`` states.
+    """
+    length = cost_to_go(level, level.start, max_states)
+    if length is None:
+        raise XsbError(level.title or "(untitled level)", None, "it has no solution (proven); leave the level out")
+    return length
+
+
+def require_solvable(levels: list[Level], max_states: int = MAX_STATES) -> list[Level]:
+    """Return the levels if each of them can be solved; raises like :func:`optimal_length` for the first that cannot."""
+    for level in levels:
+        optimal_length(level, max_states)
+    return levels

@@ -1,0 +1,128 @@
+"""Re-verification of any answer from the problem alone, in exact integers where budgets are concerned."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+from solvers.problem import PathProblem
+from solvers.solution import PathSolution, Status
+
+OBJECTIVE_TOLERANCE = 1e-9
+"""Allowed error of an objective, relative to the sum of the absolute rewards along the walk."""
+
+OPTIMALITY_TOLERANCE = 1e-6
+"""Largest gap, relative to max(1, |objective|), between objective and bound of an answer called OPTIMAL."""
+
+_NEEDS_WALK = {
+    Status.OPTIMAL: True,
+    Status.FEASIBLE: True,
+    Status.INFEASIBLE: False,
+    Status.TIMEOUT: False,
+    Status.ERROR: False,
+}
+
+
+def check(problem: PathProblem, solution: PathSolution) -> list[str]:
+    """Re-verifies an answer from the problem alone.
+
+    Verified: status against presence of a walk; the walk's edges, nodes, start, terminal end and length; consumption
+    and budgets in exact integers; the objective including the free stays; bound >= objective, and for OPTIMAL a bound
+    that closes the gap. That INFEASIBLE or OPTIMAL is *true* is the solver's proof and cannot be re-verified here.
+
+    Args:
+        problem: The problem.
+        solution: Any solver's answer to it.
+
+    Returns:
+        One sentence per violated rule; empty if the answer holds.
+    """
+    wrong = []
+    if solution.has_walk != _NEEDS_WALK[solution.status]:
+        wrong.append(f"status {solution.status} {'with' if solution.has_walk else 'without'} a walk")
+    if solution.bound is not None and math.isnan(solution.bound):
+        wrong.append("the bound is not a number")
+    if not solution.has_walk:
+        if solution.edges or solution.objective is not None or solution.consumption:
+            wrong.append("edges, an objective or a consumption without a walk")
+        return wrong
+    faults = _check_walk(problem, solution)
+    if faults:
+        return wrong + faults
+    return wrong + _check_budgets(problem, solution) + _check_objective(problem, solution)
+
+
+def walk_nodes(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...]:
+    """The m + 1 nodes that `edges` visit from the start; the edges must connect."""
+    return (problem.start, *(problem.edges[e][1] for e in edges))
+
+
+def consumption_of(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...]:
+    """What a walk uses: K exact integer sums over `edges` (m edge indices)."""
+    return tuple(sum(problem.costs[e][k] for e in edges) for k in range(len(problem.budgets)))
+
+
+def objective_of(problem: PathProblem, edges: Sequence[int]) -> float:
+    """The objective of a walk: its m moves, then the free stays at its last node up to the horizon.
+
+    The sum over steps l = 1..L of `discount**(l-1) * rewards[node at l]`, correctly rounded, so that it depends on
+    nothing but the walk.
+
+    Args:
+        problem: The problem.
+        edges: m <= L edge indices that connect from the start.
+    """
+    return math.fsum(_terms(problem, edges))
+
+
+def _terms(problem: PathProblem, edges: Sequence[int]) -> list[float]:
+    nodes = walk_nodes(problem, edges)
+    visited = [*nodes[1:], *[nodes[-1]] * (problem.horizon - len(edges))]
+    return [problem.discount**step * problem.rewards[node] for step, node in enumerate(visited)]
+
+
+def _check_walk(problem: PathProblem, solution: PathSolution) -> list[str]:
+    edges, nodes = solution.edges, solution.nodes
+    wrong = []
+    if nodes[0] != problem.start:
+        wrong.append(f"the walk begins at node {nodes[0]}, not at the start {problem.start}")
+    if len(nodes) != len(edges) + 1:
+        wrong.append(f"{len(edges)} moves need {len(edges) + 1} nodes, not {len(nodes)}")
+    if len(edges) > problem.horizon:
+        wrong.append(f"{len(edges)} moves exceed the horizon {problem.horizon}")
+    if nodes[-1] not in problem.terminals:
+        wrong.append(f"the walk ends at node {nodes[-1]}, which is not a terminal")
+    for move, (edge, ends) in enumerate(zip(edges, pairwise(nodes), strict=False)):
+        if type(edge) is not int or not 0 <= edge < len(problem.edges):
+            wrong.append(f"move {move} uses edge {edge!r}, which does not exist")
+        elif problem.edges[edge] != ends:
+            wrong.append(f"move {move} uses edge {edge} {problem.edges[edge]} between nodes {ends}")
+    return wrong
+
+
+def _check_budgets(problem: PathProblem, solution: PathSolution) -> list[str]:
+    used = consumption_of(problem, solution.edges)
+    wrong = []
+    if solution.consumption != used:
+        wrong.append(f"consumption {solution.consumption} is reported, {used} is true")
+    for name, amount, budget in zip(problem.resources, used, problem.budgets, strict=True):
+        if amount > budget:
+            wrong.append(f"the walk uses {amount} of {name}, of which there are {budget}")
+    return wrong
+
+
+def _check_objective(problem: PathProblem, solution: PathSolution) -> list[str]:
+    terms = _terms(problem, solution.edges)
+    true, scale = math.fsum(terms), math.fsum(map(abs, terms))
+    allowed = OBJECTIVE_TOLERANCE * scale
+    if solution.objective is None or not abs(solution.objective - true) <= allowed:
+        return [f"objective {solution.objective} is reported, {true} is true"]
+    wrong = []
+    bound = solution.bound
+    if bound is not None and bound < true - allowed:
+        wrong.append(f"the bound {bound} is below the objective {true}")
+    gap = OPTIMALITY_TOLERANCE * max(1.0, abs(true))
+    if solution.status is Status.OPTIMAL and (bound is None or bound > true + gap):
+        wrong.append(f"status OPTIMAL with the bound {bound} above the objective {true}")
+    return wrong

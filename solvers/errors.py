@@ -1,0 +1,59 @@
+"""The errors that `solvers` raises; every message says what was wrong, where, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class SolverError(Exception):
+    """Base of every error raised by this package."""
+
+
+class ProblemError(SolverError, ValueError):
+    """A malformed input.
+
+    Attributes:
+        field: The offending field, e.g. `"costs"`.
+        index: Where in the field: an index, an (edge, resource) pair, or None for a scalar field.
+        value: The offending value.
+    """
+
+    def __init__(self, field: str, index: int | tuple[int, ...] | None, value: object, message: str) -> None:
+        places = () if index is None else (index if isinstance(index, tuple) else (index,))
+        where = field + "".join(f"[{place}]" for place in places)
+        super().__init__(f"{where} = {value!r}: {message}")
+        self.field = field
+        self.index = index
+        self.value = value
+
+
+class UnknownSolverError(SolverError, LookupError):
+    """No solver goes by the name that was asked for.
+
+    Attributes:
+        name: The name asked for.
+        known: The names there are.
+    """
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"no solver is called {name!r}; there are: {', '.join(sorted(known))}")
+        self.name = name
+        self.known = tuple(sorted(known))
+
+
+class SolverUnavailableError(SolverError):
+    """The solver is known, but cannot run here.
+
+    Attributes:
+        name: The solver's name.
+        reason: Why it cannot run, naming the package or extra to install where one is missing.
+    """
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"solver {name!r} cannot run here: {reason}")
+        self.name = name
+        self.reason = reason
+
+
+class BackendError(SolverError):
+    """A backend met something it cannot answer; `solve` turns it into an answer with status ERROR."""

@@ -1,0 +1,202 @@
+"""`PathProblem`: the resource-constrained walk selection problem, as data."""
+
+from __future__ import annotations
+
+import json
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from solvers.errors import ProblemError
+
+SCHEMA = "tape.path_problem/1"
+
+
+@dataclass(frozen=True)
+class PathProblem:
+    """Find the walk of greatest reward that keeps every budget (TAPE eq. 6-11 and 15-16, generalised).
+
+    A solution is a walk from `start` that is at a terminal at step `horizon`. It makes m <= `horizon` moves, each along
+    an edge, and then stays at the terminal where it is: every stay is free and earns the node's reward again. Staying
+    is final; a terminal may also be passed through. The objective is the sum over steps l = 1..`horizon` of
+    `discount**(l-1) * rewards[node at step l]`. A start that is terminal makes the empty walk valid.
+
+    Any sequences are accepted (lists, tuples, NumPy arrays) and stored as tuples of plain Python numbers.
+
+    Attributes:
+        n_nodes: n >= 1; the nodes are 0..n-1.
+        edges: E pairs (tail, head); parallel edges and self-loops are allowed.
+        rewards: n finite floats, earned on arriving at, or staying at, a node.
+        costs: E rows of K non-negative ints, in the units of `budgets`. With K = 0 it may be left empty.
+        budgets: K ints. A budget may be what is left of a larger one, so it may be negative; then no walk is feasible,
+            not even the empty one (0 exceeds it).
+        start: The node at step 0; it earns nothing at step 0.
+        terminals: The terminal nodes, stored sorted and without repeats. None at all is legal, and infeasible.
+        horizon: L >= 1, the number of steps.
+        discount: In (0, 1].
+        resources: K distinct names, for messages; r0, r1, ... by default.
+
+    Raises:
+        ProblemError: If anything is malformed; it names the field, the index and the value.
+    """
+
+    n_nodes: int
+    edges: Sequence[tuple[int, int]]
+    rewards: Sequence[float]
+    costs: Sequence[Sequence[int]]
+    budgets: Sequence[int]
+    start: int
+    terminals: Iterable[int]
+    horizon: int
+    discount: float = 1.0
+    resources: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        n = _at_least_one("n_nodes", self.n_nodes)
+        horizon = _at_least_one("horizon", self.horizon)
+        budgets = tuple(_integer("budgets", k, value) for k, value in enumerate(_listed("budgets", self.budgets)))
+        edges = _edges(self.edges, n)
+        normal: dict[str, object] = {
+            "n_nodes": n,
+            "edges": edges,
+            "rewards": _rewards(self.rewards, n, horizon),
+            "costs": _costs(self.costs, len(edges), len(budgets)),
+            "budgets": budgets,
+            "start": _node("start", None, self.start, n),
+            "terminals": tuple(
+                sorted({_node("terminals", i, v, n) for i, v in enumerate(_listed("terminals", self.terminals))})
+            ),
+            "horizon": horizon,
+            "discount": _discount(self.discount),
+            "resources": _names(self.resources, len(budgets)),
+        }
+        for field, value in normal.items():
+            object.__setattr__(self, field, value)
+
+    def to_json(self) -> str:
+        """Returns the problem as one JSON object with a `schema` field."""
+        return json.dumps({"schema": SCHEMA, **{f.name: getattr(self, f.name) for f in fields(self)}})
+
+    @classmethod
+    def from_json(cls, text: str) -> PathProblem:
+        """Reads what `to_json` wrote.
+
+        Args:
+            text: The JSON object.
+
+        Raises:
+            ProblemError: If it is not JSON, has another schema, or misses, adds or malforms a field.
+        """
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ProblemError("json", error.pos, text[error.pos : error.pos + 20], f"not JSON: {error.msg}") from error
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+            found = data.get("schema") if isinstance(data, dict) else type(data).__name__
+            raise ProblemError("schema", None, found, f"expected an object with schema {SCHEMA!r}")
+        names = {f.name for f in fields(cls)}
+        wrong = sorted(names ^ (set(data) - {"schema"}))
+        if wrong:
+            raise ProblemError("json", None, wrong, "these fields are missing or unknown")
+        return cls(**{name: data[name] for name in names})
+
+
+def _listed(field: str, values: Any) -> list[Any]:
+    """A list of `values`; NumPy arrays become nested lists of Python numbers."""
+    if hasattr(values, "tolist"):
+        values = values.tolist()
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise ProblemError(field, None, values, "expected a sequence")
+    return list(values)
+
+
+def _integer(field: str, index: int | tuple[int, ...] | None, value: Any) -> int:
+    if type(value) is int:
+        return value
+    if isinstance(value, bool) or not hasattr(value, "__index__") or type(value).__name__ in {"bool_", "bool"}:
+        raise ProblemError(field, index, value, "expected an integer (resources are integer counts)")
+    return operator.index(value)
+
+
+def _at_least_one(field: str, value: Any) -> int:
+    number = _integer(field, None, value)
+    if number < 1:
+        raise ProblemError(field, None, value, "must be at least 1")
+    return number
+
+
+def _node(field: str, index: int | tuple[int, ...] | None, value: Any, n: int) -> int:
+    node = _integer(field, index, value)
+    if not 0 <= node < n:
+        raise ProblemError(field, index, value, f"no such node; the nodes are 0..{n - 1}")
+    return node
+
+
+def _edges(values: Any, n: int) -> tuple[tuple[int, int], ...]:
+    edges = []
+    for i, pair in enumerate(_listed("edges", values)):
+        ends = _listed("edges", pair) if not isinstance(pair, tuple | list) else pair
+        if len(ends) != 2:
+            raise ProblemError("edges", i, pair, "expected a pair (tail, head)")
+        edges.append((_node("edges", (i, 0), ends[0], n), _node("edges", (i, 1), ends[1], n)))
+    return tuple(edges)
+
+
+def _rewards(values: Any, n: int, horizon: int) -> tuple[float, ...]:
+    rewards = []
+    for i, value in enumerate(_listed("rewards", values)):
+        if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
+            raise ProblemError("rewards", i, value, "expected a number")
+        try:
+            reward = float(value)
+        except OverflowError:
+            reward = math.inf
+        if not math.isfinite(reward):
+            raise ProblemError("rewards", i, value, "must be finite")
+        if not math.isfinite(reward * horizon):
+            raise ProblemError("rewards", i, value, f"overflows a float when it is earned {horizon} times")
+        rewards.append(reward)
+    if len(rewards) != n:
+        raise ProblemError("rewards", None, f"{len(rewards)} values", f"expected one for each of the {n} nodes")
+    return tuple(rewards)
+
+
+def _costs(values: Any, n_edges: int, n_resources: int) -> tuple[tuple[int, ...], ...]:
+    rows = _listed("costs", values)
+    if not rows and n_resources == 0:
+        return ((),) * n_edges
+    if len(rows) != n_edges:
+        raise ProblemError("costs", None, f"{len(rows)} rows", f"expected one for each of the {n_edges} edges")
+    costs = []
+    for e, row in enumerate(rows):
+        amounts = _listed("costs", row)
+        if len(amounts) != n_resources:
+            raise ProblemError("costs", e, row, f"expected {n_resources} amounts, one for each budget")
+        for k, value in enumerate(amounts):
+            amounts[k] = _integer("costs", (e, k), value)
+            if amounts[k] < 0:
+                raise ProblemError("costs", (e, k), value, "must not be negative")
+        costs.append(tuple(amounts))
+    return tuple(costs)
+
+
+def _discount(value: Any) -> float:
+    if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
+        raise ProblemError("discount", None, value, "expected a number")
+    if not 0 < value <= 1:
+        raise ProblemError("discount", None, value, "must be in (0, 1]")
+    return float(value)
+
+
+def _names(values: Any, n_resources: int) -> tuple[str, ...]:
+    names = _listed("resources", values)
+    if not names:
+        return tuple(f"r{k}" for k in range(n_resources))
+    for k, name in enumerate(names):
+        if not isinstance(name, str) or not name or name in names[:k]:
+            raise ProblemError("resources", k, name, "expected distinct, non-empty names")
+    if len(names) != n_resources:
+        raise ProblemError("resources", None, names, f"expected {n_resources} names, one for each budget")
+    return tuple(names)

@@ -1,0 +1,55 @@
+"""`PathSolution`: what a solver answers; how it ended and whether there is a walk are separate facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """How a solver ended.
+
+    OPTIMAL: a walk, proved best.
+    FEASIBLE: a walk that keeps the budgets, not proved best.
+    INFEASIBLE: proved that there is no walk.
+    TIMEOUT: stopped by the time limit with nothing: neither a walk nor a proof.
+    ERROR: the solver failed, or its answer did not survive `check`; `message` says which.
+    """
+
+    OPTIMAL = "OPTIMAL"
+    FEASIBLE = "FEASIBLE"
+    INFEASIBLE = "INFEASIBLE"
+    TIMEOUT = "TIMEOUT"
+    ERROR = "ERROR"
+
+
+@dataclass(frozen=True)
+class PathSolution:
+    """A solver's answer to a `PathProblem`.
+
+    Attributes:
+        status: How the solver ended.
+        edges: The m moves as edge indices, in order; the final stays are not listed.
+        nodes: The m + 1 nodes visited, from the start to the final terminal; empty where there is no walk.
+        objective: The walk's objective, the final stays included; None where there is no walk.
+        bound: No walk has a greater objective; None where the solver knows no bound.
+        consumption: K ints, what the walk uses of each resource; empty where there is no walk.
+        seconds: Wall time of the solve.
+        solver: The name of the solver that answered.
+        message: Details, above all for ERROR.
+    """
+
+    status: Status
+    edges: tuple[int, ...] = ()
+    nodes: tuple[int, ...] = ()
+    objective: float | None = None
+    bound: float | None = None
+    consumption: tuple[int, ...] = ()
+    seconds: float = 0.0
+    solver: str = ""
+    message: str = ""
+
+    @property
+    def has_walk(self) -> bool:
+        """Whether there is a walk to execute (the empty walk, of one node, is one)."""
+        return bool(self.nodes)

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import dataclasses
+import pickle
+
+import pytest
+from hypothesis import given, settings
+
+from envs.sokoban.level import Level, State, is_held_out
+from tests.envs.sokoban.helpers import SEEDED, PlainGame, level_of, levels
+
+LEVEL = level_of("""
+########
+#@ #   #
+# $  #.#
+#      #
+########
+""")
+
+
+def turned(level: Level, flip: bool) -> Level:
+    """The level turned by a quarter, and mirrored before that if asked."""
+
+    def place(cell: int) -> int:
+        row, col = divmod(cell, level.cols)
+        if flip:
+            col = level.cols - 1 - col
+        return col * level.rows + (level.rows - 1 - row)
+
+    state = State(place(level.start.player), tuple(sorted(map(place, level.start.boxes))))
+    goals = tuple(sorted(map(place, level.goals)))
+    return Level(level.cols, level.rows, frozenset(map(place, level.walls)), goals, state)
+
+
+def images(level: Level) -> list[Level]:
+    found = []
+    for flip in (False, True):
+        image = turned(level, flip)
+        for _ in range(4):
+            found.append(image)
+            image = turned(image, False)
+    return found
+
+
+def test_a_level_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        LEVEL.rows = 3  # type: ignore[misc]
+    with pytest.raises(AttributeError):
+        LEVEL.start.player = 3  # type: ignore[misc]
+
+
+def test_levels_are_values():
+    again = pickle.loads(pickle.dumps(LEVEL))
+    assert again == LEVEL
+    assert hash(again) == hash(LEVEL)
+    assert len({LEVEL, again, LEVEL.with_start(LEVEL.start, "another title")}) == 1
+    assert LEVEL.with_start(State(10, LEVEL.start.boxes)) != LEVEL
+
+
+def test_with_start_keeps_the_board_and_the_title():
+    moved = LEVEL.with_start(State(10, (12,)))
+    assert (moved.walls, moved.goals, moved.title) == (LEVEL.walls, LEVEL.goals, LEVEL.title)
+    assert moved.board_hash == LEVEL.board_hash
+
+
+def test_only_walls_off_the_border_are_inner_walls():
+    assert [LEVEL.coordinate(cell) for cell in LEVEL.inner_walls] == ["(1,3)", "(2,5)"]
+
+
+@settings(SEEDED, max_examples=60)
+@given(levels(max_side=7))
+def test_all_eight_images_share_the_hash_and_the_optimum(level):
+    found = images(level)
+    assert {image.board_hash for image in found} == {level.board_hash}
+    assert {is_held_out(image) for image in found} == {is_held_out(level)}
+    assert {PlainGame(image).shortest(image.start) for image in found[::3]} == {PlainGame(level).shortest(level.start)}
+
+
+def test_another_goal_or_wall_is_another_board():
+    moved = Level(LEVEL.rows, LEVEL.cols, LEVEL.walls, (LEVEL.goals[0] - 1,), LEVEL.start)
+    opened = Level(LEVEL.rows, LEVEL.cols, LEVEL.walls - {LEVEL.inner_walls[0]}, LEVEL.goals, LEVEL.start)
+    assert len({LEVEL.board_hash, moved.board_hash, opened.board_hash}) == 3
+
+
+def test_dead_squares_by_hand():
+    level = level_of("""
+    #######
+    #@    #
+    #  $  #
+    #  .  #
+    #######
+    """)
+    # Only the goal's row is safe below, and along walls a box never leaves them.
+    expected = {(1, c) for c in range(1, 6)} | {(r, c) for r in (1, 2, 3) for c in (1, 5)}
+    assert {divmod(cell, 7) for cell in level.dead_squares} == expected
+
+
+@settings(SEEDED, max_examples=80)
+@given(levels(max_side=6, max_boxes=2))
+def test_a_lone_box_on_a_dead_square_is_never_solved_and_on_others_sometimes(level):
+    game = PlainGame(level)
+    for cell in level.floor:
+        players = [player for player in level.floor if player != cell]
+        solvable = any(game.shortest(State(player, (cell,))) is not None for player in players)
+        # Dead squares ignore how the player gets around the box, so only one direction is a proof.
+        if cell in level.dead_squares:
+            assert not solvable
+        if solvable:
+            assert cell not in level.dead_squares

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+
+from envs.sokoban.errors import SokobanError, XsbError
+from envs.sokoban.level import is_held_out
+from envs.sokoban.level_sets import load_set, names, optimal_length, require_solvable
+from envs.sokoban.make_levels import LENGTHS, main
+from envs.sokoban.xsb import write
+from tests.envs.sokoban.helpers import PlainGame, level_of
+
+UNSOLVABLE = level_of("; hopeless\n######\n#$  .#\n# @  #\n######")
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_shipped_level_is_what_its_title_says(name):
+    levels = load_set(name)
+    low, high = LENGTHS[name]
+    assert len(levels) == 10
+    for number, level in enumerate(levels):
+        length = optimal_length(level)
+        assert level.title == f"{name}-{number:02d} T*={length}"
+        assert low <= length <= high
+        assert PlainGame(level).shortest(level.start) == length
+        assert (level.rows, level.cols, len(level.start.boxes)) == (7, 9, 1)
+        assert is_held_out(level)
+    assert require_solvable(levels) == levels
+
+
+def test_no_board_is_shipped_twice():
+    hashes = [level.board_hash for name in names() for level in load_set(name)]
+    assert len(set(hashes)) == len(hashes) == 30
+
+
+def test_the_shipped_files_can_be_made_again(tmp_path):
+    main([str(tmp_path)])
+    for name in names():
+        assert (tmp_path / f"{name}.xsb").read_text(encoding="utf-8").count("\n; ") == 9
+        assert load_set(tmp_path / f"{name}.xsb") == load_set(name)
+
+
+def test_a_path_is_loaded_too(tmp_path):
+    path = tmp_path / "mine.xsb"
+    write(path, load_set("easy")[:2])
+    assert load_set(path) == load_set(str(path)) == load_set("easy")[:2]
+
+
+def test_an_unknown_name_lists_the_names():
+    with pytest.raises(SokobanError, match="'medium' is neither a shipped level set \\(easy, hard, xhard\\)"):
+        load_set("medium")
+
+
+def test_an_unsolvable_level_is_named():
+    with pytest.raises(XsbError, match="no solution") as caught:
+        optimal_length(UNSOLVABLE)
+    assert (caught.value.file, caught.value.line) == ("hopeless", None)
+    with pytest.raises(XsbError, match="hopeless"):
+        require_solvable([*load_set("easy"), UNSOLVABLE])
+    with pytest.raises(XsbError, match="untitled"):
+        optimal_length(UNSOLVABLE.with_start(UNSOLVABLE.start, ""))

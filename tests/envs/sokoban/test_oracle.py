@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import itertools
+import pickle
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from envs.sokoban import oracle
+from envs.sokoban.assignment import FORBIDDEN, min_assignment
+from envs.sokoban.errors import OracleLimitError, SokobanError
+from envs.sokoban.level import Level, State
+from envs.sokoban.oracle import Oracle, cost_to_go, is_deadlock, oracle_for, solve, viable
+from envs.sokoban.push_search import PushSearch
+from envs.sokoban.simulator import is_solved, replay, step
+from envs.sokoban.table import CostToGo
+from tests.envs.sokoban.helpers import SEEDED, PlainGame, level_of, levels, random_level, scatter
+
+FOUR = level_of("""
+##########
+#   #    #
+# $ . $  #
+#  .##.  #
+# $  . $ #
+#   @    #
+##########
+""")
+
+
+@pytest.fixture
+def no_tables(monkeypatch):
+    """Answer by search even where a table would do."""
+    monkeypatch.setattr(oracle, "TABLE_ENTRIES", 0)
+
+
+def check_against_plain_search(level: Level, asked: Oracle) -> None:
+    expected = PlainGame(level).shortest(level.start)
+    moves = asked.solve(level.start)
+    assert (None if moves is None else len(moves)) == expected
+    if moves is not None:
+        states = replay(level, moves)
+        assert is_solved(level, states[-1])
+        assert all(before != after for before, after in itertools.pairwise(states))
+    assert asked.cost_to_go(level.start) == expected
+    assert asked.is_deadlock(level.start) is (expected is None)
+    for remaining in (0, expected or 5, (expected or 5) - 1):
+        assert asked.viable(level.start, remaining) is (expected is not None and expected <= remaining)
+
+
+@settings(SEEDED, max_examples=120)
+@given(levels(max_side=6, max_boxes=3))
+def test_search_agrees_with_plain_search(level):
+    fresh = Oracle(level)
+    fresh._table = lambda boxes: None  # type: ignore[method-assign]
+    check_against_plain_search(level, fresh)
+
+
+@settings(SEEDED, max_examples=60)
+@given(levels(max_side=6, max_boxes=2))
+def test_tables_agree_with_plain_search(level):
+    check_against_plain_search(level, Oracle(level))
+
+
+def test_search_agrees_with_the_table_on_larger_boards(no_tables):
+    rng = random.Random(8)
+    solvable = 0
+    for _ in range(12):
+        level = random_level(rng, low=7, high=9, max_boxes=2)
+        table = CostToGo(level)
+        for _ in range(12):
+            state = scatter(rng, level, len(level.start.boxes))
+            assert cost_to_go(level, state) == table[state]
+            solvable += table[state] is not None
+    assert solvable > 30
+
+
+@settings(SEEDED, max_examples=80)
+@given(levels(max_side=6, max_boxes=3))
+def test_the_bound_never_exceeds_the_cost_and_falls_by_at_most_one(level):
+    search, game = PushSearch(level), PlainGame(level)
+    bound, cost = search.bound(level.start), game.shortest(level.start)
+    if cost is None:
+        return
+    assert bound is not None
+    assert bound <= cost
+    for action in "UDLR":
+        after = step(level, level.start, action)
+        later = None if after is None else search.bound(after)
+        if later is not None:
+            assert later >= bound - 1
+
+
+@settings(SEEDED, max_examples=200)
+@given(st.integers(1, 4), st.integers(0, 2), st.data())
+def test_the_assignment_is_the_cheapest_permutation(rows, spare, data):
+    cost = st.one_of(st.integers(0, 9), st.just(FORBIDDEN))
+    costs = [[data.draw(cost) for _ in range(rows + spare)] for _ in range(rows)]
+    best = min(
+        sum(costs[i][j] for i, j in enumerate(chosen)) for chosen in itertools.permutations(range(rows + spare), rows)
+    )
+    assert min_assignment(costs) == (None if best >= FORBIDDEN else best)
+
+
+def test_more_rows_than_columns_have_no_assignment():
+    assert min_assignment([[1], [2]]) is None
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        # A dead corner; two boxes side by side along a wall; a square of four; a box behind a frozen one.
+        "######\n#$  .#\n# @  #\n######",
+        "#######\n# $$ .#\n#  @ .#\n#######",
+        "#########\n#   @   #\n# .$$.  #\n# .$$.  #\n#       #\n#########",
+        "########\n#   @  #\n#. *$  #\n########",
+    ],
+)
+def test_deadlocks_by_hand(drawing, no_tables):
+    level = level_of(drawing)
+    assert PlainGame(level).shortest(level.start) is None
+    assert is_deadlock(level, level.start)
+    assert PushSearch(level).bound(level.start) is None, "no search should be needed"
+
+
+def test_frozen_boxes_on_their_goals_are_no_deadlock(no_tables):
+    level = level_of("""
+    #######
+    #**   #
+    #**@$.#
+    #     #
+    #######
+    """)
+    assert not is_deadlock(level, level.start)
+    assert solve(level) == ["R"]
+
+
+def test_solved_levels_cost_nothing(no_tables):
+    level = level_of("####\n#@*#\n####")
+    assert solve(level) == []
+    assert cost_to_go(level, level.start) == 0
+    assert viable(level, level.start, 0)
+    assert not viable(level, level.start, -1)
+
+
+@pytest.mark.parametrize("entries", [0, oracle.TABLE_ENTRIES])
+def test_boxes_out_of_reach_count_only_if_off_their_goal(entries, monkeypatch):
+    monkeypatch.setattr(oracle, "TABLE_ENTRIES", entries)
+    level = level_of("#########\n#@$.# * #\n#########")
+    oracle._shared.cache_clear()
+    assert solve(level) == ["R"]
+    stuck = State(level.start.player, (level.start.boxes[0], level.start.boxes[1] + 1))
+    assert solve(level, stuck) is None
+    assert is_deadlock(level, stuck)
+
+
+def test_more_goals_than_boxes_is_fine_and_fewer_is_not(no_tables):
+    level = level_of("########\n#@$ .. #\n#  $   #\n########")
+    one = State(level.start.player, level.start.boxes[:1])
+    assert cost_to_go(level, one) == 2
+    three = State(level.start.player, (*level.start.boxes, level.start.boxes[1] + 1))
+    assert cost_to_go(level, three) is None
+
+
+def test_four_boxes_and_every_state_on_the_way():
+    moves = solve(FOUR)
+    assert moves is not None
+    states = replay(FOUR, moves)
+    assert is_solved(FOUR, states[-1])
+    assert [cost_to_go(FOUR, state) for state in states] == list(range(len(moves), -1, -1))
+    assert solve(FOUR) == moves
+    assert Oracle(FOUR).solve(FOUR.start) == moves
+
+
+@pytest.mark.slow
+def test_four_boxes_agree_with_plain_search():
+    # A smaller room, so that searching move by move ends.
+    rng = random.Random(2)
+    for _ in range(6):
+        level = random_level(rng, low=6, high=6, max_boxes=1, walls=0.1)
+        cells = rng.sample(level.floor, 9)
+        crowded = Level(6, 6, level.walls, tuple(sorted(cells[:4])), State(cells[8], tuple(sorted(cells[4:8]))))
+        assert cost_to_go(crowded, crowded.start) == PlainGame(crowded).shortest(crowded.start)
+
+
+def test_the_limit_is_an_error_and_never_an_answer(no_tables):
+    fresh = Oracle(FOUR)
+    for ask in (fresh.solve, fresh.cost_to_go, fresh.is_deadlock):
+        with pytest.raises(OracleLimitError, match="within 5 states") as caught:
+            ask(FOUR.start, max_states=5)
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert (error.level, error.state, error.max_states) == (FOUR, FOUR.start, 5)
+    with pytest.raises(OracleLimitError):
+        fresh.viable(FOUR.start, 60, max_states=5)
+    assert fresh.solve(FOUR.start) is not None
+
+
+def test_too_short_a_budget_is_not_taken_for_a_deadlock(no_tables):
+    best = cost_to_go(FOUR, FOUR.start)
+    assert best is not None
+    fresh = Oracle(FOUR)
+    assert not fresh.viable(FOUR.start, best - 1)
+    assert fresh.viable(FOUR.start, best)
+    assert fresh.cost_to_go(FOUR.start) == best
+
+
+def test_states_that_cannot_be_are_refused():
+    level = level_of("#######\n#@$. ##\n#######")
+    player, box = level.start.player, level.start.boxes[0]
+    for state in (State(0, (box,)), State(box, (box,)), State(player, (0,)), State(player, (box, box))):
+        with pytest.raises(SokobanError):
+            cost_to_go(level, state)
+
+
+def test_levels_of_one_board_share_their_oracle():
+    moved = FOUR.with_start(State(FOUR.start.player + 1, FOUR.start.boxes), "another")
+    assert oracle_for(moved) is oracle_for(FOUR)
+    assert oracle_for(level_of("#####\n#@$.#\n#####")) is not oracle_for(FOUR)
+
+
+def test_forgetting_changes_no_answer(no_tables, monkeypatch):
+    expected = solve(FOUR)
+    monkeypatch.setattr(oracle, "_KNOWN", 1)
+    fresh = Oracle(FOUR)
+    other = replay(FOUR, ["L", "L", "U"])[-1]
+    for _ in range(2):
+        assert fresh.solve(FOUR.start) == expected
+        assert fresh.solve(other) is not None
+
+
+@pytest.mark.soak
+def test_search_agrees_with_plain_search_on_many_boards():
+    rng = random.Random(77)
+    for _ in range(3_000):
+        level = random_level(rng, low=5, high=7, max_boxes=3)
+        fresh = Oracle(level)
+        fresh._table = lambda boxes: None  # type: ignore[method-assign]
+        assert fresh.cost_to_go(level.start) == PlainGame(level).shortest(level.start), level

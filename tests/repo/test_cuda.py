@@ -1,0 +1,69 @@
+"""What counts as a CUDA package, and what the user is told."""
+
+from typing import Any
+
+import pytest
+
+from tools.cuda import advice, collected_cuda, cuda_packages, is_cuda
+
+
+def report(**versions: str) -> dict[str, Any]:
+    return {
+        "version": "1",
+        "install": [{"metadata": {"name": name, "version": version}} for name, version in versions.items()],
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [
+        ("nvidia-cublas", "13.1"),
+        ("nvidia_cudnn_cu13", "9.20.0.48"),
+        ("cuda-toolkit", "13.0.3"),
+        ("triton", "3.7"),
+        ("torch", "2.13.0+cu130"),
+    ],
+)
+def test_cuda_packages_are_found(name: str, version: str) -> None:
+    assert is_cuda(name, version)
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [
+        ("torch", "2.13.0+cpu"),
+        ("torch", "2.13.0"),
+        ("numpy", "2.4.6"),
+        ("nvidia-ml-py", "13.0"),
+        ("tritonclient", "2.0"),
+    ],
+)
+def test_other_packages_are_not(name: str, version: str) -> None:
+    assert not is_cuda(name, version)
+
+
+def test_report_lists_cuda_packages_by_name_and_version() -> None:
+    sample = report(torch="2.13.0", nvidia_nccl_cu13="2.29.7", **{"cuda-toolkit": "13.0.3"}, numpy="2.4.6")
+    assert cuda_packages(sample) == ["cuda-toolkit==13.0.3", "nvidia-nccl-cu13==2.29.7"]
+
+
+def test_report_of_a_cpu_build_is_clean() -> None:
+    assert cuda_packages(report(torch="2.13.0+cpu", numpy="2.4.6")) == []
+    assert cuda_packages({"version": "1", "install": []}) == []
+
+
+def test_collecting_lines_of_the_log_are_read() -> None:
+    lines = [
+        "2026-01-01T00:00:00,000 Collecting torch==2.13.0",
+        "2026-01-01T00:00:01,000 Collecting cuda-toolkit[cublas,cudart]==13.0.3 (from torch==2.13.0)",
+        "2026-01-01T00:00:02,000   Found link nvidia_cudnn_cu13-9.20.0.48-py3-none-any.whl",
+        "2026-01-01T00:00:03,000 Collecting nvidia_nccl_cu13==2.29.7 (from torch==2.13.0)",
+    ]
+    assert collected_cuda(lines) == ["cuda-toolkit", "nvidia-nccl-cu13"]
+
+
+def test_advice_names_every_way_out() -> None:
+    text = advice([f"nvidia-{number}" for number in range(9)], "torch==2.13.0")
+    for word in ("TORCH_INDEX_URL", "TORCH_WHEEL", "PIP_FIND_LINKS", "ALLOW_CUDA=1", "torch==2.13.0", "nvidia-0"):
+        assert word in text
+    assert "nvidia-8" not in text

@@ -1,0 +1,53 @@
+"""Which extras this machine can run."""
+
+import pytest
+
+from tools import extras
+from tools.extras import Extra, survey
+
+
+def met() -> None:
+    return None
+
+
+def unmet() -> str:
+    return "it needs a thing, and there is none"
+
+
+def test_only_declared_extras_are_looked_at() -> None:
+    assert survey({"dev": ["pytest"], "highs": ["highspy"]}) == [Extra("highs", ("highspy",), None)]
+
+
+def test_first_unmet_need_is_named() -> None:
+    found = survey({"a": ["x"], "b": ["y"], "c": []}, {"a": (met, unmet), "b": (met,)})
+    assert [(extra.name, extra.missing) for extra in found] == [("a", unmet()), ("b", None), ("c", None)]
+
+
+def test_missing_compiler_and_java_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras.shutil, "which", lambda name: None)
+    found = {
+        extra.name: extra.missing for extra in survey({"alfworld": ["alfworld"], "scienceworld": ["scienceworld"]})
+    }
+    assert "C compiler" in (found["alfworld"] or "")
+    assert "Java" in (found["scienceworld"] or "")
+
+
+def test_java_that_does_not_start_is_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+    java = tmp_path / "java"
+    java.write_text("#!/bin/sh\nexit 1\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "does not run" in (extras.java_runtime() or "")
+    java.write_text("#!/bin/sh\nexit 0\n")
+    assert extras.java_runtime() is None
+
+
+def test_compiler_from_cc_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+    compiler = tmp_path / "mycc"
+    compiler.write_text("#!/bin/sh\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    assert extras.c_compiler() is not None
+    monkeypatch.setenv("CC", "mycc -m64")
+    assert extras.c_compiler() is None

@@ -1,0 +1,36 @@
+"""What pyproject.toml declares."""
+
+import re
+import tomllib
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+GROUPS = {"tape.solvers": "solvers", "tape.agents": "tape", "tape.environments": "envs", "tape.models": "tape"}
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_the_four_groups_are_declared() -> None:
+    assert set(PROJECT["entry-points"]) == set(GROUPS)
+
+
+@pytest.mark.parametrize("group", sorted(GROUPS))
+def test_entry_points_parse(group: str) -> None:
+    for name, value in PROJECT["entry-points"][group].items():
+        found = EntryPoint(name, value, group)
+        assert re.fullmatch(r"[a-z0-9_:-]+", name)
+        assert found.module.partition(".")[0] == GROUPS[group]
+        assert found.attr.isidentifier()
+        assert found.extras == []
+
+
+def test_licence_is_the_whole_apache_text() -> None:
+    text = (ROOT / "LICENSE").read_text()
+    assert "Apache License\n                           Version 2.0, January 2004" in text
+    assert "9. Accepting Warranty or Additional Liability" in text
+    assert "APPENDIX: How to apply the Apache License to your work." in text
+    assert "Copyright 2026 The TAPE authors" in text
+    assert text.endswith("limitations under the License.\n")

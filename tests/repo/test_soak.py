@@ -1,0 +1,48 @@
+"""How the results of a soak run are written."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tools import soak
+
+REPORT = """<?xml version="1.0"?><testsuites><testsuite hostname="machine" tests="3">
+<testcase classname="tests.b" name="test_two" time="1.26"><failure message="no">text</failure></testcase>
+<testcase classname="tests.a" name="test_one" time="12.04"><properties>
+<property name="boards" value="50"/></properties></testcase>
+<testcase classname="tests.c" name="test_three" time="0"><skipped message="no data"/></testcase>
+</testsuite></testsuites>"""
+
+
+def run(monkeypatch: pytest.MonkeyPatch, folder: Path, status: int) -> int:
+    def pytest_run(command: list[str], **_: object) -> "subprocess.CompletedProcess[str]":
+        (folder / "pytest.xml.partial").write_text(REPORT)
+        return subprocess.CompletedProcess(command, status)
+
+    monkeypatch.setattr(soak, "RESULTS", folder)
+    monkeypatch.setattr(soak.subprocess, "run", pytest_run)
+    return soak.main([])
+
+
+def test_sweeps_are_listed_by_name_without_the_machine() -> None:
+    found = soak.sweeps(REPORT)
+    assert [(item["name"], item["outcome"], item["seconds"]) for item in found] == [
+        ("tests.a.test_one", "passed", 12.0),
+        ("tests.b.test_two", "failed", 1.3),
+        ("tests.c.test_three", "skipped", 0.0),
+    ]
+    assert found[0]["recorded"] == {"boards": "50"}
+    assert "machine" not in json.dumps(found)
+
+
+def test_results_are_written_and_the_status_is_that_of_pytest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert run(monkeypatch, tmp_path, 1) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["soak.json"]
+    assert len(json.loads((tmp_path / "soak.json").read_text())["sweeps"]) == 3
+
+
+def test_no_sweep_is_a_failure_and_leaves_the_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert run(monkeypatch, tmp_path, 5) == 5
+    assert not (tmp_path / "soak.json").exists()

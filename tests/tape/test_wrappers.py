@@ -1,0 +1,127 @@
+"""Batching, caching and accounting around a model."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tape.budget import Budget, Ledger
+from tape.errors import BudgetExceededError, ModelError
+from tape.lm.accounting import AccountedLM
+from tape.lm.base import Choice, Completion, Regex, Request, Usage, worst_case
+from tape.lm.batching import Cohort
+from tape.lm.cache import CachedLM
+from tape.lm.scripted import ScriptedLM
+from tests.tape.helpers import tiny_lm
+
+PROMPT = " size: 7x9 wall: none player: (1,1) box: (2,2) goal: (3,3)"
+
+
+class Recording(ScriptedLM):
+    """Remembers the composition of every batch."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda request, _: f"answer to {request.prompt}")
+        self.batches: list[list[str]] = []
+
+    async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        self.batches.append([str(r.prompt) for r in requests])
+        return await super().generate(requests)
+
+
+async def talk(cohort: Cohort, index: int, turns: int, delays: int) -> list[str]:
+    member, heard = cohort.member(index), []
+    for turn in range(turns):
+        for _ in range(delays):
+            await asyncio.sleep(0)  # let the others run: the batch must not depend on it
+        [completion] = await member.generate([Request(f"{index}.{turn}", 9)])
+        heard.append(completion.texts[0])
+    await cohort.leave()
+    return heard
+
+
+@pytest.mark.parametrize("delays", [(0, 0, 0), (0, 3, 7), (9, 1, 0)])
+def test_batches_do_not_depend_on_timing(delays: tuple[int, int, int]) -> None:
+    async def go() -> tuple[list[list[str]], list[list[str]]]:
+        model = Recording()
+        cohort = Cohort(model, 3)
+        turns = (1, 3, 2)
+        heard = await asyncio.gather(*(talk(cohort, i, turns[i], delays[i]) for i in range(3)))
+        return model.batches, list(heard)
+
+    batches, heard = asyncio.run(go())
+    assert batches == [["0.0", "1.0", "2.0"], ["1.1", "2.1"], ["1.2"]]
+    assert heard == [[f"answer to {i}.{t}" for t in range(n)] for i, n in enumerate((1, 3, 2))]
+
+
+def test_a_failing_batch_reaches_every_member() -> None:
+    class Down(Recording):
+        async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+            raise ModelError("down")
+
+    async def go() -> list[BaseException | list[str]]:
+        cohort = Cohort(Down(), 2)
+        return await asyncio.gather(*(talk(cohort, i, 1, 0) for i in range(2)), return_exceptions=True)
+
+    assert all(isinstance(outcome, ModelError) for outcome in asyncio.run(go()))
+
+
+def test_the_cache_answers_equal_requests_and_no_others(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    request = Request(PROMPT, 6, Regex(r"(?: [UDLR]){4}"), n=2, temperature=1.0, seed=5)
+    choice = Request(PROMPT, 3, Choice((" U", " D")))
+    first = CachedLM(tiny_lm(), path)
+    fresh = asyncio.run(first.generate([request]))
+    scores = asyncio.run(first.score_options([choice]))
+    first.close()
+    second = CachedLM(tiny_lm(), path)
+    assert asyncio.run(second.generate([request])) == fresh == asyncio.run(tiny_lm().generate([request]))
+    assert asyncio.run(second.score_options([choice])) == scores
+    assert second.hits == 2
+    asyncio.run(second.generate([Request(PROMPT, 6, Regex(r"(?: [UDLR]){4}"), n=2, temperature=1.0, seed=6)]))
+    assert second.hits == 2
+    second.close()
+
+
+def test_a_file_that_is_no_cache_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("these are my notes, and they are longer than a header" * 9)
+    with pytest.raises(ModelError, match=r"notes\.txt"):
+        CachedLM(tiny_lm(), path)
+    assert path.read_text().startswith("these are my notes")
+
+
+def test_calls_are_refused_before_they_are_made() -> None:
+    model = ScriptedLM(["one two three"])
+    request = Request("four words of prompt", 5)
+    need = worst_case(model, request)["tokens"]
+    assert need == 9
+    paid = AccountedLM(model, Ledger(Budget({"tokens": need})))
+    asyncio.run(paid.generate([request]))
+    assert paid.calls.total() == 1
+    assert paid.prompts.total() + paid.completions.total() == 7
+    with pytest.raises(BudgetExceededError, match="tokens"):
+        asyncio.run(paid.generate([request]))
+    assert len(model.requests) == 1
+
+
+def test_a_failed_call_gives_its_reservation_back() -> None:
+    class Down(ScriptedLM):
+        async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+            raise ModelError("down")
+
+    ledger = Ledger(Budget({"tokens": 50}))
+    with pytest.raises(ModelError):
+        asyncio.run(AccountedLM(Down([""]), ledger).generate([Request("x", 5)]))
+    assert ledger.remaining("tokens") == 50
+
+
+def test_the_larger_of_reported_and_counted_usage_is_settled() -> None:
+    class Modest(ScriptedLM):
+        async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+            return [Completion(("a",), ("stop",), (0.0,), Usage(0, 1)) for _ in requests]
+
+    ledger = Ledger(Budget({"tokens": 50}))
+    asyncio.run(AccountedLM(Modest([""]), ledger).generate([Request("three word prompt", 5)]))
+    assert ledger.used["tokens"] == 4

@@ -1,0 +1,1 @@
+"""Helpers of the Makefile: installing and long test runs. Standard library only."""

@@ -1,0 +1,73 @@
+"""The extras of the project and what each needs from the system."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+Check = Callable[[], str | None]
+"""Returns None where the need is met, else what is missing."""
+
+
+def c_compiler() -> str | None:
+    """Looks for a C compiler: ``$CC``, cc, gcc or clang."""
+    names = [os.environ.get("CC", "").partition(" ")[0], "cc", "gcc", "clang"]
+    if any(shutil.which(name) for name in names if name):
+        return None
+    return "it needs a C compiler (cc, gcc or clang), and none is on PATH"
+
+
+def java_runtime() -> str | None:
+    """Looks for a Java runtime that starts (macOS ships a ``java`` that only says that there is none)."""
+    java = shutil.which("java")
+    if java is None:
+        return "it needs a Java runtime, and there is no java on PATH"
+    try:
+        answer = subprocess.run([java, "-version"], capture_output=True, timeout=60, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return f"it needs a Java runtime, and {java} does not run"
+    return None if answer.returncode == 0 else f"it needs a Java runtime, and {java} does not run"
+
+
+NEEDS: dict[str, tuple[Check, ...]] = {
+    "highs": (),
+    "alfworld": (c_compiler,),
+    "scienceworld": (java_runtime,),
+}
+"""Extra -> its system needs. An extra that is not listed needs nothing. Only declared extras are looked at."""
+
+NOT_OPTIONAL = frozenset({"dev"})
+"""Extras that are no feature of the project: the test tools, which are installed as a whole."""
+
+
+@dataclass(frozen=True)
+class Extra:
+    """One declared extra on this machine.
+
+    Attributes:
+        name: Its name in pyproject.toml.
+        requirements: The requirements that it adds.
+        missing: What the system lacks for it, or None.
+    """
+
+    name: str
+    requirements: tuple[str, ...]
+    missing: str | None
+
+
+def survey(declared: Mapping[str, Iterable[str]], needs: Mapping[str, tuple[Check, ...]] | None = None) -> list[Extra]:
+    """Looks at every declared extra, in the order of pyproject.toml.
+
+    Args:
+        declared: ``[project.optional-dependencies]``.
+        needs: The table to use in place of `NEEDS`.
+    """
+    table = NEEDS if needs is None else needs
+    extras = []
+    for name, requirements in declared.items():
+        if name in NOT_OPTIONAL:
+            continue
+        missing = next((text for check in table.get(name, ()) if (text := check())), None)
+        extras.append(Extra(name, tuple(requirements), missing))
+    return extras

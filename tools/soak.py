@@ -1,0 +1,80 @@
+"""Runs the long sweeps and writes what came out to soak-results/: ``python -m tools.soak [pytest arguments]``.
+
+pytest's report lies in soak-results/pytest.xml.partial while the sweeps run; at the end soak-results/soak.json lists
+every sweep with its outcome and its time. Sweeps that have figures of their own write them to the folder that the
+variable TAPE_SOAK_RESULTS names, which is the same.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "soak-results"
+VERSIONS_OF = frozenset({"numpy", "torch", "transformers", "outlines", "ortools", "pulp", "networkx", "gym-sokoban"})
+
+
+def outcome(case: ElementTree.Element) -> str:
+    """The outcome of one testcase element of a JUnit report."""
+    for tag, name in (("failure", "failed"), ("error", "error"), ("skipped", "skipped")):
+        if case.find(tag) is not None:
+            return name
+    return "passed"
+
+
+def sweeps(report: str) -> list[dict[str, Any]]:
+    """The tests in a JUnit report, sorted by name: name, outcome, seconds and what the test recorded."""
+    found = []
+    for case in ElementTree.fromstring(report).iter("testcase"):  # noqa: S314  (our own pytest wrote it)
+        found.append(
+            {
+                "name": f"{case.get('classname', '')}.{case.get('name', '')}",
+                "outcome": outcome(case),
+                "seconds": round(float(case.get("time", "0")), 1),
+                "recorded": {item.get("name", ""): item.get("value", "") for item in case.iter("property")},
+            }
+        )
+    return sorted(found, key=lambda item: str(item["name"]))
+
+
+def versions() -> dict[str, str]:
+    """Python and the packages whose versions matter for the results."""
+    found = {item.name.lower(): item.version for item in distributions() if item.name.lower() in VERSIONS_OF}
+    return {"python": platform.python_version(), **dict(sorted(found.items()))}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs pytest and returns its exit status; 5 (no sweep was collected) is an error like any other."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    RESULTS.mkdir(exist_ok=True)
+    partial = RESULTS / "pytest.xml.partial"
+    partial.unlink(missing_ok=True)
+    print(f"The sweeps run for a long time; their results go to {RESULTS}", flush=True)
+    report = ["-o", "junit_family=xunit1", f"--junitxml={partial}"]
+    command = [sys.executable, "-m", "pytest", "-m", "soak", "-v", *report, *arguments]
+    environment = {**os.environ, "TAPE_SOAK_RESULTS": str(RESULTS)}
+    try:
+        status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode  # noqa: S603
+    except KeyboardInterrupt:
+        print(f"interrupted; {RESULTS / 'soak.json'} is as it was", file=sys.stderr)
+        return 130
+    if status not in {0, 1}:
+        print(f"pytest ended with status {status}; {RESULTS / 'soak.json'} is as it was", file=sys.stderr)
+        return status
+    target = RESULTS / "soak.json"
+    summary = {"schema": 1, "versions": versions(), "sweeps": sweeps(partial.read_text())}
+    target.write_text(json.dumps(summary, indent=2) + "\n")
+    partial.unlink()
+    print(f"Results: {target}")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
