@@ -15,12 +15,14 @@ from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
 from solvers.time_expanded import TimeExpanded, expand
 
-# By PuLP's names of `sol_status`; its `status` calls a run that the time limit ended "Optimal" as well.
+# By PuLP's `status` and `sol_status`. Neither alone will do: the first calls a run that the time limit ended "Optimal",
+# the second cannot tell "Integer infeasible" from a run that found nothing in time.
 _STATUS = {
-    "Optimal Solution Found": Status.OPTIMAL,
-    "Solution Found": Status.FEASIBLE,
-    "No Solution Exists": Status.INFEASIBLE,
-    "No Solution Found": Status.TIMEOUT,
+    ("Optimal", "Optimal Solution Found"): Status.OPTIMAL,
+    ("Optimal", "Solution Found"): Status.FEASIBLE,
+    ("Infeasible", "No Solution Exists"): Status.INFEASIBLE,
+    ("Infeasible", "No Solution Found"): Status.INFEASIBLE,
+    ("Not Solved", "No Solution Found"): Status.TIMEOUT,
 }
 
 # What a limited run may be called: CBC can report Infeasible or Optimal for a search that its clock cut short.
@@ -116,8 +118,11 @@ def _run(model: Any, arcs: list[Any], time_limit: float | None) -> tuple[Status,
             return Status.TIMEOUT, []
         if ended.returncode != 0 or not solution_file.exists():
             raise BackendError(f"CBC ended with code {ended.returncode}: {ended.stdout[-300:]!r}")
-        _, values, _, _, _, sol_status = reader.readsol_MPS(
+        outcome, values, _, _, _, sol_status = reader.readsol_MPS(
             str(solution_file), model, variables, variable_names, row_names
         )
-    status = _STATUS[pulp.LpSolution[sol_status]]
+    named = pulp.LpStatus[outcome], pulp.LpSolution[sol_status]
+    status = _STATUS.get(named)
+    if status is None or (status is Status.TIMEOUT and time_limit is None):
+        raise BackendError(f"CBC ended in a way that is no answer: {', '.join(named)}")
     return status, [index for index, arc in enumerate(arcs) if values[arc.name] > 0.5]

@@ -15,4 +15,6 @@ def wilson(successes: int, n: int) -> tuple[float, float]:
     middle = share + Z95**2 / (2 * n)
     spread = Z95 * math.sqrt(share * (1 - share) / n + Z95**2 / (4 * n * n))
     scale = 1 + Z95**2 / n
-    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+    low = 0.0 if successes == 0 else (middle - spread) / scale
+    high = 1.0 if successes == n else (middle + spread) / scale
+    return low, high

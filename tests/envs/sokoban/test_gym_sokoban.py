@@ -71,6 +71,7 @@ def test_our_solutions_solve_theirs(level):
     assert not bridge.is_solved()
 
 
+@pytest.mark.filterwarnings("ignore:Starting with ImageIO:DeprecationWarning")
 @pytest.mark.parametrize("mode", ["rgb_array", "tiny_rgb_array"])
 def test_drawing_does_not_change_the_transition(mode):
     pytest.importorskip("gym_sokoban")

@@ -1,0 +1,125 @@
+"""The main job of the project, ``make demo``: TAPE beside the same model's own single plan.
+
+The same shipped levels, language model, step budget and seeds for both agents; every run is kept
+under ``--out`` and resumed by the same command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from tape.config import AgentConfig
+from tape.errors import TapeError
+from tape.lm.base import LanguageModel
+from tape.lm.registry import open_model
+from tape.plugins import load
+from tape.runner.directory import RunDirectory
+from tape.runner.runner import Runner
+from tape.runner.spec import RunSpec
+from tape.runner.summary import table
+from tape.show.progress import display
+from tape.show.replay import pictures
+from tape.trace import read_trace
+
+AGENTS = ("open_loop", "tape")
+
+
+def run_one(args: argparse.Namespace, model: LanguageModel, levels: str, agent: str) -> tuple[RunDirectory, list[Any]]:
+    """Run one agent on one level set, or resume it."""
+    plugin = load("tape.environments", "sokoban")
+    options = {"levels": levels, "slack": 2}
+    spec = RunSpec(
+        environment="sokoban",
+        options=options,
+        agent=agent,
+        config=AgentConfig(),
+        model=args.model,
+        model_identity=model.identity,
+        seed=args.seed,
+        repeats=args.repeats,
+        prompt_version=plugin.prompt_version,
+    )
+    directory = RunDirectory(args.out / f"{levels}-{agent}-{args.model.replace(':', '-')}")
+    with display(f"{levels} {agent} {args.model}", quiet=args.quiet) as shown:
+        groups = Runner(spec, directory, model, shown.watcher()).run(plugin.tasks(options))
+    return directory, groups
+
+
+def draw_one(directory: RunDirectory) -> list[Path]:
+    """Draw the plan graphs of the episode with the most replans among the solved ones."""
+    episodes = directory.episodes()
+    best = max(episodes, key=lambda line: (line["result"]["success"], line["result"]["replans"]))
+    events = list(read_trace(directory.trace_file(best["key"])))
+    return pictures(events, directory.path / "plots", best["task"].split()[0])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the demo; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.demo", description=__doc__.splitlines()[0])
+    parser.add_argument("--model", default="bundled:mini")
+    parser.add_argument("--levels", nargs="+", default=["easy", "hard"])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("demo-run"))
+    parser.add_argument("--quiet", action="store_true")
+    args = parser.parse_args(argv)
+    began = time.monotonic()
+    console = Console()
+    try:
+        model = open_model(args.model)
+        console.print(f"{args.model}: planning Sokoban with a hard budget of steps (shortest solution + 2).")
+        groups: list[dict[str, Any]] = []
+        drawn: list[Path] = []
+        for levels in args.levels:
+            for agent in AGENTS:
+                directory, found = run_one(args, model, levels, agent)
+                groups += found
+                if agent == "tape":
+                    drawn += draw_one(directory)
+    except TapeError as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\ninterrupted; finished episodes are kept. `make demo` resumes.", file=sys.stderr)
+        return 130
+    _show(console, groups)
+    (args.out / "summary.md").write_text(table(groups), encoding="utf-8")
+    print(f"\ntable: {args.out / 'summary.md'}\npictures of plan graphs with their walks:")
+    for path in drawn:
+        print(f"  {path}")
+    print(f"replay an episode: .venv/bin/tape show {directory.path}\n{time.monotonic() - began:.0f} s")
+    return 0
+
+
+def _show(console: Console, groups: Sequence[dict[str, Any]]) -> None:
+    shown = Table(title="TAPE beside the same model's own single plan (open loop)", title_style="bold")
+    for name in ("levels", "agent", "solved", "success", "95 % interval", "steps", "replans", "LM tokens", "over budget"):
+        shown.add_column(name, justify="left" if name in ("levels", "agent") else "right")
+    for g in groups:
+        n = g["episodes"]
+        low, high = g["ci95"]
+        shown.add_row(
+            g["level_set"],
+            g["agent"],
+            f"{g['successes']}/{n}",
+            f"{g['success_rate']:.2f}",
+            f"{low:.2f} to {high:.2f}",
+            f"{g['mean_steps']:.1f}",
+            f"{g['replans'] / n:.2f}",
+            f"{g['lm_tokens'] / n:.0f}",
+            str(g["budget_violations"]),
+        )
+    console.print(shown)
+    console.print("Means per episode; Wilson's interval. Same levels, model, budget and seeds for both agents.")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""`check` catches every rule that an answer can break, and `solve` lets no such answer through."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import pytest
+
+from solvers import PathProblem, PathSolution, Solver, Status, check, consumption_of, objective_of, solve
+
+PROBLEM = PathProblem(
+    n_nodes=4,
+    edges=[(0, 1), (1, 2), (1, 3), (0, 1)],
+    rewards=[0.0, 0.5, 1.0, 0.25],
+    costs=[[2, 0], [3, 1], [1, 1], [9, 9]],
+    budgets=[5, 1],
+    start=0,
+    terminals=[2],
+    horizon=4,
+    resources=["usd", "steps"],
+)
+GOOD = PathSolution(Status.OPTIMAL, (0, 1), (0, 1, 2), 3.5, 3.5, (5, 1))
+
+
+def test_a_right_answer_passes() -> None:
+    assert check(PROBLEM, GOOD) == []
+    assert check(PROBLEM, replace(GOOD, status=Status.FEASIBLE, bound=None)) == []
+    assert check(PROBLEM, PathSolution(Status.INFEASIBLE)) == []
+    assert check(PROBLEM, PathSolution(Status.TIMEOUT, bound=9.0)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"status": Status.INFEASIBLE}, "with a walk"),
+        ({"status": Status.TIMEOUT}, "with a walk"),
+        ({"status": Status.ERROR}, "with a walk"),
+        ({"nodes": (), "edges": (), "objective": None, "consumption": ()}, "without a walk"),
+        ({"nodes": (), "status": Status.TIMEOUT}, "without a walk"),
+        ({"nodes": (), "edges": (), "consumption": (), "status": Status.TIMEOUT}, "without a walk"),
+        ({"nodes": (1, 1, 2)}, "not at the start"),
+        ({"nodes": (0, 1)}, "need 3 nodes"),
+        ({"nodes": (0, 1, 2, 2)}, "need 3 nodes"),
+        ({"edges": (0, 2), "nodes": (0, 1, 3)}, "not a terminal"),
+        ({"edges": (0,), "nodes": (0, 1)}, "not a terminal"),
+        ({"edges": (1, 0)}, "move 0 uses edge 1"),
+        ({"edges": (0, 4)}, "does not exist"),
+        ({"edges": (0, -3)}, "does not exist"),
+        ({"edges": (0, 1.0)}, "does not exist"),
+        ({"consumption": (5, 2)}, "(5, 1) is true"),
+        ({"consumption": ()}, "is true"),
+        ({"edges": (3, 1), "consumption": (12, 10)}, "12 of usd, of which there are 5"),
+        ({"edges": (3, 1), "consumption": (12, 10)}, "10 of steps"),
+        ({"objective": 3.5 + 1e-6}, "3.5 is true"),
+        ({"objective": 1.5, "bound": 1.5}, "3.5 is true"),
+        ({"objective": None}, "3.5 is true"),
+        ({"objective": float("nan")}, "3.5 is true"),
+        ({"bound": 3.4}, "below the objective"),
+        ({"bound": float("nan")}, "not a number"),
+        ({"bound": 3.6}, "OPTIMAL with the bound"),
+        ({"bound": None}, "OPTIMAL with the bound"),
+    ],
+)
+def test_a_broken_rule_is_named(changes: dict[str, Any], says: str) -> None:
+    faults = check(PROBLEM, replace(GOOD, **changes))
+    assert any(says in fault for fault in faults), faults
+
+
+def test_more_moves_than_the_horizon() -> None:
+    faults = check(replace(PROBLEM, horizon=1), GOOD)
+    assert any("exceed the horizon 1" in fault for fault in faults)
+
+
+def test_a_negative_budget_refuses_the_empty_walk() -> None:
+    problem = replace(PROBLEM, terminals=[0], budgets=[-1, 1])
+    faults = check(problem, PathSolution(Status.OPTIMAL, (), (0,), 0.0, 0.0, (0, 0)))
+    assert faults == ["the walk uses 0 of usd, of which there are -1"]
+
+
+def test_budgets_are_compared_as_exact_integers() -> None:
+    problem = replace(PROBLEM, costs=[[2**53, 0], [1, 0], [0, 0], [0, 0]], budgets=[2**53, 0])
+    answer = replace(GOOD, consumption=(2**53 + 1, 0))
+    assert any("uses 9007199254740993 of usd" in fault for fault in check(problem, answer))
+
+
+def test_the_objective_counts_free_stays_and_discounts() -> None:
+    assert objective_of(PROBLEM, (0, 1)) == 0.5 + 3 * 1.0
+    assert objective_of(replace(PROBLEM, discount=0.5), (0, 1)) == 0.5 + 0.5 + 0.25 + 0.125
+    assert objective_of(replace(PROBLEM, rewards=[-2.0, 0, 0, 0], terminals=[0]), ()) == -8.0
+    assert consumption_of(PROBLEM, (0, 1)) == (5, 1)
+    assert consumption_of(PROBLEM, ()) == (0, 0)
+
+
+class _Fixed(Solver):
+    """Answers with whatever it was given, or raises it."""
+
+    name: ClassVar[str] = "fixed"
+    summary: ClassVar[str] = "for tests"
+
+    def __init__(self, answer: PathSolution | BaseException) -> None:
+        self._answer = answer
+
+    def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
+        if isinstance(self._answer, BaseException):
+            raise self._answer
+        return self._answer
+
+
+class TestSolveTrustsNobody:
+    def test_a_right_answer_gets_the_solver_and_the_time(self) -> None:
+        solution = solve(PROBLEM, _Fixed(GOOD))
+        assert replace(solution, seconds=0.0) == replace(GOOD, solver="fixed")
+        assert solution.seconds >= 0
+
+    def test_a_wrong_answer_becomes_an_error_without_a_walk(self) -> None:
+        solution = solve(PROBLEM, _Fixed(replace(GOOD, edges=(3, 1), consumption=(12, 10))))
+        assert (solution.status, solution.has_walk, solution.objective) == (Status.ERROR, False, None)
+        assert "12 of usd" in solution.message
+
+    def test_an_exception_becomes_an_error(self) -> None:
+        solution = solve(PROBLEM, _Fixed(RuntimeError("out of luck")))
+        assert (solution.status, solution.message) == (Status.ERROR, "RuntimeError: out of luck")
+
+    def test_an_answer_of_the_wrong_type_becomes_an_error(self) -> None:
+        assert solve(PROBLEM, _Fixed(None)).status is Status.ERROR  # type: ignore[arg-type]
+
+    def test_an_interrupt_passes_through(self) -> None:
+        with pytest.raises(KeyboardInterrupt):
+            solve(PROBLEM, _Fixed(KeyboardInterrupt()))

@@ -1,0 +1,142 @@
+"""`PathProblem` refuses malformed input and says where it is; JSON keeps everything."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from solvers import PathProblem, ProblemError, solve
+
+GOOD: dict[str, Any] = {
+    "n_nodes": 3,
+    "edges": [(0, 1), (1, 2)],
+    "rewards": [0.0, 0.5, 1.0],
+    "costs": [[1, 2], [3, 4]],
+    "budgets": [5, 6],
+    "start": 0,
+    "terminals": [2],
+    "horizon": 4,
+}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "index"),
+    [
+        ("n_nodes", 0, None),
+        ("n_nodes", 2.0, None),
+        ("edges", [(0, 1), (1, 3)], (1, 1)),
+        ("edges", [(-1, 1), (1, 2)], (0, 0)),
+        ("edges", [(0, 1), (1,)], 1),
+        ("edges", [(0, 1), 7], None),
+        ("edges", [(0, 1), (1, True)], (1, 1)),
+        ("edges", 3, None),
+        ("rewards", [0.0, float("nan"), 1.0], 1),
+        ("rewards", [0.0, float("inf"), 1.0], 1),
+        ("rewards", [0.0, 10**400, 1.0], 1),
+        ("rewards", [0.0, 1e308, 1.0], 1),
+        ("rewards", [0.0, "1", 1.0], 1),
+        ("rewards", [0.0, True, 1.0], 1),
+        ("rewards", [0.0, None, 1.0], 1),
+        ("rewards", [0.0, 1.0], None),
+        ("costs", [[1, 2], [3, -4]], (1, 1)),
+        ("costs", [[1, 2], [3, 4.0]], (1, 1)),
+        ("costs", [[1, 2], [True, 4]], (1, 0)),
+        ("costs", [[1, 2], [np.bool_(True), 4]], (1, 0)),
+        ("costs", [[1, 2], [3]], 1),
+        ("costs", [[1, 2]], None),
+        ("costs", [], None),
+        ("costs", "ab", None),
+        ("budgets", [5, 6.5], 1),
+        ("budgets", [5, False], 1),
+        ("start", 3, None),
+        ("start", None, None),
+        ("terminals", [2, 3], 1),
+        ("terminals", ["2"], 0),
+        ("terminals", 2, None),
+        ("horizon", 0, None),
+        ("horizon", 1.5, None),
+        ("discount", 0.0, None),
+        ("discount", 1.01, None),
+        ("discount", float("nan"), None),
+        ("discount", True, None),
+        ("discount", "1", None),
+        ("resources", ["usd"], None),
+        ("resources", ["usd", "usd"], 1),
+        ("resources", ["usd", ""], 1),
+        ("resources", ["usd", 3], 1),
+    ],
+)
+def test_malformed_input_is_refused_by_name_and_place(field: str, value: Any, index: Any) -> None:
+    with pytest.raises(ProblemError) as caught:
+        PathProblem(**{**GOOD, field: value})
+    assert (caught.value.field, caught.value.index) == (field, index)
+    assert field in str(caught.value)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_the_message_shows_the_value() -> None:
+    with pytest.raises(ProblemError, match=r"costs\[1\]\[1\] = -4: must not be negative"):
+        PathProblem(**{**GOOD, "costs": [[1, 2], [3, -4]]})
+
+
+def test_any_sequences_become_tuples_of_plain_numbers() -> None:
+    arrays = PathProblem(
+        n_nodes=np.int64(3),
+        edges=np.array(GOOD["edges"]),
+        rewards=np.array(GOOD["rewards"]),
+        costs=np.array(GOOD["costs"]),
+        budgets=np.array(GOOD["budgets"]),
+        start=np.int32(0),
+        terminals={2},
+        horizon=4,
+    )
+    plain = PathProblem(**GOOD)
+    assert arrays == plain
+    assert hash(arrays) == hash(plain)
+    assert type(arrays.costs[0][0]) is int
+    assert type(PathProblem(**{**GOOD, "rewards": [0, 1, 1]}).rewards[0]) is float
+
+
+def test_defaults() -> None:
+    problem = PathProblem(**GOOD)
+    assert (problem.discount, problem.resources) == (1.0, ("r0", "r1"))
+    assert PathProblem(**{**GOOD, "costs": [], "budgets": []}).costs == ((), ())
+    assert PathProblem(**{**GOOD, "terminals": [2, 1, 2]}).terminals == (1, 2)
+
+
+@pytest.mark.parametrize("changes", [{}, {"discount": 0.9, "resources": ["usd", "steps"]}, {"budgets": [10**30, -1]}])
+def test_json_round_trip(changes: dict[str, Any]) -> None:
+    problem = PathProblem(**{**GOOD, **changes})
+    assert PathProblem.from_json(problem.to_json()) == problem
+    assert json.loads(problem.to_json())["schema"] == "tape.path_problem/1"
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        (lambda data: "nonsense", "json"),
+        (lambda data: "[1]", "schema"),
+        (lambda data: json.dumps({**data, "schema": "tape.path_problem/99"}), "schema"),
+        (lambda data: json.dumps({key: data[key] for key in data if key != "costs"}), "json"),
+        (lambda data: json.dumps({**data, "extra": 1}), "json"),
+        (lambda data: json.dumps({**data, "rewards": [0, float("nan"), 1]}), "rewards"),
+        (lambda data: json.dumps({**data, "start": 8}), "start"),
+    ],
+)
+def test_bad_json_is_refused(change: Any, field: str) -> None:
+    with pytest.raises(ProblemError) as caught:
+        PathProblem.from_json(change(json.loads(PathProblem(**GOOD).to_json())))
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("limit", [0, -1.0, float("nan"), True])
+def test_a_time_limit_must_be_positive(limit: float) -> None:
+    with pytest.raises(ProblemError, match="time_limit"):
+        solve(PathProblem(**GOOD), time_limit=limit)
+
+
+def test_an_infinite_time_limit_is_none() -> None:
+    assert solve(PathProblem(**GOOD), time_limit=float("inf")).has_walk

@@ -1,0 +1,118 @@
+"""Solvers by name: built in, by entry point, by alias, missing and broken."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from typing import ClassVar
+
+import pytest
+
+from solvers import (
+    PathProblem,
+    PathSolution,
+    Solver,
+    SolverUnavailableError,
+    Status,
+    UnknownSolverError,
+    available,
+    get,
+    solve,
+)
+from solvers.answer import without_walk
+
+PROBLEM = PathProblem(1, [], [1.0], [], [], start=0, terminals=[0], horizon=1)
+
+
+class Plugin(Solver):
+    """A third party's solver."""
+
+    name: ClassVar[str] = "my:plugin"
+    summary: ClassVar[str] = "always gives up"
+
+    def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
+        return without_walk(Status.TIMEOUT)
+
+
+class Lacking(Plugin):
+    """A solver whose package is missing."""
+
+    @classmethod
+    def unavailable_reason(cls) -> str | None:
+        return "pip install something"
+
+
+NOT_A_SOLVER = 3
+
+
+@pytest.fixture
+def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [
+        EntryPoint(name, f"tests.solvers.test_registry:{target}", "tape.solvers")
+        for name, target in [
+            ("my:plugin", "Plugin"),
+            ("my:lacking", "Lacking"),
+            ("my:number", "NOT_A_SOLVER"),
+            ("my:absent", "Absent"),
+            ("labelling", "Plugin"),
+        ]
+    ]
+    points.append(EntryPoint("my:broken", "no_such_module_anywhere:Solver", "tape.solvers"))
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points if group == "tape.solvers" else [])
+
+
+@pytest.mark.usefixtures("plugins")
+class TestPlugins:
+    def test_a_plugin_is_found_and_used(self) -> None:
+        solution = solve(PROBLEM, "my:plugin")
+        assert (solution.status, solution.solver) == (Status.TIMEOUT, "my:plugin")
+
+    def test_broken_ones_are_listed_with_their_reason_beside_the_others(self) -> None:
+        infos = {info.name: info for info in available()}
+        assert infos["my:plugin"].available
+        assert infos["my:plugin"].summary == "always gives up"
+        assert infos["my:plugin"].reason == ""
+        assert infos["my:lacking"].reason == "pip install something"
+        assert "no_such_module_anywhere" in infos["my:broken"].reason
+        assert "Absent" in infos["my:absent"].reason
+        assert "not a subclass" in infos["my:number"].reason
+        assert not any(infos[f"my:{name}"].available for name in ("lacking", "broken", "absent", "number"))
+        assert infos["labelling"].available
+
+    @pytest.mark.parametrize("name", ["my:lacking", "my:broken", "my:absent", "my:number"])
+    def test_asking_for_one_says_why_it_cannot_run(self, name: str) -> None:
+        with pytest.raises(SolverUnavailableError, match=name):
+            get(name)
+
+    def test_a_built_in_name_cannot_be_taken_over(self) -> None:
+        assert not isinstance(get("labelling"), Plugin)
+        assert "label setting" in {info.name: info.summary for info in available()}["labelling"]
+
+    def test_an_unknown_name_lists_those_there_are(self) -> None:
+        with pytest.raises(UnknownSolverError, match=r"'gurobi'.*cp-sat.*labelling.*my:plugin.*pulp.*pulp:cbc"):
+            solve(PROBLEM, "gurobi")
+
+
+def test_the_built_in_three_need_no_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [])
+    assert [info.name for info in available()] == ["labelling", "cp-sat", "pulp:cbc"]
+    assert get("labelling").name == "labelling"
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(SolverUnavailableError, match=r"'cp-sat'.*'ortools' is not installed; pip install ortools"):
+        get("cp-sat")
+    with pytest.raises(SolverUnavailableError, match="pip install 'pulp<4'"):
+        get("pulp")
+
+
+def test_importing_and_listing_loads_no_backend() -> None:
+    code = (
+        "import sys, solvers; assert 'numpy' not in sys.modules; solvers.available();"
+        "print([name for name in ('ortools', 'pulp', 'highspy', 'networkx') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,193 @@
+"""Run directories: resumption, refusal, identical results, what a kill leaves behind."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs.sokoban.plugin import PLUGIN
+from envs.sokoban.xsb import write
+from tape.config import AgentConfig
+from tape.errors import RunDirectoryError, UnknownNameError
+from tape.runner.directory import RunDirectory, differing
+from tape.runner.runner import Runner, Watcher, errored, find_episode
+from tape.runner.spec import RunSpec
+from tape.runner.stats import wilson
+from tape.runner.summary import summarise, table
+from tests.tape.helpers import CORRIDOR, ROOM, tiny_lm
+
+
+@pytest.fixture
+def levels(tmp_path: Path) -> Path:
+    path = tmp_path / "levels.xsb"
+    titled = [level.with_start(level.start, title) for level, title in ((CORRIDOR, "one"), (ROOM, "two"))]
+    write(path, titled)
+    return path
+
+
+def spec_for(levels: Path, **changes: Any) -> RunSpec:
+    base: dict[str, Any] = {
+        "environment": "sokoban",
+        "options": {"levels": str(levels), "slack": 2},
+        "agent": "tape",
+        "config": AgentConfig(num_plans=2, temperature=1.0, max_replans=2),
+        "model": "tiny",
+        "model_identity": "tiny",
+        "repeats": 3,
+        "cohort": 2,
+    }
+    return RunSpec(**{**base, **changes})
+
+
+def run(spec: RunSpec, path: Path, watcher: Watcher | None = None) -> list[dict[str, Any]]:
+    return Runner(spec, RunDirectory(path), tiny_lm(), watcher).run(PLUGIN.tasks(spec.options))
+
+
+def without_times(path: Path) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in (path / "episodes.jsonl").read_text().splitlines()]
+    for line in lines:
+        for name in ("wall_seconds", "solver_seconds"):
+            line["result"].pop(name)
+    return lines
+
+
+def test_a_run_is_complete_summarised_and_identical_when_repeated(tmp_path: Path, levels: Path) -> None:
+    spec = spec_for(levels)
+    groups = run(spec, tmp_path / "a")
+    run(spec, tmp_path / "b")
+    assert without_times(tmp_path / "a") == without_times(tmp_path / "b")
+    [group] = groups
+    assert group["episodes"] == 6
+    assert sum(group["end_states"].values()) == 6
+    assert group["budget_violations"] == 0
+    summary = json.loads((tmp_path / "a" / "summary.json").read_text())
+    assert summary["groups"] == json.loads(json.dumps(groups))
+    assert len(list((tmp_path / "a" / "traces").iterdir())) == 6
+    config = json.loads((tmp_path / "a" / "config.json").read_text())
+    assert config["versions"]["torch"]
+    assert config["run"]["config"]["num_plans"] == 2
+    before = (tmp_path / "a" / "episodes.jsonl").read_bytes()
+    run(spec, tmp_path / "a")
+    assert (tmp_path / "a" / "episodes.jsonl").read_bytes() == before
+
+
+def test_an_interrupted_run_resumes_to_the_same_episodes(tmp_path: Path, levels: Path) -> None:
+    spec = spec_for(levels)
+    run(spec, tmp_path / "whole")
+
+    def stop(line: Any, done: int, total: int) -> None:
+        if done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(spec, tmp_path / "cut", Watcher(finished=stop))
+    assert len(without_times(tmp_path / "cut")) == 4
+    assert (tmp_path / "cut" / "summary.json").exists()
+    # A kill in the middle of a line leaves a torn tail; it is cut and its cohort runs again.
+    with (tmp_path / "cut" / "episodes.jsonl").open("a") as file:
+        file.write('{"schema": 1, "key": "to')
+    run(spec, tmp_path / "cut")
+    assert without_times(tmp_path / "cut") == without_times(tmp_path / "whole")
+
+
+def test_an_interrupt_inside_a_cohort_drops_the_whole_cohort(tmp_path: Path, levels: Path) -> None:
+    spec = spec_for(levels)
+    count = 0
+
+    def stop(key: str, event: Any) -> None:
+        nonlocal count
+        count += 1
+        if count == 60:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(spec, tmp_path / "cut", Watcher(event=stop))
+    kept = RunDirectory(tmp_path / "cut").episodes()
+    assert len(kept) % spec.cohort == 0
+    run(spec, tmp_path / "cut")
+    run(spec, tmp_path / "whole")
+    assert without_times(tmp_path / "cut") == without_times(tmp_path / "whole")
+
+
+def test_another_configuration_is_refused_with_the_differing_keys(tmp_path: Path, levels: Path) -> None:
+    run(spec_for(levels, repeats=1), tmp_path / "a")
+    before = (tmp_path / "a" / "episodes.jsonl").read_bytes()
+    other = spec_for(levels, repeats=1, seed=7, config=AgentConfig(num_plans=3, temperature=1.0, max_replans=2))
+    with pytest.raises(RunDirectoryError, match=r"config\.num_plans: 2 there, 3 now; seed: 0 there, 7 now"):
+        run(other, tmp_path / "a")
+    assert (tmp_path / "a" / "episodes.jsonl").read_bytes() == before
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path, levels: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "mine.txt").write_text("keep me")
+    with pytest.raises(RunDirectoryError, match="not empty"):
+        run(spec_for(levels), tmp_path / "notes")
+    with pytest.raises(RunDirectoryError, match="is a file"):
+        run(spec_for(levels), tmp_path / "notes" / "mine.txt")
+
+
+def test_keys_depend_on_everything_that_matters_and_seeds_only_on_the_level(levels: Path) -> None:
+    [task, other] = PLUGIN.tasks({"levels": str(levels), "slack": 2})
+    spec = spec_for(levels)
+    changed = [
+        spec_for(levels, seed=1),
+        spec_for(levels, agent="open_loop"),
+        spec_for(levels, model_identity="other"),
+        spec_for(levels, budget={"tokens": 5}),
+        spec_for(levels, config=AgentConfig()),
+        spec_for(levels, prompt_version="2"),
+    ]
+    keys = {s.episode_key(task, 0) for s in [spec, *changed]} | {spec.episode_key(task, 1), spec.episode_key(other, 0)}
+    assert len(keys) == len(changed) + 3
+    assert spec_for(levels, repeats=9).episode_key(task, 0) == spec.episode_key(task, 0)
+    assert spec_for(levels, agent="open_loop").episode_seed(task, 0) == spec.episode_seed(task, 0)
+
+
+def test_the_simulator_is_said_in_every_output(tmp_path: Path, levels: Path) -> None:
+    spec = spec_for(levels, repeats=1, config=AgentConfig(world_model="simulator", max_replans=1))
+    groups = run(spec, tmp_path / "a")
+    assert "simulator" in groups[0]["agent"]
+    assert "simulator" in table(groups)
+    assert "simulator" in RunDirectory(tmp_path / "a").episodes()[0]["agent"]
+
+
+def test_faults_are_counted_apart() -> None:
+    result = {
+        "success": False,
+        "end_state": "model_error",
+        "steps": 0,
+        "replans": 0,
+        "mismatches": 0,
+        "malformed": 0,
+        "partial_walk": False,
+        "lm_calls": {},
+        "prompt_tokens": {},
+        "completion_tokens": {},
+        "solver_seconds": 0.0,
+        "budget_violations": [],
+    }
+    groups = summarise(spec_for(Path("x")), [{"level_set": "x", "result": result}])
+    assert errored(groups) == 1
+
+
+def test_an_episode_is_found_by_number_task_or_key(tmp_path: Path, levels: Path) -> None:
+    run(spec_for(levels, repeats=1), tmp_path / "a")
+    directory = RunDirectory(tmp_path / "a")
+    second = directory.episodes()[1]
+    assert find_episode(directory, "2") == find_episode(directory, "two") == find_episode(directory, second["key"])
+    with pytest.raises(UnknownNameError, match=r"1 \(one\)"):
+        find_episode(directory, "9")
+
+
+def test_wilson_interval() -> None:
+    assert wilson(0, 0) == (0.0, 1.0)
+    low, high = wilson(8, 10)
+    assert (round(low, 3), round(high, 3)) == (0.490, 0.943)
+    assert wilson(0, 10)[0] == 0.0
+    assert wilson(10, 10)[1] == 1.0
+
+
+def test_differing_keys_are_dotted() -> None:
+    assert differing({"a": {"b": 1}, "c": 2}, {"a": {"b": 3}, "c": 2, "d": 4}) == [("a.b", 1, 3), ("d", None, 4)]
