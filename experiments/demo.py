@@ -30,6 +30,8 @@ from tape.show.replay import pictures
 from tape.trace import read_trace
 
 AGENTS = ("open_loop", "tape")
+TEXT = ("model", "levels", "agent")
+COLUMNS = (*TEXT, "solved", "success", "95 % interval", "steps", "replans", "LM tokens", "over budget")
 
 
 def run_one(args: argparse.Namespace, model: LanguageModel, levels: str, agent: str) -> tuple[RunDirectory, list[Any]]:
@@ -41,14 +43,14 @@ def run_one(args: argparse.Namespace, model: LanguageModel, levels: str, agent: 
         options=options,
         agent=agent,
         config=AgentConfig(),
-        model=args.model,
+        model=model.name,
         model_identity=model.identity,
         seed=args.seed,
         repeats=args.repeats,
         prompt_version=plugin.prompt_version,
     )
-    directory = RunDirectory(args.out / f"{levels}-{agent}-{args.model.replace(':', '-')}")
-    with display(f"{levels} {agent} {args.model}", quiet=args.quiet) as shown:
+    directory = RunDirectory(args.out / f"{model.name.replace(':', '-')}-{levels}-{agent}")
+    with display(f"{levels} {agent} {model.name}", quiet=args.quiet) as shown:
         groups = Runner(spec, directory, model, shown.watcher()).run(plugin.tasks(options))
     return directory, groups
 
@@ -64,26 +66,26 @@ def draw_one(directory: RunDirectory) -> list[Path]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the demo; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m experiments.demo", description=__doc__.splitlines()[0])
-    parser.add_argument("--model", default="bundled:mini")
-    parser.add_argument("--levels", nargs="+", default=["easy", "hard"])
+    parser.add_argument("--models", nargs="+", default=["bundled:nano", "bundled:mini"])
+    parser.add_argument("--levels", nargs="+", default=["easy", "hard", "xhard"])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("demo-run"))
     parser.add_argument("--quiet", action="store_true")
     args = parser.parse_args(argv)
     began = time.monotonic()
-    console = Console()
+    console = Console() if Console().is_terminal else Console(width=120)
     try:
-        model = open_model(args.model)
-        console.print(f"{args.model}: planning Sokoban with a hard budget of steps (shortest solution + 2).")
+        console.print("Sokoban with a hard budget of steps: the shortest solution plus 2.")
         groups: list[dict[str, Any]] = []
         drawn: list[Path] = []
-        for levels in args.levels:
-            for agent in AGENTS:
-                directory, found = run_one(args, model, levels, agent)
-                groups += found
-                if agent == "tape":
-                    drawn += draw_one(directory)
+        for name in args.models:
+            model = open_model(name)
+            for levels in args.levels:
+                for agent in AGENTS:
+                    directory, found = run_one(args, model, levels, agent)
+                    groups += found
+            drawn += draw_one(directory)
     except TapeError as error:
         print(f"demo: {error}", file=sys.stderr)
         return 2
@@ -101,12 +103,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _show(console: Console, groups: Sequence[dict[str, Any]]) -> None:
     shown = Table(title="TAPE beside the same model's own single plan (open loop)", title_style="bold")
-    for name in ("levels", "agent", "solved", "success", "95 % interval", "steps", "replans", "LM tokens", "over budget"):
-        shown.add_column(name, justify="left" if name in ("levels", "agent") else "right")
+    for name in COLUMNS:
+        shown.add_column(name, justify="left" if name in TEXT else "right", no_wrap=True)
     for g in groups:
         n = g["episodes"]
         low, high = g["ci95"]
         shown.add_row(
+            g["model"],
             g["level_set"],
             g["agent"],
             f"{g['successes']}/{n}",

@@ -21,9 +21,13 @@ from experiments.lm_data import ACTION_IDS, EOS, ID, PAD, WORDS, batches
 
 SIZES = {
     "nano": {"hidden": 96, "layers": 4, "heads": 3, "inner": 256, "steps": 6_000},
-    "mini": {"hidden": 192, "layers": 5, "heads": 6, "inner": 512, "steps": 12_000},
-    "base": {"hidden": 192, "layers": 8, "heads": 6, "inner": 512, "steps": 14_000},
+    "mini": {"hidden": 192, "layers": 5, "heads": 6, "inner": 512, "steps": 5_500},
+    "base": {"hidden": 192, "layers": 8, "heads": 6, "inner": 512, "steps": 6_500},
 }
+
+
+SAVE_EVERY = 500
+"""Steps between two points from which training can resume."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class Recipe:
     steps: int
     seed: int = 0
     batch: int = 64
-    lr: float = 2e-3
+    lr: float = 4e-3
     warmup: int = 200
     decay_from: float = 0.55
     weight_decay: float = 0.05
@@ -153,7 +157,7 @@ def train(recipe: Recipe, out: Path, device: str, log_every: int = 50) -> None:
                     log.write(json.dumps(line) + "\n")
             if done in ladder:
                 save(model, out / f"step-{done}")
-            if done % 500 == 0 or done == recipe.steps:
+            if done % SAVE_EVERY == 0 or done == recipe.steps:
                 _save_state(state_file, model, opts, done, time.monotonic() - began)
     except KeyboardInterrupt:
         print(f"\nstopped; run the same command again to resume from {state_file}")

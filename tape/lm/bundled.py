@@ -54,6 +54,8 @@ def load_folder(folder: Path, name: str) -> LanguageModel:
         tokenizer_file=str(tokenizer_file), clean_up_tokenization_spaces=False, **special
     )
     logging.disable_progress_bar()
+    # Matrices this small gain nothing from a second thread, and results do not depend on the core count.
+    torch.set_num_threads(1)
     model = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
     digest = hashlib.sha256(weights.read_bytes()).hexdigest()[:16]
     return TransformersLM(model, tokenizer, name=name, identity=f"{name}@{digest}", dialect="compact")

@@ -10,7 +10,6 @@ from rich.columns import Columns
 from rich.console import Console, Group
 from rich.live import Live
 from rich.panel import Panel
-from rich.progress_bar import ProgressBar
 from rich.text import Text
 
 from tape.runner.runner import Job, Watcher
@@ -160,7 +159,8 @@ class LiveDisplay:
         return Text(f"{self._label}: {self._wins}/{self._seen} solved, {share}")
 
     def _draw(self) -> None:
-        bar = ProgressBar(total=self._total, completed=self._done, width=60)
+        filled = 60 * self._done // self._total
+        bar = Text("━" * filled + "─" * (60 - filled) + f" {self._done}/{self._total} episodes")
         boards = Columns([scene.panel() for scene in self._scenes.values()])
         self._live.update(Group(boards, bar, self._score()))
 

@@ -74,9 +74,7 @@ def test_usage_errors_say_what_is_wrong_and_leave_nothing(
     assert not out.exists()
 
 
-def test_malformed_levels_name_file_and_line(
-    tmp_path: Path, script: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_malformed_levels_name_file_and_line(tmp_path: Path, script: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "broken.xsb"
     path.write_text("; first\n#####\n#@$.#\n#####\n\n; second\n#####\n#@X.#\n#####\n")
     command = ["run", "sokoban", "--levels", str(path), "--model", script, "--out", str(tmp_path / "run")]

@@ -16,12 +16,12 @@ pytestmark = pytest.mark.skipif(not _DATA, reason="TAPE_TEST_DATA is not set")
 _FILES = sorted(Path(_DATA, "sokoban").glob("*.txt")) if _DATA else []
 
 
-def test_the_data_is_there():
+def test_the_data_is_there() -> None:
     assert _FILES, f"no levels in {_DATA}/sokoban"
 
 
 @pytest.mark.parametrize("path", _FILES, ids=lambda path: path.stem)
-def test_all_levels_parse_and_round_trip(path):
+def test_all_levels_parse_and_round_trip(path: Path) -> None:
     levels = load(path)
     assert [level.title for level in levels] == [str(n) for n in range(1000)]
     assert {(level.rows, level.cols) for level in levels} == {(10, 10)}
@@ -34,7 +34,7 @@ def test_all_levels_parse_and_round_trip(path):
 
 
 @pytest.mark.parametrize("path", _FILES, ids=lambda path: path.stem)
-def test_the_oracle_solves_the_first_ones(path):
+def test_the_oracle_solves_the_first_ones(path: Path) -> None:
     for level in load(path)[:10]:
         moves = solve(level, max_states=500_000)
         assert moves is not None

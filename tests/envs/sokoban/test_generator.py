@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
@@ -18,7 +19,7 @@ from tests.envs.sokoban.helpers import SEEDED, PlainGame
 
 @pytest.mark.parametrize("length", [1, 4, 6, 10, 16])
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_the_optimal_length_is_exact(seed, length):
+def test_the_optimal_length_is_exact(seed: int, length: int) -> None:
     level = generate(seed, length)
     assert PlainGame(level).shortest(level.start) == length
     assert level.title == f"seed {seed} T*={length}"
@@ -28,7 +29,7 @@ def test_the_optimal_length_is_exact(seed, length):
     ("boxes", "rows", "cols", "length"),
     [(1, 5, 6, 4), (1, 10, 10, (8, 14)), (2, 7, 9, 9), (2, 9, 8, (5, 9)), (3, 6, 7, (6, 10)), (3, 7, 7, 8)],
 )
-def test_sizes_and_boxes(boxes, rows, cols, length):
+def test_sizes_and_boxes(boxes: int, rows: int, cols: int, length: int | tuple[int, int]) -> None:
     level = generate(5, length, rows=rows, cols=cols, boxes=boxes)
     low, high = (length, length) if isinstance(length, int) else length
     assert (level.rows, level.cols, len(level.start.boxes), len(level.goals)) == (rows, cols, boxes, boxes)
@@ -39,12 +40,12 @@ def test_sizes_and_boxes(boxes, rows, cols, length):
         assert not set(level.start.boxes) & set(level.goals)
 
 
-def test_generated_levels_are_valid_xsb():
+def test_generated_levels_are_valid_xsb() -> None:
     made = [generate(seed, (3, 9), boxes=1 + seed % 2) for seed in range(6)]
     assert parse(dumps(made)) == made
 
 
-def test_the_same_seed_gives_the_same_level_in_a_fresh_process():
+def test_the_same_seed_gives_the_same_level_in_a_fresh_process() -> None:
     code = "from envs.sokoban.generator import generate; from envs.sokoban.xsb import dumps; "
     code += "print(dumps([generate(7, (5, 9), boxes=2)]), end='')"
     seen = {
@@ -61,13 +62,15 @@ def test_the_same_seed_gives_the_same_level_in_a_fresh_process():
     assert seen == {dumps([generate(7, (5, 9), boxes=2)])}
 
 
-def test_other_seeds_give_other_levels():
+def test_other_seeds_give_other_levels() -> None:
     assert len({generate(seed, 8) for seed in range(20)}) == 20
 
 
 @settings(SEEDED, max_examples=60)
 @given(st.integers(0, 10**9), st.integers(2, 12), st.integers(5, 9), st.integers(6, 9), st.booleans())
-def test_evaluation_and_training_boards_never_meet(seed, length, rows, cols, held_out):
+def test_evaluation_and_training_boards_never_meet(
+    seed: int, length: int, rows: int, cols: int, held_out: bool
+) -> None:
     try:
         level = generate(seed, length, rows=rows, cols=cols, held_out=held_out)
     except ValueError:
@@ -75,7 +78,7 @@ def test_evaluation_and_training_boards_never_meet(seed, length, rows, cols, hel
     assert is_held_out(level) is held_out
 
 
-def test_a_length_that_does_not_exist_is_an_error():
+def test_a_length_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(ValueError, match="no 5x5 board"):
         generate(0, 50, rows=5, cols=5, attempts=5)
 
@@ -91,6 +94,6 @@ def test_a_length_that_does_not_exist_is_an_error():
         ({"length": 5, "walls": 0.9}, "walls"),
     ],
 )
-def test_arguments_out_of_range_are_named(arguments, named):
+def test_arguments_out_of_range_are_named(arguments: dict[str, Any], named: str) -> None:
     with pytest.raises(ValueError, match=named):
         generate(0, **arguments)

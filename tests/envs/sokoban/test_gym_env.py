@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import check_env
 from envs.sokoban import gym_env
 from envs.sokoban.errors import SokobanError, XsbError
 from envs.sokoban.gym_env import SokobanEnv
-from envs.sokoban.level import ACTIONS
+from envs.sokoban.level import ACTIONS, Level
 from envs.sokoban.level_sets import load_set
 from envs.sokoban.oracle import solve
 from envs.sokoban.xsb import draw
@@ -23,17 +23,17 @@ HARD = load_set("hard")
 
 @pytest.mark.parametrize("render_mode", [None, "ansi", "rgb_array"])
 @pytest.mark.parametrize("levels", [HARD[0], HARD, [HARD[0], LEVEL]], ids=["one", "ten", "sizes"])
-def test_gymnasium_finds_nothing_to_warn_about(levels, render_mode):
+def test_gymnasium_finds_nothing_to_warn_about(levels: Level | list[Level], render_mode: str | None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(SokobanEnv(levels, render_mode=render_mode))
 
 
-def test_importing_registers_nothing():
+def test_importing_registers_nothing() -> None:
     assert not [name for name in gymnasium.registry if "okoban" in name]
 
 
-def test_observations_use_the_documented_codes():
+def test_observations_use_the_documented_codes() -> None:
     env = SokobanEnv(LEVEL)
     grid, _ = env.reset(seed=0)
     assert grid.dtype == np.uint8
@@ -51,7 +51,7 @@ def test_observations_use_the_documented_codes():
     assert grid[1, 3] == gym_env.PLAYER_ON_GOAL
 
 
-def test_smaller_levels_are_filled_up_with_wall():
+def test_smaller_levels_are_filled_up_with_wall() -> None:
     env = SokobanEnv([HARD[0], LEVEL])
     grid, info = env.reset(options={"level": 1})
     assert grid.shape == (7, 9)
@@ -61,7 +61,7 @@ def test_smaller_levels_are_filled_up_with_wall():
 
 
 @pytest.mark.parametrize("level", HARD[:4], ids=lambda level: level.title)
-def test_a_shortest_solution_is_rewarded_at_its_last_move(level):
+def test_a_shortest_solution_is_rewarded_at_its_last_move(level: Level) -> None:
     moves = solve(level)
     assert moves is not None
     env = SokobanEnv(level, slack=0)
@@ -77,7 +77,7 @@ def test_a_shortest_solution_is_rewarded_at_its_last_move(level):
     assert rewards == [0.0] * (len(moves) - 1) + [1.0]
 
 
-def test_the_budget_truncates_and_a_blocked_move_costs_a_step():
+def test_the_budget_truncates_and_a_blocked_move_costs_a_step() -> None:
     # The first move goes away from the box, into the corner; all others run against its wall.
     env = SokobanEnv(level_of("#######\n# @$. #\n#######"), slack=2)
     _, info = env.reset(seed=0)
@@ -91,19 +91,19 @@ def test_the_budget_truncates_and_a_blocked_move_costs_a_step():
         env.step(0)
 
 
-def test_info_keeps_what_the_oracle_knows_to_itself():
+def test_info_keeps_what_the_oracle_knows_to_itself() -> None:
     _, info = SokobanEnv(HARD).reset(seed=0)
     assert set(info) == {"remaining", "legal_actions", "level"}
 
 
-def test_the_seed_picks_the_level():
+def test_the_seed_picks_the_level() -> None:
     env = SokobanEnv(HARD)
     first = [env.reset(seed=4)[1]["level"], *(env.reset()[1]["level"] for _ in range(8))]
     assert first == [env.reset(seed=4)[1]["level"], *(env.reset()[1]["level"] for _ in range(8))]
     assert len(set(first)) > 1
 
 
-def test_rendering():
+def test_rendering() -> None:
     env = SokobanEnv(LEVEL, render_mode="ansi")
     env.reset(seed=0)
     assert env.render() == draw(LEVEL)
@@ -111,12 +111,13 @@ def test_rendering():
     picture.reset(seed=0)
     pixels = picture.render()
     assert isinstance(pixels, np.ndarray)
-    assert (pixels.shape, pixels.dtype) == ((6 * 16, 7 * 16, 3), np.uint8)
+    assert pixels.shape == (6 * 16, 7 * 16, 3)
+    assert pixels.dtype == np.uint8
     assert len(np.unique(pixels.reshape(-1, 3), axis=0)) == 6
     assert SokobanEnv(LEVEL).render() is None
 
 
-def test_mistakes_are_named():
+def test_mistakes_are_named() -> None:
     with pytest.raises(SokobanError, match="at least one level"):
         SokobanEnv([])
     with pytest.raises(SokobanError, match="slack"):

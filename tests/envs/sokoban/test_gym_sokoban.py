@@ -44,21 +44,21 @@ def compare(boards: int, moves: int, seed: int) -> dict[str, int]:
     return seen
 
 
-def test_both_simulators_agree():
+def test_both_simulators_agree() -> None:
     seen = compare(boards=12, moves=3_000, seed=1)
     assert seen["moves"] == 3_000
     assert min(seen.values()) > 0, f"the sample is too tame: {seen}"
 
 
 @pytest.mark.soak
-def test_both_simulators_agree_on_100_000_moves():
+def test_both_simulators_agree_on_100_000_moves() -> None:
     seen = compare(boards=50, moves=100_000, seed=2)
     assert seen["moves"] == 100_000
     assert min(seen.values()) > 50, f"the sample is too tame: {seen}"
 
 
 @pytest.mark.parametrize("level", load_set("hard")[:3], ids=lambda level: level.title)
-def test_our_solutions_solve_theirs(level):
+def test_our_solutions_solve_theirs(level: Level) -> None:
     pytest.importorskip("gym_sokoban")
     bridge = GymSokobanBridge(level)
     moves = solve(level)
@@ -73,7 +73,7 @@ def test_our_solutions_solve_theirs(level):
 
 @pytest.mark.filterwarnings("ignore:Starting with ImageIO:DeprecationWarning")
 @pytest.mark.parametrize("mode", ["rgb_array", "tiny_rgb_array"])
-def test_drawing_does_not_change_the_transition(mode):
+def test_drawing_does_not_change_the_transition(mode: str) -> None:
     pytest.importorskip("gym_sokoban")
     level = level_of("#######\n#@$. *#\n#  $. #\n#######")
     drawn, plain = GymSokobanBridge(level, mode), GymSokobanBridge(level)
@@ -81,7 +81,7 @@ def test_drawing_does_not_change_the_transition(mode):
         assert drawn.step(action) == plain.step(action)
 
 
-def test_boxes_on_goals_at_the_start_are_read_back():
+def test_boxes_on_goals_at_the_start_are_read_back() -> None:
     pytest.importorskip("gym_sokoban")
     level = level_of("########\n#@* $. #\n########")
     bridge = GymSokobanBridge(level)
@@ -90,14 +90,14 @@ def test_boxes_on_goals_at_the_start_are_read_back():
     assert bridge.step("R") == bridge.state()
 
 
-def test_a_level_that_is_not_enclosed_is_refused():
+def test_a_level_that_is_not_enclosed_is_refused() -> None:
     walls = frozenset(range(5)) | frozenset(range(10, 15)) | {5}
     level = Level(3, 5, walls, (8,), State(6, (7,)))
     with pytest.raises(SokobanError, match="edge of the board"):
         GymSokobanBridge(level)
 
 
-def test_a_missing_package_is_named(monkeypatch):
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gym_sokoban.envs.sokoban_env", None)
     with pytest.raises(ImportError, match="pip install gym-sokoban"):
         gym_sokoban_bridge._environment_class()

@@ -42,14 +42,14 @@ def images(level: Level) -> list[Level]:
     return found
 
 
-def test_a_level_cannot_be_changed():
+def test_a_level_cannot_be_changed() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         LEVEL.rows = 3  # type: ignore[misc]
     with pytest.raises(AttributeError):
         LEVEL.start.player = 3  # type: ignore[misc]
 
 
-def test_levels_are_values():
+def test_levels_are_values() -> None:
     again = pickle.loads(pickle.dumps(LEVEL))
     assert again == LEVEL
     assert hash(again) == hash(LEVEL)
@@ -57,32 +57,32 @@ def test_levels_are_values():
     assert LEVEL.with_start(State(10, LEVEL.start.boxes)) != LEVEL
 
 
-def test_with_start_keeps_the_board_and_the_title():
+def test_with_start_keeps_the_board_and_the_title() -> None:
     moved = LEVEL.with_start(State(10, (12,)))
     assert (moved.walls, moved.goals, moved.title) == (LEVEL.walls, LEVEL.goals, LEVEL.title)
     assert moved.board_hash == LEVEL.board_hash
 
 
-def test_only_walls_off_the_border_are_inner_walls():
+def test_only_walls_off_the_border_are_inner_walls() -> None:
     assert [LEVEL.coordinate(cell) for cell in LEVEL.inner_walls] == ["(1,3)", "(2,5)"]
 
 
 @settings(SEEDED, max_examples=60)
 @given(levels(max_side=7))
-def test_all_eight_images_share_the_hash_and_the_optimum(level):
+def test_all_eight_images_share_the_hash_and_the_optimum(level: Level) -> None:
     found = images(level)
     assert {image.board_hash for image in found} == {level.board_hash}
     assert {is_held_out(image) for image in found} == {is_held_out(level)}
     assert {PlainGame(image).shortest(image.start) for image in found[::3]} == {PlainGame(level).shortest(level.start)}
 
 
-def test_another_goal_or_wall_is_another_board():
+def test_another_goal_or_wall_is_another_board() -> None:
     moved = Level(LEVEL.rows, LEVEL.cols, LEVEL.walls, (LEVEL.goals[0] - 1,), LEVEL.start)
     opened = Level(LEVEL.rows, LEVEL.cols, LEVEL.walls - {LEVEL.inner_walls[0]}, LEVEL.goals, LEVEL.start)
     assert len({LEVEL.board_hash, moved.board_hash, opened.board_hash}) == 3
 
 
-def test_dead_squares_by_hand():
+def test_dead_squares_by_hand() -> None:
     level = level_of("""
     #######
     #@    #
@@ -97,7 +97,7 @@ def test_dead_squares_by_hand():
 
 @settings(SEEDED, max_examples=80)
 @given(levels(max_side=6, max_boxes=2))
-def test_a_lone_box_on_a_dead_square_is_never_solved_and_on_others_sometimes(level):
+def test_a_lone_box_on_a_dead_square_is_never_solved_and_on_others_sometimes(level: Level) -> None:
     game = PlainGame(level)
     for cell in level.floor:
         players = [player for player in level.floor if player != cell]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from envs.sokoban.errors import SokobanError, XsbError
@@ -13,7 +15,7 @@ UNSOLVABLE = level_of("; hopeless\n######\n#$  .#\n# @  #\n######")
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_shipped_level_is_what_its_title_says(name):
+def test_every_shipped_level_is_what_its_title_says(name: str) -> None:
     levels = load_set(name)
     low, high = LENGTHS[name]
     assert len(levels) == 10
@@ -27,30 +29,30 @@ def test_every_shipped_level_is_what_its_title_says(name):
     assert require_solvable(levels) == levels
 
 
-def test_no_board_is_shipped_twice():
+def test_no_board_is_shipped_twice() -> None:
     hashes = [level.board_hash for name in names() for level in load_set(name)]
     assert len(set(hashes)) == len(hashes) == 30
 
 
-def test_the_shipped_files_can_be_made_again(tmp_path):
+def test_the_shipped_files_can_be_made_again(tmp_path: Path) -> None:
     main([str(tmp_path)])
     for name in names():
         assert (tmp_path / f"{name}.xsb").read_text(encoding="utf-8").count("\n; ") == 9
         assert load_set(tmp_path / f"{name}.xsb") == load_set(name)
 
 
-def test_a_path_is_loaded_too(tmp_path):
+def test_a_path_is_loaded_too(tmp_path: Path) -> None:
     path = tmp_path / "mine.xsb"
     write(path, load_set("easy")[:2])
     assert load_set(path) == load_set(str(path)) == load_set("easy")[:2]
 
 
-def test_an_unknown_name_lists_the_names():
+def test_an_unknown_name_lists_the_names() -> None:
     with pytest.raises(SokobanError, match="'medium' is neither a shipped level set \\(easy, hard, xhard\\)"):
         load_set("medium")
 
 
-def test_an_unsolvable_level_is_named():
+def test_an_unsolvable_level_is_named() -> None:
     with pytest.raises(XsbError, match="no solution") as caught:
         optimal_length(UNSOLVABLE)
     assert (caught.value.file, caught.value.line) == ("hopeless", None)

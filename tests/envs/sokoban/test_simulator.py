@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envs.sokoban.level import ACTIONS, State
+from envs.sokoban.level import ACTIONS, Level, State
 from envs.sokoban.simulator import is_push, is_solved, legal_actions, replay, step
 from envs.sokoban.xsb import draw
 from tests.envs.sokoban.helpers import SEEDED, PlainGame, level_of, levels, random_level
@@ -24,17 +24,17 @@ def after(actions: str) -> str:
     return draw(LEVEL, replay(LEVEL, list(actions))[-1])
 
 
-def test_a_wall_blocks():
+def test_a_wall_blocks() -> None:
     assert step(LEVEL, LEVEL.start, "U") is None
     assert step(LEVEL, LEVEL.start, "L") is None
 
 
-def test_a_free_cell_is_walked_onto():
+def test_a_free_cell_is_walked_onto() -> None:
     moved = step(LEVEL, LEVEL.start, "D")
     assert moved == State(LEVEL.start.player + LEVEL.cols, LEVEL.start.boxes)
 
 
-def test_a_box_is_pushed_and_kept_in_order():
+def test_a_box_is_pushed_and_kept_in_order() -> None:
     assert after("R").splitlines()[1] == "# @$$$ #"
     assert is_push(LEVEL, LEVEL.start, "R")
     assert not is_push(LEVEL, LEVEL.start, "D")
@@ -43,13 +43,13 @@ def test_a_box_is_pushed_and_kept_in_order():
     assert moved.boxes == tuple(sorted(moved.boxes))
 
 
-def test_two_boxes_in_a_row_do_not_move():
+def test_two_boxes_in_a_row_do_not_move() -> None:
     state = replay(LEVEL, ["R"])[-1]
     assert step(LEVEL, state, "R") is None
     assert not is_push(LEVEL, state, "R")
 
 
-def test_a_box_against_a_wall_does_not_move():
+def test_a_box_against_a_wall_does_not_move() -> None:
     level = level_of("""
     #####
     #.@$#
@@ -59,7 +59,7 @@ def test_a_box_against_a_wall_does_not_move():
     assert legal_actions(level, level.start) == ("L",)
 
 
-def test_boxes_can_pass_each_other_in_order():
+def test_boxes_can_pass_each_other_in_order() -> None:
     level = level_of("""
     #######
     #  $ .#
@@ -70,7 +70,7 @@ def test_boxes_can_pass_each_other_in_order():
     assert draw(level, states[-1]).splitlines() == ["#######", "#  $ .#", "#  @$.#", "#######"]
 
 
-def test_solved_needs_every_box_on_a_goal():
+def test_solved_needs_every_box_on_a_goal() -> None:
     level = level_of("""
     ########
     #@$ .*.#
@@ -81,20 +81,20 @@ def test_solved_needs_every_box_on_a_goal():
     assert is_solved(level, State(level.start.player, level.goals))
 
 
-def test_replay_repeats_the_state_where_an_action_is_invalid():
+def test_replay_repeats_the_state_where_an_action_is_invalid() -> None:
     states = replay(LEVEL, ["U", "D"])
     assert states[0] == states[1] == LEVEL.start
     assert len(states) == 3
 
 
-def test_an_unknown_action_is_an_error():
+def test_an_unknown_action_is_an_error() -> None:
     with pytest.raises(KeyError):
         step(LEVEL, LEVEL.start, "X")
 
 
 @settings(SEEDED, max_examples=150)
 @given(levels(max_side=7, max_boxes=4), st.lists(st.sampled_from(ACTIONS), max_size=40))
-def test_every_step_agrees_with_the_plain_rules(level, actions):
+def test_every_step_agrees_with_the_plain_rules(level: Level, actions: list[str]) -> None:
     game, state = PlainGame(level), level.start
     for action in actions:
         expected = game.move(*game.read(state), action)
@@ -106,7 +106,7 @@ def test_every_step_agrees_with_the_plain_rules(level, actions):
         assert is_solved(level, state) == (game.read(state)[1] <= game.goals)
 
 
-def test_states_stay_on_the_floor():
+def test_states_stay_on_the_floor() -> None:
     rng = random.Random(3)
     for _ in range(20):
         level = random_level(rng)

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given, settings
 
 from envs.sokoban.generator import generate
-from envs.sokoban.level import State
+from envs.sokoban.level import Level, State
 from envs.sokoban.table import CostToGo
 from tests.envs.sokoban.helpers import SEEDED, PlainGame, level_of, levels
 
 
 @settings(SEEDED, max_examples=60)
 @given(levels(max_side=6, max_boxes=2))
-def test_the_table_agrees_with_plain_search(level):
+def test_the_table_agrees_with_plain_search(level: Level) -> None:
     table, game = CostToGo(level), PlainGame(level)
     assert table[level.start] == game.shortest(level.start)
     for player in [cell for cell in level.floor if cell not in level.start.boxes][::3]:
@@ -22,7 +22,7 @@ def test_the_table_agrees_with_plain_search(level):
 
 @settings(SEEDED, max_examples=15)
 @given(levels(max_side=5, max_boxes=2))
-def test_every_state_of_a_tiny_board_agrees(level):
+def test_every_state_of_a_tiny_board_agrees(level: Level) -> None:
     table, game = CostToGo(level), PlainGame(level)
     for flat in range(len(table.distance)):
         if table.is_state(flat):
@@ -32,25 +32,25 @@ def test_every_state_of_a_tiny_board_agrees(level):
             assert table.distance[flat] == -1
 
 
-def test_flat_indices_and_states_are_inverse():
+def test_flat_indices_and_states_are_inverse() -> None:
     table = CostToGo(generate(4, 6, boxes=2))
     for flat in np.flatnonzero(table.distance >= 0)[::97].tolist():
         assert table.is_state(flat)
         assert table[table.state(flat)] == table.distance[flat]
 
 
-def test_a_box_off_the_floor_has_no_way():
+def test_a_box_off_the_floor_has_no_way() -> None:
     level = generate(4, 6)
     assert CostToGo(level)[State(level.start.player, (0,))] is None
 
 
-def test_a_table_too_large_names_the_oracle():
+def test_a_table_too_large_names_the_oracle() -> None:
     level = generate(1, 6, rows=10, cols=10)
     with pytest.raises(ValueError, match="oracle"):
         CostToGo(level, 4)
 
 
-def test_solved_states_cost_nothing():
+def test_solved_states_cost_nothing() -> None:
     level = level_of("""
     ######
     #@ * #

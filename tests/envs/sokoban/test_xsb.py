@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import pickle
 import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envs.sokoban.errors import SokobanError, XsbError
-from envs.sokoban.level import State
+from envs.sokoban.level import Level, State
 from envs.sokoban.simulator import is_solved, step
 from envs.sokoban.xsb import draw, dumps, load, parse, write
 from tests.envs.sokoban.helpers import SEEDED, level_of, levels, random_level
@@ -16,7 +17,7 @@ from tests.envs.sokoban.helpers import SEEDED, level_of, levels, random_level
 SIMPLE = "#####\n#@$.#\n#####\n"
 
 
-def test_a_level_is_read_cell_by_cell():
+def test_a_level_is_read_cell_by_cell() -> None:
     [level] = parse("; first\n######\n#+$ *#\n######\n")
     assert (level.rows, level.cols, level.title) == (3, 6, "first")
     assert level.start == State(7, (8, 10))
@@ -24,19 +25,19 @@ def test_a_level_is_read_cell_by_cell():
     assert level.walls == {*range(7), 11, *range(12, 18)}
 
 
-def test_floor_aliases_and_line_ends():
+def test_floor_aliases_and_line_ends() -> None:
     [plain] = parse("######\n#@ $.#\n######\n")
     for other in ("######\r\n#@ $.#\r\n######\r\n", "######\n#@-$.#\n######", "######\n#@_$.#\n######\n\n\n"):
         assert parse(other) == [plain]
     assert parse("\ufeff" + SIMPLE) == parse(SIMPLE)
 
 
-def test_titles_stand_before_their_board():
+def test_titles_stand_before_their_board() -> None:
     text = f"{SIMPLE}\n; two\n{SIMPLE}\n; a comment\n; three\n\n{SIMPLE}; below a board\n\n{SIMPLE}; five\n{SIMPLE}"
     assert [level.title for level in parse(text)] == ["", "two", "three", "", "five"]
 
 
-def test_ragged_rows_and_the_void_around_a_board():
+def test_ragged_rows_and_the_void_around_a_board() -> None:
     text = "  ####\n###  ####\n#     $ #\n# #  #$ #\n# . .#@ #\n#########"
     [level] = parse(text)
     assert (level.rows, level.cols) == (6, 9)
@@ -47,22 +48,22 @@ def test_ragged_rows_and_the_void_around_a_board():
     assert parse(indented.replace(" ", "-")) == [level]
 
 
-def test_a_box_on_its_goal_may_be_out_of_reach():
+def test_a_box_on_its_goal_may_be_out_of_reach() -> None:
     [level] = parse("#########\n#@$.# * #\n#########\n")
     assert draw(level) == "#########\n#@$.# * #\n#########"
 
 
-def test_an_empty_row_inside_a_board_survives():
+def test_an_empty_row_inside_a_board_survives() -> None:
     text = "#####\n#@$.#\n#####\n-\n###\n"
     [level] = parse(text)
     assert parse(dumps([level])) == [level]
 
 
-def test_whether_a_level_can_be_solved_is_not_asked():
+def test_whether_a_level_can_be_solved_is_not_asked() -> None:
     assert len(parse("######\n#@$ ##\n###.##\n######")) == 1
 
 
-def test_solved_levels_are_allowed():
+def test_solved_levels_are_allowed() -> None:
     [level] = parse("####\n#@*#\n####\n")
     assert is_solved(level, level.start)
 
@@ -91,7 +92,7 @@ def test_solved_levels_are_allowed():
         ("---\n", 1, "no player"),
     ],
 )
-def test_errors_carry_file_and_line(text, line, named):
+def test_errors_carry_file_and_line(text: str, line: int | None, named: str) -> None:
     with pytest.raises(XsbError, match=named) as caught:
         parse(text, "mine.xsb")
     assert (caught.value.file, caught.value.line) == ("mine.xsb", line)
@@ -99,7 +100,7 @@ def test_errors_carry_file_and_line(text, line, named):
     assert isinstance(caught.value, SokobanError)
 
 
-def test_errors_of_files(tmp_path):
+def test_errors_of_files(tmp_path: Path) -> None:
     with pytest.raises(XsbError, match="no such file"):
         load(tmp_path / "missing.xsb")
     with pytest.raises(XsbError, match="cannot be read"):
@@ -111,12 +112,12 @@ def test_errors_of_files(tmp_path):
     assert (caught.value.file, caught.value.line) == (str(broken), 2)
 
 
-def test_errors_survive_a_process_boundary():
+def test_errors_survive_a_process_boundary() -> None:
     error = pickle.loads(pickle.dumps(XsbError("a.xsb", 3, "wrong")))
     assert (str(error), error.file, error.line, error.problem) == ("a.xsb:3: wrong", "a.xsb", 3, "wrong")
 
 
-def test_write_and_load(tmp_path):
+def test_write_and_load(tmp_path: Path) -> None:
     path = tmp_path / "made.xsb"
     made = [level.with_start(level.start, f"T*={n} caf\u00e9") for n, level in enumerate(parse(SIMPLE) * 3)]
     write(path, made)
@@ -125,14 +126,14 @@ def test_write_and_load(tmp_path):
     assert b"\r" not in path.read_bytes()
 
 
-def test_a_title_cannot_break_the_format():
+def test_a_title_cannot_break_the_format() -> None:
     [level] = parse(SIMPLE)
     [again] = parse(dumps([level.with_start(level.start, "two\nlines\t; and # more ")]))
     assert again == level
     assert again.title == "two lines ; and # more"
 
 
-def test_draw_shows_any_state():
+def test_draw_shows_any_state() -> None:
     level = level_of(SIMPLE)
     after = step(level, level.start, "R")
     assert draw(level, after) == "#####\n# @*#\n#####"
@@ -140,7 +141,7 @@ def test_draw_shows_any_state():
 
 @settings(SEEDED, max_examples=150)
 @given(st.lists(levels(max_side=7, max_boxes=3), min_size=1, max_size=4), st.lists(st.text(max_size=8), max_size=4))
-def test_round_trip(made, titles):
+def test_round_trip(made: list[Level], titles: list[str]) -> None:
     named = [level.with_start(level.start, title) for level, title in zip(made, titles, strict=False)]
     named += made[len(named) :]
     once = parse(dumps(named))
@@ -154,7 +155,7 @@ def test_round_trip(made, titles):
 @given(
     st.integers(0, 10**6), st.lists(st.tuples(st.integers(0, 200), st.sampled_from("#@+$*. -_;\n\r\tx")), max_size=6)
 )
-def test_damaged_text_is_refused_or_round_trips(seed, edits):
+def test_damaged_text_is_refused_or_round_trips(seed: int, edits: list[tuple[int, str]]) -> None:
     text = list(dumps([random_level(random.Random(seed), high=7), *parse(SIMPLE)]))
     for place, character in edits:
         text[place % len(text)] = character

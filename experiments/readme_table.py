@@ -1,0 +1,64 @@
+"""Writes the README's results table from the committed results; ``--check`` only compares."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments.end_to_end import RESULTS
+
+README = Path(__file__).parent.parent / "README.md"
+BEGIN, END = "<!-- results:begin -->\n", "<!-- results:end -->"
+
+
+def results_text() -> str:
+    """The section between the two marks."""
+    record = json.loads(RESULTS.read_text(encoding="utf-8"))
+    cells = {(g["model"], g["level_set"], g["agent"]): g for g in record["groups"]}
+    models = list(dict.fromkeys(model for model, _, _ in cells))
+    level_sets = list(dict.fromkeys(levels for _, levels, _ in cells))
+    lines = ["| model | levels | TAPE | open-loop plan | tokens per episode: TAPE, open loop | n each |"]
+    lines.append("|---|---|---|---|---|---|")
+    for model in models:
+        for levels in level_sets:
+            ours, alone = cells[model, levels, "tape"], cells[model, levels, "open_loop"]
+            row = [f"`{model}`", levels]
+            for g in (ours, alone):
+                low, high = g["ci95"]
+                row.append(f"{g['success_rate']:.2f} ({low:.2f} to {high:.2f})")
+            row.append(", ".join(f"{g['lm_tokens'] / g['episodes']:.0f}" for g in (ours, alone)))
+            row.append(str(ours["episodes"]))
+            lines.append("| " + " | ".join(row) + " |")
+    over = sum(g["budget_violations"] for g in record["groups"])
+    note = (
+        "Success within the shortest solution plus 2 moves, with Wilson's 95 % interval; 10 levels x "
+        f"{record['repeats']} repeats, M = 4 plans, temperature 0.3, the model itself predicts what actions lead to. "
+        "Same levels, model, budget and seeds for both agents. "
+        f"Episodes over budget: {over}. Repeats of a level are not independent, so the intervals are too narrow as "
+        f"statements about other levels. Made by `{record['command']}`."
+    )
+    return "\n".join([*lines, "", note, ""])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Rewrite the README, or compare."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="exit 1 if the README is stale")
+    args = parser.parse_args(argv)
+    text = README.read_text(encoding="utf-8")
+    head, rest = text.split(BEGIN)
+    _, tail = rest.split(END)
+    fresh = head + BEGIN + results_text() + END + tail
+    if args.check:
+        if fresh != text:
+            print("README.md is stale: run python -m experiments.readme_table", file=sys.stderr)
+        return int(fresh != text)
+    README.write_text(fresh, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

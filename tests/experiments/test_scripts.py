@@ -1,0 +1,47 @@
+"""The demo and the scripts around the README run as documented."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiments import demo, end_to_end, model_card, readme_table
+from tape.lm.bundled import weights_folder
+
+
+def test_the_readme_shows_the_committed_results() -> None:
+    assert readme_table.main(["--check"]) == 0
+
+
+def test_the_model_card_is_made_from_the_shipped_cards(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = weights_folder() / "MODEL_CARD.md"
+    held = path.read_text(encoding="utf-8")
+    written: dict[str, str] = {}
+    monkeypatch.setattr(Path, "write_text", lambda self, text, **_: written.update({self.name: text}))
+    model_card.main()
+    assert written["MODEL_CARD.md"] == held
+
+
+@pytest.mark.slow
+def test_the_demo_runs_draws_and_resumes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["--models", "bundled:nano", "--levels", "easy", "--repeats", "1", "--quiet", "--out", str(tmp_path / "d")]
+    assert demo.main(args) == 0
+    text = capsys.readouterr().out
+    assert "TAPE beside" in text
+    assert "open_loop" in text
+    pictures = [line.strip() for line in text.splitlines() if line.strip().endswith((".svg", ".png"))]
+    assert pictures
+    assert all(Path(p).stat().st_size > 1000 for p in pictures)
+    assert demo.main(args) == 0
+    assert "[1/10]" not in capsys.readouterr().out, "a finished demo has nothing to run"
+    assert demo.main(["--models", "nonsense", "--out", str(tmp_path / "e")]) == 2
+
+
+@pytest.mark.slow
+def test_end_to_end_writes_one_group_per_cell(tmp_path: Path) -> None:
+    out = tmp_path / "results.json"
+    args = ["--models", "bundled:nano", "--levels", "easy", "--repeats", "1", "--quiet", "--out", str(tmp_path / "r")]
+    assert end_to_end.main([*args, "--results", str(out)]) == 0
+    groups = json.loads(out.read_text())["groups"]
+    assert [group["agent"] for group in groups] == ["open_loop", "tape"]
+    assert all(group["budget_violations"] == 0 for group in groups)

@@ -1,0 +1,87 @@
+"""Training from nothing: it learns, resumes to the same weights, and its files load as a model."""
+
+import asyncio
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from experiments.eval_lm import evaluate
+from experiments.train_lm import Recipe, learning_rate, train
+from tape.lm.bundled import card, load_folder, sizes, weights_folder
+
+pytestmark = pytest.mark.slow
+
+
+def test_training_resumes_to_the_same_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.set_num_threads(1)
+    recipe = Recipe("nano", 8, batch=4, warmup=2)
+    train(recipe, tmp_path / "whole", "cpu", log_every=2)
+
+    class Cut(Exception):
+        pass
+
+    import experiments.train_lm as module
+
+    original = module.batches
+
+    def failing(seed: int, size: str, batch: int, first: int = 0):  # type: ignore[no-untyped-def]
+        for i, item in enumerate(original(seed, size, batch, first)):
+            if first + i == 5:
+                raise Cut
+            yield item
+
+    monkeypatch.setattr(module, "SAVE_EVERY", 4)
+    monkeypatch.setattr(module, "batches", failing)
+    with pytest.raises(Cut):
+        train(recipe, tmp_path / "cut", "cpu", log_every=2)
+    monkeypatch.setattr(module, "batches", original)
+    train(recipe, tmp_path / "cut", "cpu", log_every=2)
+    whole, cut = (load_file(tmp_path / name / "step-8" / "model.safetensors") for name in ("whole", "cut"))
+    assert all(torch.equal(whole[name], cut[name]) for name in whole)
+    log = [json.loads(line) for line in (tmp_path / "whole" / "log.jsonl").read_text().splitlines()]
+    assert log[-1]["loss"] < log[0]["loss"]
+    folder = tmp_path / "whole" / "step-8"
+    lm = load_folder(folder, "fresh")
+    assert lm.identity.startswith("fresh@")
+    shutil.rmtree(tmp_path / "whole")
+
+
+def test_the_learning_rate_warms_up_holds_and_falls() -> None:
+    recipe = Recipe("nano", 1000, warmup=100)
+    rates = [learning_rate(recipe, step) for step in (0, 99, 300, 549, 700, 999)]
+    assert rates[0] < rates[1] == rates[2] == rates[3] == recipe.lr
+    assert rates[3] > rates[4] > rates[5] > 0
+
+
+def test_the_family_is_shipped_small_and_of_rising_ability() -> None:
+    assert sizes() == ("nano", "mini", "base")
+    plans = []
+    for size in sizes():
+        facts = card(size)
+        assert facts["bytes"] <= 8_000_000
+        assert (weights_folder() / size / "model.safetensors").stat().st_size == facts["bytes"]
+        assert len(facts["ladder"]) >= 3
+        last = facts["ladder"][str(facts["architecture"]["steps"])]
+        plans.append(last["7x9, one box"]["plan: solves within the shortest + 2"]["accuracy"])
+    assert plans[0] < plans[1] <= plans[2]
+
+
+@pytest.mark.parametrize("size", ["nano", "mini", "base"])
+def test_a_shipped_model_plays_every_role_on_held_out_boards(size: str) -> None:
+    lm = load_folder(weights_folder() / size, f"bundled:{size}")
+    report = asyncio.run(evaluate(lm, "7x9, one box", 60, seed=1)).report()
+    assert report["next: all"]["accuracy"] > 0.8
+    assert report["act: action is optimal"]["accuracy"] > 0.6
+    assert report["plan: solves within the shortest + 2"]["accuracy"] > 0.3
+    assert report["score: open"]["accuracy"] > 0.9
+
+
+def test_base_handles_two_boxes_on_ten_by_ten() -> None:
+    lm = load_folder(weights_folder() / "base", "bundled:base")
+    report = asyncio.run(evaluate(lm, "10x10, two boxes", 60, seed=1)).report()
+    assert report["next: all"]["accuracy"] > 0.8
+    assert report["plan, shortest 1-6"]["accuracy"] > 0.5
