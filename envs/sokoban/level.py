@@ -40,6 +40,7 @@ class Level:
         goals: The goal cells, ascending.
         start: The starting state.
         title: A name for people; it takes no part in equality.
+        origin: File and line it was read from, for messages; it takes no part in equality either.
     """
 
     rows: int
@@ -48,6 +49,7 @@ class Level:
     goals: tuple[int, ...]
     start: State
     title: str = field(default="", compare=False)
+    origin: tuple[str, int] | None = field(default=None, compare=False)
 
     @cached_property
     def neighbours(self) -> dict[str, tuple[int, ...]]:
@@ -117,7 +119,8 @@ class Level:
 
     def with_start(self, state: State, title: str | None = None) -> Level:
         """Return the same board with another starting state."""
-        return Level(self.rows, self.cols, self.walls, self.goals, state, self.title if title is None else title)
+        name = self.title if title is None else title
+        return Level(self.rows, self.cols, self.walls, self.goals, state, name, self.origin)
 
     @cached_property
     def board_hash(self) -> str:

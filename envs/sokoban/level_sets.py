@@ -42,12 +42,14 @@ def optimal_length(level: Level, max_states: int = MAX_STATES) -> int:
     """T*, the number of moves of a shortest solution from the start.
 
     Raises:
-        XsbError: The level has no solution; carries the level's title as the file, and no line.
+        XsbError: The level has no solution; carries the file and line that it was read from.
         OracleLimitError: Nothing was proven within ``max_states`` states.
     """
     length = cost_to_go(level, level.start, max_states)
     if length is None:
-        raise XsbError(level.title or "(untitled level)", None, "it has no solution (proven); leave the level out")
+        file, line = level.origin or (level.title or "(untitled level)", None)
+        name = f" {level.title!r}" if level.title else ""
+        raise XsbError(file, line, f"the level{name} that starts here has no solution (proven); leave it out")
     return length
 
 

@@ -180,7 +180,8 @@ def _level(board: list[tuple[int, str]], title: str, source: str) -> Level:
         more = "more boxes than goals cannot be solved" if len(boxes) > len(goals) else "fewer boxes than goals"
         problem = f"the level that starts here has {len(boxes)} boxes and {len(goals)} goals ({more}); make them equal"
         raise XsbError(source, first, problem)
-    level = Level(len(lines), cols, frozenset(walls), tuple(goals), State(players[0], tuple(boxes)), title)
+    start = State(players[0], tuple(boxes))
+    level = Level(len(lines), cols, frozenset(walls), tuple(goals), start, title, (source, first))
     _check_reach(level, numbers, source)
     return level
 

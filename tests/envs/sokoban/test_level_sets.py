@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,8 +56,8 @@ def test_an_unknown_name_lists_the_names() -> None:
 def test_an_unsolvable_level_is_named() -> None:
     with pytest.raises(XsbError, match="no solution") as caught:
         optimal_length(UNSOLVABLE)
-    assert (caught.value.file, caught.value.line) == ("hopeless", None)
+    assert (caught.value.file, caught.value.line) == UNSOLVABLE.origin
     with pytest.raises(XsbError, match="hopeless"):
         require_solvable([*load_set("easy"), UNSOLVABLE])
     with pytest.raises(XsbError, match="untitled"):
-        optimal_length(UNSOLVABLE.with_start(UNSOLVABLE.start, ""))
+        optimal_length(replace(UNSOLVABLE, title="", origin=None))
