@@ -60,6 +60,7 @@ class Planner:
     def __init__(
         self,
         episode: Episode,
+        *,
         proposer: Proposer,
         world_model: WorldModel,
         scorer: Scorer,

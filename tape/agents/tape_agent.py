@@ -8,7 +8,7 @@ from tape.agents.base import Agent, Episode, EpisodeEnded
 from tape.errors import ConfigError
 from tape.executor import Executor
 from tape.planner import Planner
-from tape.protocols import Selector, WorldModel
+from tape.protocols import Actor, Proposer, Scorer, Selector, WorldModel
 from tape.roles.actor import LmActor
 from tape.roles.proposer import LmProposer
 from tape.roles.scorer import LmScorer
@@ -18,7 +18,10 @@ from tape.trace import ReplannedEvent
 
 
 class TapeAgent(Agent):
-    """Tool-guided adaptive planning with constrained execution."""
+    """Tool-guided adaptive planning with constrained execution.
+
+    Each role is made by one method, so a subclass replaces any part alone.
+    """
 
     name: ClassVar[str] = "tape"
 
@@ -26,15 +29,14 @@ class TapeAgent(Agent):
         config, result = self.config, episode.result
         if config.replan_every_step and config.horizon is None and not episode.ledger.capped():
             raise ConfigError("replan_every_step needs a horizon or a budget, or an episode might never end")
-        world_model: WorldModel = episode.simulator or LmWorldModel(episode.roles)
-        actor = LmActor(episode.roles, config.execution, config.temperature)
+        actor = self.actor(episode)
         planner = Planner(
             episode,
-            LmProposer(episode.roles, config.temperature),
-            world_model,
-            LmScorer(episode.roles, expected=config.score == "expected"),
-            actor,
-            self._selector(episode),
+            proposer=self.proposer(episode),
+            world_model=self.world_model(episode),
+            scorer=self.scorer(episode),
+            actor=actor,
+            selector=self.selector(episode),
         )
         executor = Executor(episode, actor, planner.memory)
         limited = 0
@@ -50,7 +52,24 @@ class TapeAgent(Agent):
             result.replans += 1
             episode.trace.write(ReplannedEvent(reason=outcome, count=result.replans))
 
-    def _selector(self, episode: Episode) -> Selector:
+    def proposer(self, episode: Episode) -> Proposer:
+        """SamplePlans."""
+        return LmProposer(episode.roles, self.config.temperature)
+
+    def world_model(self, episode: Episode) -> WorldModel:
+        """P_theta, or the simulator where the configuration asks for it."""
+        return episode.simulator or LmWorldModel(episode.roles)
+
+    def scorer(self, episode: Episode) -> Scorer:
+        """R_theta."""
+        return LmScorer(episode.roles, expected=self.config.score == "expected")
+
+    def actor(self, episode: Episode) -> Actor:
+        """pi_Act."""
+        return LmActor(episode.roles, self.config.execution, self.config.temperature)
+
+    def selector(self, episode: Episode) -> Selector:
+        """The solver, or the LM (the ablation)."""
         if self.config.selector == "lm":
             return LmSelector(episode.roles, self.config.temperature, episode.seed_for("select"))
         return SolverSelector(self.config.solver, self.config.discount)

@@ -43,6 +43,7 @@ def main(argv: Sequence[str]) -> int:
         on_infeasible=args.on_infeasible,
         score=args.score,
         world_model=args.world_model,
+        planning_reserve=dict(Budget.parse(args.planning_reserve)),
     )
     import solvers
 
@@ -113,6 +114,11 @@ def _parser(environment: str) -> argparse.ArgumentParser:
     parser.add_argument("--horizon", type=int, help="most moves of an episode (default: the budget decides)")
     parser.add_argument("--discount", type=float, default=1.0)
     parser.add_argument("--budget", default="", help="further hard caps, for instance tokens=5000,calls=100")
+    parser.add_argument(
+        "--planning-reserve",
+        default="",
+        help="kept from the selector for later planning calls, for instance tokens=500",
+    )
     parser.add_argument("--repeats", type=int, default=1, help="episodes per task (default: 1)")
     parser.add_argument("--limit", type=int, help="only the first N tasks")
     parser.add_argument("--seed", type=int, default=0, help="the root of all randomness (default: 0)")

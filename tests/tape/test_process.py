@@ -80,3 +80,10 @@ def test_a_cache_changes_nothing_but_the_work(tmp_path: Path, whole: list[Any]) 
     first = play(tmp_path / "a", "0", "--cache", cache)
     second = play(tmp_path / "b", "0", "--cache", cache)
     assert first == second == whole
+
+
+def test_constrained_and_forced_execution_act_alike_with_a_real_model(tmp_path: Path, whole: list[Any]) -> None:
+    forced = play(tmp_path / "run", "0", "--execution", "forced")
+    assert [line["result"]["actions"] for line in forced] == [line["result"]["actions"] for line in whole]
+    assert all("act" not in line["result"]["lm_calls"] for line in forced)
+    assert any(line["result"]["lm_calls"].get("act") for line in whole)
