@@ -55,6 +55,8 @@ class Cohort:
         await self._flush_if_ready()
 
     async def _flush_if_ready(self) -> None:
+        # A cancelled episode (Ctrl-C) waits for nothing; the model is not called for it.
+        self._waiting = [w for w in self._waiting if not w.future.done()]
         if not self._waiting or len(self._waiting) < self._running:
             return
         batch = sorted(self._waiting, key=lambda w: w.member)
@@ -74,7 +76,8 @@ class Cohort:
                 continue
             taken = 0
             for w in mine:
-                w.future.set_result(answers[taken : taken + len(w.requests)])
+                if not w.future.done():
+                    w.future.set_result(answers[taken : taken + len(w.requests)])
                 taken += len(w.requests)
 
 

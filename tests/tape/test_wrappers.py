@@ -67,6 +67,36 @@ def test_a_failing_batch_reaches_every_member() -> None:
     assert all(isinstance(outcome, ModelError) for outcome in asyncio.run(go()))
 
 
+def test_a_cancelled_cohort_ends_quietly_and_calls_the_model_no_more() -> None:
+    class Interrupted(Recording):
+        async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+            if self.batches:
+                for task in asyncio.all_tasks():  # Ctrl-C arrives while the model computes
+                    task.cancel()
+            return await super().generate(requests)
+
+    async def go() -> tuple[list[list[str]], list[object]]:
+        model = Interrupted()
+        cohort = Cohort(model, 3)
+
+        async def episode(index: int) -> None:
+            try:
+                await talk(cohort, index, 5, 0)
+            finally:
+                await cohort.leave()
+
+        tasks = [asyncio.create_task(episode(i)) for i in range(3)]
+        try:
+            await asyncio.wait(tasks)
+        except asyncio.CancelledError:
+            await asyncio.wait(tasks)
+        return model.batches, [task.cancelled() or task.exception() for task in tasks]
+
+    batches, ended = asyncio.run(go())
+    assert len(batches) == 2
+    assert ended == [True, True, True]
+
+
 def test_the_cache_answers_equal_requests_and_no_others(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     request = Request(PROMPT, 6, Regex(r"(?: [UDLR]){4}"), n=2, temperature=1.0, seed=5)
