@@ -18,6 +18,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from experiments.lm_data import ACTION_IDS, EOS, ID, PAD, WORDS, batches
+from experiments.lm_tokenizer import build
 
 SIZES = {
     "nano": {"hidden": 96, "layers": 4, "heads": 3, "inner": 256, "steps": 6_000},
@@ -110,11 +111,13 @@ def optimizers(model: LlamaForCausalLM, recipe: Recipe) -> list[torch.optim.Opti
     ]
 
 
-def save(model: LlamaForCausalLM, folder: Path) -> None:
-    """Write float16 safetensors and the configuration."""
+def save(model: LlamaForCausalLM, folder: Path, recipe: Recipe) -> None:
+    """Write float16 safetensors, configuration, tokenizer and recipe: a folder for ``hf:FOLDER``."""
     half = LlamaForCausalLM(model.config)
     half.load_state_dict(model.state_dict())
     half.half().save_pretrained(folder)
+    build().save(str(folder / "tokenizer.json"))
+    (folder / "recipe.json").write_text(json.dumps({**SIZES[recipe.size], **asdict(recipe)}))
 
 
 def train(recipe: Recipe, out: Path, device: str, log_every: int = 50) -> None:
@@ -156,13 +159,13 @@ def train(recipe: Recipe, out: Path, device: str, log_every: int = 50) -> None:
                 with (out / "log.jsonl").open("a") as log:
                     log.write(json.dumps(line) + "\n")
             if done in ladder:
-                save(model, out / f"step-{done}")
+                save(model, out / f"step-{done}", recipe)
             if done % SAVE_EVERY == 0 or done == recipe.steps:
                 _save_state(state_file, model, opts, done, time.monotonic() - began)
     except KeyboardInterrupt:
         print(f"\nstopped; run the same command again to resume from {state_file}")
         raise SystemExit(130) from None
-    (out / "recipe.json").write_text(json.dumps({**asdict(recipe), **SIZES[recipe.size], "steps": recipe.steps}))
+    (out / "recipe.json").write_text(json.dumps({**SIZES[recipe.size], **asdict(recipe)}))
 
 
 def _save_state(

@@ -158,12 +158,8 @@ class Planner:
         """Select a walk; None where there provably is none."""
         episode = self._episode
         start = episode.env.domain.key(episode.state)
-        horizon = len(graph.nodes)
-        if episode.config.horizon is not None:
-            horizon = episode.config.horizon - episode.result.steps
-            if horizon < 1:
-                raise EpisodeEnded("failure", f"the horizon of {episode.config.horizon} moves is reached")
         remaining = self.remaining()
+        horizon = self._horizon(graph, remaining)
         solution, ids, problem = await self._selector.select(graph, start, remaining, horizon, any_end=any_end)
         walk = tuple(graph.edge(number) for number in ids)
         episode.result.solver_seconds += solution.seconds
@@ -193,6 +189,21 @@ class Planner:
         if solution.status is Status.TIMEOUT:
             raise EpisodeEnded("solver_timeout", solution.message)
         raise EpisodeEnded("solver_error", solution.message)
+
+    def _horizon(self, graph: PlanGraph, remaining: Mapping[str, int]) -> int:
+        """L: what is left of the configured horizon, else enough moves for any simple path that can be paid."""
+        config, steps = self._episode.config, self._episode.result.steps
+        if config.horizon is not None:
+            if steps >= config.horizon:
+                raise EpisodeEnded("failure", f"the horizon of {config.horizon} moves is reached")
+            return config.horizon - steps
+        moves = len(graph.nodes)
+        edges = graph.usable_edges()
+        for kind, left in remaining.items():
+            cheapest = min((edge.cost[kind] or 0 for edge in edges), default=0)
+            if cheapest > 0:
+                moves = min(moves, left // cheapest)
+        return max(1, moves)
 
 
 class RememberingWorldModel:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from safetensors.torch import load_file
 from experiments.eval_lm import evaluate
 from experiments.train_lm import Recipe, learning_rate, train
 from tape.lm.bundled import card, load_folder, sizes, weights_folder
+from tape.lm.registry import open_model
 
 pytestmark = pytest.mark.slow
 
@@ -45,9 +45,9 @@ def test_training_resumes_to_the_same_weights(tmp_path: Path, monkeypatch: pytes
     log = [json.loads(line) for line in (tmp_path / "whole" / "log.jsonl").read_text().splitlines()]
     assert log[-1]["loss"] < log[0]["loss"]
     folder = tmp_path / "whole" / "step-8"
-    lm = load_folder(folder, "fresh")
-    assert lm.identity.startswith("fresh@")
-    shutil.rmtree(tmp_path / "whole")
+    lm = open_model(f"hf:{folder}")
+    assert lm.dialect == "compact"
+    assert lm.identity.startswith(f"hf:{folder}@")
 
 
 def test_the_learning_rate_warms_up_holds_and_falls() -> None:
