@@ -32,6 +32,9 @@ and the last checkpoint of each run is what ships; no agent's results took part 
 
 ## Sizes
 
+`nano`, `mini` and `base` are the ends of their training runs. `nano-STEP` are earlier checkpoints of `nano`, for
+comparisons along ability: they make the mistakes that the larger ones no longer make on these boards.
+
 | model | parameters | file | hidden x layers | steps | sequences | minutes, one busy core | last loss | boards seen |
 |---|---|---|---|---|---|---|---|---|
 """
@@ -43,7 +46,7 @@ def size_row(name: str, facts: dict[str, Any]) -> str:
     mix = "; ".join(
         f"{kind.share:.0%} {kind.boxes} box{'es' if kind.boxes > 1 else ''} "
         + ("7x9" if kind.rows == (7, 7) else f"{kind.rows[0]}x{kind.cols[0]} to {kind.rows[1]}x{kind.cols[1]}")
-        for kind in MIXES[name]
+        for kind in MIXES[facts["recipe"]["size"]]
     )
     return (
         f"| `bundled:{name}` | {facts['parameters'] / 1e6:.2f} M | {facts['bytes'] / 1e6:.1f} MB "
@@ -82,6 +85,8 @@ def main() -> None:
     cards = {name: card(name) for name in sizes()}
     lines = [size_row(name, facts) for name, facts in cards.items()]
     for name, facts in cards.items():
+        if len(facts["ladder"]) == 1:
+            continue  # an earlier checkpoint: it stands in its family's table
         lines += ["", f"## bundled:{name}", "", "Held-out states of 7x9 boards with one box, along the ladder:", ""]
         lines += [*ladder_table(facts), "", "The shipped checkpoint on other held-out boards:", "", *kinds_table(facts)]
     (weights_folder() / "MODEL_CARD.md").write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")

@@ -19,10 +19,10 @@ def weights_folder() -> Path:
 
 
 def sizes() -> tuple[str, ...]:
-    """Names of the shipped checkpoints, from the smallest to the largest."""
-    folder = weights_folder()
-    found = [p.parent for p in folder.glob("*/model.safetensors")]
-    return tuple(p.name for p in sorted(found, key=lambda p: (p / "model.safetensors").stat().st_size))
+    """Names of the shipped checkpoints, by size and then by training steps."""
+    found = [card(path.parent.name) for path in weights_folder().glob("*/card.json")]
+    ranked = sorted(found, key=lambda facts: (facts["parameters"], facts["architecture"]["steps"]))
+    return tuple(str(facts["name"]).removeprefix("bundled:") for facts in ranked)
 
 
 def card(size: str) -> dict[str, Any]:
