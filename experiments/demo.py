@@ -16,6 +16,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from solvers.errors import SolverError
 from tape.config import AgentConfig
 from tape.errors import TapeError
 from tape.lm.base import LanguageModel
@@ -86,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                     directory, found = run_one(args, model, levels, agent)
                     groups += found
             drawn += draw_one(directory)
-    except TapeError as error:
+    except (TapeError, SolverError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

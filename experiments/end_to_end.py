@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,7 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     for group in groups:
         group.pop("solver_seconds")  # everything kept is the same on every machine of the same versions
     args.results.parent.mkdir(parents=True, exist_ok=True)
-    record = {"schema": 1, "command": "python -m experiments.end_to_end", "repeats": args.repeats, "groups": groups}
+    given = sys.argv[1:] if argv is None else argv
+    command = shlex.join(["python", "-m", "experiments.end_to_end", *given])
+    record = {"schema": 1, "command": command, "repeats": args.repeats, "groups": groups}
     args.results.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(f"written: {args.results}")
     return 0

@@ -32,10 +32,13 @@ def results_text() -> str:
             row.append(", ".join(f"{g['lm_tokens'] / g['episodes']:.0f}" for g in (ours, alone)))
             row.append(str(ours["episodes"]))
             lines.append("| " + " | ".join(row) + " |")
+    first = record["groups"][0]
+    config = first["configuration"]
     over = sum(g["budget_violations"] for g in record["groups"])
     note = (
-        "Success within the shortest solution plus 2 moves, with Wilson's 95 % interval; 10 levels x "
-        f"{record['repeats']} repeats, M = 4 plans, temperature 0.3, the model itself predicts what actions lead to. "
+        "Success within the shortest solution plus 2 moves, with Wilson's 95 % interval; "
+        f"{first['episodes'] // record['repeats']} levels x {record['repeats']} repeats, M = {config['num_plans']} plans, "
+        f"temperature {config['temperature']}, the model itself predicts what actions lead to. "
         "Same levels, model, budget and seeds for both agents. "
         f"Episodes over budget: {over}. Repeats of a level are not independent, so the intervals are too narrow as "
         f"statements about other levels. Made by `{record['command']}`."

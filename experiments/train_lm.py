@@ -132,6 +132,8 @@ def train(recipe: Recipe, out: Path, device: str, log_every: int = 50) -> None:
     first, seconds = 0, 0.0
     if state_file.exists():
         saved = torch.load(state_file, weights_only=True)
+        if saved["recipe"] != asdict(recipe):
+            raise SystemExit(f"{state_file} belongs to another recipe: {saved['recipe']}; name another --out")
         model.load_state_dict(saved["model"])
         for opt, state in zip(opts, saved["optimizers"], strict=True):
             opt.load_state_dict(state)
@@ -161,7 +163,7 @@ def train(recipe: Recipe, out: Path, device: str, log_every: int = 50) -> None:
             if done in ladder:
                 save(model, out / f"step-{done}", recipe)
             if done % SAVE_EVERY == 0 or done == recipe.steps:
-                _save_state(state_file, model, opts, done, time.monotonic() - began)
+                _save_state(state_file, model, opts, recipe, done, time.monotonic() - began)
     except KeyboardInterrupt:
         print(f"\nstopped; run the same command again to resume from {state_file}")
         raise SystemExit(130) from None
@@ -169,9 +171,15 @@ def train(recipe: Recipe, out: Path, device: str, log_every: int = 50) -> None:
 
 
 def _save_state(
-    path: Path, model: LlamaForCausalLM, opts: list[torch.optim.Optimizer], step: int, seconds: float
+    path: Path,
+    model: LlamaForCausalLM,
+    opts: list[torch.optim.Optimizer],
+    recipe: Recipe,
+    step: int,
+    seconds: float,
 ) -> None:
     state = {
+        "recipe": asdict(recipe),
         "model": model.state_dict(),
         "optimizers": [opt.state_dict() for opt in opts],
         "step": step,

@@ -94,8 +94,8 @@ class Resources(Mapping[str, int | None]):
 
     def __init__(self, counts: Mapping[str, int | None] | None = None) -> None:
         for name, count in (counts or {}).items():
-            if count is not None and (isinstance(count, bool) or not isinstance(count, int)):
-                raise ConfigError(f"{name}: counts are integers, got {count!r}; use Resources.of for amounts in units")
+            if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 0):
+                raise ConfigError(f"{name}: a count is an integer >= 0, got {count!r}; Resources.of takes units")
         self._counts = {k: v for k, v in sorted((counts or {}).items()) if v != 0}
 
     @classmethod

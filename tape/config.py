@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from tape.budget import kind_of
 from tape.errors import ConfigError
 
 Execution = Literal["constrained", "forced", "free"]
@@ -65,4 +66,20 @@ class AgentConfig(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
-            raise ConfigError(f"setting {where} = {first['input']!r}: {first['msg']}") from None
+            said = f"setting {where} = {first['input']!r}: {first['msg']}" if where else str(first["msg"])
+            raise ConfigError(said) from None
+
+    @field_validator("planning_reserve")
+    @classmethod
+    def _reserve_is_a_budget(cls, reserve: dict[str, int]) -> dict[str, int]:
+        for kind, count in reserve.items():
+            kind_of(kind)
+            if count < 0:
+                raise ValueError(f"the reserve of {kind} must be >= 0")
+        return reserve
+
+    @model_validator(mode="after")
+    def _replanning_is_consistent(self) -> AgentConfig:
+        if self.replan_every_step and not self.replan:
+            raise ValueError("replan_every_step contradicts replan off")
+        return self

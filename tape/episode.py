@@ -40,6 +40,7 @@ class EpisodeResult(BaseModel):
         used: Counts settled, by resource.
         budget: The caps, by resource.
         budget_violations: Kinds settled above their cap; must be empty.
+        broken_declarations: Settlements above their reservation, by capped kind.
         actions: The executed actions.
         detail: One sentence where the end state needs one.
         solver_seconds: Time in the solver.
@@ -61,6 +62,7 @@ class EpisodeResult(BaseModel):
     used: dict[str, Any] = Field(default_factory=dict)
     budget: dict[str, int] = Field(default_factory=dict)
     budget_violations: list[str] = Field(default_factory=list)
+    broken_declarations: dict[str, int] = Field(default_factory=dict)
     actions: list[str] = Field(default_factory=list)
     detail: str = ""
     solver_seconds: float = 0.0

@@ -8,12 +8,10 @@ from typing import Literal
 from tape.agents.base import Episode, EpisodeEnded
 from tape.planner import Memory, Planned
 from tape.protocols import Action, Actor
+from tape.roles.actor import MAX_RETRIES
 from tape.trace import MismatchEvent
 
 Outcome = Literal["ended", "mismatch", "stepped"]
-
-MAX_RETRIES = 3
-"""Most further samples of an action that could not be read."""
 
 
 class Executor:

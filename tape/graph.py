@@ -60,6 +60,8 @@ class PlanGraph:
         self.nx: Any = nx.MultiDiGraph()
         self._states: dict[str, State] = {}
         self._ends: list[tuple[str, str]] = []
+        self.plans: list[tuple[int, ...]] = []
+        """The folded plans as walks, by edge id."""
 
     # --- building ---------------------------------------------------------------------------
 
@@ -89,8 +91,10 @@ class PlanGraph:
         walk = [self.add_state(state) for state in states]
         for node in dict.fromkeys(walk):
             self.nx.nodes[node]["support"] += 1
-        for source, action, target in zip(walk, actions, walk[1:], strict=False):
-            self._edge(source, action, target)["votes"] += 1
+        taken = [self._edge(a, action, b) for a, action, b in zip(walk, actions, walk[1:], strict=False)]
+        for data in taken:
+            data["votes"] += 1
+        self.plans.append(tuple(data["id"] for data in taken))
         self.nx.nodes[walk[-1]]["plan_end"] = True
         return walk
 

@@ -9,7 +9,6 @@ from solvers import PathSolution, Status
 from tape.agents.base import Episode, EpisodeEnded
 from tape.graph import Edge, PlanGraph
 from tape.protocols import Action, Actor, Plan, Prediction, Proposer, Scorer, Selector, State, WorldModel
-from tape.roles.selector import LmSelector
 from tape.trace import GraphFoldedEvent, PlansSampledEvent, WalkSelectedEvent
 
 
@@ -91,14 +90,18 @@ class Planner:
         if planned is None and config.on_infeasible == "partial":
             planned = await self._select(graph, any_end=True)
         self._rounds += 1
-        if planned is None or not planned.walk:
+        if planned is None:
             raise EpisodeEnded("infeasible", "no walk keeps the remaining budget")
         return planned
 
     def remaining(self) -> dict[str, int]:
         """What the selector may spend: the ledger's rest minus the reserve for planning."""
         reserve = self._episode.config.planning_reserve
-        return {kind: left - reserve.get(kind, 0) for kind, left in self._episode.remaining().items()}
+        spendable = {kind: left - reserve.get(kind, 0) for kind, left in self._episode.remaining().items()}
+        for kind, left in spendable.items():
+            if left < 0:
+                raise EpisodeEnded(f"budget:{kind}", f"only the planning reserve of {reserve[kind]} {kind} is left")
+        return spendable
 
     async def _build(self, attempt: int) -> PlanGraph:
         """Sample, predict, fold and annotate."""
@@ -113,46 +116,53 @@ class Planner:
         )
         graph = PlanGraph(domain.key, domain.render)
         start = graph.add_state(state)
-        walks = await self._fold(graph, state, plans)
+        await self._fold(graph, state, plans)
         if domain.deterministic:
             for transition in self.memory.transitions:
                 graph.certify(*transition)
-        await self._annotate(graph, remaining)
-        if isinstance(self._selector, LmSelector):
-            self._selector.walks = walks
+        await self._annotate(graph, start, remaining)
         episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
         return graph
 
-    async def _fold(self, graph: PlanGraph, state: State, plans: Sequence[Plan]) -> list[list[int]]:
-        """Roll the plans out and fold each up to its first invalid action; returns their edge ids."""
+    async def _fold(self, graph: PlanGraph, state: State, plans: Sequence[Plan]) -> None:
+        """Roll the plans out and fold each up to its first invalid action."""
         predicted = await self._world().rollout([(state, plan.actions) for plan in plans])
-        walks = []
         for plan, predictions in zip(plans, predicted, strict=True):
             states = [state]
             for prediction in predictions:
                 if prediction.state is None:
                     break
                 states.append(prediction.state)
-            actions = plan.actions[: len(states) - 1]
-            nodes = graph.fold(states, actions)
-            walks.append([graph.find(a, act, b) for a, act, b in zip(nodes, actions, nodes[1:], strict=False)])
-        return walks
+            graph.fold(states, plan.actions[: len(states) - 1])
 
     def _world(self) -> WorldModel:
         if not self._episode.env.domain.deterministic:
             return self._world_model
         return RememberingWorldModel(self._world_model, self.memory, self._episode.env.domain.key)
 
-    async def _annotate(self, graph: PlanGraph, remaining: Mapping[str, int]) -> None:
+    async def _annotate(self, graph: PlanGraph, start: str, remaining: Mapping[str, int]) -> None:
         """Put rewards on nodes and worst-case costs on edges (AnnotateGraph)."""
+        domain = self._episode.env.domain
         nodes = graph.nodes
         scores = await self._scorer.score([graph.state(node) for node in nodes], remaining)
+        # The environment has not called these states a success, whatever the model thinks of them.
+        visited = {start, *(domain.key(after) for _, _, after in self.memory.transitions)}
         for node, score in zip(nodes, scores, strict=True):
-            graph.set_reward(node, score)
-        domain = self._episode.env.domain
+            graph.set_reward(node, min(score, 0.0) if node in visited else score)
+        edges = list(graph.edges())
+        for edge in edges:
+            graph.set_cost(edge.id, domain.cost(graph.state(edge.source), edge.action))
+        if not {"calls", "tokens", "usd"} & set(remaining):
+            return
+        # The actor is shown the rest of the walk, so its call may be as long as the longest walk that can be paid.
+        moves = self._most_moves(graph, remaining)
+        longest = max((edge.action for edge in edges), key=len, default="")
+        calls = {
+            node: self._actor.worst_case(graph.state(node), remaining, [longest] * moves)
+            for node in dict.fromkeys(edge.source for edge in edges)
+        }
         for edge in graph.edges():
-            state = graph.state(edge.source)
-            graph.set_cost(edge.id, domain.cost(state, edge.action) + self._actor.worst_case(state))
+            graph.set_cost(edge.id, edge.cost + calls[edge.source])
 
     async def _select(self, graph: PlanGraph, *, any_end: bool = False) -> Planned | None:
         """Select a walk; None where there provably is none."""
@@ -197,13 +207,18 @@ class Planner:
             if steps >= config.horizon:
                 raise EpisodeEnded("failure", f"the horizon of {config.horizon} moves is reached")
             return config.horizon - steps
+        return max(1, self._most_moves(graph, remaining))
+
+    @staticmethod
+    def _most_moves(graph: PlanGraph, remaining: Mapping[str, int]) -> int:
+        """Most moves of a simple path that the remaining budget can pay."""
         moves = len(graph.nodes)
         edges = graph.usable_edges()
         for kind, left in remaining.items():
             cheapest = min((edge.cost[kind] or 0 for edge in edges), default=0)
             if cheapest > 0:
                 moves = min(moves, left // cheapest)
-        return max(1, moves)
+        return moves
 
 
 class RememberingWorldModel:
@@ -230,21 +245,45 @@ class RememberingWorldModel:
         return [next(fresh) if found is None else found for found in known]
 
     async def rollout(self, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:
-        """Follow each plan through memory as far as it goes, then let the model continue."""
-        heads: list[list[Prediction]] = []
-        rest: list[tuple[State, Sequence[Action]]] = []
-        for state, actions in items:
-            head: list[Prediction] = []
-            current: State | None = state
-            for action in actions:
-                found = self._observed.get((self._key(current), action))
-                if found is None:
-                    break
-                head.append(found)
-                current = found.state
-                if current is None:
-                    break
-            heads.append(head)
-            rest.append((current, actions[len(head) :] if current is not None else ()))
-        tails = await self._model.rollout(rest)
-        return [head + tail for head, tail in zip(heads, tails, strict=True)]
+        """Follow each plan through memory wherever it can, and let the model continue in between.
+
+        Where a predicted continuation leads back to an observed transition that says otherwise, the
+        observation wins and the model is asked again from there.
+        """
+        rollouts: list[list[Prediction]] = [[] for _ in items]
+        current: list[State | None] = [state for state, _ in items]
+        while True:
+            for i, (_, actions) in enumerate(items):
+                current[i] = self._follow(current[i], actions, rollouts[i])
+            live = [i for i, (_, actions) in enumerate(items) if current[i] is not None and rest(actions, rollouts[i])]
+            if not live:
+                return rollouts
+            tails = await self._model.rollout([(current[i], rest(items[i][1], rollouts[i])) for i in live])
+            for i, tail in zip(live, tails, strict=True):
+                current[i] = self._take(tail, items[i][1], rollouts[i])
+
+    def _follow(self, state: State | None, actions: Sequence[Action], rollout: list[Prediction]) -> State | None:
+        """Append what memory knows; returns the state reached, None after an invalid action."""
+        while state is not None and (left := rest(actions, rollout)):
+            found = self._observed.get((self._key(state), left[0]))
+            if found is None:
+                break
+            rollout.append(found)
+            state = found.state
+        return state
+
+    def _take(self, tail: Sequence[Prediction], actions: Sequence[Action], rollout: list[Prediction]) -> State | None:
+        """Append a predicted tail up to where memory knows the next transition; None where the plan ends."""
+        for prediction in tail:
+            rollout.append(prediction)
+            left = rest(actions, rollout)
+            if prediction.state is None or not left:
+                return None
+            if (self._key(prediction.state), left[0]) in self._observed:
+                return prediction.state
+        return None
+
+
+def rest(actions: Sequence[Action], rollout: Sequence[Prediction]) -> Sequence[Action]:
+    """The actions of a plan that are not rolled out yet."""
+    return actions[len(rollout) :]

@@ -166,8 +166,8 @@ class Actor(Protocol):
     ) -> Acted:
         """Write one action; ``action`` is the planned one, ``plan`` the rest of the walk."""
 
-    def worst_case(self, state: State, planned: bool = True) -> Resources:
-        """The most that one call of :meth:`act` can use, for a planned action or a free one."""
+    def worst_case(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:
+        """The most that acting once can use, with ``plan`` as the rest of the walk."""
 
 
 @dataclass(frozen=True)

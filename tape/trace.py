@@ -111,11 +111,14 @@ class MalformedEvent(Event):
     text: str
 
 
+LedgerAction = Literal["reserve", "settle", "release", "refused"]
+
+
 class LedgerEvent(Event):
-    """Budget set aside, booked or refused."""
+    """Budget set aside, booked, given back or refused."""
 
     type: ClassVar[str] = "ledger"
-    what: Literal["reserve", "settle", "refused"]
+    what: LedgerAction
     purpose: str
     amounts: dict[str, int | None]
 
@@ -179,7 +182,8 @@ class TraceWriter:
         """Append an event."""
         if self._file is not None:
             line = {"schema": SCHEMA, "seq": len(self.events), "episode": self.episode, "type": event.type}
-            self._file.write(json.dumps({**line, **event.model_dump()}, ensure_ascii=False) + "\n")
+            # ASCII: a model may write lone surrogates or line separators, which would break the file.
+            self._file.write(json.dumps({**line, **event.model_dump()}) + "\n")
             self._file.flush()
         self.events.append(event)
         if self._listener is not None:
@@ -198,7 +202,7 @@ def read_trace(path: Path) -> Iterator[Event]:
         TraceError: Names the file, the line and what is wrong.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise TraceError(f"{path}: cannot be read: {error}") from error
     for number, line in enumerate(lines, 1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -21,6 +22,8 @@ Moves: U is row-1, D is row+1, L is col-1, R is col+1. The border of the board i
 A move into a wall is invalid. A move into a box pushes the box one cell the same way, if the cell behind it
 is free of walls and boxes; otherwise the move is invalid. Boxes cannot be pulled. An invalid move changes nothing.
 The level is solved when every box is on a goal."""
+
+_MOVES = re.compile(r'\s*\{\s*"actions"\s*:\s*\[((?:\s*"[UDLR]"\s*,?)*)')
 
 Move = Literal["U", "D", "L", "R"]
 Cell = tuple[int, int]
@@ -77,15 +80,16 @@ class ChatDialect:
         )
         steps = min(remaining.get("steps", MAX_PLAN), MAX_PLAN)
         return Request(
-            self._messages(state, task, remaining), 16 + 4 * steps, constraint=JsonSchema(PlanAnswer), role="plan"
+            self._messages(state, task, remaining), 16 + 6 * steps, constraint=JsonSchema(PlanAnswer), role="plan"
         )
 
     def read_plan(self, text: str) -> Plan:
-        """The moves of the JSON answer; nothing where it is malformed."""
+        """The moves of the JSON answer, or the moves at its beginning where it is malformed."""
         try:
             return Plan(tuple(PlanAnswer.model_validate_json(text).actions))
         except ValidationError:
-            return Plan((), valid=False)
+            head = _MOVES.match(text)
+            return Plan(tuple(re.findall(r'"([UDLR])"', head[1])) if head else (), valid=False)
 
     def rollout_request(self, state: AbstractState, actions: Sequence[Action]) -> Request | None:
         """Ask for all outcomes of a plan at once."""
@@ -99,14 +103,17 @@ class ChatDialect:
         return Request(self._messages(state, task), tokens, constraint=JsonSchema(RolloutAnswer), role="rollout")
 
     def read_rollout(self, state: AbstractState, actions: Sequence[Action], text: str) -> list[AbstractState | None]:
-        """States up to the first invalid move; more outcomes than moves are ignored."""
+        """States up to the first invalid or unreadable outcome; more outcomes than moves are ignored."""
         try:
             outcomes = RolloutAnswer.model_validate_json(text).outcomes
         except ValidationError as error:
             raise InvalidOutputError(f"no rollout: {error.errors()[0]['msg']}") from None
         states: list[AbstractState | None] = []
         for outcome in outcomes[: len(actions)]:
-            after = self._state(state, outcome)
+            try:
+                after = self._state(state, outcome)
+            except InvalidOutputError:
+                break
             states.append(after)
             if after is None:
                 break

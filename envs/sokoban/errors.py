@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from envs.sokoban.level import Level, State
+from tape.errors import TapeError
 
 
-class SokobanError(ValueError):
+class SokobanError(TapeError, ValueError):
     """Anything wrong with a level, a state or a request about one."""
 
 

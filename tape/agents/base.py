@@ -9,11 +9,14 @@ from __future__ import annotations
 import asyncio
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tape.budget import Budget, Ledger
+from solvers.errors import SolverError
+from tape.budget import Budget, Ledger, Resources
 from tape.config import AgentConfig
 from tape.episode import EpisodeResult
 from tape.errors import (
@@ -29,7 +32,7 @@ from tape.lm.base import LanguageModel
 from tape.protocols import Action, Environment, Observation, State, WorldModel
 from tape.roles.context import RoleContext
 from tape.seeds import derive
-from tape.trace import ActedEvent, FinishedEvent, ObservedEvent, StartedEvent, TraceWriter
+from tape.trace import ActedEvent, FinishedEvent, LedgerEvent, ObservedEvent, StartedEvent, TraceWriter
 
 
 class EpisodeEnded(Exception):  # noqa: N818 - it is how an episode ends, not an error
@@ -38,6 +41,15 @@ class EpisodeEnded(Exception):  # noqa: N818 - it is how an episode ends, not an
     def __init__(self, end_state: str, detail: str = "") -> None:
         self.end_state, self.detail = end_state, detail
         super().__init__(end_state)
+
+
+@contextmanager
+def environment_faults(what: str) -> Iterator[None]:
+    """Turn any exception of an environment's own code into :class:`EnvironmentFaultError`."""
+    try:
+        yield
+    except Exception as error:
+        raise EnvironmentFaultError(f"{what}: {type(error).__name__}: {error}") from error
 
 
 @dataclass
@@ -94,7 +106,8 @@ class Episode:
     def observe(self, observation: Observation) -> State:
         """Project an observation, remember it as the current state and log it."""
         domain = self.env.domain
-        self.state = domain.project(observation)
+        with environment_faults("the observation cannot be projected"):
+            self.state = domain.project(observation)
         self.trace.write(
             ObservedEvent(
                 step=self.result.steps,
@@ -113,20 +126,46 @@ class Episode:
             EnvironmentFaultError: The environment failed.
             EpisodeEnded: The environment says that the goal is reached.
         """
-        reservation = self.ledger.reserve(self.env.domain.cost(self.state, action))
+        if self.config.horizon is not None and self.result.steps >= self.config.horizon:
+            raise EpisodeEnded("failure", f"the horizon of {self.config.horizon} moves is reached")
+        worst = self.env.domain.cost(self.state, action)
+        reservation = self.ledger.reserve(worst)
+        self.trace.write(LedgerEvent(what="reserve", purpose=f"step:{action}", amounts=dict(worst)))
         try:
-            observation, cost = self.env.step(action)
-        except Exception as error:
-            self.ledger.release(reservation)
-            raise EnvironmentFaultError(f"step({action!r}) failed: {type(error).__name__}: {error}") from error
+            with environment_faults(f"step({action!r}) failed"):
+                observation, cost = self.env.step(action)
+        except EnvironmentFaultError:
+            # What a failed step used is unknown, so all of its worst case is booked.
+            self.ledger.settle(reservation, Resources(dict.fromkeys(worst)))
+            self.trace.write(LedgerEvent(what="settle", purpose=f"step:{action}", amounts=dict(worst)))
+            raise
         self.ledger.settle(reservation, cost)
+        self.trace.write(LedgerEvent(what="settle", purpose=f"step:{action}", amounts=dict(cost)))
         self.result.steps += 1
         self.result.actions.append(action)
         self.trace.write(ActedEvent(step=self.result.steps, action=action, text=text, planned=planned, cost=dict(cost)))
         state = self.observe(observation)
-        if self.env.success():
-            raise EpisodeEnded("success")
+        self.end_if_solved()
         return state
+
+    def end_if_solved(self) -> None:
+        """End the episode if the environment says that the goal is reached."""
+        with environment_faults("the goal check failed"):
+            self.result.success = bool(self.env.success())
+        if self.result.success:
+            raise EpisodeEnded("success")
+
+    def require_known_costs(self) -> None:
+        """Refuse to start where a capped kind's cost is unknown.
+
+        Raises:
+            UnknownCostError: Names the kind and the action.
+        """
+        for action in self.env.domain.admissible(self.state) or ():
+            cost = self.env.domain.cost(self.state, action)
+            unknown = [kind for kind in self.ledger.capped() if cost[kind] is None]
+            if unknown:
+                raise UnknownCostError(f"action {action!r} has an unknown cost in {unknown[0]} under a hard cap")
 
 
 class Agent(ABC):
@@ -212,13 +251,11 @@ class Agent(ABC):
         result = episode.result
         result.end_state = "interrupted"
         try:
-            try:
+            with environment_faults("reset failed"):
                 observation = episode.env.reset(env_seed)
-            except Exception as error:
-                raise EnvironmentFaultError(f"reset failed: {type(error).__name__}: {error}") from error
             episode.observe(observation)
-            if episode.env.success():
-                raise EpisodeEnded("success")
+            episode.require_known_costs()
+            episode.end_if_solved()
             await self._play(episode)
             result.end_state = "failure"
         except EpisodeEnded as end:
@@ -229,7 +266,8 @@ class Agent(ABC):
             result.end_state, result.detail = "model_error", str(error)
         except EnvironmentFaultError as error:
             result.end_state, result.detail = "env_error", str(error)
-        result.success = result.end_state != "env_error" and episode.env.success()
+        except SolverError as error:
+            result.end_state, result.detail = "solver_error", str(error)
 
     def _account(self, episode: Episode, lm: AccountedLM, caps: Budget, seconds: float) -> None:
         result = episode.result
@@ -240,6 +278,7 @@ class Agent(ABC):
         result.used = dict(episode.ledger.used)
         result.budget = dict(caps)
         result.budget_violations = list(episode.ledger.overspent())
+        result.broken_declarations = dict(episode.ledger.violations)
         result.wall_seconds = seconds
         episode.trace.write(FinishedEvent(result=result.model_dump()))
 

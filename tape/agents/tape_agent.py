@@ -27,8 +27,11 @@ class TapeAgent(Agent):
 
     async def _play(self, episode: Episode) -> None:
         config, result = self.config, episode.result
-        if config.replan_every_step and config.horizon is None and not episode.ledger.capped():
-            raise ConfigError("replan_every_step needs a horizon or a budget, or an episode might never end")
+        if config.replan_every_step and config.horizon is None and not _bounded(episode):
+            raise ConfigError(
+                "replan_every_step needs a horizon, or a budget of something that every action spends; "
+                "else an episode might never end"
+            )
         actor = self.actor(episode)
         planner = Planner(
             episode,
@@ -73,3 +76,10 @@ class TapeAgent(Agent):
         if self.config.selector == "lm":
             return LmSelector(episode.roles, self.config.temperature, episode.seed_for("select"))
         return SolverSelector(self.config.solver, self.config.discount)
+
+
+def _bounded(episode: Episode) -> bool:
+    """Say whether some capped kind is spent by every action."""
+    domain = episode.env.domain
+    costs = [domain.cost(episode.state, action) for action in domain.admissible(episode.state) or ()]
+    return any(costs and all(cost[kind] for cost in costs) for kind in episode.ledger.capped())

@@ -46,10 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     try:
         return int(command.main(arguments[1:]))
-    except (TapeError, SolverError, ValueError) as error:
-        if not isinstance(error, TapeError | SolverError) and type(error) is ValueError:
-            raise
-        print(f"tape {known.command}: {error}", file=sys.stderr)
-        return 2
     except BrokenPipeError:
         return 1
+    except (TapeError, SolverError, OSError) as error:
+        print(f"tape {known.command}: {error}", file=sys.stderr)
+        return 2

@@ -93,6 +93,13 @@ def _model(name: str, cache: Path | None):  # type: ignore[no-untyped-def]
     return model if cache is None else CachedLM(model, cache)
 
 
+def positive(text: str) -> int:
+    """A whole number from 1, for ``argparse``."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
 def _parser(environment: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"tape run {environment}", description=f"Play the tasks of {environment}.")
     parser.add_argument("--agent", default="tape", help=f"{', '.join(names('tape.agents'))} (default: tape)")
@@ -119,11 +126,17 @@ def _parser(environment: str) -> argparse.ArgumentParser:
         default="",
         help="kept from the selector for later planning calls, for instance tokens=500",
     )
-    parser.add_argument("--repeats", type=int, default=1, help="episodes per task (default: 1)")
-    parser.add_argument("--limit", type=int, help="only the first N tasks")
+    parser.add_argument("--repeats", type=positive, default=1, help="episodes per task (default: 1)")
+    parser.add_argument("--limit", type=positive, help="only the first N tasks")
     parser.add_argument("--seed", type=int, default=0, help="the root of all randomness (default: 0)")
-    parser.add_argument("--cohort", type=int, default=8, help="episodes in lock-step, batched together (default: 8)")
-    parser.add_argument("--cache", type=Path, help="an SQLite file that keeps completions")
+    parser.add_argument(
+        "--cohort", type=positive, default=8, help="episodes in lock-step, batched together (default: 8)"
+    )
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        help="an SQLite file that keeps completions (a half-filled one changes batch shapes, hence last digits)",
+    )
     parser.add_argument("--out", type=Path, required=True, help="the run directory; the same command resumes it")
     parser.add_argument("--quiet", action="store_true", help="plain lines even on a terminal")
     return parser

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from tape.budget import Ledger, Resources
 from tape.errors import BudgetExceededError
-from tape.lm.base import Completion, LanguageModel, Request, Usage, actual_cost, worst_case
+from tape.lm.base import FREE, Completion, LanguageModel, Request, Usage, actual_cost, worst_case, worst_case_of_scoring
 from tape.lm.wrapper import WrappedLM
-from tape.trace import LedgerEvent, TraceWriter
+from tape.trace import LedgerAction, LedgerEvent, TraceWriter
 
 T = TypeVar("T")
 
@@ -42,22 +42,23 @@ class AccountedLM(WrappedLM):
             BudgetExceededError: Together they might not fit; nothing was called.
             UnknownCostError: A capped kind has an unknown price.
         """
-        return await self._pay(requests, self._model.generate, lambda answer: answer.usage)
+        return await self._pay(requests, worst_case, self._model.generate, lambda answer: answer.usage)
 
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
         """Probability of each option of each request; paid like :meth:`generate`."""
-        return await self._pay(requests, self._model.score_options, lambda answer: answer[1])
+        return await self._pay(requests, worst_case_of_scoring, self._model.score_options, lambda answer: answer[1])
 
     async def _pay(
         self,
         requests: Sequence[Request],
+        bound: Callable[[LanguageModel, Request], Resources],
         call: Callable[[Sequence[Request]], Awaitable[list[T]]],
         usage_of: Callable[[T], Usage],
     ) -> list[T]:
         if not requests:
             return []
         roles = sorted({request.role for request in requests})
-        worst = sum((worst_case(self._model, request) for request in requests), Resources())
+        worst = sum((bound(self._model, request) for request in requests), Resources())
         try:
             reservation = self._ledger.reserve(worst)
         except BudgetExceededError as error:
@@ -67,7 +68,13 @@ class AccountedLM(WrappedLM):
         try:
             answers = await call(requests)
         except BaseException:
-            self._ledger.release(reservation)
+            # What a failed call of a metered model cost is unknown, so all that was set aside is booked.
+            metered = self._model.price != FREE
+            if metered:
+                self._ledger.settle(reservation, Resources(dict.fromkeys(worst)))
+            else:
+                self._ledger.release(reservation)
+            self._write("settle" if metered else "release", roles, dict(worst))
             raise
         actual = Resources()
         for request, answer in zip(requests, answers, strict=True):
@@ -82,6 +89,6 @@ class AccountedLM(WrappedLM):
         self._write("settle", roles, dict(actual))
         return answers
 
-    def _write(self, what: str, roles: list[str], amounts: dict[str, int | None]) -> None:
+    def _write(self, what: LedgerAction, roles: list[str], amounts: dict[str, int | None]) -> None:
         if self._trace is not None:
             self._trace.write(LedgerEvent(what=what, purpose="lm:" + ",".join(roles), amounts=amounts))

@@ -177,6 +177,9 @@ class LanguageModel(Protocol):
     def prompt_tokens(self, request: Request) -> int:
         """Tokens of a request's prompt, counted locally; an upper bound where it cannot be exact."""
 
+    def scoring_tokens(self, request: Request) -> int:
+        """Completion tokens that scoring the options of a request's :class:`Choice` takes at most."""
+
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """Answer requests, in their order."""
 
@@ -192,6 +195,11 @@ def worst_case(model: LanguageModel, request: Request) -> Resources:
     """What a request may use at most: prompt plus ``n * max_tokens`` at the model's price."""
     prompt, completion = model.prompt_tokens(request), request.n * request.max_tokens
     return _cost(model.price, prompt, completion)
+
+
+def worst_case_of_scoring(model: LanguageModel, request: Request) -> Resources:
+    """What scoring a request's options may use at most."""
+    return _cost(model.price, model.prompt_tokens(request), model.scoring_tokens(request))
 
 
 def actual_cost(model: LanguageModel, usage: Usage) -> Resources:

@@ -8,7 +8,7 @@ is waiting for the model, and it holds their requests in the cohort's order (DES
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,16 +69,24 @@ class Cohort:
             flat = [request for w in mine for request in w.requests]
             try:
                 answers: list[Any] = list(await call(flat))
-            except Exception as error:
+            except Exception:
+                # One bad request must not fail its neighbours: each episode is asked for alone.
                 for w in mine:
-                    if not w.future.done():
-                        w.future.set_exception(error)
+                    await self._alone(call, w)
                 continue
             taken = 0
             for w in mine:
                 if not w.future.done():
                     w.future.set_result(answers[taken : taken + len(w.requests)])
                 taken += len(w.requests)
+
+    async def _alone(self, call: Callable[[Sequence[Request]], Awaitable[list[Any]]], waiting: _Waiting) -> None:
+        if waiting.future.done():
+            return
+        try:
+            waiting.future.set_result(list(await call(waiting.requests)))
+        except Exception as error:
+            waiting.future.set_exception(error)
 
 
 class CohortMember(WrappedLM):

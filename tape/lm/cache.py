@@ -38,7 +38,7 @@ class CachedLM(WrappedLM):
         self.hits = 0
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path)
+            self._db = sqlite3.connect(path, timeout=60)
             self._db.execute("CREATE TABLE IF NOT EXISTS completions (key TEXT PRIMARY KEY, value BLOB)")
             self._db.commit()
         except (sqlite3.Error, OSError) as error:
@@ -49,8 +49,11 @@ class CachedLM(WrappedLM):
         return None if row is None else bytes(row[0])
 
     def _put(self, key: str, value: bytes) -> None:
-        with self._db:
-            self._db.execute("INSERT OR REPLACE INTO completions VALUES (?, ?)", (key, value))
+        try:
+            with self._db:
+                self._db.execute("INSERT OR REPLACE INTO completions VALUES (?, ?)", (key, value))
+        except sqlite3.Error as error:
+            raise ModelError(f"the completion cache cannot be written: {error}; name another file") from error
 
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """Answer requests; only those not in the cache reach the model."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from tape.errors import ModelError
@@ -36,5 +37,15 @@ def open_hf(argument: str) -> LanguageModel:
         raise ModelError(f"cannot load {argument!r} as a transformers model: {error}") from error
     if torch.cuda.is_available():
         model = model.to("cuda")
-    revision = getattr(model.config, "_commit_hash", None) or "local"
+    revision = _digest(folder) if folder.is_dir() else getattr(model.config, "_commit_hash", None) or "unknown"
     return TransformersLM(model, tokenizer, name=f"hf:{argument}", identity=f"hf:{argument}@{revision}", dialect="chat")
+
+
+def _digest(folder: Path) -> str:
+    """A hash of a local checkpoint's files: weights trained anew are another model."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.suffix in (".safetensors", ".json", ".model", ".txt", ".bin"):
+            digest.update(path.name.encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -49,6 +49,11 @@ class ScriptedLM:
         texts = [request.prompt] if isinstance(request.prompt, str) else [m.content for m in request.prompt]
         return sum(len(text.split()) for text in texts)
 
+    def scoring_tokens(self, request: Request) -> int:
+        """One word."""
+        del request
+        return 1
+
     def _reply(self, request: Request, sample: int) -> str:
         if callable(self._script):
             reply = self._script(request, sample)

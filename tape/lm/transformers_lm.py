@@ -198,6 +198,16 @@ class TransformersLM:
             chosen.append(token)
         return chosen
 
+    def _options(self, request: Request) -> list[list[int]]:
+        if not isinstance(request.constraint, Choice):
+            raise ConstraintError("score_options needs requests with a Choice")
+        return [encode(self._tokenizer, option) for option in request.constraint.options]
+
+    def scoring_tokens(self, request: Request) -> int:
+        """One where every option is one token, else all tokens of all options and their ends."""
+        options = self._options(request)
+        return 1 if _single(options) else sum(len(option) + 1 for option in options)
+
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
         """Probability of each option of a :class:`Choice`, by a forward pass over prompt and option.
 
@@ -206,24 +216,23 @@ class TransformersLM:
         """
         scored: list[tuple[list[int], list[list[int]]]] = []
         for request in requests:
-            if not isinstance(request.constraint, Choice):
-                raise ConstraintError("score_options needs requests with a Choice")
+            options = self._options(request)
+            assert request.constraint is not None
             self._compiler.index(request.constraint)
             prompt = self._encode(request)
-            self._check_window(len(prompt))
-            options = [encode(self._tokenizer, o) for o in request.constraint.options]
+            self._check_window(len(prompt) + max(map(len, options)))
             scored.append((prompt, options))
         flat: list[tuple[list[int], list[int]]] = []
         for prompt, options in scored:
             # Where every option is one token, one pass over the prompt scores them all.
-            flat += [(prompt, [])] if all(len(o) == 1 for o in options) else [(prompt, o) for o in options]
+            flat += [(prompt, [])] if _single(options) else [(prompt, o) for o in options]
         values: list[torch.Tensor] = []
         for first in range(0, len(flat), MAX_ROWS):
             values += self._option_logits(flat[first : first + MAX_ROWS])
         answers = []
         taken = 0
         for prompt, options in scored:
-            single = all(len(o) == 1 for o in options)
+            single = _single(options)
             mine = values[taken : taken + (1 if single else len(options))]
             taken += len(mine)
             if single:
@@ -253,6 +262,10 @@ class TransformersLM:
             raise ModelError(f"{self.name}: the forward pass failed: {error}") from error
         logp = torch.log_softmax(out.logits.float(), -1)
         return [logp[i, keep - len(option) - 1 :] for i, (_, option) in enumerate(flat)]
+
+
+def _single(options: list[list[int]]) -> bool:
+    return all(len(option) == 1 for option in options)
 
 
 def _sample(logits: torch.Tensor, temperature: float, rng: np.random.Generator) -> int:

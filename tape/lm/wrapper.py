@@ -38,3 +38,7 @@ class WrappedLM:
     def prompt_tokens(self, request: Request) -> int:
         """Tokens of a request's prompt."""
         return self._model.prompt_tokens(request)
+
+    def scoring_tokens(self, request: Request) -> int:
+        """Tokens of scoring a request's options."""
+        return self._model.scoring_tokens(request)

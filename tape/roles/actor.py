@@ -11,6 +11,9 @@ from tape.errors import InvalidOutputError
 from tape.protocols import Acted, Action, State
 from tape.roles.context import RoleContext
 
+MAX_RETRIES = 3
+"""Most further samples of an action that could not be read."""
+
 
 class LmActor:
     """Writes one action.
@@ -48,9 +51,10 @@ class LmActor:
             return Acted(fixed, text)
         return Acted(written, thought)
 
-    def worst_case(self, state: State, planned: bool = True) -> Resources:
-        """The most that one call can use; nothing where a planned action is forced."""
-        if planned and self._execution == "forced":
+    def worst_case(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:
+        """The most that acting once with ``plan`` as the rest of the walk can use, retries included."""
+        if self._execution == "forced":
             return Resources()
-        request = self._context.dialect.act_request(state, {}, None, ())
-        return self._context.lm.worst_case(request)
+        once = self._context.lm.worst_case(self._context.dialect.act_request(state, remaining, None, plan))
+        calls = 1 if self._execution == "constrained" else 1 + MAX_RETRIES
+        return sum([once] * calls, Resources())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import solvers
@@ -51,18 +51,17 @@ class LmSelector:
     def __init__(self, context: RoleContext, temperature: float, seed: int) -> None:
         self.name = f"lm:{context.lm.name}"
         self._context, self._temperature, self._seed = context, temperature, seed
-        self.walks: Sequence[Sequence[int]] = ()
 
     async def select(
         self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
     ) -> Selection:
-        """Offer the plans in ``walks`` (edge ids) and take the one the model names."""
+        """Offer the graph's sampled plans and take the one the model names."""
         del any_end
         problem, ids = graph.path_problem(start, remaining, horizon)
         usable = {number: i for i, number in enumerate(ids)}
         offered = [
-            tuple(walk) for walk in dict.fromkeys(map(tuple, self.walks)) if walk and all(e in usable for e in walk)
-        ][:9]
+            walk for walk in dict.fromkeys(graph.plans) if 0 < len(walk) <= horizon and all(e in usable for e in walk)
+        ]
         if not offered:
             return PathSolution(Status.INFEASIBLE, solver=self.name, message="no sampled plan is usable"), (), problem
         texts: list[list[Action]] = [[graph.edge(e).action for e in walk] for walk in offered]

@@ -42,21 +42,28 @@ class LmWorldModel:
 
     async def rollout(self, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:
         """Predict each plan's states; a list ends at its first invalid action."""
-        requests = [self._context.dialect.rollout_request(state, actions) for state, actions in items]
+        key = self._context.domain.key
+        distinct = {(key(s), tuple(actions)): (s, actions) for s, actions in items if actions}
+        requests = [self._context.dialect.rollout_request(state, actions) for state, actions in distinct.values()]
         asked = [request for request in requests if request is not None]
         if len(asked) < len(requests) or not asked:
             return await step_by_step(self, items)
         completions = await self._context.lm.generate(asked)
-        rollouts = []
-        for (state, actions), completion in zip(items, completions, strict=True):
-            text = completion.texts[0]
-            try:
-                states = self._context.dialect.read_rollout(state, actions, text)
-            except InvalidOutputError as error:
-                self._context.count_malformed("rollout", text, error)
-                states = []
-            rollouts.append([Prediction(after) for after in states])
-        return rollouts
+        read: dict[tuple[str, tuple[Action, ...]], list[Prediction]] = {}
+        for (name, (state, actions)), completion in zip(distinct.items(), completions, strict=True):
+            read[name] = self._read_rollout(state, actions, completion.texts[0])
+        return [read.get((key(s), tuple(actions)), []) for s, actions in items]
+
+    def _read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[Prediction]:
+        """The readable beginning of a rollout; one that stops too early is counted as malformed."""
+        try:
+            states = self._context.dialect.read_rollout(state, actions, text)
+        except InvalidOutputError as error:
+            self._context.count_malformed("rollout", text, error)
+            return []
+        if len(states) < len(actions) and (not states or states[-1] is not None):
+            self._context.count_malformed("rollout", text)
+        return [Prediction(after) for after in states]
 
 
 async def step_by_step(model: LmWorldModel, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:

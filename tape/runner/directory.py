@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from tape.errors import RunDirectoryError
 from tape.runner.spec import RunSpec, versions
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # not on this system
+    fcntl = None
 
 SCHEMA = 1
 
@@ -57,6 +66,26 @@ class RunDirectory:
         partial.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         partial.replace(self.config_file)
 
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes out, where the system has file locks; a killed process leaves none behind.
+
+        Raises:
+            RunDirectoryError: Another process is at work here.
+        """
+        if fcntl is None:
+            yield
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.with_name(f".{self.path.name}.lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise RunDirectoryError(
+                    f"{self.path} is in use by another process; wait for it or name another --out"
+                ) from None
+            yield
+
     def config(self) -> dict[str, Any]:
         """The resolved configuration held here.
 
@@ -74,10 +103,8 @@ class RunDirectory:
         """Drop a last line that a kill left unfinished."""
         if not self.episodes_file.exists():
             return
-        raw = self.episodes_file.read_bytes()
-        whole = raw[: raw.rfind(b"\n") + 1]
-        if whole != raw:
-            self.episodes_file.write_bytes(whole)
+        with self.episodes_file.open("r+b") as file:
+            file.truncate(file.read().rfind(b"\n") + 1)
 
     def episodes(self) -> list[dict[str, Any]]:
         """All committed episodes.
@@ -88,7 +115,9 @@ class RunDirectory:
         if not self.episodes_file.exists():
             return []
         found = []
-        for number, line in enumerate(self.episodes_file.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(self.episodes_file.read_text(encoding="utf-8").split("\n"), 1):
+            if not line:
+                continue
             try:
                 found.append(json.loads(line))
             except ValueError as error:
@@ -96,15 +125,23 @@ class RunDirectory:
         return found
 
     def append(self, lines: Iterable[Mapping[str, Any]]) -> None:
-        """Commit the episodes of a cohort together."""
-        text = "".join(json.dumps({"schema": SCHEMA, **line}, ensure_ascii=False) + "\n" for line in lines)
+        """Commit the episodes of a cohort together: their traces first, then their lines."""
+        lines = list(lines)
+        for line in lines:
+            self.unfinished_trace_file(line["key"]).replace(self.trace_file(line["key"]))
+        text = "".join(json.dumps({"schema": SCHEMA, **line}) + "\n" for line in lines)
         with self.episodes_file.open("a", encoding="utf-8") as file:
             file.write(text)
             file.flush()
+            os.fsync(file.fileno())
 
     def trace_file(self, key: str) -> Path:
-        """Where an episode's trace is."""
+        """Where a committed episode's trace is."""
         return self.path / "traces" / f"{key}.jsonl"
+
+    def unfinished_trace_file(self, key: str) -> Path:
+        """Where the trace of an episode in flight is; it is renamed when its cohort is committed."""
+        return self.path / "traces" / f"{key}.partial"
 
 
 def differing(held: Mapping[str, Any], wanted: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any, Any]]:

@@ -14,7 +14,7 @@ from tape.lm.batching import Cohort
 from tape.plugins import load
 from tape.protocols import EnvironmentPlugin, Task
 from tape.runner.directory import RunDirectory
-from tape.runner.spec import RunSpec
+from tape.runner.spec import RunSpec, digest_of
 from tape.runner.summary import write_summary
 from tape.trace import Event, TraceWriter
 
@@ -74,10 +74,15 @@ class Runner:
             The summary's groups.
 
         Raises:
-            RunDirectoryError: The directory holds another run.
+            RunDirectoryError: The directory holds another run, or another process is at work in it.
             KeyboardInterrupt: Passed on after the summary of what is committed is written; the
                 cohort in flight is dropped and will be run again as a whole.
         """
+        with self._directory.locked():
+            return self._run(tasks)
+
+    def _run(self, tasks: Sequence[Task]) -> list[dict[str, Any]]:
+        self.spec = self.spec.model_copy(update={"tasks_digest": digest_of(tasks)})
         self._directory.open(self.spec)
         jobs = [Job(t, r, self.spec.episode_key(t, r)) for t in tasks for r in range(self.spec.repeats)]
         committed = {line["key"] for line in self._directory.episodes()}
@@ -112,7 +117,7 @@ class Runner:
         spec = self.spec
         env = self._plugin.make(job.task)
         simulator = self._plugin.simulator(env) if spec.config.world_model == "simulator" else None
-        trace = TraceWriter(job.key, self._directory.trace_file(job.key), self._watcher.event)
+        trace = TraceWriter(job.key, self._directory.unfinished_trace_file(job.key), self._watcher.event)
         try:
             result = await self._agent.arun(
                 env,
@@ -153,8 +158,9 @@ def find_episode(directory: RunDirectory, name: str | None) -> Line:
     episodes = directory.episodes()
     if name is None and episodes:
         return episodes[0]
-    for number, line in enumerate(episodes, 1):
-        if name in (line["key"], line["task"], str(number)):
-            return line
+    for match in (lambda i, _: str(i), lambda _, line: line["key"], lambda _, line: line["task"]):
+        for number, line in enumerate(episodes, 1):
+            if match(number, line) == name:
+                return line
     known = [f"{i} ({line['task']})" for i, line in enumerate(episodes, 1)]
     raise UnknownNameError("episode", str(name), known)

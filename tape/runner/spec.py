@@ -6,6 +6,7 @@ import hashlib
 import importlib.metadata
 import json
 import platform
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -33,6 +34,8 @@ class RunSpec(BaseModel):
         repeats: Episodes per task.
         cohort: Episodes that advance in lock-step (it shapes batches, so it is part of the run).
         prompt_version: Of the environment's prompts.
+        tasks_digest: Hash of all tasks, filled in by the runner: a level file that has changed makes
+            another run.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -48,10 +51,11 @@ class RunSpec(BaseModel):
     repeats: int = Field(default=1, ge=1)
     cohort: int = Field(default=8, ge=1)
     prompt_version: str = ""
+    tasks_digest: str = ""
 
     def episode_key(self, task: Task, repeat: int) -> str:
         """Hash of everything that determines one episode."""
-        parts = self.model_dump(exclude={"repeats", "options"})
+        parts = self.model_dump(exclude={"repeats", "options", "tasks_digest"})
         parts |= {"task": task.id, "digest": task.digest, "caps": dict(self.caps(task)), "repeat": repeat}
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -66,6 +70,12 @@ class RunSpec(BaseModel):
     def label(self) -> str:
         """The agent's name for tables; a simulator's help is always said."""
         return self.agent + (" [simulator world model]" if self.config.world_model == "simulator" else "")
+
+
+def digest_of(tasks: Sequence[Task]) -> str:
+    """A hash of the content of tasks, in order."""
+    content = json.dumps([[task.id, task.digest, dict(task.budget)] for task in tasks])
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def versions() -> dict[str, str]:

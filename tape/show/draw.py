@@ -94,7 +94,9 @@ def draw(graph: PlanGraph, path: Path, *, start: str, walk: Sequence[int] = (), 
     for edge in graph.edges():
         _edge(axes, edge, spots, boxes, on_walk=edge.id in chosen, usable=edge.id in usable)
     caption = "thick: selected walk   ✓ certified   ✗ refuted   double frame: goal   ×n: plans through it"
-    axes.text(-0.5 * dx, 0.5 * dy + 0.42, title or "plan graph", fontsize=10, weight="bold", va="center")
+    axes.text(
+        -0.5 * dx, 0.5 * dy + 0.42, title or "plan graph", fontsize=10, weight="bold", va="center", parse_math=False
+    )
     axes.text(-0.5 * dx, 0.5 * dy + 0.18, caption, fontsize=7, color="#444444", va="center")
     with matplotlib.rc_context({"svg.hashsalt": "tape"}):
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
@@ -105,7 +107,7 @@ def _node(axes: Any, graph: PlanGraph, node: str, label: str, spot: tuple[float,
     style: dict[str, Any] = {"boxstyle": "round,pad=0.28", "facecolor": "white", "edgecolor": "#333", "linewidth": 1.0}
     if node == start:
         style |= {"facecolor": "#e8eef7", "linewidth": 2.0}
-    text = {"family": "monospace", "fontsize": 6.5, "ha": "center", "va": "center"}
+    text = {"family": "monospace", "fontsize": 6.5, "ha": "center", "va": "center", "parse_math": False}
     caption = f"{label}\n{data['reward'] + 0.0:.2f} ×{data['support']}".replace("\n-0.00", "\n0.00")
     if data["goal"]:
         style |= {"facecolor": "#e3f3e6", "boxstyle": "round,pad=0.45"}
@@ -157,6 +159,7 @@ def _edge(
         weight="bold" if on_walk else "normal",
         ha="center",
         va="center",
+        parse_math=False,
         bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85},
         zorder=5,
     )

@@ -104,7 +104,7 @@ class _Scene:
         left = Text("left  " + ", ".join(f"{n} {kind}" for kind, n in self.remaining.items()), style="dim")
         return Panel(
             Group(Text(self.picture), walk, left, Text(self.note, overflow="ellipsis", no_wrap=True)),
-            title=self.name,
+            title=Text(self.name),
             width=38,
         )
 

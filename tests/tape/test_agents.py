@@ -11,7 +11,7 @@ from envs.sokoban.simulator_model import SimulatorWorldModel
 from envs.sokoban.xsb import parse
 from tape.agents.open_loop import OpenLoopAgent
 from tape.agents.tape_agent import TapeAgent
-from tape.budget import Budget, Ledger
+from tape.budget import Budget, Ledger, Resources
 from tape.errors import ConfigError, UnknownCostError
 from tape.lm.scripted import ScriptedLM
 from tape.trace import (
@@ -92,7 +92,7 @@ def test_all_step_replanning_plans_at_every_step() -> None:
     result, events = play(replan_every_step=True)
     assert result.success
     assert len([e for e in events if isinstance(e, GraphFoldedEvent)]) == 3
-    with pytest.raises(ConfigError, match="horizon or a budget"):
+    with pytest.raises(ConfigError, match="horizon, or a budget"):
         TapeAgent(SimulatedModel(CORRIDOR), replan_every_step=True).run(SokobanEnvironment(CORRIDOR))
 
 
@@ -125,10 +125,15 @@ def test_the_actors_call_is_part_of_an_edges_cost_under_a_cap() -> None:
 
 
 def test_a_planning_reserve_is_kept_from_the_selector() -> None:
-    result, events = play(steps=3, planning_reserve={"steps": 1})
+    result, events = play(steps=5, planning_reserve={"steps": 2})
     selected = [e for e in events if isinstance(e, WalkSelectedEvent)]
-    assert selected[0].problem["budget"] == {"steps": 2}
-    assert result.end_state in ("budget:steps", "infeasible", "success")
+    assert selected[0].problem["budget"] == {"steps": 3}
+    assert result.success
+    short, _ = play(steps=1, planning_reserve={"steps": 2})
+    assert (short.end_state, short.steps) == ("budget:steps", 0)
+    for reserve in ({"steps": -1}, {"gold": 1}):
+        with pytest.raises(ConfigError, match=r"steps|gold"):
+            play(planning_reserve=reserve)
 
 
 def test_an_unknown_price_under_a_hard_cap_is_an_error_at_the_start() -> None:
@@ -254,7 +259,7 @@ def test_a_failing_environment_is_reported_as_such() -> None:
     result = TapeAgent(SimulatedModel(CORRIDOR)).run(Broken(CORRIDOR, 5))
     assert result.end_state == "env_error"
     assert "cable cut" in result.detail
-    assert result.used.get("steps", 0) == 0
+    assert result.used["steps"] == 1, "what a failed step used is unknown, so its worst case is booked"
 
 
 def test_the_trace_tells_the_whole_episode(tmp_path: Path) -> None:
@@ -264,10 +269,12 @@ def test_the_trace_tells_the_whole_episode(tmp_path: Path) -> None:
     finished = events[-1]
     assert isinstance(finished, FinishedEvent)
     assert finished.result["actions"] == result.actions == [e.action for e in events if isinstance(e, ActedEvent)]
-    reserved = [e.amounts["tokens"] for e in events if isinstance(e, LedgerEvent) and e.what == "reserve"]
-    settled = [e.amounts["tokens"] for e in events if isinstance(e, LedgerEvent) and e.what == "settle"]
-    assert len(reserved) == len(settled)
-    assert all((s or 0) <= (r or 0) for s, r in zip(settled, reserved, strict=True))
+    ledger = [e for e in events if isinstance(e, LedgerEvent)]
+    reserved, settled = ([e for e in ledger if e.what == what] for what in ("reserve", "settle"))
+    assert [e.purpose for e in reserved] == [e.purpose for e in settled]
+    assert {e.purpose for e in reserved} >= {"lm:plan", "lm:act", "step:R"}
+    for before, after in zip(reserved, settled, strict=True):
+        assert all((after.amounts[kind] or 0) <= (before.amounts[kind] or 0) for kind in before.amounts)
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [line["seq"] for line in lines] == list(range(len(lines)))
 
@@ -291,3 +298,92 @@ def test_bad_settings_name_the_setting(settings: dict[str, object], says: str) -
 def test_the_same_seed_gives_the_same_episode() -> None:
     runs = [play(level=ROOM, steps=9)[0].model_dump(exclude={"wall_seconds", "solver_seconds"}) for _ in range(2)]
     assert runs[0] == runs[1]
+
+
+def test_a_start_wrongly_scored_as_solved_does_not_end_the_episode() -> None:
+    class Hopeful(SimulatedModel):
+        def _reply(self, request, sample):  # type: ignore[no-untyped-def]
+            return " solved" if request.role == "score" else super()._reply(request, sample)
+
+    result, _ = play(model=Hopeful(CORRIDOR), steps=6)
+    assert result.success
+    assert result.steps >= 3
+
+
+def test_observed_transitions_are_used_wherever_a_plan_comes_back_to_them() -> None:
+    # R from the start is mispredicted once; later plans that pass through it must follow what was observed.
+    model = SimulatedModel(ROOM, wrong={(ROOM.start, "R"): " (1,3) (2,4)"}, plans=[" R", " L R R R"])
+    result, events = play(level=ROOM, model=model, steps=20, num_plans=1, max_replans=3)
+    assert result.mismatches == 1
+    assert result.success
+    graphs = [e for e in events if isinstance(e, GraphFoldedEvent)]
+    refuted = [e for g in graphs[1:] for e in g.graph["links"] if e["refuted"]]
+    assert not refuted, "a refuted transition was predicted again"
+
+
+def test_under_a_token_cap_a_selected_walk_is_never_refused_on_the_way() -> None:
+    for execution in ("constrained", "free"):
+        whole, _ = play(level=ROOM, steps=8, execution=execution)
+        for cap in range(100, whole.lm_tokens + 400, 23):
+            result, events = play(level=ROOM, steps=8, execution=execution, budget=Budget({"tokens": cap}), resample=0)
+            assert result.used.get("tokens", 0) <= cap
+            selected = [e for e in events if isinstance(e, WalkSelectedEvent) and e.actions]
+            if selected:
+                assert result.steps >= len(selected[0].actions), (execution, cap, result.end_state)
+
+
+def test_a_horizon_binds_every_agent_and_selector() -> None:
+    assert play(agent=OpenLoopAgent, horizon=1)[0].steps == 1
+    lm, _ = play(model=SimulatedModel(CORRIDOR), horizon=1, selector="lm")
+    assert lm.steps <= 1
+
+
+def test_broken_environments_and_scorers_end_the_episode_not_the_run() -> None:
+    class NoGoalCheck(SokobanEnvironment):
+        def success(self):  # type: ignore[no-untyped-def]
+            raise OSError("sensor lost")
+
+    result = TapeAgent(SimulatedModel(CORRIDOR)).run(NoGoalCheck(CORRIDOR, 5))
+    assert (result.end_state, result.success) == ("env_error", False)
+
+    class Unscorable(TapeAgent):
+        def scorer(self, episode):  # type: ignore[no-untyped-def]
+            class Nan:
+                async def score(self, states, remaining):  # type: ignore[no-untyped-def]
+                    return [float("nan") for _ in states]
+
+            return Nan()
+
+    assert Unscorable(SimulatedModel(CORRIDOR)).run(SokobanEnvironment(CORRIDOR, 5)).end_state == "solver_error"
+
+
+def test_an_unknown_action_cost_under_a_cap_is_refused_at_the_start() -> None:
+    class Metered(SokobanEnvironment):
+        def __init__(self) -> None:
+            super().__init__(CORRIDOR, 5)
+            self.domain.cost = lambda state, action: Resources({"steps": 1, "usd": None})  # type: ignore[method-assign]
+
+    model = SimulatedModel(CORRIDOR)
+    with pytest.raises(UnknownCostError, match="'U' has an unknown cost in usd"):
+        TapeAgent(model).run(Metered(), budget=Budget.of(usd=1))
+    assert not model.requests
+    assert TapeAgent(model).run(Metered()).success
+
+
+def test_usage_above_its_reservation_is_reported() -> None:
+    class Greedy(SokobanEnvironment):
+        def step(self, action):  # type: ignore[no-untyped-def]
+            observation, _ = super().step(action)
+            return observation, Resources({"steps": 2})
+
+    result = TapeAgent(SimulatedModel(CORRIDOR)).run(Greedy(CORRIDOR, 5))
+    assert result.broken_declarations["steps"] >= 1
+    assert result.used["steps"] == 2 * result.steps
+
+
+def test_all_step_replanning_needs_a_budget_that_actions_spend() -> None:
+    agent = TapeAgent(SimulatedModel(CORRIDOR), replan_every_step=True)
+    with pytest.raises(ConfigError, match="every action spends"):
+        agent.run(SokobanEnvironment(CORRIDOR), budget=Budget.of(usd=1))
+    with pytest.raises(ConfigError, match="contradicts"):
+        TapeAgent(SimulatedModel(CORRIDOR), replan_every_step=True, replan=False)

@@ -34,6 +34,12 @@ def test_malformed_budgets_say_what_is_wrong(text: str, says: str) -> None:
         Budget.parse(text)
 
 
+@pytest.mark.parametrize("count", [-1, 1.5, True, "3"])
+def test_counts_are_whole_and_never_negative(count: object) -> None:
+    with pytest.raises(ConfigError, match="integer >= 0"):
+        Resources({"steps": count})  # type: ignore[dict-item]
+
+
 def test_a_kind_is_declared_once() -> None:
     assert declare("steps", "step") == kind_of("steps")
     with pytest.raises(ConfigError, match="already declared"):

@@ -129,6 +129,13 @@ def test_fold_needs_one_state_more_than_actions() -> None:
         PlanGraph().fold([0], ["a"])
 
 
+def test_labels_are_drawn_as_they_are_dollars_included(tmp_path: Path) -> None:
+    graph = PlanGraph(render=lambda _: "#$ $_{x}$#")
+    graph.fold([0, 1], ["a $ b $"])
+    draw(graph, tmp_path / "g.svg", start="0", walk=[0], title="$ and $^{")
+    assert (tmp_path / "g.svg").stat().st_size > 0
+
+
 @pytest.mark.parametrize("ending", [".svg", ".png"])
 def test_drawing_writes_a_picture(tmp_path: Path, ending: str) -> None:
     graph = PlanGraph()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 import pytest
+import torch
 from pydantic import BaseModel, Field
 from transformers import LlamaForCausalLM
 
@@ -86,13 +87,26 @@ def test_truncation_and_usage_are_reported() -> None:
     assert completion.usage.total == 4 + len(PROMPT.split())
 
 
+def chained(option: str) -> float:
+    """Log-probability of an option and its end after the prompt, without our own scoring code."""
+    tokenizer, model = bundled_tokenizer(), tiny_lm()._model
+    prompt = tokenizer.encode(PROMPT, add_special_tokens=False)
+    wanted = [*tokenizer.encode(option, add_special_tokens=False), tokenizer.eos_token_id]
+    with torch.inference_mode():
+        logits = model(input_ids=torch.tensor([prompt + wanted])).logits[0]
+    logp = torch.log_softmax(logits, -1)
+    return sum(float(logp[len(prompt) - 1 + i, token]) for i, token in enumerate(wanted))
+
+
 def test_option_scores_are_the_probabilities_of_whole_options() -> None:
     options = (" U", " D", " L R", " L L L")
     request = Request(PROMPT, 6, Choice(options))
     [(weights, _)] = asyncio.run(tiny_lm().score_options([request]))
     assert math.isclose(sum(weights), 1)
-    # The same from the log-probability of forced decoding, renormalised: a forced text has one
-    # admissible path, so its unconstrained probability must come from option scoring alone.
+    # Alone, by the chain rule over a plain forward pass: every token of the option and its end.
+    logs = [chained(option) for option in options]
+    total = sum(map(math.exp, logs))
+    assert all(math.isclose(w, math.exp(x) / total, rel_tol=1e-4) for w, x in zip(weights, logs, strict=True))
     singles = Request(PROMPT, 6, Choice((" U", " D")))
     [(pair, _)] = asyncio.run(tiny_lm().score_options([singles]))
     draws = [ask(replace(singles, temperature=1.0, seed=s))[0] for s in range(400)]
@@ -180,8 +194,6 @@ def test_fingerprints_cover_everything_that_matters() -> None:
 
 def test_first_constrained_call_does_not_compile() -> None:
     # Not a speed test: torch.compile would leave its own counters behind.
-    import torch
-
     torch._dynamo.utils.counters.clear()
     ask(Request(PROMPT, 3, Regex(r" [UDLR]")))
     assert not torch._dynamo.utils.counters["stats"], time.strftime("compiled at %X")

@@ -77,9 +77,10 @@ def test_a_killed_run_resumes_to_the_same_episodes(tmp_path: Path, whole: list[A
 
 def test_a_cache_changes_nothing_but_the_work(tmp_path: Path, whole: list[Any]) -> None:
     cache = str(tmp_path / "cache.sqlite")
-    first = play(tmp_path / "a", "0", "--cache", cache)
-    second = play(tmp_path / "b", "0", "--cache", cache)
-    assert first == second == whole
+    assert play(tmp_path / "a", "0", "--cache", cache) == whole
+    filled = Path(cache).read_bytes()
+    assert play(tmp_path / "b", "0", "--cache", cache) == whole
+    assert Path(cache).read_bytes() == filled, "the second run asked the model for something new"
 
 
 def test_constrained_and_forced_execution_act_alike_with_a_real_model(tmp_path: Path, whole: list[Any]) -> None:

@@ -191,3 +191,51 @@ def test_wilson_interval() -> None:
 
 def test_differing_keys_are_dotted() -> None:
     assert differing({"a": {"b": 1}, "c": 2}, {"a": {"b": 3}, "c": 2, "d": 4}) == [("a.b", 1, 3), ("d", None, 4)]
+
+
+def test_a_level_file_that_has_changed_is_another_run(tmp_path: Path, levels: Path) -> None:
+    spec = spec_for(levels, repeats=1)
+    run(spec, tmp_path / "a")
+    before = (tmp_path / "a" / "episodes.jsonl").read_bytes()
+    write(levels, [ROOM])
+    with pytest.raises(RunDirectoryError, match="tasks_digest"):
+        run(spec, tmp_path / "a")
+    assert (tmp_path / "a" / "episodes.jsonl").read_bytes() == before
+
+
+def test_only_committed_episodes_have_a_trace(tmp_path: Path, levels: Path) -> None:
+    def stop(key: str, event: Any) -> None:
+        if event.type == "finished":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(spec_for(levels), tmp_path / "cut", Watcher(event=stop))
+    names = [path.suffix for path in (tmp_path / "cut" / "traces").iterdir()]
+    assert names
+    assert set(names) == {".partial"}
+
+
+def test_one_run_directory_is_used_by_one_process_at_a_time(tmp_path: Path, levels: Path) -> None:
+    def intrude(jobs: Any) -> None:
+        with pytest.raises(RunDirectoryError, match="another process"):
+            run(spec_for(levels), tmp_path / "a")
+
+    run(spec_for(levels, repeats=1), tmp_path / "b", Watcher(started=lambda _: None))
+    run(spec_for(levels), tmp_path / "a", Watcher(started=intrude))
+
+
+def test_odd_characters_survive_the_episode_file(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path)
+    line = {"key": "k", "task": "a\u2028b\x85\ud800"}
+    directory.unfinished_trace_file("k").parent.mkdir()
+    directory.unfinished_trace_file("k").write_text("")
+    directory.append([line])
+    [read] = directory.episodes()
+    assert read["task"] == line["task"]
+
+
+def test_episodes_are_numbered_before_they_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "levels.xsb"
+    write(path, [ROOM.with_start(ROOM.start, "2"), CORRIDOR.with_start(CORRIDOR.start, "1")])
+    run(spec_for(path, repeats=1), tmp_path / "a")
+    assert find_episode(RunDirectory(tmp_path / "a"), "2")["task"] == "1"

@@ -10,7 +10,9 @@ from tape.trace import ActedEvent, Event, MismatchEvent, TraceWriter, read_trace
 def test_events_survive_a_file(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "trace.jsonl"
     events = [
-        ActedEvent(step=1, action="U", text="naïve ✓", planned=None, cost={"steps": 1, "usd": None}),
+        ActedEvent(
+            step=1, action="U", text="naïve ✓ \u2028 \u0085 \ud800 \x00", planned=None, cost={"steps": 1, "usd": None}
+        ),
         MismatchEvent(step=1, predicted="a", observed="b"),
     ]
     heard = []

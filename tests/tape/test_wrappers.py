@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,17 @@ import pytest
 from tape.budget import Budget, Ledger
 from tape.errors import BudgetExceededError, ModelError
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import Choice, Completion, Regex, Request, Usage, worst_case
+from tape.lm.base import (
+    FREE,
+    Choice,
+    Completion,
+    Price,
+    Regex,
+    Request,
+    Usage,
+    worst_case,
+    worst_case_of_scoring,
+)
 from tape.lm.batching import Cohort
 from tape.lm.cache import CachedLM
 from tape.lm.scripted import ScriptedLM
@@ -53,6 +64,30 @@ def test_batches_do_not_depend_on_timing(delays: tuple[int, int, int]) -> None:
     batches, heard = asyncio.run(go())
     assert batches == [["0.0", "1.0", "2.0"], ["1.1", "2.1"], ["1.2"]]
     assert heard == [[f"answer to {i}.{t}" for t in range(n)] for i, n in enumerate((1, 3, 2))]
+
+
+def test_one_bad_request_does_not_fail_its_neighbours() -> None:
+    class Picky(Recording):
+        async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+            if any(r.prompt == "1.0" for r in requests):
+                raise ModelError("cannot read 1.0")
+            return await super().generate(requests)
+
+    async def go() -> list[object]:
+        cohort = Cohort(Picky(), 3)
+
+        async def episode(index: int) -> list[str]:
+            try:
+                return await talk(cohort, index, 1, 0)
+            except ModelError:
+                await cohort.leave()
+                raise
+
+        return list(await asyncio.gather(*(episode(i) for i in range(3)), return_exceptions=True))
+
+    first, bad, last = asyncio.run(go())
+    assert (first, last) == (["answer to 0.0"], ["answer to 2.0"])
+    assert isinstance(bad, ModelError)
 
 
 def test_a_failing_batch_reaches_every_member() -> None:
@@ -136,15 +171,28 @@ def test_calls_are_refused_before_they_are_made() -> None:
     assert len(model.requests) == 1
 
 
-def test_a_failed_call_gives_its_reservation_back() -> None:
+@pytest.mark.parametrize(("price", "left"), [(FREE, 50), (Price(Decimal("1e-6"), Decimal("1e-6")), 44)])
+def test_a_failed_call_of_a_metered_model_books_all_that_was_set_aside(price: Price, left: int) -> None:
     class Down(ScriptedLM):
         async def generate(self, requests: Sequence[Request]) -> list[Completion]:
             raise ModelError("down")
 
     ledger = Ledger(Budget({"tokens": 50}))
     with pytest.raises(ModelError):
-        asyncio.run(AccountedLM(Down([""]), ledger).generate([Request("x", 5)]))
-    assert ledger.remaining("tokens") == 50
+        asyncio.run(AccountedLM(Down([""], price=price), ledger).generate([Request("x", 5)]))
+    assert ledger.remaining("tokens") == left
+
+
+def test_scoring_options_of_several_tokens_keeps_the_cap() -> None:
+    request = Request(PROMPT, 4, Choice((" U D L", " R R R", " D")))
+    need = worst_case_of_scoring(tiny_lm(), request)["tokens"]
+    assert need == len(PROMPT.split()) + 4 + 4 + 2
+    ledger = Ledger(Budget({"tokens": need}))
+    asyncio.run(AccountedLM(tiny_lm(), ledger).score_options([request]))
+    assert ledger.used["tokens"] == need
+    assert not ledger.overspent()
+    with pytest.raises(BudgetExceededError):
+        asyncio.run(AccountedLM(tiny_lm(), Ledger(Budget({"tokens": need - 1}))).score_options([request]))
 
 
 def test_the_larger_of_reported_and_counted_usage_is_settled() -> None:

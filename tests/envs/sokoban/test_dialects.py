@@ -135,7 +135,7 @@ def test_tape_plays_through_the_chat_dialect(execution: str) -> None:
     result = TapeAgent(model, execution=execution).run(SokobanEnvironment(ROOM, 8))
     assert result.success
     assert result.malformed == 0
-    assert result.lm_calls["rollout"] == 4, "one request per plan"
+    assert result.lm_calls["rollout"] == 1, "equal plans are rolled out once, in one request"
 
 
 @pytest.mark.parametrize("garbage", ["", "{", '{"actions": ["U", "JUMP"]}', '{"outcomes": 3}', "null", "[]"])
@@ -144,6 +144,26 @@ def test_malformed_json_is_counted_and_survived(garbage: str) -> None:
     result = TapeAgent(model).run(SokobanEnvironment(CORRIDOR, 5))
     assert not result.success
     assert result.malformed > 0
+
+
+def test_chat_keeps_the_readable_beginning_of_a_plan_and_of_a_rollout() -> None:
+    dialect = ChatDialect(SokobanDomain(ROOM))
+    cut = dialect.read_plan('{"actions": ["R", "R", "L')
+    assert (cut.actions, cut.valid) == (("R", "R"), False)
+    good = '{"valid": true, "player": [2, 3], "boxes": [[2, 4]]}'
+    lost = '{"valid": true, "player": [99, 3], "boxes": [[2, 4]]}'
+    states = dialect.read_rollout(ROOM.start, ["R"] * 3, f'{{"outcomes": [{good}, {lost}, {good}]}}')
+    assert len(states) == 1
+
+
+def test_a_chat_rollout_that_stops_too_early_is_counted() -> None:
+    class Short(ChatScript):
+        def _reply(self, request, sample):  # type: ignore[no-untyped-def]
+            return '{"outcomes": []}' if request.role == "rollout" else super()._reply(request, sample)
+
+    result = TapeAgent(Short(ROOM)).run(SokobanEnvironment(ROOM, 8))
+    assert result.malformed > 0
+    assert not result.success
 
 
 def test_chat_answers_about_cells_off_the_board_are_invalid_output() -> None:
