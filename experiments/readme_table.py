@@ -35,11 +35,11 @@ def results_text() -> str:
     first = record["groups"][0]
     config = first["configuration"]
     over = sum(g["budget_violations"] for g in record["groups"])
+    levels = first["episodes"] // record["repeats"]
     note = (
-        "Success within the shortest solution plus 2 moves, with Wilson's 95 % interval; "
-        f"{first['episodes'] // record['repeats']} levels x {record['repeats']} repeats, M = {config['num_plans']} plans, "
-        f"temperature {config['temperature']}, the model itself predicts what actions lead to. "
-        "Same levels, model, budget and seeds for both agents. "
+        f"Success within the shortest solution plus 2 moves, with Wilson's 95 % interval; {levels} levels x "
+        f"{record['repeats']} repeats, M = {config['num_plans']} plans, temperature {config['temperature']}, the model "
+        "itself predicts what actions lead to. Same levels, model, budget and seeds for both agents. "
         f"Episodes over budget: {over}. Repeats of a level are not independent, so the intervals are too narrow as "
         f"statements about other levels. Made by `{record['command']}`."
     )

@@ -29,6 +29,8 @@ class AgentConfig(BaseModel):
         max_replans: Most replanning rounds, mismatches and ended walks together.
         resample: Most further samplings in a row when no walk is feasible.
         on_infeasible: Then follow the best ``partial`` walk, or ``stop``.
+        probe: Where not even a partial walk is left, try the most sampled first action although the world
+            model calls it invalid: its verdict is only a prediction, and giving up is certain to fail.
         score: ``argmax`` gives a node the value of the most probable score; ``expected`` the mean over the
             scores' probabilities (TAPE section 3.1). Small differences between expected scores make it
             worth a walk's while to dither, hence not the default.
@@ -50,6 +52,7 @@ class AgentConfig(BaseModel):
     max_replans: int = Field(default=10, ge=0)
     resample: int = Field(default=2, ge=0)
     on_infeasible: Literal["partial", "stop"] = "partial"
+    probe: bool = True
     score: Literal["argmax", "expected"] = "argmax"
     world_model: Literal["lm", "simulator"] = "lm"
     planning_reserve: dict[str, int] = Field(default_factory=dict)

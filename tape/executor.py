@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Literal
 
 from tape.agents.base import Episode, EpisodeEnded
+from tape.graph import UNKNOWN
 from tape.planner import Memory, Planned
 from tape.protocols import Action, Actor
 from tape.roles.actor import MAX_RETRIES
 from tape.trace import MismatchEvent
 
-Outcome = Literal["ended", "mismatch", "stepped"]
+Outcome = Literal["ended", "mismatch", "probed", "stepped"]
 
 
 class Executor:
@@ -30,8 +31,8 @@ class Executor:
         """Follow a walk.
 
         Returns:
-            ``ended`` at its end, ``mismatch`` where the observed state is not the predicted one,
-            ``stepped`` after one step under all-step replanning.
+            ``ended`` at its end, ``mismatch`` where the observed state is not the predicted one, ``probed``
+            after an action of unknown outcome, ``stepped`` after one step under all-step replanning.
 
         Raises:
             EpisodeEnded: Success, or ``invalid_output``.
@@ -45,6 +46,8 @@ class Executor:
             self._memory.add(before, written, episode.step(written, text=text, planned=edge.action))
             if not episode.config.replan:
                 continue
+            if edge.target == UNKNOWN:
+                return "probed"
             observed = key(episode.state)
             if observed != edge.target:
                 episode.result.mismatches += 1

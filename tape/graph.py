@@ -21,6 +21,10 @@ GOAL_SCORE = 0.5
 """A node scored at least this is taken as a goal, hence as a terminal node."""
 
 
+UNKNOWN = "(unknown)"
+"""Key of the node that stands for an outcome nobody predicts."""
+
+
 @dataclass(frozen=True)
 class Edge:
     """An edge of the plan graph.
@@ -119,6 +123,15 @@ class PlanGraph:
         )
         added: dict[str, Any] = self.nx.edges[source, target, number]
         return added
+
+    def add_unknown(self, source: str, action: Action, votes: int) -> Edge:
+        """Add an edge whose outcome is unknown: an action that the world model rules out, to be tried."""
+        self._need(source)
+        if UNKNOWN not in self.nx:
+            self.nx.add_node(UNKNOWN, label="?", reward=0.0, goal=False, plan_end=False, support=0)
+        data = self._edge(source, action, UNKNOWN)
+        data["votes"] = votes
+        return self.edge(data["id"])
 
     def certify(self, before: State, action: Action, after: State) -> None:
         """Record an observed transition: it is certified, its rivals are refuted."""

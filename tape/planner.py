@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from solvers import PathSolution, Status
 from tape.agents.base import Episode, EpisodeEnded
+from tape.budget import Resources
 from tape.graph import Edge, PlanGraph
 from tape.protocols import Action, Actor, Plan, Prediction, Proposer, Scorer, Selector, State, WorldModel
 from tape.trace import GraphFoldedEvent, PlansSampledEvent, WalkSelectedEvent
@@ -71,6 +73,7 @@ class Planner:
         self._actor, self._selector = actor, selector
         self.memory = Memory()
         self._rounds = 0
+        self._plans: list[Plan] = []
 
     async def plan(self) -> Planned:
         """Plan from the current state; samples again while no walk is feasible.
@@ -88,7 +91,7 @@ class Planner:
             if planned is not None:
                 break
         if planned is None and config.on_infeasible == "partial":
-            planned = await self._select(graph, any_end=True)
+            planned = await self._select(graph, any_end=True) or (self._probe(graph) if config.probe else None)
         self._rounds += 1
         if planned is None:
             raise EpisodeEnded("infeasible", "no walk keeps the remaining budget")
@@ -108,7 +111,7 @@ class Planner:
         episode, domain = self._episode, self._episode.env.domain
         state, remaining = episode.state, episode.remaining()
         seed = episode.seed_for("plans", self._rounds, attempt)
-        plans = await self._proposer.propose(state, remaining, episode.config.num_plans, seed)
+        plans = self._plans = await self._proposer.propose(state, remaining, episode.config.num_plans, seed)
         episode.trace.write(
             PlansSampledEvent(
                 start=domain.key(state), plans=[list(p.actions) for p in plans], valid=[p.valid for p in plans]
@@ -149,20 +152,21 @@ class Planner:
         visited = {start, *(domain.key(after) for _, _, after in self.memory.transitions)}
         for node, score in zip(nodes, scores, strict=True):
             graph.set_reward(node, min(score, 0.0) if node in visited else score)
-        edges = list(graph.edges())
-        for edge in edges:
+        for edge in graph.edges():
             graph.set_cost(edge.id, domain.cost(graph.state(edge.source), edge.action))
-        if not {"calls", "tokens", "usd"} & set(remaining):
-            return
         # The actor is shown the rest of the walk, so its call may be as long as the longest walk that can be paid.
         moves = self._most_moves(graph, remaining)
-        longest = max((edge.action for edge in edges), key=len, default="")
-        calls = {
-            node: self._actor.worst_case(graph.state(node), remaining, [longest] * moves)
-            for node in dict.fromkeys(edge.source for edge in edges)
-        }
+        longest = max((edge.action for edge in graph.edges()), key=len, default="")
+        sources = dict.fromkeys(edge.source for edge in graph.edges())
+        calls = {node: self._call_cost(graph.state(node), remaining, [longest] * moves) for node in sources}
         for edge in graph.edges():
             graph.set_cost(edge.id, edge.cost + calls[edge.source])
+
+    def _call_cost(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:
+        """The actor's own worst case; nothing where no cap concerns it, which saves counting its tokens."""
+        if not {"calls", "tokens", "usd"} & set(remaining):
+            return Resources()
+        return self._actor.worst_case(state, remaining, plan)
 
     async def _select(self, graph: PlanGraph, *, any_end: bool = False) -> Planned | None:
         """Select a walk; None where there provably is none."""
@@ -173,25 +177,8 @@ class Planner:
         solution, ids, problem = await self._selector.select(graph, start, remaining, horizon, any_end=any_end)
         walk = tuple(graph.edge(number) for number in ids)
         episode.result.solver_seconds += solution.seconds
-        episode.trace.write(
-            WalkSelectedEvent(
-                selector=self._selector.name,
-                status=str(solution.status.value),
-                partial=any_end,
-                actions=[edge.action for edge in walk],
-                nodes=[start, *(edge.target for edge in walk)] if solution.has_walk else [],
-                objective=solution.objective,
-                bound=solution.bound,
-                consumption=dict(zip(sorted(remaining), solution.consumption, strict=False)),
-                problem={
-                    "nodes": problem.n_nodes,
-                    "edges": len(problem.edges),
-                    "horizon": problem.horizon,
-                    "budget": remaining,
-                },
-                seconds=solution.seconds,
-            )
-        )
+        size = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": problem.horizon, "budget": remaining}
+        self._report(self._selector.name, solution, walk, partial=any_end, problem=size)
         if solution.has_walk:
             return Planned(graph, walk, solution, any_end)
         if solution.status is Status.INFEASIBLE:
@@ -199,6 +186,54 @@ class Planner:
         if solution.status is Status.TIMEOUT:
             raise EpisodeEnded("solver_timeout", solution.message)
         raise EpisodeEnded("solver_error", solution.message)
+
+    def _probe(self, graph: PlanGraph) -> Planned | None:
+        """A walk of one step whose outcome is unknown, by the most sampled first action not yet tried here."""
+        episode, key = self._episode, self._episode.env.domain.key
+        start = key(episode.state)
+        tried = {action for before, action, _ in self.memory.transitions if key(before) == start}
+        votes = Counter(plan.actions[0] for plan in self._plans if plan.actions and plan.actions[0] not in tried)
+        if not votes:
+            return None
+        [(action, count)] = votes.most_common(1)
+        remaining = self.remaining()
+        cost = episode.env.domain.cost(episode.state, action) + self._call_cost(episode.state, remaining, [action])
+        if any((cost[kind] or 0) > left for kind, left in remaining.items()):
+            return None
+        edge = graph.add_unknown(start, action, count)
+        graph.set_cost(edge.id, cost)
+        episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
+        solution = PathSolution(Status.FEASIBLE, solver="probe", message="predicted to be invalid; tried all the same")
+        self._report("probe", solution, (edge,), partial=True, problem={})
+        return Planned(graph, (edge,), solution, partial=True)
+
+    def _report(
+        self,
+        selector: str,
+        solution: PathSolution,
+        walk: tuple[Edge, ...],
+        *,
+        partial: bool,
+        problem: dict[str, object],
+    ) -> None:
+        """Log what was selected."""
+        episode = self._episode
+        start = episode.env.domain.key(episode.state)
+        found = solution.has_walk or bool(walk)
+        episode.trace.write(
+            WalkSelectedEvent(
+                selector=selector,
+                status=str(solution.status.value),
+                partial=partial,
+                actions=[edge.action for edge in walk],
+                nodes=[start, *(edge.target for edge in walk)] if found else [],
+                objective=solution.objective,
+                bound=solution.bound,
+                consumption=dict(zip(sorted(episode.remaining()), solution.consumption, strict=False)),
+                problem=problem,
+                seconds=solution.seconds,
+            )
+        )
 
     def _horizon(self, graph: PlanGraph, remaining: Mapping[str, int]) -> int:
         """L: what is left of the configured horizon, else enough moves for any simple path that can be paid."""

@@ -41,6 +41,7 @@ def main(argv: Sequence[str]) -> int:
         max_replans=args.max_replans,
         resample=args.resample,
         on_infeasible=args.on_infeasible,
+        probe=args.probe == "on",
         score=args.score,
         world_model=args.world_model,
         planning_reserve=dict(Budget.parse(args.planning_reserve)),
@@ -114,6 +115,7 @@ def _parser(environment: str) -> argparse.ArgumentParser:
     parser.add_argument("--max-replans", type=int, default=10)
     parser.add_argument("--resample", type=int, default=2, help="further samplings where no walk is feasible")
     parser.add_argument("--on-infeasible", default="partial", choices=("partial", "stop"))
+    parser.add_argument("--probe", default="on", choices=("on", "off"), help="try an action predicted invalid at last")
     parser.add_argument("--score", default="argmax", choices=("argmax", "expected"), help="how nodes are scored")
     parser.add_argument(
         "--world-model", default="lm", choices=("lm", "simulator"), help="simulator: an upper bound only"

@@ -161,7 +161,7 @@ def test_a_chat_rollout_that_stops_too_early_is_counted() -> None:
         def _reply(self, request, sample):  # type: ignore[no-untyped-def]
             return '{"outcomes": []}' if request.role == "rollout" else super()._reply(request, sample)
 
-    result = TapeAgent(Short(ROOM)).run(SokobanEnvironment(ROOM, 8))
+    result = TapeAgent(Short(ROOM), probe=False).run(SokobanEnvironment(ROOM, 8))
     assert result.malformed > 0
     assert not result.success
 
