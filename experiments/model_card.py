@@ -25,7 +25,9 @@ and the last checkpoint of each run is what ships; no agent's results took part 
   and all generated evaluation levels come from that sixteenth.
 - **Training**: Muon on the matrices, AdamW on the rest, learning rate 4e-3, warm-up, hold, linear fall from 55 % of the
   steps on, 64 sequences a step, bfloat16 matrix products, one CPU thread
-  (`python -m experiments.train_lm --size SIZE --out DIR`).
+  (`python -m experiments.train_lm --size SIZE --out DIR`). `base` had finished at step 6500, behind `mini` on 7x9
+  boards with one box, and was extended to 9000 steps (the same command with `--steps 9000`): its learning rate rose
+  again to 2.5e-3 and fell to nothing anew. Held-out accuracies alone led to that, before `base` had played an episode.
 - **Not for**: anything but Sokoban as written above. More than two boxes, or boards made mostly of walls, were never
   seen in training.
 - **Licence**: Apache-2.0, like the project.

@@ -1,6 +1,7 @@
 """Train a bundled Sokoban LM from nothing: ``python -m experiments.train_lm --size mini --out DIR``.
 
-Resumable: run the same command again after Ctrl-C or a kill. Every batch is a function of the seed
+Resumable: run the same command again after Ctrl-C or a kill; with more ``--steps`` a finished run is
+extended. Every batch is a function of the seed
 and its number. A GPU is used if one is there, else one CPU thread by default.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,8 @@ class Recipe:
     decay_from: float = 0.55
     weight_decay: float = 0.05
     clip: float = 1.0
+    restarts: tuple[int, ...] = ()
+    """Steps at which a finished run was extended: its learning rate rose again to the longer run's."""
 
 
 def config(size: str) -> LlamaConfig:
@@ -132,8 +135,7 @@ def train(recipe: Recipe, out: Path, device: str, log_every: int = 50) -> None:
     first, seconds = 0, 0.0
     if state_file.exists():
         saved = torch.load(state_file, weights_only=True)
-        if saved["recipe"] != asdict(recipe):
-            raise SystemExit(f"{state_file} belongs to another recipe: {saved['recipe']}; name another --out")
+        recipe = _continued(recipe, saved["recipe"], saved["step"], state_file)
         model.load_state_dict(saved["model"])
         for opt, state in zip(opts, saved["optimizers"], strict=True):
             opt.load_state_dict(state)
@@ -168,6 +170,16 @@ def train(recipe: Recipe, out: Path, device: str, log_every: int = 50) -> None:
         print(f"\nstopped; run the same command again to resume from {state_file}")
         raise SystemExit(130) from None
     (out / "recipe.json").write_text(json.dumps({**SIZES[recipe.size], **asdict(recipe)}))
+
+
+def _continued(recipe: Recipe, saved: dict[str, Any], step: int, state_file: Path) -> Recipe:
+    """The recipe to go on with: the saved one, or a longer one for a run that had finished."""
+    done = Recipe(**{**saved, "restarts": tuple(saved["restarts"])})
+    if replace(recipe, restarts=done.restarts) == done:
+        return done
+    if recipe.steps > done.steps == step and replace(recipe, steps=done.steps, restarts=done.restarts) == done:
+        return replace(recipe, restarts=(*done.restarts, step))
+    raise SystemExit(f"{state_file} belongs to another recipe: {saved}; name another --out")
 
 
 def _save_state(

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,11 @@ def test_training_resumes_to_the_same_weights(tmp_path: Path, monkeypatch: pytes
     train(recipe, tmp_path / "cut", "cpu", log_every=2)
     whole, cut = (load_file(tmp_path / name / "step-8" / "model.safetensors") for name in ("whole", "cut"))
     assert all(torch.equal(whole[name], cut[name]) for name in whole)
+    train(replace(recipe, steps=12), tmp_path / "cut", "cpu", log_every=2)
+    kept = json.loads((tmp_path / "cut" / "recipe.json").read_text())
+    assert (kept["steps"], kept["restarts"]) == (12, [8])
+    with pytest.raises(SystemExit, match="another recipe"):
+        train(replace(recipe, steps=12, lr=1.0), tmp_path / "cut", "cpu", log_every=2)
     log = [json.loads(line) for line in (tmp_path / "whole" / "log.jsonl").read_text().splitlines()]
     assert log[-1]["loss"] < log[0]["loss"]
     folder = tmp_path / "whole" / "step-8"
