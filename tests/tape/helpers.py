@@ -30,6 +30,7 @@ def bundled_tokenizer() -> PreTrainedTokenizerFast:
 @lru_cache(maxsize=1)
 def tiny_lm() -> TransformersLM:
     """Random weights, real tokenizer, real constrained decoding."""
+    torch.set_num_threads(1)  # several test processes share the cores
     torch.manual_seed(0)
     tokenizer = bundled_tokenizer()
     config = LlamaConfig(
