@@ -51,6 +51,8 @@ class Executor:
             observed = key(episode.state)
             if observed != edge.target:
                 episode.result.mismatches += 1
+                if written == edge.action:
+                    self._memory.refute(before, written, planned.graph.state(edge.target))
                 episode.trace.write(MismatchEvent(step=episode.result.steps, predicted=edge.target, observed=observed))
                 return "mismatch"
             if episode.config.replan_every_step:

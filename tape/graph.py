@@ -142,6 +142,10 @@ class PlanGraph:
                 data["certified"] = data is observed
                 data["refuted"] = data is not observed
 
+    def refute(self, before: State, action: Action, after: State) -> None:
+        """Record a prediction that an observation has contradicted: it is never selected again."""
+        self._edge(self.add_state(before), action, self.add_state(after))["refuted"] = True
+
     # --- annotating -------------------------------------------------------------------------
 
     def set_reward(self, node: str, reward: float) -> None:

@@ -23,10 +23,15 @@ class Memory:
     """
 
     transitions: list[tuple[State, Action, State]] = field(default_factory=list)
+    refuted: list[tuple[State, Action, State]] = field(default_factory=list)
 
     def add(self, before: State, action: Action, after: State) -> None:
         """Record an observed transition."""
         self.transitions.append((before, action, after))
+
+    def refute(self, before: State, action: Action, predicted: State) -> None:
+        """Record a prediction that turned out wrong."""
+        self.refuted.append((before, action, predicted))
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,8 @@ class Planner:
         if domain.deterministic:
             for transition in self.memory.transitions:
                 graph.certify(*transition)
+            for prediction in self.memory.refuted:
+                graph.refute(*prediction)
         await self._annotate(graph, start, remaining)
         episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
         return graph
