@@ -7,7 +7,8 @@ from typing import Literal
 
 from tape.agents.base import Episode, EpisodeEnded
 from tape.graph import UNKNOWN
-from tape.planner import Memory, Planned
+from tape.memory import Memory
+from tape.planner import Planned
 from tape.protocols import Action, Actor
 from tape.roles.actor import MAX_RETRIES
 from tape.trace import MismatchEvent
