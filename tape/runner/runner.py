@@ -88,17 +88,19 @@ class Runner:
         committed = {line["key"] for line in self._directory.episodes()}
         done = sum(job.key in committed for job in jobs)
         try:
-            for first in range(0, len(jobs), self.spec.cohort):
-                cohort = jobs[first : first + self.spec.cohort]
-                if all(job.key in committed for job in cohort):
-                    continue
-                self._watcher.started(cohort)
-                lines = asyncio.run(self._cohort(cohort))
-                fresh = [line for line in lines if line["key"] not in committed]
-                self._directory.append(fresh)
-                for line in fresh:
-                    done += 1
-                    self._watcher.finished(line, done, len(jobs))
+            # One event loop for all cohorts: an interrupt between two finds nothing half made.
+            with asyncio.Runner() as loop:
+                for first in range(0, len(jobs), self.spec.cohort):
+                    cohort = jobs[first : first + self.spec.cohort]
+                    if all(job.key in committed for job in cohort):
+                        continue
+                    self._watcher.started(cohort)
+                    lines = loop.run(self._cohort(cohort))
+                    fresh = [line for line in lines if line["key"] not in committed]
+                    self._directory.append(fresh)
+                    for line in fresh:
+                        done += 1
+                        self._watcher.finished(line, done, len(jobs))
         finally:
             groups = write_summary(self._directory, self.spec)
         return groups

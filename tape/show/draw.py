@@ -127,6 +127,11 @@ def _edge(
     if on_walk:
         colour, line = WALK, "-"
     a, b = spots[edge.source], spots[edge.target]
+    if edge.source == edge.target:
+        box = boxes[edge.source].get_bbox_patch().get_window_extent().transformed(axes.transData.inverted())
+        loop = f"↻ {edge.action}{mark}"
+        axes.text(a[0], box.y0 - 0.12, loop, fontsize=6.5, color=colour, ha="center", va="center", parse_math=False)
+        return
     backwards = b[0] <= a[0]
     axes.annotate(
         "",
