@@ -10,8 +10,8 @@ from tape.lm.bundled import card, sizes, weights_folder
 HEAD = """# The bundled Sokoban models
 
 Small language models trained from nothing for this project, so that everything can be run and measured offline.
-They are real and imperfect: they mispredict, mis-score and mis-plan. Recipes and step counts were fixed before training
-and the last checkpoint of each run is what ships; no agent's results took part in any choice.
+They are real and imperfect: they mispredict, mis-score and mis-plan. Recipes were fixed before training (`base` was
+extended once, see below) and the last checkpoint of each run is what ships; no agent's results took part in any choice.
 
 - **What they read and write**: the `compact` dialect of `envs/sokoban/compact.py`: a state followed by one query
   (`<plan>`, `<act>`, `<next>`, `<score>`, `<left>`), one token per word. Boards from 5x5 to 10x10.
