@@ -7,10 +7,14 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tape.budget import Budget
 from tape.config import AgentConfig
 from tape.plugins import load, names
+
+if TYPE_CHECKING:
+    from tape.lm.base import LanguageModel
 
 
 def main(argv: Sequence[str]) -> int:
@@ -86,7 +90,7 @@ def main(argv: Sequence[str]) -> int:
     return 1 if errored(groups) else 0
 
 
-def _model(name: str, cache: Path | None):  # type: ignore[no-untyped-def]
+def _model(name: str, cache: Path | None) -> LanguageModel:
     from tape.lm.cache import CachedLM
     from tape.lm.registry import open_model
 
