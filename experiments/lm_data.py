@@ -16,7 +16,7 @@ import torch
 from envs.sokoban import compact
 from envs.sokoban.generator import random_board
 from envs.sokoban.level import ACTIONS, Level, State, is_held_out
-from envs.sokoban.simulator import step
+from envs.sokoban.simulator import is_push, step
 from envs.sokoban.table import CostToGo
 
 PAD, EOS = "<pad>", "<eos>"
@@ -160,9 +160,7 @@ def sequence(rng: random.Random, level: Level, table: CostToGo, state: State) ->
 
 
 def _thought(level: Level, state: State, action: str) -> list[str]:
-    after = step(level, state, action)
-    kind = "push" if after is not None and after.boxes != state.boxes else "move"
-    return ["next:", kind, action, "action:", action]
+    return ["next:", "push" if is_push(level, state, action) else "move", action, "action:", action]
 
 
 def draw_states(rng: random.Random, level: Level, table: CostToGo, count: int, max_length: int) -> list[State]:

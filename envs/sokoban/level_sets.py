@@ -51,10 +51,3 @@ def optimal_length(level: Level, max_states: int = MAX_STATES) -> int:
         name = f" {level.title!r}" if level.title else ""
         raise XsbError(file, line, f"the level{name} that starts here has no solution (proven); leave it out")
     return length
-
-
-def require_solvable(levels: list[Level], max_states: int = MAX_STATES) -> list[Level]:
-    """Return the levels if each of them can be solved; raises like :func:`optimal_length` for the first that cannot."""
-    for level in levels:
-        optimal_length(level, max_states)
-    return levels

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tape.lm.base import Completion, LanguageModel, Request, Usage
+from tape.lm.base import FREE, Completion, LanguageModel, Request, Usage
 from tape.lm.wrapper import WrappedLM
 
 
@@ -69,10 +69,14 @@ class Cohort:
             flat = [request for w in mine for request in w.requests]
             try:
                 answers: list[Any] = list(await call(flat))
-            except Exception:
-                # One bad request must not fail its neighbours: each episode is asked for alone.
+            except Exception as error:
+                # One bad request must not fail its neighbours, so each episode is asked for alone; not where
+                # the failed batch may have cost something, which would be paid twice.
                 for w in mine:
-                    await self._alone(call, w)
+                    if self._model.price == FREE:
+                        await self._alone(call, w)
+                    elif not w.future.done():
+                        w.future.set_exception(error)
                 continue
             taken = 0
             for w in mine:
@@ -84,9 +88,13 @@ class Cohort:
         if waiting.future.done():
             return
         try:
-            waiting.future.set_result(list(await call(waiting.requests)))
+            answers = list(await call(waiting.requests))
         except Exception as error:
-            waiting.future.set_exception(error)
+            if not waiting.future.done():
+                waiting.future.set_exception(error)
+            return
+        if not waiting.future.done():
+            waiting.future.set_result(answers)
 
 
 class CohortMember(WrappedLM):

@@ -131,11 +131,11 @@ class TransformersLM:
     def _decode(self, rows: list[_Row]) -> None:
         ids, mask, positions = self._pad([row.prompt for row in rows])
         cache = DynamicCache()
-        groups = self._groups(rows)
+        processors = self._processors(rows)
         live = list(range(len(rows)))
         logits = self._forward(ids, mask, positions, cache)
         while True:
-            chosen = self._choose(rows, live, logits, groups)
+            chosen = self._choose(rows, live, logits, processors)
             still = [i for i, index in enumerate(live) if not rows[index].finish]
             if not still:
                 return
@@ -167,7 +167,7 @@ class TransformersLM:
             raise ModelError(f"{self.name}: the forward pass failed: {error}") from error
         return out.logits[:, -1].float()  # type: ignore[no-any-return]
 
-    def _groups(self, rows: list[_Row]) -> dict[int, Any]:
+    def _processors(self, rows: list[_Row]) -> dict[int, Any]:
         """A logits processor for every constrained row; a guide belongs to one row for good."""
         return {
             i: self._compiler.processor(row.request.constraint)
@@ -175,14 +175,14 @@ class TransformersLM:
             if row.request.constraint is not None
         }
 
-    def _choose(self, rows: list[_Row], live: list[int], logits: torch.Tensor, groups: dict[int, Any]) -> list[int]:
+    def _choose(self, rows: list[_Row], live: list[int], logits: torch.Tensor, processors: dict[int, Any]) -> list[int]:
         """Pick the next token of every live row; sets ``finish`` where a row ends."""
         device = logits.device
         for i, index in enumerate(live):
-            if index in groups:
+            if index in processors:
                 row = rows[index]
                 seen = torch.tensor([row.prompt + row.tokens], device=device)
-                logits[i : i + 1] = groups[index](seen, logits[i : i + 1].clone())
+                logits[i : i + 1] = processors[index](seen, logits[i : i + 1].clone())
         logp = torch.log_softmax(logits, -1)
         greedy = logits.argmax(-1).tolist()
         chosen: list[int] = []

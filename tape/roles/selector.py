@@ -40,7 +40,7 @@ class LmSelector:
     """The LM picks among the sampled plans; budgets are not part of its choice.
 
     Its walk is reported as FEASIBLE: nothing is proven. Plans that no longer are walks of the usable
-    graph are not offered.
+    graph, or have more moves than the horizon, are not offered.
 
     Args:
         context: The episode's model and prompts.

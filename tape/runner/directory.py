@@ -143,6 +143,11 @@ class RunDirectory:
         """Where the trace of an episode in flight is; it is renamed when its cohort is committed."""
         return self.path / "traces" / f"{key}.partial"
 
+    def drop_unfinished(self, keys: Iterable[str]) -> None:
+        """Remove traces of episodes that ran again although they were committed (their cohort was not)."""
+        for key in keys:
+            self.unfinished_trace_file(key).unlink(missing_ok=True)
+
 
 def differing(held: Mapping[str, Any], wanted: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any, Any]]:
     """Keys whose values differ, nested ones by dotted path."""

@@ -98,6 +98,7 @@ class Runner:
                     lines = loop.run(self._cohort(cohort))
                     fresh = [line for line in lines if line["key"] not in committed]
                     self._directory.append(fresh)
+                    self._directory.drop_unfinished(job.key for job in cohort)
                     for line in fresh:
                         done += 1
                         self._watcher.finished(line, done, len(jobs))

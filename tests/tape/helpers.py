@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -46,6 +49,15 @@ def tiny_lm() -> TransformersLM:
         bos_token_id=None,
     )
     return TransformersLM(LlamaForCausalLM(config), tokenizer, name="tiny", identity="tiny", dialect="compact")
+
+
+def without_times(path: Path) -> list[dict[str, Any]]:
+    """The committed episodes of a run directory, but for what a clock measured."""
+    lines = [json.loads(line) for line in (path / "episodes.jsonl").read_text().splitlines()]
+    for line in lines:
+        for name in ("wall_seconds", "solver_seconds"):
+            line["result"].pop(name)
+    return lines
 
 
 def state_of(level: Level, prompt: str) -> State:

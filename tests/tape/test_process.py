@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tape.lm.bundled import sizes
+from tests.tape.helpers import without_times
 
 pytestmark = pytest.mark.slow
 
@@ -24,15 +25,7 @@ def play(out: Path, hashseed: str = "0", *more: str) -> list[dict[str, Any]]:
     env = {**os.environ, "PYTHONHASHSEED": hashseed}
     done = subprocess.run(command(out, *more), env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return episodes(out)
-
-
-def episodes(out: Path) -> list[dict[str, Any]]:
-    lines = [json.loads(line) for line in (out / "episodes.jsonl").read_text().splitlines()]
-    for line in lines:
-        for name in ("wall_seconds", "solver_seconds"):
-            line["result"].pop(name)
-    return lines
+    return without_times(out)
 
 
 def stop_after(out: Path, lines: int, how: signal.Signals) -> tuple[int, str]:
@@ -63,7 +56,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_resume(tmp_path: Path, wh
     assert code == 130
     assert "Resume with" in error
     assert "Traceback" not in error
-    assert 0 < len(episodes(out)) < len(whole)
+    assert 0 < len(without_times(out)) < len(whole)
     assert json.loads((out / "summary.json").read_text())["groups"]
     assert play(out) == whole
 

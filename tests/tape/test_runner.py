@@ -15,7 +15,7 @@ from tape.runner.runner import Runner, Watcher, errored, find_episode
 from tape.runner.spec import RunSpec
 from tape.runner.stats import wilson
 from tape.runner.summary import summarise, table
-from tests.tape.helpers import CORRIDOR, ROOM, tiny_lm
+from tests.tape.helpers import CORRIDOR, ROOM, tiny_lm, without_times
 
 
 @pytest.fixture
@@ -42,14 +42,6 @@ def spec_for(levels: Path, **changes: Any) -> RunSpec:
 
 def run(spec: RunSpec, path: Path, watcher: Watcher | None = None) -> list[dict[str, Any]]:
     return Runner(spec, RunDirectory(path), tiny_lm(), watcher).run(PLUGIN.tasks(spec.options))
-
-
-def without_times(path: Path) -> list[dict[str, Any]]:
-    lines = [json.loads(line) for line in (path / "episodes.jsonl").read_text().splitlines()]
-    for line in lines:
-        for name in ("wall_seconds", "solver_seconds"):
-            line["result"].pop(name)
-    return lines
 
 
 def test_a_run_is_complete_summarised_and_identical_when_repeated(tmp_path: Path, levels: Path) -> None:
@@ -89,6 +81,19 @@ def test_an_interrupted_run_resumes_to_the_same_episodes(tmp_path: Path, levels:
         file.write('{"schema": 1, "key": "to')
     run(spec, tmp_path / "cut")
     assert without_times(tmp_path / "cut") == without_times(tmp_path / "whole")
+    assert {path.suffix for path in (tmp_path / "cut" / "traces").iterdir()} == {".jsonl"}
+
+
+def test_a_torn_cohort_runs_again_as_a_whole_and_leaves_nothing_behind(tmp_path: Path, levels: Path) -> None:
+    spec = spec_for(levels)
+    run(spec, tmp_path / "a")
+    file = tmp_path / "a" / "episodes.jsonl"
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(lines[:3]))
+    whole = [json.loads(line)["key"] for line in lines]
+    run(spec, tmp_path / "a")
+    assert [line["key"] for line in without_times(tmp_path / "a")] == whole
+    assert {path.suffix for path in (tmp_path / "a" / "traces").iterdir()} == {".jsonl"}
 
 
 def test_an_interrupt_inside_a_cohort_drops_the_whole_cohort(tmp_path: Path, levels: Path) -> None:

@@ -90,6 +90,27 @@ def test_one_bad_request_does_not_fail_its_neighbours() -> None:
     assert isinstance(bad, ModelError)
 
 
+def test_a_failed_batch_of_a_metered_model_is_not_paid_twice() -> None:
+    calls = 0
+
+    class Down(Recording):
+        def __init__(self) -> None:
+            super().__init__()
+            self.price = Price(Decimal("1e-6"), Decimal("1e-6"))
+
+        async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+            nonlocal calls
+            calls += 1
+            raise ModelError("down")
+
+    async def go() -> list[BaseException | list[str]]:
+        cohort = Cohort(Down(), 2)
+        return await asyncio.gather(*(talk(cohort, i, 1, 0) for i in range(2)), return_exceptions=True)
+
+    assert all(isinstance(outcome, ModelError) for outcome in asyncio.run(go()))
+    assert calls == 1
+
+
 def test_a_failing_batch_reaches_every_member() -> None:
     class Down(Recording):
         async def generate(self, requests: Sequence[Request]) -> list[Completion]:
