@@ -1,4 +1,4 @@
-"""Writes the README's results table from the committed results; ``--check`` only compares."""
+"""Writes the README's tables from the committed results; ``--check`` only compares."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.end_to_end import RESULTS
+from experiments.solver_table import solver_text
 
 README = Path(__file__).parent.parent / "README.md"
 BEGIN, END = "<!-- results:begin -->\n", "<!-- results:end -->"
+SOLVERS_BEGIN, SOLVERS_END = "<!-- solver table:begin -->\n", "<!-- solver table:end -->"
 
 
 def results_text() -> str:
@@ -46,15 +48,21 @@ def results_text() -> str:
     return "\n".join([*lines, "", note, ""])
 
 
+def _between(text: str, begin: str, end: str, section: str) -> str:
+    """The text with what stands between two marks replaced."""
+    head, rest = text.split(begin)
+    _, tail = rest.split(end)
+    return head + begin + section + end + tail
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Rewrite the README, or compare."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="exit 1 if the README is stale")
     args = parser.parse_args(argv)
     text = README.read_text(encoding="utf-8")
-    head, rest = text.split(BEGIN)
-    _, tail = rest.split(END)
-    fresh = head + BEGIN + results_text() + END + tail
+    fresh = _between(text, BEGIN, END, results_text())
+    fresh = _between(fresh, SOLVERS_BEGIN, SOLVERS_END, solver_text())
     if args.check:
         if fresh != text:
             print("README.md is stale: run python -m experiments.readme_table", file=sys.stderr)

@@ -4,33 +4,55 @@
                           start=0, terminals=[2], horizon=4)
     solution = solve(problem)              # exact, pure Python and NumPy
     solution = solve(problem, "cp-sat")    # the same problem, another backend
+    print(explain(problem))                # which limit is short where there is no walk, and what would do
 
 Importing this package imports no backend.
 """
 
 from solvers.api import solve
 from solvers.base import Solver
-from solvers.check import check, consumption_of, objective_of
-from solvers.errors import BackendError, ProblemError, SolverError, SolverUnavailableError, UnknownSolverError
+from solvers.check import check, consumption_of, objective_of, variance_of
+from solvers.errors import (
+    BackendError,
+    ProblemError,
+    RiskUnsupportedError,
+    SolverError,
+    SolverUnavailableError,
+    UnknownSolverError,
+    UnsupportedProblemError,
+)
+from solvers.explain import explain
+from solvers.explanation import Cause, Explanation, Joint, Need
 from solvers.problem import PathProblem
 from solvers.registry import SolverInfo, available, get
+from solvers.risk import Assumption, Risk
 from solvers.solution import PathSolution, Status
 
 __all__ = [
+    "Assumption",
     "BackendError",
+    "Cause",
+    "Explanation",
+    "Joint",
+    "Need",
     "PathProblem",
     "PathSolution",
     "ProblemError",
+    "Risk",
+    "RiskUnsupportedError",
     "Solver",
     "SolverError",
     "SolverInfo",
     "SolverUnavailableError",
     "Status",
     "UnknownSolverError",
+    "UnsupportedProblemError",
     "available",
     "check",
     "consumption_of",
+    "explain",
     "get",
     "objective_of",
     "solve",
+    "variance_of",
 ]

@@ -9,13 +9,19 @@ from dataclasses import replace
 from solvers.answer import without_walk
 from solvers.base import Solver
 from solvers.check import check
-from solvers.errors import ProblemError
+from solvers.errors import ProblemError, RiskUnsupportedError, UnsupportedProblemError
 from solvers.problem import PathProblem
 from solvers.registry import get
+from solvers.risk import Risk
 from solvers.solution import PathSolution, Status
 
 
-def solve(problem: PathProblem, solver: str | Solver = "labelling", time_limit: float | None = None) -> PathSolution:
+def solve(
+    problem: PathProblem,
+    solver: str | Solver = "labelling",
+    time_limit: float | None = None,
+    risk: Risk | float | None = None,
+) -> PathSolution:
     """Finds the best walk that keeps every budget (TAPE eq. 6-11 and 15-16).
 
     A backend that raises, and an answer that `check` refuses, come back with status ERROR, no walk, and a message that
@@ -26,26 +32,45 @@ def solve(problem: PathProblem, solver: str | Solver = "labelling", time_limit: 
         problem: The problem.
         solver: A name from `available()`, an alias (`pulp`), or a `Solver`.
         time_limit: Positive seconds of wall time, or None for no limit.
+        risk: The allowed probability that a resource's total exceeds its budget, where costs have `spreads`; it takes
+            the place of `problem.risk`. A number p means `Risk(p, "normal")`; `solvers.Assumption` says which
+            assumption gives which guarantee. None leaves the problem's own.
 
     Raises:
-        ProblemError: If the time limit is not a positive number.
+        ProblemError: If the time limit is not a positive number, or the risk is malformed.
+        RiskUnsupportedError: If the solver cannot keep the risk; nothing is solved then.
+        UnsupportedProblemError: If the solver is not made for such problems; it names those that are.
         UnknownSolverError: If no solver goes by the name.
         SolverUnavailableError: If the solver cannot run here.
     """
-    if time_limit is not None and (isinstance(time_limit, bool) or math.isnan(time_limit) or time_limit <= 0):
-        raise ProblemError("time_limit", None, time_limit, "must be a positive number of seconds, or None")
-    if time_limit is not None and math.isinf(time_limit):
-        time_limit = None
+    time_limit = checked_time_limit(time_limit)
+    if risk is not None:
+        problem = replace(problem, risk=risk if isinstance(risk, Risk) else Risk(risk))
     backend = solver if isinstance(solver, Solver) else get(solver)
+    if problem.is_risky and not backend.handles_risk:
+        raise RiskUnsupportedError(backend.name)
     began = time.perf_counter()
     answer = _checked(backend, problem, time_limit)
-    return replace(answer, seconds=time.perf_counter() - began, solver=backend.name)
+    return replace(answer, seconds=time.perf_counter() - began, solver=answer.solver or backend.name)
+
+
+def checked_time_limit(seconds: float | None) -> float | None:
+    """The time limit, an infinite one as None.
+
+    Raises:
+        ProblemError: If it is not a positive number.
+    """
+    if seconds is not None and (isinstance(seconds, bool) or math.isnan(seconds) or seconds <= 0):
+        raise ProblemError("time_limit", None, seconds, "must be a positive number of seconds, or None")
+    return None if seconds is not None and math.isinf(seconds) else seconds
 
 
 def _checked(backend: Solver, problem: PathProblem, time_limit: float | None) -> PathSolution:
     try:
         answer = backend._solve(problem, time_limit)
         faults = check(problem, answer)
+    except UnsupportedProblemError:
+        raise
     except Exception as error:  # KeyboardInterrupt and SystemExit pass through
         return without_walk(Status.ERROR, message=f"{type(error).__name__}: {error}")
     if faults:

@@ -46,10 +46,12 @@ class Solver(ABC):
     Attributes:
         name: The name under which it is registered.
         summary: One line on what it is.
+        handles_risk: Whether it keeps `PathProblem.risk`; `solvers.solve` refuses a risky problem where it does not.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    handles_risk: ClassVar[bool] = False
 
     @classmethod
     def unavailable_reason(cls) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from solvers.problem import PathProblem
+from solvers.risk import keeps
 from solvers.solution import PathSolution, Status
 
 OBJECTIVE_TOLERANCE = 1e-9
@@ -28,8 +29,9 @@ def check(problem: PathProblem, solution: PathSolution) -> list[str]:
     """Re-verifies an answer from the problem alone.
 
     Verified: status against presence of a walk; the walk's edges, nodes, start, terminal end and length; consumption
-    and budgets in exact integers; the objective including the free stays; bound >= objective, and for OPTIMAL a bound
-    that closes the gap. That INFEASIBLE or OPTIMAL is *true* is the solver's proof and cannot be re-verified here.
+    and budgets in exact integers, with the problem's risk where it has one; the objective including the free stays;
+    bound >= objective, and for OPTIMAL a bound that closes the gap. That INFEASIBLE or OPTIMAL is *true* is the
+    solver's proof and cannot be re-verified here.
 
     Args:
         problem: The problem.
@@ -61,6 +63,13 @@ def walk_nodes(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...]:
 def consumption_of(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...]:
     """What a walk uses: K exact integer sums over `edges` (m edge indices)."""
     return tuple(sum(problem.costs[e][k] for e in edges) for k in range(len(problem.budgets)))
+
+
+def variance_of(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...]:
+    """The variance of what a walk uses: K exact integer sums of squared spreads over `edges` (m edge indices)."""
+    if not problem.spreads:
+        return (0,) * len(problem.budgets)
+    return tuple(sum(problem.spreads[e][k] ** 2 for e in edges) for k in range(len(problem.budgets)))
 
 
 def objective_of(problem: PathProblem, edges: Sequence[int]) -> float:
@@ -109,6 +118,23 @@ def _check_budgets(problem: PathProblem, solution: PathSolution) -> list[str]:
     for name, amount, budget in zip(problem.resources, used, problem.budgets, strict=True):
         if amount > budget:
             wrong.append(f"the walk uses {amount} of {name}, of which there are {budget}")
+    return wrong + _check_risk(problem, solution, used)
+
+
+def _check_risk(problem: PathProblem, solution: PathSolution, means: Sequence[int]) -> list[str]:
+    """The budgets whose mean is kept, but not often enough; the others are named already."""
+    risk = problem.risk
+    if risk is None:
+        return []
+    wrong = []
+    variances = variance_of(problem, solution.edges)
+    for name, mean, variance, budget in zip(problem.resources, means, variances, problem.budgets, strict=True):
+        if mean <= budget and not keeps(mean, variance, budget, risk.square):
+            wrong.append(
+                f"the walk stays within {budget} of {name} with too small a probability: mean {mean}, standard "
+                f"deviation {math.sqrt(variance):.4g}, and {risk.factor:.4g} of those must fit above the mean for a "
+                f"risk of {risk.probability:g} ({risk.assumption})"
+            )
     return wrong
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import ClassVar
 
 from solvers.answer import with_walk, without_walk
-from solvers.base import Solver, missing_package
+from solvers.base import missing_package
 from solvers.check import OPTIMALITY_TOLERANCE, objective_of
-from solvers.errors import BackendError
+from solvers.deadline import Deadline
+from solvers.errors import BackendError, ProblemError
 from solvers.network import decimal_scale
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
 from solvers.time_expanded import TimeExpanded, expand
+from solvers.worker import WorkerSolver
 
 # CP-SAT refuses objectives whose sum over all variables could overflow, and reports bounds as doubles.
 _LARGEST_SUM = 2.0**52
@@ -25,24 +29,40 @@ _STATUS = {
 }
 
 
-class CpSatSolver(Solver):
-    """The integer programme of TAPE eq. 6-11 with exact integer budgets, one worker and a fixed seed.
+class CpSatSolver(WorkerSolver):
+    """The integer programme of TAPE eq. 6-11 with exact integer budgets and a fixed seed.
 
     CP-SAT has integer objectives only. The gains are rounded to a decimal grid, as fine as its range allows, and its
     integer optimum is then exact on that grid. The bound includes the rounding error, so it is valid for the real
     gains; where rounding leaves a gap above `OPTIMALITY_TOLERANCE`, the answer is FEASIBLE, not OPTIMAL. Ties are
-    broken in no particular way.
+    broken in no particular way, and with several workers not always in the same one.
+
+    Args:
+        workers: How many threads CP-SAT searches with.
+
+    Raises:
+        ProblemError: If that is less than one.
     """
 
     name: ClassVar[str] = "cp-sat"
     summary: ClassVar[str] = "OR-Tools CP-SAT on the time-expanded graph"
+
+    def __init__(self, workers: int = 1) -> None:
+        if workers < 1:
+            raise ProblemError("workers", None, workers, "must be at least 1")
+        super().__init__(workers=workers)
+        self._workers = workers
 
     @classmethod
     def unavailable_reason(cls) -> str | None:
         """Whether OR-Tools is installed."""
         return missing_package("ortools", "pip install ortools")
 
-    def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
+    def _prepare(self) -> None:
+        from ortools.sat.python import cp_model  # noqa: F401
+
+    def _search(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
+        deadline = Deadline(time_limit)
         graph = expand(problem)
         if not graph.arcs:
             return without_walk(Status.INFEASIBLE, message="no terminal can be reached within horizon and budgets")
@@ -61,19 +81,23 @@ class CpSatSolver(Solver):
         model.maximize(cp_model.LinearExpr.weighted_sum(arcs, gains))
 
         solver = cp_model.CpSolver()
-        solver.parameters.num_workers = 1
+        solver.parameters.num_workers = self._workers
         solver.parameters.random_seed = 0
         solver.parameters.catch_sigint_signal = False  # else Ctrl-C would read as "time is up"
-        if time_limit is not None:
-            solver.parameters.max_time_in_seconds = time_limit
+        left = deadline.left()
+        if left is not None:
+            solver.parameters.max_time_in_seconds = left
+        began = time.perf_counter()
         status = _STATUS[solver.status_name(solver.solve(model))]
+        seconds = time.perf_counter() - began
         if status in (Status.INFEASIBLE, Status.TIMEOUT):
-            return without_walk(status, graph.bound if status is Status.TIMEOUT else None)
+            answer = without_walk(status, graph.bound if status is Status.TIMEOUT else None)
+            return replace(answer, solve_seconds=seconds)
         if status is Status.ERROR:
-            raise BackendError(f"CP-SAT finds the model invalid: {model.validate()}")
+            raise BackendError(f"CP-SAT finds the model invalid: {model.validate()[:200]}")
         edges = graph.edges_of([i for i, arc in enumerate(arcs) if solver.boolean_value(arc)])
         bound = solver.best_objective_bound / scale + (problem.horizon + 1) / scale
-        return _answer(problem, graph, edges, status, bound)
+        return replace(_answer(problem, graph, edges, status, bound), solve_seconds=seconds)
 
 
 def _answer(problem: PathProblem, graph: TimeExpanded, edges: list[int], status: Status, bound: float) -> PathSolution:

@@ -18,3 +18,7 @@ class Deadline:
     def passed(self) -> bool:
         """Whether the time is up."""
         return self._end is not None and time.monotonic() >= self._end
+
+    def left(self) -> float | None:
+        """The seconds that are left, 0 if the time is up; None for no limit."""
+        return None if self._end is None else max(0.0, self._end - time.monotonic())

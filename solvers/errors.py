@@ -55,5 +55,36 @@ class SolverUnavailableError(SolverError):
         self.reason = reason
 
 
+class RiskUnsupportedError(SolverError):
+    """The solver cannot keep budgets at a risk; nothing was solved.
+
+    Attributes:
+        solver: The solver's name.
+    """
+
+    def __init__(self, solver: str) -> None:
+        super().__init__(
+            f"solver {solver!r} cannot keep budgets at a risk; use 'labelling', which does so exactly, or give up the "
+            "risk (dataclasses.replace(problem, risk=None)), which keeps the budgets for the mean costs only"
+        )
+        self.solver = solver
+
+
 class BackendError(SolverError):
     """A backend met something it cannot answer; `solve` turns it into an answer with status ERROR."""
+
+
+class UnsupportedProblemError(SolverError):
+    """A backend was given a kind of problem that it cannot express.
+
+    Attributes:
+        name: The solver's name.
+        feature: What it cannot express.
+        instead: Names of solvers that can.
+    """
+
+    def __init__(self, name: str, feature: str, instead: Sequence[str]) -> None:
+        super().__init__(f"solver {name!r} cannot handle {feature}; use one of {', '.join(instead)}")
+        self.name = name
+        self.feature = feature
+        self.instead = tuple(instead)

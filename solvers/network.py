@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from solvers.chances import Chance, LinearParts, linear_parts
 from solvers.problem import PathProblem
+from solvers.risk import SCALE
 
 IntArray = NDArray[np.int64]
 AnyArray = NDArray[Any]
@@ -49,8 +51,8 @@ class Network:
         degree: int64[n], how many slots a node has.
         move: int64[L, n], score of arriving at a node by move number l (from 0).
         stay: int64[L + 1, n], score of staying at a node from step l to the end.
-        unit: Size of the objective's unit, a power of ten.
-        rounding: Largest difference between a walk's objective and its units, absolute.
+        scale: Units of the exact objective per objective, a power of ten.
+        chances: Tests that a walk must pass beside its budgets.
     """
 
     horizon: int
@@ -66,12 +68,21 @@ class Network:
     degree: IntArray
     move: IntArray
     stay: IntArray
-    unit: float
-    rounding: float
+    scale: float
+    chances: tuple[Chance, ...] = ()
 
     def objective_bound(self, score: int) -> float:
         """The greatest objective that a walk of at most this score can have."""
-        return (score + self.horizon) // (self.horizon + 1) * self.unit + self.rounding
+        return objective_bound(score, self.horizon, self.scale)
+
+    def passes(self, used: AnyArray) -> NDArray[np.bool_]:
+        """bool[N]: which totals [N, K'] pass the tests of `chances`."""
+        passed = np.ones(len(used), dtype=np.bool_)
+        for chance in self.chances:
+            mean, variance = (used[:, column].astype(object) for column in (chance.mean, chance.variance))
+            room = chance.budget - mean
+            passed &= ((room >= 0) & (chance.square * variance <= SCALE * room**2)).astype(np.bool_)
+        return passed
 
     def edges_of(self, slots: Sequence[int]) -> tuple[int, ...]:
         """The problem's edge indices of some slots."""
@@ -95,19 +106,19 @@ def build_network(problem: PathProblem) -> Network:
     Rewards, times their discount, are rounded once to a decimal grid on which every sum is an exact integer. Equality
     of objectives is therefore exact, transitive and independent of the order of summation, and 0.1 + 0.2 equals 0.3 as
     a reader expects. Up to a horizon of 1000 the grid is finer than 1e-13 of the largest possible objective. Walks
-    whose objectives differ by less than twice `rounding` may count as equal, also where OPTIMAL is claimed.
+    whose objectives differ by less than L + 1 units may count as equal, also where OPTIMAL is claimed.
 
     Args:
         problem: A problem whose budgets are not negative.
     """
     n, horizon = problem.n_nodes, problem.horizon
     ends = np.array(problem.edges, dtype=np.int64).reshape(-1, 2)
-    usable, costs, budgets = _binding(problem)
+    usable, costs, budgets, chances = _binding(problem, linear_parts(problem))
     order = usable[np.argsort(ends[usable, 0], kind="stable")]
     all_tails = ends[order, 0]
     tails, first_slot = np.unique(all_tails, return_index=True)
     degree = np.bincount(all_tails, minlength=n)
-    move, stay, unit, rounding = _scores(problem)
+    move, stay, scale = _scores(problem)
     is_terminal = np.zeros(n, dtype=np.bool_)
     is_terminal[list(problem.terminals)] = True
     return Network(
@@ -124,43 +135,59 @@ def build_network(problem: PathProblem) -> Network:
         degree=degree,
         move=move,
         stay=stay,
-        unit=unit,
-        rounding=rounding,
+        scale=scale,
+        chances=chances,
     )
 
 
-def _binding(problem: PathProblem) -> tuple[IntArray, AnyArray, AnyArray]:
-    """Usable edges, and the costs [E, K'] and budgets [K'] of the resources that can bind."""
+def _binding(problem: PathProblem, parts: LinearParts) -> tuple[IntArray, AnyArray, AnyArray, tuple[Chance, ...]]:
+    """Usable edges, the costs [E, K'] and budgets [K'] of the resources that can bind, and the tests on them."""
     try:
-        costs: AnyArray = np.array(problem.costs, dtype=np.int64)
+        costs: AnyArray = np.array(parts.costs, dtype=np.int64)
     except OverflowError:
-        costs = np.array(problem.costs, dtype=object)
-    costs = costs.reshape(len(problem.edges), len(problem.budgets))
-    if any(budget >= _LARGEST_INT64_AMOUNT for budget in problem.budgets):
+        costs = np.array(parts.costs, dtype=object)
+    costs = costs.reshape(len(problem.edges), len(parts.budgets))
+    if any(budget >= _LARGEST_INT64_AMOUNT for budget in parts.budgets):
         costs = costs.astype(object)
-    limits: AnyArray = np.array(problem.budgets, dtype=object)
+    limits: AnyArray = np.array(parts.budgets, dtype=object)
     usable = np.flatnonzero((costs <= limits).all(axis=1))
-    columns, budgets = [], []
-    for k, budget in enumerate(problem.budgets):
+    tested = {column for chance in parts.chances for column in (chance.mean, chance.variance)}
+    columns: list[AnyArray] = []
+    budgets: list[int] = []
+    place: dict[int, int] = {}
+    for k, budget in enumerate(parts.budgets):
         dearest = int(costs[usable, k].max(initial=0))
-        if dearest * problem.horizon > budget:
-            divisor = math.gcd(*(int(cost) for cost in np.unique(costs[usable, k])))
+        if dearest * problem.horizon > budget or k in tested:
+            divisor = 1 if k in tested else math.gcd(*(int(cost) for cost in np.unique(costs[usable, k])))
+            place[k] = len(columns)
             columns.append(costs[:, k] // divisor)
             budgets.append(budget // divisor)
+    chances = tuple(replace(one, mean=place[one.mean], variance=place[one.variance]) for one in parts.chances)
     if not columns:
-        return usable, np.zeros((len(costs), 0), dtype=np.int64), np.zeros(0, dtype=np.int64)
-    return usable, np.stack(columns, axis=1), np.array(budgets, dtype=costs.dtype)
+        return usable, np.zeros((len(costs), 0), dtype=np.int64), np.zeros(0, dtype=np.int64), chances
+    return usable, np.stack(columns, axis=1), np.array(budgets, dtype=costs.dtype), chances
 
 
-def _scores(problem: PathProblem) -> tuple[IntArray, IntArray, float, float]:
-    """The `move` and `stay` tables, the unit and the rounding of a `Network`."""
+def score_grid(problem: PathProblem) -> tuple[list[float], float]:
+    """The weight of each step (L floats), and how many units of the exact objective make one."""
     horizon = problem.horizon
-    weights = np.array([problem.discount**step for step in range(horizon)])
+    weights = [problem.discount**step for step in range(horizon)]
+    largest = max(map(abs, problem.rewards)) * math.fsum(weights)
+    return weights, decimal_scale(largest, min(_LARGEST_UNITS, _LARGEST_SCORE / (horizon + 1)))
+
+
+def objective_bound(score: int, horizon: int, scale: float) -> float:
+    """The greatest objective that a walk of at most this score can have."""
+    units, rounding = (score + horizon) // (horizon + 1), (horizon + 1) / 2
+    return (units + rounding) / scale
+
+
+def _scores(problem: PathProblem) -> tuple[IntArray, IntArray, float]:
+    """The `move` and `stay` tables and the scale of a `Network`."""
+    horizon = problem.horizon
+    weights, scale = score_grid(problem)
     rewards = np.array(problem.rewards)
-    largest = float(np.abs(rewards).max()) * float(weights.sum())
-    scale = decimal_scale(largest, min(_LARGEST_UNITS, _LARGEST_SCORE / (horizon + 1)))
-    units = np.rint(weights[:, None] * rewards * scale).astype(np.int64) * (horizon + 1)
+    units = np.rint(np.array(weights)[:, None] * rewards * scale).astype(np.int64) * (horizon + 1)
     stay = np.zeros((horizon + 1, problem.n_nodes), dtype=np.int64)
     stay[:-1] = units[::-1].cumsum(axis=0)[::-1]
-    unit = 1.0 / scale
-    return units - 1, stay, unit, unit * (horizon + 1) / 2
+    return units - 1, stay, scale

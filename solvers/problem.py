@@ -10,8 +10,12 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from solvers.errors import ProblemError
+from solvers.risk import Risk
 
 SCHEMA = "tape.path_problem/1"
+
+# Written only where they are set, so that files without them keep the same form in every version.
+_OPTIONAL = {"spreads", "risk"}
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,10 @@ class PathProblem:
     an edge, and then stays at the terminal where it is: every stay is free and earns the node's reward again. Staying
     is final; a terminal may also be passed through. The objective is the sum over steps l = 1..`horizon` of
     `discount**(l-1) * rewards[node at step l]`. A start that is terminal makes the empty walk valid.
+
+    Costs may be uncertain: then `costs` are means, `spreads` standard deviations, and `risk` says how likely a budget
+    may be exceeded and what that rests on (`solvers.risk`). Without a risk the spreads are ignored; without spreads a
+    risk asks for no more than the budgets do.
 
     Any sequences are accepted (lists, tuples, NumPy arrays) and stored as tuples of plain Python numbers.
 
@@ -37,6 +45,9 @@ class PathProblem:
         horizon: L >= 1, the number of steps.
         discount: In (0, 1].
         resources: K distinct names, for messages; r0, r1, ... by default.
+        spreads: E rows of K non-negative ints, the standard deviations of `costs` in the same units; empty for none.
+            A walk's variance is the sum of their squares, once for each time an edge is taken.
+        risk: The allowed probability of exceeding each budget; None for plain budgets on the costs as they are.
 
     Raises:
         ProblemError: If anything is malformed; it names the field, the index and the value.
@@ -52,6 +63,8 @@ class PathProblem:
     horizon: int
     discount: float = 1.0
     resources: Sequence[str] = ()
+    spreads: Sequence[Sequence[int]] = ()
+    risk: Risk | None = None
 
     def __post_init__(self) -> None:
         n = _at_least_one("n_nodes", self.n_nodes)
@@ -63,6 +76,8 @@ class PathProblem:
             "edges": edges,
             "rewards": _rewards(self.rewards, n, horizon),
             "costs": _costs(self.costs, len(edges), len(budgets)),
+            "spreads": _spreads(self.spreads, len(edges), len(budgets)),
+            "risk": _risk(self.risk),
             "budgets": budgets,
             "start": _node("start", None, self.start, n),
             "terminals": tuple(
@@ -75,9 +90,20 @@ class PathProblem:
         for field, value in normal.items():
             object.__setattr__(self, field, value)
 
+    @property
+    def is_risky(self) -> bool:
+        """Whether the risk asks for more than the plain budgets do: there is one, and a spread that is not zero."""
+        return self.risk is not None and any(any(row) for row in self.spreads)
+
     def to_json(self) -> str:
-        """Returns the problem as one JSON object with a `schema` field."""
-        return json.dumps({"schema": SCHEMA, **{f.name: getattr(self, f.name) for f in fields(self)}})
+        """Returns the problem as one JSON object with a `schema` field; `spreads` and `risk` only where set."""
+        data: dict[str, object] = {"schema": SCHEMA}
+        data |= {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _OPTIONAL}
+        if self.spreads:
+            data["spreads"] = self.spreads
+        if self.risk is not None:
+            data["risk"] = self.risk.to_dict()
+        return json.dumps(data)
 
     @classmethod
     def from_json(cls, text: str) -> PathProblem:
@@ -97,10 +123,13 @@ class PathProblem:
             found = data.get("schema") if isinstance(data, dict) else type(data).__name__
             raise ProblemError("schema", None, found, f"expected an object with schema {SCHEMA!r}")
         names = {f.name for f in fields(cls)}
-        wrong = sorted(names ^ (set(data) - {"schema"}))
+        given = set(data) - {"schema"}
+        wrong = sorted((names - _OPTIONAL - given) | (given - names))
         if wrong:
             raise ProblemError("json", None, wrong, "these fields are missing or unknown")
-        return cls(**{name: data[name] for name in names})
+        if data.get("risk") is not None:
+            data["risk"] = Risk.from_dict(data["risk"])
+        return cls(**{name: data[name] for name in given})
 
 
 def _listed(field: str, values: Any) -> list[Any]:
@@ -165,21 +194,34 @@ def _rewards(values: Any, n: int, horizon: int) -> tuple[float, ...]:
 
 def _costs(values: Any, n_edges: int, n_resources: int) -> tuple[tuple[int, ...], ...]:
     rows = _listed("costs", values)
-    if not rows and n_resources == 0:
-        return ((),) * n_edges
+    return ((),) * n_edges if not rows and n_resources == 0 else _amounts("costs", rows, n_edges, n_resources)
+
+
+def _spreads(values: Any, n_edges: int, n_resources: int) -> tuple[tuple[int, ...], ...]:
+    rows = _listed("spreads", values)
+    return _amounts("spreads", rows, n_edges, n_resources) if rows else ()
+
+
+def _amounts(field: str, rows: list[Any], n_edges: int, n_resources: int) -> tuple[tuple[int, ...], ...]:
     if len(rows) != n_edges:
-        raise ProblemError("costs", None, f"{len(rows)} rows", f"expected one for each of the {n_edges} edges")
-    costs = []
+        raise ProblemError(field, None, f"{len(rows)} rows", f"expected one for each of the {n_edges} edges")
+    table = []
     for e, row in enumerate(rows):
-        amounts = _listed("costs", row)
+        amounts = _listed(field, row)
         if len(amounts) != n_resources:
-            raise ProblemError("costs", e, row, f"expected {n_resources} amounts, one for each budget")
+            raise ProblemError(field, e, row, f"expected {n_resources} amounts, one for each budget")
         for k, value in enumerate(amounts):
-            amounts[k] = _integer("costs", (e, k), value)
+            amounts[k] = _integer(field, (e, k), value)
             if amounts[k] < 0:
-                raise ProblemError("costs", (e, k), value, "must not be negative")
-        costs.append(tuple(amounts))
-    return tuple(costs)
+                raise ProblemError(field, (e, k), value, "must not be negative")
+        table.append(tuple(amounts))
+    return tuple(table)
+
+
+def _risk(value: Any) -> Risk | None:
+    if value is not None and not isinstance(value, Risk):
+        raise ProblemError("risk", None, value, "expected a solvers.Risk or None")
+    return value
 
 
 def _discount(value: Any) -> float:

@@ -1,13 +1,15 @@
-"""Solvers by name: the built-in ones, and those that other distributions declare as `tape.solvers` entry points."""
+"""Solvers by name: built in, declared by other distributions as `tape.solvers` entry points, or found by PuLP."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from solvers.base import Solver
 from solvers.errors import SolverUnavailableError, UnknownSolverError
+from solvers.pulp_survey import PREFIX, survey
 
 GROUP = "tape.solvers"
 
@@ -15,7 +17,12 @@ GROUP = "tape.solvers"
 _BUILT_IN = {
     "labelling": "solvers.labelling:LabellingSolver",
     "cp-sat": "solvers.cp_sat:CpSatSolver",
-    "pulp:cbc": "solvers.pulp_backend:CbcSolver",
+    "mathopt:scip": "solvers.mathopt_scip:MathOptScipSolver",
+    "mathopt:highs": "solvers.mathopt_highs:MathOptHighsSolver",
+    "pulp:cbc": "solvers.pulp_cbc:CbcSolver",
+    "pulp:highs": "solvers.pulp_highs:PulpHighsSolver",
+    "networkx": "solvers.networkx_dag:NetworkxSolver",
+    "auto": "solvers.auto:AutoSolver",
 }
 
 _ALIASES = {"pulp": "pulp:cbc"}
@@ -39,8 +46,13 @@ class SolverInfo:
 
 
 def available() -> list[SolverInfo]:
-    """Every solver there is, the built-in ones first, whether it can run here or not."""
-    return [_info(name, loader) for name, loader in _loaders().items()]
+    """Every solver there is, the built-in ones first, whether it can run here or not.
+
+    Of the others that PuLP knows, only those are listed that it finds installed. The first call asks it, in a child
+    process.
+    """
+    loaders = _built_in() | _found_by_pulp() | _declared()
+    return [_info(name, loader) for name, loader in loaders.items()]
 
 
 def get(name: str) -> Solver:
@@ -56,26 +68,42 @@ def get(name: str) -> Solver:
         SolverUnavailableError: If it cannot run here; it says why and what to install.
     """
     name = _ALIASES.get(name, name)
-    if name in _BUILT_IN:  # spares the built-in solvers a scan of all installed metadata
-        loader = _import_loader(_BUILT_IN[name])
-    else:
-        loaders = _loaders()
-        if name not in loaders:
-            raise UnknownSolverError(name, [*loaders, *_ALIASES])
-        loader = loaders[name]
+    loader = _loader(name)
+    if loader is None:
+        raise UnknownSolverError(name, [*_built_in(), *_found_by_pulp(), *_declared(), *_ALIASES])
     found, reason = _load(loader)
     if found is None or reason:
         raise SolverUnavailableError(name, reason)
     return found()
 
 
-def _loaders() -> dict[str, Callable[[], object]]:
+def _loader(name: str) -> Callable[[], object] | None:
+    """Looks where it is cheap first: no scan of all installed metadata, and no question to PuLP, without need."""
+    loader = _built_in().get(name) or _declared().get(name)
+    if loader is None and name.startswith(PREFIX) and (name.removeprefix(PREFIX) in survey().known or survey().fault):
+        return partial(_named, name)
+    return loader
+
+
+def _built_in() -> dict[str, Callable[[], object]]:
+    return {name: _import_loader(target) for name, target in _BUILT_IN.items()}
+
+
+def _declared() -> dict[str, Callable[[], object]]:
     from importlib.metadata import entry_points  # slow to import, and not needed for the built-in solvers
 
     declared = sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value))
-    return {name: _import_loader(target) for name, target in _BUILT_IN.items()} | {
-        point.name: point.load for point in declared if point.name not in _BUILT_IN
-    }
+    return {point.name: point.load for point in declared if point.name not in _BUILT_IN}
+
+
+def _found_by_pulp() -> dict[str, Callable[[], object]]:
+    return {name: partial(_named, name) for name in sorted(PREFIX + short for short in survey().installed)}
+
+
+def _named(name: str) -> object:
+    from solvers.pulp_named import named
+
+    return named(name)
 
 
 def _import_loader(target: str) -> Callable[[], object]:

@@ -37,6 +37,8 @@ class PathSolution:
         seconds: Wall time of the solve.
         solver: The name of the solver that answered.
         message: Details, above all for ERROR.
+        solve_seconds: Seconds in the backend's own search, model building and process start excluded; None where that
+            is not known.
     """
 
     status: Status
@@ -48,6 +50,7 @@ class PathSolution:
     seconds: float = 0.0
     solver: str = ""
     message: str = ""
+    solve_seconds: float | None = None
 
     @property
     def has_walk(self) -> bool:

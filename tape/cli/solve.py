@@ -5,26 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tape.graph import PlanGraph
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the subcommand; exit code 0 with a walk, 1 without."""
-    parser = argparse.ArgumentParser(
-        prog="tape solve", description="Pick the best walk of a plan graph under a budget."
-    )
-    parser.add_argument("graph", type=Path, metavar="GRAPH.json")
-    parser.add_argument("--budget", default="", help="hard caps, for instance steps=8,usd=0.05")
-    parser.add_argument("--start", help="key of the start node (default: the graph's own)")
-    parser.add_argument("--horizon", type=int, help="L (default: the number of nodes)")
-    parser.add_argument("--discount", type=float, default=1.0)
-    parser.add_argument("--solver", default="labelling", help="see `tape solvers`")
-    parser.add_argument("--time-limit", type=float, help="seconds")
-    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
-    parser.add_argument("--draw", type=Path, help="write a picture with the walk (.svg or .png)")
-    args = parser.parse_args(argv)
+    args = _parser().parse_args(argv)
     import solvers
-    from tape.budget import Budget, kind_of
+    from tape.budget import Budget
     from tape.errors import GraphError
     from tape.graph import PlanGraph
 
@@ -38,7 +31,14 @@ def main(argv: Sequence[str]) -> int:
     caps = dict(Budget.parse(args.budget))
     horizon = len(graph.nodes) if args.horizon is None else args.horizon
     problem, ids = graph.path_problem(start, caps, horizon, args.discount)
+    problem = replace(problem, resources=sorted(caps))
+    if args.risk is not None:
+        risk = solvers.Risk(args.risk, args.risk_assumption)
+        problem = replace(problem, spreads=_spreads(graph, ids, problem.resources), risk=risk)
     solution = solvers.solve(problem, args.solver, args.time_limit)
+    explanation = None
+    if solution.status is solvers.Status.INFEASIBLE and not args.no_explain:
+        explanation = solvers.explain(problem, args.time_limit)
     walk = [graph.edge(ids[e]) for e in solution.edges]
     used = dict(zip(sorted(caps), solution.consumption, strict=False))
     if args.json:
@@ -52,16 +52,21 @@ def main(argv: Sequence[str]) -> int:
             "solver": solution.solver,
             "message": solution.message,
         }
+        if explanation is not None:
+            answer["explanation"] = explanation.to_dict()
         print(json.dumps(answer, indent=1))
     else:
         print(f"{solution.status.value} by {solution.solver} in {1000 * solution.seconds:.2f} ms")
         if solution.message:
             print(solution.message)
+        if args.risk is not None and not problem.is_risky:
+            print("no edge has a spread in what is capped, so --risk changes nothing")
+        if explanation is not None:
+            print(explanation.text(_amount, lambda node: repr(graph.nodes[node])))
         if solution.has_walk:
             print(f"objective {solution.objective}")
             for kind, count in used.items():
-                unit = kind_of(kind)
-                print(f"{kind}: {unit.amount(count)} of {unit.amount(caps[kind])}")
+                print(f"{kind}: {_amount(kind, count)} of {_amount(kind, caps[kind])}")
             print(start)
             for edge in walk:
                 print(f"  --{edge.action}--> {edge.target}")
@@ -77,3 +82,55 @@ def main(argv: Sequence[str]) -> int:
         )
         print(f"written: {args.draw}")
     return 0 if solution.has_walk else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tape solve", description="Pick the best walk of a plan graph under a budget."
+    )
+    parser.add_argument("graph", type=Path, metavar="GRAPH.json")
+    parser.add_argument("--budget", default="", help="hard caps, for instance steps=8,usd=0.05")
+    parser.add_argument("--start", help="key of the start node (default: the graph's own)")
+    parser.add_argument("--horizon", type=int, help="L (default: the number of nodes)")
+    parser.add_argument("--discount", type=float, default=1.0)
+    parser.add_argument("--solver", default="labelling", help="see `tape solvers`")
+    parser.add_argument("--time-limit", type=float, help="seconds")
+    parser.add_argument(
+        "--risk", type=float, metavar="P", help="allowed probability of exceeding each cap, where edges have a `spread`"
+    )
+    parser.add_argument(
+        "--risk-assumption",
+        default="normal",
+        choices=["normal", "sub-gaussian", "any"],
+        help="what is taken for granted about the costs (default: normal)",
+    )
+    parser.add_argument(
+        "--no-explain", action="store_true", help="where there is no walk, do not look for what would do"
+    )
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    parser.add_argument("--draw", type=Path, help="write a picture with the walk (.svg or .png)")
+    return parser
+
+
+def _amount(kind: str, count: float) -> str:
+    """A count in units of its resource; one that need not be whole, in four digits."""
+    from tape.budget import kind_of
+
+    if isinstance(count, int):
+        return str(kind_of(kind).amount(count))
+    return f"{count * float(kind_of(kind).resolution):.4g}"
+
+
+def _spreads(graph: PlanGraph, ids: Sequence[int], kinds: Sequence[str]) -> list[list[int]]:
+    """The standard deviations of the edges' costs, from their `spread` in the file: counts by kind, 0 if not named."""
+    from tape.budget import Resources
+    from tape.errors import GraphError
+
+    rows = []
+    for number in ids:
+        edge = graph.edge(number)
+        spread = graph.nx.edges[edge.source, edge.target, number].get("spread", {})
+        if not isinstance(spread, dict) or None in spread.values():
+            raise GraphError(f"edge {number} ({edge.action}): its spread {spread!r} is not an object of integer counts")
+        rows.append([Resources(spread)[kind] or 0 for kind in kinds])
+    return rows

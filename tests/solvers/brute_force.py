@@ -25,7 +25,7 @@ def walks(problem: PathProblem) -> Iterator[tuple[int, ...]]:
         out.setdefault(tail, []).append(edge)
 
     def grow(node: int, edges: tuple[int, ...], left: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        if node in problem.terminals:
+        if node in problem.terminals and likely_enough(problem, edges):
             yield edges
         if len(edges) == problem.horizon:
             return
@@ -36,6 +36,19 @@ def walks(problem: PathProblem) -> Iterator[tuple[int, ...]]:
 
     if all(budget >= 0 for budget in problem.budgets):
         yield from grow(problem.start, (), tuple(problem.budgets))
+
+
+def likely_enough(problem: PathProblem, edges: tuple[int, ...]) -> bool:
+    """Whether every budget leaves the walk's mean enough standard deviations: squares compared, in fractions."""
+    if problem.risk is None or not problem.spreads:
+        return True
+    factor_squared = Fraction(problem.risk.square, 2**20)
+    for k, budget in enumerate(problem.budgets):
+        above = budget - sum(problem.costs[edge][k] for edge in edges)
+        variance = sum(problem.spreads[edge][k] ** 2 for edge in edges)
+        if above < 0 or Fraction(above) ** 2 < factor_squared * variance:
+            return False
+    return True
 
 
 def best(problem: PathProblem) -> Best | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from solvers import PathProblem, consumption_of
-from tests.solvers.brute_force import best
+from solvers import Assumption, PathProblem, Risk, consumption_of, variance_of
+from tests.solvers.brute_force import Best, best
 
 DISCOUNTS = (1.0, 1.0, 0.9, 0.5)
 
@@ -39,11 +39,31 @@ def tight(seed: int) -> PathProblem:
     """As `small`, with each budget at or just below what the unbudgeted optimum uses, so that most of them bind."""
     rng = random.Random(seed)
     problem = small(seed)
-    free = best(replace(problem, budgets=[10**9] * len(problem.budgets)))
+    free = _free(problem)
     if free is None:
         return problem
     used = consumption_of(problem, free.edges)
     return replace(problem, budgets=[max(0, amount - rng.randint(0, 4)) for amount in used])
+
+
+def risky(seed: int) -> PathProblem:
+    """As `small`, with spreads and a risk; most budgets keep the mean of the unbudgeted optimum, but not its spread."""
+    rng = random.Random(seed)
+    problem = small(rng.randrange(10**9))
+    while (free := _free(problem)) is None or not free.edges or not problem.budgets:
+        problem = small(rng.randrange(10**9))
+    wide, risk = rng.choice([1, 3, 10]), Risk(rng.choice([0.4, 0.1, 0.05, 0.01]), rng.choice(list(Assumption)))
+    spreads = [[rng.choice([0, 1, rng.randint(0, wide)]) for _ in problem.budgets] for _ in problem.edges]
+    problem = replace(problem, spreads=spreads, risk=risk)
+    budgets = []
+    for mean, variance in zip(consumption_of(problem, free.edges), variance_of(problem, free.edges), strict=True):
+        ample = mean + risk.factor * variance**0.5
+        budgets.append(rng.choice([mean, round((mean + ample) / 2), int(ample), int(ample) + 1, max(0, mean - 1)]))
+    return replace(problem, budgets=budgets)
+
+
+def _free(problem: PathProblem) -> Best | None:
+    return best(replace(problem, budgets=[10**9] * len(problem.budgets)))
 
 
 def layered(seed: int, n: int = 300, horizon: int = 60, resources: int = 2) -> PathProblem:

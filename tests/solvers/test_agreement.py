@@ -8,9 +8,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from solvers import PathProblem, Status, check, solve
-from tests.solvers.instances import layered
+from solvers import PathProblem, Status, available, check, get, solve
+from tests.solvers.conformance import SolverConformance
+from tests.solvers.instances import layered, risky, small, tight
 from tests.solvers.test_labelling import same_walk_as_brute_force
+from tests.solvers.test_networkx import agrees_with_brute_force, without_budgets
+
+BACKENDS = ["cp-sat", "mathopt:scip", "mathopt:highs", "pulp:cbc", "pulp:highs"]
+
+
+def needs(solver: str) -> None:
+    """Skips the test where the solver cannot run."""
+    reason = next(info.reason for info in available() if info.name == solver)
+    if reason:
+        pytest.skip(reason)
 
 
 @st.composite
@@ -40,17 +51,53 @@ def test_labelling_agrees_with_brute_force(problem: PathProblem) -> None:
     same_walk_as_brute_force(problem)
 
 
+def _same_walks_at_a_risk(first: int, count: int) -> None:
+    if not get("labelling").handles_risk:
+        pytest.skip("it refuses problems with a risk")
+    for seed in range(first, first + count):
+        same_walk_as_brute_force(risky(seed))
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_labelling_agrees_with_brute_force_at_a_risk(block: int) -> None:
+    _same_walks_at_a_risk(1000 + block * 25, 25)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("block", range(40))
+def test_long_sweep_at_a_risk(block: int) -> None:
+    _same_walks_at_a_risk(10_000 + block * 50, 50)
+
+
 @given(problems())
 @settings(max_examples=100, deadline=None, derandomize=True)
 def test_json_keeps_a_problem(problem: PathProblem) -> None:
     assert PathProblem.from_json(problem.to_json()) == problem
 
 
-@pytest.mark.parametrize("solver", ["cp-sat", "pulp:cbc"])
+@pytest.mark.parametrize("solver", BACKENDS)
 @pytest.mark.parametrize("resources", [1, 2, 3])
 def test_the_solvers_agree_on_a_medium_problem(solver: str, resources: int) -> None:
+    needs(solver)
     problem = layered(resources, n=24, horizon=10, resources=resources)
     ours, theirs = solve(problem), solve(problem, solver)
     assert check(problem, theirs) == []
     assert ours.status is theirs.status is Status.OPTIMAL, theirs.message
     assert theirs.objective == pytest.approx(ours.objective, abs=1e-6)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("solver", BACKENDS)
+def test_long_sweep_of_each_backend_against_brute_force(solver: str) -> None:
+    needs(solver)
+    suite = SolverConformance()
+    suite.name = solver
+    for seed in range(20_000, 20_150):  # 300 problems; the suite that each backend inherits has 60 others
+        suite.agrees_with_brute_force(small(seed))
+        suite.agrees_with_brute_force(tight(seed))
+
+
+@pytest.mark.soak
+def test_long_sweep_of_networkx_against_brute_force() -> None:
+    for seed in range(20_000, 20_300):
+        agrees_with_brute_force(without_budgets(small(seed)))

@@ -4,29 +4,48 @@ from __future__ import annotations
 
 import pytest
 
-from solvers import Status, solve
+from solvers import BackendError, ProblemError, Status, check, solve
+from solvers.cp_sat import CpSatSolver
 from tests.solvers.conformance import CASES, SolverConformance
+from tests.solvers.instances import layered
 
 
 class TestCpSat(SolverConformance):
     name = "cp-sat"
 
 
-@pytest.mark.parametrize(
-    ("said", "status"),
-    [("UNKNOWN", Status.TIMEOUT), ("INFEASIBLE", Status.INFEASIBLE), ("MODEL_INVALID", Status.ERROR)],
-)
+@pytest.mark.parametrize(("said", "status"), [("UNKNOWN", Status.TIMEOUT), ("INFEASIBLE", Status.INFEASIBLE)])
 def test_what_cp_sat_says_is_not_taken_for_more(monkeypatch: pytest.MonkeyPatch, said: str, status: Status) -> None:
     cp_model = pytest.importorskip("ortools.sat.python.cp_model")
     monkeypatch.setattr(cp_model.CpSolver, "status_name", lambda *_: said)
-    solution = solve(CASES[0].problem, "cp-sat")
+    solution = CpSatSolver()._search(CASES[0].problem, None)
     assert (solution.status, solution.has_walk) == (status, False)
+    assert solution.solve_seconds is not None
+
+
+def test_an_invalid_model_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    cp_model = pytest.importorskip("ortools.sat.python.cp_model")
+    monkeypatch.setattr(cp_model.CpSolver, "status_name", lambda *_: "MODEL_INVALID")
+    with pytest.raises(BackendError, match="invalid"):
+        CpSatSolver()._search(CASES[0].problem, None)
 
 
 def test_a_bound_that_does_not_close_the_gap_is_not_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ortools")
     problem = next(case.problem for case in CASES if "as often as the budget" in case.title)
     monkeypatch.setattr("solvers.cp_sat._LARGEST_SUM", 2.0**8)
-    solution = solve(problem, "cp-sat")
+    solution = CpSatSolver()._search(problem, None)
     assert (solution.status, solution.objective) == (Status.FEASIBLE, 4.0)
     assert solution.bound is not None
     assert solution.bound > 4.0
+
+
+def test_the_number_of_its_workers_reaches_the_search() -> None:
+    pytest.importorskip("ortools")
+    problem = layered(3, n=24, horizon=10)
+    solution = solve(problem, CpSatSolver(workers=2))
+    assert solution.status is Status.OPTIMAL
+    assert check(problem, solution) == []
+    assert CpSatSolver(workers=2)._recipe() == ("solvers.cp_sat:CpSatSolver", {"workers": 2})
+    with pytest.raises(ProblemError, match="workers"):
+        CpSatSolver(workers=0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from solvers import PathProblem, Status, check, solve
-from solvers.dominance import undominated
+from solvers.numpy_dominance import undominated
 from tests.solvers.brute_force import best
 from tests.solvers.conformance import SolverConformance
 from tests.solvers.instances import layered, small, tight

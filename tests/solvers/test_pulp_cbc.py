@@ -10,6 +10,10 @@ from typing import Any
 import pytest
 
 from solvers import PathProblem, Status, get, solve
+from solvers.errors import BackendError
+from solvers.pulp_cbc import CbcSolver
+from solvers.pulp_model import Stopwatch
+from solvers.worker import stop_workers
 from tests.solvers.conformance import CASES, SolverConformance
 from tests.solvers.instances import tight
 
@@ -20,14 +24,30 @@ class TestCbc(SolverConformance):
     name = "pulp:cbc"
 
 
+@pytest.fixture(autouse=True)
+def _temporary_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """PuLP keeps its files where an answer makes no sense; in a worker they go with it."""
+    for variable in ("TEMP", "TMP", "TMPDIR"):
+        monkeypatch.setenv(variable, str(tmp_path))
+
+
+class Cbc:
+    """Stands in for the process: writes a solution file with the given first line."""
+
+    first_line = "Optimal - objective value 0"
+    code = 0
+
+    def __init__(self, command: list[str], **_: Any) -> None:
+        Path(command[-1]).write_text(self.first_line + "\n", encoding="utf-8")
+
+    def wait(self) -> int:
+        return self.code
+
+
 def _answering(monkeypatch: pytest.MonkeyPatch, first_line: str) -> None:
-    """Replaces CBC by one that writes a solution file with the given first line."""
-
-    def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[bytes]:
-        Path(command[-1]).write_text(first_line + "\n", encoding="utf-8")
-        return subprocess.CompletedProcess(command, 0, b"", b"")
-
-    monkeypatch.setattr(subprocess, "run", run)
+    pytest.importorskip("pulp")
+    monkeypatch.setattr(Cbc, "first_line", first_line)
+    monkeypatch.setattr(subprocess, "Popen", Cbc)
 
 
 @pytest.mark.parametrize(
@@ -36,60 +56,75 @@ def _answering(monkeypatch: pytest.MonkeyPatch, first_line: str) -> None:
         ("Infeasible - objective value 0", Status.INFEASIBLE),
         ("Integer infeasible - objective value 0", Status.INFEASIBLE),
         ("Stopped on time (no integer solution - continuous used) - objective value 1", Status.TIMEOUT),
-        ("Unbounded - objective value 0", Status.ERROR),
-        ("gibberish", Status.ERROR),
     ],
 )
 def test_what_cbc_says_is_not_taken_for_more(monkeypatch: pytest.MonkeyPatch, line: str, status: Status) -> None:
     _answering(monkeypatch, line)
-    solution = solve(PROBLEM, "pulp:cbc", time_limit=60)
+    solution = CbcSolver()._search(PROBLEM, 60.0)
     assert (solution.status, solution.has_walk) == (status, False)
 
 
+@pytest.mark.parametrize("line", ["Unbounded - objective value 0", "gibberish of several words"])
+def test_what_is_no_answer_is_an_error(monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+    _answering(monkeypatch, line)
+    with pytest.raises(BackendError, match="no answer"):
+        CbcSolver()._search(PROBLEM, 60.0)
+
+
 def test_stopping_without_a_time_limit_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    _answering(monkeypatch, "Stopped on difficulties")
-    assert solve(PROBLEM, "pulp:cbc").status is Status.ERROR
+    _answering(monkeypatch, "Stopped on iterations (no integer solution - continuous used) - objective value 1")
+    with pytest.raises(BackendError, match="no answer"):
+        CbcSolver()._search(PROBLEM, None)
 
 
 def test_a_run_that_its_clock_ended_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("solvers.pulp_backend.Deadline.passed", lambda self: True)
-    assert solve(PROBLEM, "pulp:cbc", time_limit=60).status is Status.FEASIBLE
+    pytest.importorskip("pulp")
+    monkeypatch.setattr("solvers.pulp_model._NEARLY_ALL", 0.0)
+    assert CbcSolver()._search(PROBLEM, 60.0).status is Status.FEASIBLE
     _answering(monkeypatch, "Infeasible - objective value 0")
-    assert solve(PROBLEM, "pulp:cbc", time_limit=60).status is Status.TIMEOUT
-
-
-def test_a_child_that_overruns_is_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(command: list[str], **_: Any) -> None:
-        raise subprocess.TimeoutExpired(command, 1.0)
-
-    monkeypatch.setattr(subprocess, "run", run)
-    solution = solve(PROBLEM, "pulp:cbc", time_limit=60)
-    assert (solution.status, solution.has_walk) == (Status.TIMEOUT, False)
+    solution = CbcSolver()._search(PROBLEM, 60.0)
+    assert solution.status is Status.TIMEOUT
     assert solution.bound is not None
     assert solution.bound >= 3.5
 
 
-def test_a_child_that_fails_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 7, b"oh", b""))
+def test_a_program_that_fails_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    _answering(monkeypatch, "")
+    monkeypatch.setattr(Cbc, "code", 7)
+    with pytest.raises(Exception, match="Error while trying to execute"):
+        CbcSolver()._search(PROBLEM, None)
+
+
+def test_the_search_alone_is_timed() -> None:
+    watch, calls = Stopwatch(), []
+    start, stop = watch.starting(calls.append), watch.stopping(calls.append)
+    assert watch.seconds is None
+    start("began")
+    stop("ended")
+    assert calls == ["began", "ended"]
+    assert watch.seconds is not None
     solution = solve(PROBLEM, "pulp:cbc")
-    assert solution.status is Status.ERROR
-    assert "7" in solution.message
+    assert solution.solve_seconds is not None
+    assert solution.solve_seconds <= solution.seconds
 
 
 def test_no_file_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.chdir(tmp_path)
+    stop_workers()
     for seed in range(3):
         solve(tight(seed), "pulp:cbc")
+    stop_workers()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_amounts_beyond_its_precision_are_refused() -> None:
+@pytest.mark.parametrize("solver", ["pulp:cbc", "pulp:highs", "mathopt:scip", "mathopt:highs"])
+def test_amounts_beyond_its_precision_are_refused(solver: str) -> None:
     problem = PathProblem(
         n_nodes=2, edges=[(0, 1), (0, 1)], rewards=[0, 1], costs=[[10**15], [10**15 - 1]], budgets=[10**15], start=0,
         terminals=[1], horizon=2,
     )  # fmt: skip
-    solution = solve(problem, "pulp:cbc")
+    solution = solve(problem, solver)
     assert solution.status is Status.ERROR
     assert "coarser resolution" in solution.message
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from envs.sokoban.xsb import write
+from solvers import get
 from tape.budget import Resources
 from tape.cli import main
 from tape.graph import PlanGraph
@@ -136,6 +137,56 @@ def test_solve_prints_units_and_draws(graph_file: Path, tmp_path: Path, capsys: 
     assert main(["solve", str(graph_file), "--start", "mars"]) == 2
     assert "'home'" in capsys.readouterr().err
     assert main(["solve", str(tmp_path / "none.json")]) == 2
+
+
+def test_solve_says_why_there_is_no_walk(graph_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["solve", str(graph_file), "--budget", "usd=1,steps=2"]
+    assert main(command) == 1
+    text = capsys.readouterr().out
+    assert "INFEASIBLE" in text
+    assert "usd is short: 1.000000 are there, 2.000000 would do (1.000000 more), everything else unchanged." in text
+    assert "No amount of steps alone would do." in text
+    assert main([*command, "--no-explain"]) == 1
+    assert "short" not in capsys.readouterr().out
+    assert main([*command, "--json"]) == 1
+    explanation = json.loads(capsys.readouterr().out)["explanation"]
+    assert [need["least"] for need in explanation["budgets"]] == [None, 2_000_000]
+    assert main(["solve", str(graph_file), "--budget", "usd=5", "--horizon", "1"]) == 1
+    assert "A longer horizon would do: 2 moves instead of 1" in capsys.readouterr().out
+
+
+def with_spreads(graph_file: Path, spread: object) -> None:
+    data = json.loads(graph_file.read_text())
+    for link in data["links"]:
+        if link["action"] == "walk":
+            link["spread"] = spread
+    graph_file.write_text(json.dumps(data))
+
+
+def test_solve_at_a_risk(graph_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["solve", str(graph_file), "--budget", "usd=2.5", "--risk", "0.1"]
+    assert main(command) == 0
+    assert "no edge has a spread" in capsys.readouterr().out
+    with_spreads(graph_file, {"usd": 300_000})
+    assert main([*command, "--solver", "cp-sat"]) == 2
+    assert "use 'labelling'" in capsys.readouterr().err
+    assert main([*command[:-1], "0.7"]) == 2
+    assert "risk.probability = 0.7" in capsys.readouterr().err
+    for wrong in ({"usd": None}, {"usd": -1}, 3):
+        with_spreads(graph_file, wrong)
+        assert main(command) == 2
+        assert "spread" in (error := capsys.readouterr().err) or "usd" in error
+
+
+@pytest.mark.skipif(not get("labelling").handles_risk, reason="labelling refuses problems with a risk")
+def test_solve_keeps_the_risk(graph_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with_spreads(graph_file, {"usd": 300_000})
+    command = ["solve", str(graph_file), "--budget", "usd=2.5", "--risk"]
+    assert main([*command, "0.1"]) == 0
+    assert main([*command, "0.01"]) == 1
+    assert "usd is short: 2.500000 are there, 2.697905 would do" in capsys.readouterr().out
+    assert main([*command, "0.1", "--risk-assumption", "any"]) == 1
+    assert "(0.400000 more; mean 2.000000, standard deviation 0.3)" in capsys.readouterr().out
 
 
 def test_lists(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from solvers.bounds import Bound
 from solvers.deadline import Deadline
-from solvers.dominance import undominated
 from solvers.network import NEVER, AnyArray, IntArray, Network
+from solvers.numpy_dominance import undominated
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def sweep(network: Network, known: Completions, width: int, first: Incumbent | N
 def _finished(network: Network, layers: list[_Layer]) -> Incumbent | None:
     """The best walk that stops at the last layer's step."""
     layer = layers[-1]
-    at_terminal = np.flatnonzero(network.is_terminal[layer.nodes])
+    at_terminal = np.flatnonzero(network.is_terminal[layer.nodes] & network.passes(layer.used))
     if not len(at_terminal):
         return None
     totals = layer.scores[at_terminal] + network.stay[layer.step, layer.nodes[at_terminal]]
@@ -147,8 +147,8 @@ def _next_layer(
     """The labels after one more move, and the greatest bound among those that the beam dropped."""
     first, incumbent = rivals
     grown = _extend(network, layer, first)
-    room = network.budgets - known.least_costs[grown.step, grown.nodes]
-    grown = grown.take(np.flatnonzero((grown.used <= room).all(axis=1)))
+    reached = grown.used + known.least_costs[grown.step, grown.nodes]
+    grown = grown.take(np.flatnonzero((reached <= network.budgets).all(axis=1) & network.passes(reached)))
     slack = network.budgets - grown.used
     reach = np.min([bound.at(grown.step, grown.nodes, slack) for bound in known.bounds], axis=0) + grown.scores
     if incumbent is not None:

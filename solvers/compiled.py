@@ -1,0 +1,101 @@
+"""The door to the compiled labelling algorithm, `solvers/native/`: what it takes, and what it found."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from enum import IntEnum
+
+from solvers.chances import LinearParts
+from solvers.network import objective_bound, score_grid
+from solvers.problem import PathProblem
+
+try:
+    from solvers import _native
+except ImportError:  # installed where there was no compiler: NumPy takes over
+    _native = None  # type: ignore[assignment]
+
+AVAILABLE = _native is not None
+"""Whether the compiled path was built."""
+
+_MOST_RESOURCES = 16
+_LARGEST_BUDGET = 2**58
+# With a risk, squares of budgets times `Risk.square` must stay within 128 bits.
+_LARGEST_RISKY_BUDGET = 2**50
+_LARGEST_SQUARE = 2**50
+
+
+class Ending(IntEnum):
+    """How the search ended; the numbers are those of `Ending` in `solvers/native/engine.hpp`."""
+
+    PROVED = 0
+    OUT_OF_TIME = 1
+    NO_TERMINAL = 2
+    BUDGET_ALONE = 3
+    BUDGETS_TOGETHER = 4
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the compiled search found.
+
+    Attributes:
+        ending: How it ended.
+        walks: Edges of the best walks, best first.
+        bound: No walk has a greater objective.
+        ordered: Whether ties are settled by the smallest edges; False only if the time ran out over that.
+        seconds: Of the search.
+        arcs: Of the time-expanded graph.
+        labels: That were extended.
+        rounds: Of label setting.
+    """
+
+    ending: Ending
+    walks: list[tuple[int, ...]]
+    bound: float
+    ordered: bool
+    seconds: float
+    arcs: int
+    labels: int
+    rounds: int
+
+
+def can_solve(parts: LinearParts) -> bool:
+    """Whether the compiled path was built and its integers are wide enough; else NumPy's path must do it."""
+    if not AVAILABLE or len(parts.budgets) > _MOST_RESOURCES or max(parts.budgets, default=0) > _LARGEST_BUDGET:
+        return False
+    return all(chance.budget <= _LARGEST_RISKY_BUDGET and chance.square <= _LARGEST_SQUARE for chance in parts.chances)
+
+
+def search(problem: PathProblem, parts: LinearParts, wanted: int, time_limit: float | None) -> Found:
+    """Finds the `wanted` best walks.
+
+    Args:
+        problem: A problem whose budgets are not negative.
+        parts: Its `linear_parts`, for which `can_solve` holds.
+        wanted: How many.
+        time_limit: Positive seconds, or None.
+    """
+    weights, scale = score_grid(problem)
+    ending, walks, bound, ordered, seconds, arcs, labels, rounds = _native.solve(
+        problem.edges,  # type: ignore[arg-type]
+        problem.rewards,  # type: ignore[arg-type]
+        parts.costs,
+        parts.budgets,
+        problem.start,
+        problem.terminals,  # type: ignore[arg-type]
+        tuple(weights),
+        scale,
+        tuple(astuple(chance) for chance in parts.chances),
+        wanted,
+        -1.0 if time_limit is None else time_limit,
+    )
+    return Found(
+        ending=Ending(ending),
+        walks=[edges for _, edges in walks],
+        bound=objective_bound(bound, problem.horizon, scale),
+        ordered=ordered,
+        seconds=seconds,
+        arcs=arcs,
+        labels=labels,
+        rounds=rounds,
+    )

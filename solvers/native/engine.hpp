@@ -1,0 +1,176 @@
+// The whole way from a network to proved walks.
+#pragma once
+
+#include "fixing.hpp"
+#include "smallest.hpp"
+#include <cstdio>
+
+namespace tape {
+
+enum class Ending { Proved, OutOfTime, NoTerminal, BudgetAlone, BudgetsTogether };
+
+struct Answer {
+    Ending ending = Ending::Proved;
+    std::vector<Walk> walks;   // best first
+    Score bound = NEVER;       // no walk scores more; meaningful with OutOfTime
+    bool ordered = true;       // the walks are those of smallest edges
+    std::size_t arcs = 0;      // of the time-expanded graph, before any were removed
+    std::size_t labels = 0;    // extended
+    int rounds = 0;            // sweeps
+};
+
+constexpr std::size_t FIRST_WIDTH = 64, GROWTH = 8;
+constexpr std::size_t MOST_CELLS = std::size_t{6} << 20;
+
+// Basic steps worth spending on a table: what the search has cost so far, and a little to begin with.
+inline double worth(double spent) { return 50e3 + spent; }
+
+template <int Fixed> class Engine {
+  public:
+    Engine(const Network &network, std::size_t wanted, Clock &clock)
+        : network_(network), clock_(clock), incumbents_(wanted) {}
+
+    Answer solve() {
+        Answer answer;
+        graph_ = expand(network_);
+        answer.arcs = graph_.arcs();
+        answer.ending = search(answer);
+        answer.walks = incumbents_.walks();
+        if (answer.ending == Ending::OutOfTime && incumbents_.full())
+            answer.bound = std::max(answer.bound, incumbents_.walks().front().score);
+        return answer;
+    }
+
+  private:
+    Ending search(Answer &answer) {
+        const int K = network_.resources;
+        if (!graph_.states()) return Ending::NoTerminal;
+        Bound free = make_bound(network_, graph_, Scores(K, 0));
+        answer.bound = free.limit();
+        const Dive first = dive(network_, graph_, free, {0, network_.budgets}, nullptr);
+        if (first.keeps) incumbents_.offer(first.walk);  // the smallest edges of all optimal walks
+        if (first.keeps && incumbents_.wanted() == 1) return Ending::Proved;
+        pool_.add(std::move(free));
+        tighten(network_, graph_, windows_, pool_.values(), clock_);
+        if (!alive()) return Ending::BudgetAlone;
+        if (K) {
+            lower_dual(network_, graph_, windows_, pool_, incumbents_, 12, clock_);
+            spent_ += 16.0 * double(graph_.arcs());
+            if (fix_arcs(network_, graph_, windows_, pool_, incumbents_, clock_) > 0.1 && !proved()) {
+                lower_dual(network_, graph_, windows_, pool_, incumbents_, 24, clock_);
+                fix_arcs(network_, graph_, windows_, pool_, incumbents_, clock_);
+            }
+        }
+        answer.bound = std::min(answer.bound, pool_.best().limit());
+        std::size_t width = FIRST_WIDTH;
+        bool done = proved();
+        while (!done) {
+            if (incumbents_.wanted() == 1 && K) done = tabulate(answer);
+            if (done) break;
+            const SweepResult result = sweep(width, false, answer);
+#ifdef TAPE_DEBUG
+            fprintf(stderr, "%.4f sweep width=%zu labels=%zu arcs=%zu dropped=%.6g best=%.6g pool=%.6g\n", clock_.seconds(), width, result.labels, graph_.arcs(), double(result.dropped), double(incumbents_.floor()), double(pool_.best().limit()));
+#endif
+            if (!result.finished) return Ending::OutOfTime;
+            answer.bound = std::min(answer.bound, std::max(incumbents_.floor(), result.dropped));
+            done = result.dropped < incumbents_.floor(incumbents_.wanted() == 1) || result.dropped == NEVER;
+            if (!done && K) look_around(result);
+            if (!done && fix_arcs(network_, graph_, windows_, pool_, incumbents_, clock_) > 0) {
+                tables_.clear();
+                if (pool_.best().limit() < incumbents_.floor(true)) done = incumbents_.wanted() == 1;
+            }
+            width *= GROWTH;
+        }
+        if (incumbents_.walks().empty()) return Ending::BudgetsTogether;
+        if (incumbents_.wanted() == 1) order(answer);
+        return Ending::Proved;
+    }
+
+    bool alive() const { return graph_.states() && (graph_.arcs() || graph_.finish[0] > REACHABLE); }
+
+    bool proved() const {
+        return incumbents_.wanted() == 1 && incumbents_.full() && pool_.best().limit() < incumbents_.floor(true);
+    }
+
+    Knowledge knowledge() const { return {network_, graph_, windows_, pool_, tables_}; }
+
+    SweepResult sweep(std::size_t width, bool ordered, Answer &answer) {
+        const Knowledge known = knowledge();
+        Sweep<Fixed> sweep(known, incumbents_, clock_, ordered || incumbents_.wanted() > 1);
+        const SweepResult result = sweep.run(width);
+        answer.labels += result.labels;
+        ++answer.rounds;
+        spent_ += 300.0 * double(result.labels);
+        return result;
+    }
+
+    // Makes, or makes finer, the tables that are worth it by now, and fixes arcs with them. True if that is a proof.
+    bool tabulate(Answer &answer) {
+        const int K = network_.resources;
+        if (!network_.chances.empty() && K == 1) return false;
+        for (int k = 0; k < K; ++k) {
+            const double steps = table_steps(network_, graph_, windows_, k), enough = worth(spent_);
+            const Amount grain = Amount(std::ceil(std::max(steps / enough, steps / double(MOST_CELLS))));
+            if (grain > 1 && double(network_.budgets[k]) / double(grain) < 16) continue;
+            auto table = std::make_unique<Table>(network_, graph_, windows_, pool_.best().prices, k, std::max<Amount>(1, grain));
+            const Score limit = table->limit(network_);
+#ifdef TAPE_DEBUG
+            fprintf(stderr, "%.4f table k=%d grain=%lld steps=%.3g arcs=%zu limit=%.6g pool=%.6g best=%.6g\n", clock_.seconds(), k, (long long)grain, steps, graph_.arcs(), double(limit), double(pool_.best().limit()), double(incumbents_.floor()));
+#endif
+            answer.bound = std::min(answer.bound, limit);
+            if (limit < incumbents_.floor(true)) return true;
+            if (limit <= NEVER / 2) return true;
+            const bool exact = table->exact(K);
+            tables_.push_back(std::move(table));
+            if (exact) {
+                const auto slots = smallest_edges<Fixed>(knowledge(), limit, std::size_t(-1), clock_);
+                if (slots) incumbents_.offer({limit, *slots});
+                return bool(slots);
+            }
+        }
+        return false;
+    }
+
+    // New bounds, tight where the last sweep found the most promising labels.
+    void look_around(const SweepResult &result) {
+        const Score floor = incumbents_.floor();
+        for (const Promise &label : result.promising) {
+            if (8.0 * double(graph_.arcs()) > worth(spent_) / 8) return;
+            if (incumbents_.full() && label.bound <= floor) continue;
+            const double gap = incumbents_.full() ? double(label.bound - floor) : 0.02 * std::abs(double(label.bound));
+            look_from(network_, graph_, windows_, pool_, label.from, gap, 6, clock_);
+            spent_ += 8.0 * double(graph_.arcs());
+        }
+    }
+
+    // Looks for the smallest edges among the walks of the optimal score.
+    void order(Answer &answer) {
+        const Score best = incumbents_.walks().front().score;
+        const std::size_t patience = 20000 + 4 * answer.labels;
+        if (const auto slots = smallest_edges<Fixed>(knowledge(), best, patience, clock_)) {
+            incumbents_.offer({best, *slots});
+            return;
+        }
+        answer.ordered = !clock_.passed() && sweep(std::size_t(-1) / 2, true, answer).finished;
+    }
+
+    const Network &network_;
+    Clock &clock_;
+    Incumbents incumbents_;
+    Expanded graph_;
+    Windows windows_;
+    Pool pool_;
+    std::vector<std::unique_ptr<Table>> tables_;
+    double spent_ = 0;  // basic steps, roughly
+};
+
+inline Answer solve(const Network &network, std::size_t wanted, Clock &clock) {
+    switch (network.resources) {
+    case 1: return Engine<1>(network, wanted, clock).solve();
+    case 2: return Engine<2>(network, wanted, clock).solve();
+    case 3: return Engine<3>(network, wanted, clock).solve();
+    default: return Engine<0>(network, wanted, clock).solve();
+    }
+}
+
+}  // namespace tape

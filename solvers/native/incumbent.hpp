@@ -1,0 +1,42 @@
+// The best walks found so far, best first: greater score, then the smallest edges.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "types.hpp"
+
+namespace tape {
+
+struct Walk {
+    Score score = NEVER;
+    Indices slots;  // slots of one node are in the order of their edges, so slots compare as edges do
+    bool operator<(const Walk &other) const {
+        return score != other.score ? score > other.score : slots < other.slots;
+    }
+};
+
+class Incumbents {
+  public:
+    explicit Incumbents(std::size_t wanted) : wanted_(wanted) {}
+
+    // What a walk must score, at least, to be of interest. With `beyond`, equal to the last is not enough.
+    Score floor(bool beyond = false) const { return full() ? walks_.back().score + beyond : NEVER; }
+
+    bool full() const { return walks_.size() == wanted_; }
+    std::size_t wanted() const { return wanted_; }
+    const std::vector<Walk> &walks() const { return walks_; }
+
+    void offer(Walk walk) {
+        const auto place = std::lower_bound(walks_.begin(), walks_.end(), walk);
+        if (place != walks_.end() && place->score == walk.score && place->slots == walk.slots) return;
+        walks_.insert(place, std::move(walk));
+        if (walks_.size() > wanted_) walks_.pop_back();
+    }
+
+  private:
+    std::size_t wanted_;
+    std::vector<Walk> walks_;
+};
+
+}  // namespace tape

@@ -1,0 +1,145 @@
+// The Python door: reads a problem's own tuples, solves without the GIL, answers with plain numbers.
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+
+#include <new>
+
+#include "engine.hpp"
+
+namespace {
+
+using namespace tape;
+
+struct PythonError {};
+
+long long integer(PyObject *value) {
+    int overflow = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow) return overflow > 0 ? BEYOND : -BEYOND;
+    if (number == -1 && PyErr_Occurred()) throw PythonError{};
+    return std::max<long long>(-BEYOND, std::min<long long>(BEYOND, number));
+}
+
+double real(PyObject *value) {
+    const double number = PyFloat_AsDouble(value);
+    if (number == -1.0 && PyErr_Occurred()) throw PythonError{};
+    return number;
+}
+
+PyObject *item(PyObject *tuple, Py_ssize_t i) {
+    PyObject *found = PyTuple_GetItem(tuple, i);
+    if (!found) throw PythonError{};
+    return found;
+}
+
+Py_ssize_t size(PyObject *tuple) {
+    const Py_ssize_t count = PyTuple_Size(tuple);
+    if (count < 0) throw PythonError{};
+    return count;
+}
+
+struct Arguments {
+    PyObject *edges, *rewards, *costs, *budgets, *terminals, *weights, *chances;
+    int start;
+    double scale, time_limit;
+    Py_ssize_t wanted;
+};
+
+Problem read(const Arguments &given) {
+    Problem problem;
+    problem.nodes = int(size(given.rewards));
+    problem.resources = int(size(given.budgets));
+    problem.start = given.start;
+    problem.horizon = int(size(given.weights));
+    problem.scale = given.scale;
+    const Py_ssize_t edges = size(given.edges);
+    for (Py_ssize_t e = 0; e < edges; ++e) {
+        PyObject *ends = item(given.edges, e), *row = item(given.costs, e);
+        problem.tails.push_back(std::int32_t(integer(item(ends, 0))));
+        problem.heads.push_back(std::int32_t(integer(item(ends, 1))));
+        for (int k = 0; k < problem.resources; ++k) problem.costs.push_back(integer(item(row, k)));
+    }
+    for (Py_ssize_t v = 0; v < problem.nodes; ++v) problem.rewards.push_back(real(item(given.rewards, v)));
+    for (Py_ssize_t l = 0; l < problem.horizon; ++l) problem.weights.push_back(real(item(given.weights, l)));
+    for (int k = 0; k < problem.resources; ++k) problem.budgets.push_back(integer(item(given.budgets, k)));
+    problem.terminal.assign(problem.nodes, 0);
+    for (Py_ssize_t i = 0; i < size(given.terminals); ++i)
+        problem.terminal[std::size_t(integer(item(given.terminals, i)))] = 1;
+    for (Py_ssize_t i = 0; i < size(given.chances); ++i) {
+        PyObject *row = item(given.chances, i);
+        problem.chances.push_back({int(integer(item(row, 0))), int(integer(item(row, 1))), integer(item(row, 2)),
+                                   integer(item(row, 3))});
+    }
+    return problem;
+}
+
+PyObject *answered(const Network &network, const Answer &answer, double seconds) {
+    PyObject *walks = PyList_New(0);
+    if (!walks) throw PythonError{};
+    for (const Walk &walk : answer.walks) {
+        PyObject *edges = PyTuple_New(Py_ssize_t(walk.slots.size()));
+        if (!edges) throw PythonError{};
+        for (std::size_t i = 0; i < walk.slots.size(); ++i)
+            PyTuple_SetItem(edges, Py_ssize_t(i), PyLong_FromLong(network.edge_ids[walk.slots[i]]));
+        PyObject *pair = Py_BuildValue("(LN)", static_cast<long long>(walk.score), edges);
+        if (!pair || PyList_Append(walks, pair) < 0) throw PythonError{};
+        Py_DECREF(pair);
+    }
+    return Py_BuildValue("(iNLOdnni)", int(answer.ending), walks, static_cast<long long>(answer.bound),
+                         answer.ordered ? Py_True : Py_False, seconds, Py_ssize_t(answer.arcs),
+                         Py_ssize_t(answer.labels), answer.rounds);
+}
+
+// Whether Ctrl-C was pressed; then the Python error is set. Called without the GIL.
+bool interrupted() {
+    const PyGILState_STATE state = PyGILState_Ensure();
+    const bool pressed = PyErr_CheckSignals() != 0;
+    PyGILState_Release(state);
+    return pressed;
+}
+
+PyObject *solve_problem(PyObject *, PyObject *args) {
+    Arguments given{};
+    if (!PyArg_ParseTuple(args, "O!O!O!O!iO!O!dO!nd", &PyTuple_Type, &given.edges, &PyTuple_Type, &given.rewards,
+                          &PyTuple_Type, &given.costs, &PyTuple_Type, &given.budgets, &given.start, &PyTuple_Type,
+                          &given.terminals, &PyTuple_Type, &given.weights, &given.scale, &PyTuple_Type, &given.chances,
+                          &given.wanted, &given.time_limit))
+        return nullptr;
+    try {
+        Clock clock(given.time_limit, interrupted);
+        const Problem problem = read(given);
+        Network network;
+        Answer answer;
+        enum { Fine, Stopped, NoMemory } how = Fine;
+        Py_BEGIN_ALLOW_THREADS;
+        try {
+            network = build_network(problem);
+            answer = solve(network, std::size_t(given.wanted), clock);
+        } catch (const Interrupted &) {
+            how = Stopped;
+        } catch (const std::bad_alloc &) {
+            how = NoMemory;
+        }
+        Py_END_ALLOW_THREADS;
+        if (how == Stopped) return nullptr;
+        if (how == NoMemory) return PyErr_NoMemory();
+        return answered(network, answer, clock.seconds());
+    } catch (const PythonError &) {
+        return nullptr;
+    } catch (const std::bad_alloc &) {
+        return PyErr_NoMemory();
+    }
+}
+
+PyMethodDef methods[] = {
+    {"solve", solve_problem, METH_VARARGS,
+     "solve(edges, rewards, costs, budgets, start, terminals, weights, scale, chances, wanted, time_limit)"},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "Compiled labelling.", -1, methods,
+                          nullptr,               nullptr,   nullptr,              nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit__native() { return PyModule_Create(&definition); }

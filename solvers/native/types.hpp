@@ -1,0 +1,32 @@
+// Numbers that every part of the compiled labelling algorithm shares.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace tape {
+
+// An exact integer: (horizon + 1) * objective in units - moves. Equal scores mean equal objectives and equally many
+// moves, so one number carries the first two rules of the order; only the lexicographic one is left.
+using Score = std::int64_t;
+
+// An integer count of a resource.
+using Amount = std::int64_t;
+
+// The score of what cannot be. Far enough from the limits of an int64 that a few further payments cannot overflow.
+constexpr Score NEVER = -(Score{1} << 62);
+
+// Any score above this is that of a real walk.
+constexpr Score REACHABLE = -(Score{1} << 60);
+
+// More than any budget; sums of three stay within an int64.
+constexpr Amount BEYOND = Amount{1} << 60;
+
+// No price may ask more than this for a whole budget, all resources together: paid walks stay above NEVER.
+constexpr Score LARGEST_PAYMENT = Score{1} << 57;
+
+using Scores = std::vector<Score>;
+using Amounts = std::vector<Amount>;
+using Indices = std::vector<std::int32_t>;
+
+}  // namespace tape

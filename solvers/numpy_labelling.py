@@ -1,0 +1,90 @@
+"""Labelling in plain NumPy: dynamic programming, then label setting where a budget binds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from solvers.answer import with_walk, without_walk
+from solvers.bounds import best_walk, least_costs, priced_bound
+from solvers.deadline import Deadline
+from solvers.network import REACHABLE, Network, build_network
+from solvers.numpy_prices import search_prices
+from solvers.numpy_sweep import Completions, Incumbent, better, sweep
+from solvers.problem import PathProblem
+from solvers.solution import PathSolution, Status
+
+_FIRST_WIDTH = 64
+_GROWTH = 8
+
+
+def solve_numpy(problem: PathProblem, time_limit: float | None) -> PathSolution:
+    """Exact walk selection in NumPy: what the compiled path must agree with, and what runs where that is missing.
+
+    1. The unbudgeted dynamic programme. If its best walk keeps the budgets, it is the answer.
+    2. Bounds on completions: the least each resource must cost, and prices from the Lagrangian dual.
+    3. Label setting with dominance, pruned by those bounds, in sweeps whose beam widens eightfold until a sweep drops
+       nothing that could win; that sweep is the proof. Each sweep improves the incumbent and the bound.
+
+    Args:
+        problem: A well-formed problem.
+        time_limit: Positive seconds, or None.
+    """
+    deadline = Deadline(time_limit)
+    if any(budget < 0 for budget in problem.budgets):
+        return without_walk(Status.INFEASIBLE, message="a budget is negative")
+    network = build_network(problem)
+    free = priced_bound(network, np.zeros(len(network.budgets), dtype=np.int64))
+    if free.values[0, network.start] <= REACHABLE:
+        return without_walk(Status.INFEASIBLE, message="no terminal can be reached within the horizon")
+    slots = best_walk(network, free)
+    if _keeps(network, slots):
+        return with_walk(problem, network.edges_of(slots), Status.OPTIMAL)
+    least = least_costs(network)
+    if (least[0, network.start] > network.budgets).any():
+        return without_walk(Status.INFEASIBLE, message="every walk exceeds a budget")
+    priced = search_prices(network, free, deadline)
+    incumbent = None
+    for walk in filter(lambda walk: _keeps(network, walk), priced.walks):
+        incumbent = better(network, incumbent, Incumbent(_score(network, walk), walk))
+    return _widen(problem, network, Completions([free, *priced.bounds], least, priced.value), incumbent, deadline)
+
+
+def _widen(
+    problem: PathProblem,
+    network: Network,
+    known: Completions,
+    incumbent: Incumbent | None,
+    deadline: Deadline,
+) -> PathSolution:
+    """Sweeps with a beam that widens until the incumbent is proved best, or the time is up."""
+    width, limit = _FIRST_WIDTH, known.limit
+    while True:
+        result = sweep(network, known, width, incumbent, deadline)
+        incumbent = result.incumbent
+        if not result.finished:
+            break
+        reached = REACHABLE if incumbent is None else incumbent.score
+        if result.dropped < reached:
+            if incumbent is None:
+                return without_walk(Status.INFEASIBLE, message="no walk keeps all budgets at once")
+            return with_walk(problem, network.edges_of(incumbent.slots), Status.OPTIMAL)
+        limit = min(limit, max(reached, result.dropped))
+        width *= _GROWTH
+    bound = network.objective_bound(limit)
+    if incumbent is None:
+        return without_walk(Status.TIMEOUT, bound)
+    return with_walk(problem, network.edges_of(incumbent.slots), Status.FEASIBLE, bound)
+
+
+def _keeps(network: Network, walk: Sequence[int]) -> bool:
+    used = network.costs[list(walk)].sum(axis=0)
+    return bool((used <= network.budgets).all() and network.passes(used[None, :])[0])
+
+
+def _score(network: Network, walk: tuple[int, ...]) -> int:
+    """The score of a walk that ends at a terminal."""
+    moves = sum(int(network.move[step, network.heads[slot]]) for step, slot in enumerate(walk))
+    last = int(network.heads[walk[-1]]) if walk else network.start
+    return moves + int(network.stay[len(walk), last])

@@ -1,0 +1,155 @@
+"""What the solvers behind PuLP share: the model, the status map, the answer."""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from solvers.answer import without_walk
+from solvers.base import missing_package
+from solvers.deadline import Deadline
+from solvers.errors import BackendError
+from solvers.float_model import answer, scaled_gains
+from solvers.problem import PathProblem
+from solvers.solution import PathSolution, Status
+from solvers.time_expanded import TimeExpanded, expand
+from solvers.worker import WorkerSolver
+
+# By PuLP's `status` and `sol_status`. Neither alone will do: the first calls a run that the time limit ended "Optimal",
+# the second cannot tell "Integer infeasible" from a run that found nothing in time.
+_STATUS = {
+    ("Optimal", "Optimal Solution Found"): Status.OPTIMAL,
+    ("Optimal", "Solution Found"): Status.FEASIBLE,
+    ("Infeasible", "No Solution Exists"): Status.INFEASIBLE,
+    ("Infeasible", "No Solution Found"): Status.INFEASIBLE,
+    ("Not Solved", "No Solution Found"): Status.TIMEOUT,
+}
+
+# What a limited run may be called: some report Infeasible or Optimal for a search that the clock cut short.
+_CUT_SHORT = {Status.OPTIMAL: Status.FEASIBLE, Status.INFEASIBLE: Status.TIMEOUT}
+
+# A search that has used this much of its limit may have been cut short: clocks differ, and start at different times.
+_NEARLY_ALL = 0.95
+
+
+class Stopwatch:
+    """Times what happens between two calls that PuLP makes.
+
+    Attributes:
+        seconds: What it took; None if it did not happen.
+    """
+
+    def __init__(self) -> None:
+        self.seconds: float | None = None
+        self._began = 0.0
+
+    def starting(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """The call, before which the watch is started."""
+
+        def started(*args: Any, **options: Any) -> Any:
+            self._began = time.perf_counter()
+            return call(*args, **options)
+
+        return started
+
+    def stopping(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """The call, before which the watch is stopped."""
+
+        def stopped(*args: Any, **options: Any) -> Any:
+            self.seconds = time.perf_counter() - self._began
+            return call(*args, **options)
+
+        return stopped
+
+
+class PulpSolver(WorkerSolver):
+    """The integer programme of TAPE eq. 6-11, modelled with PuLP.
+
+    The solvers calculate in floating point: OPTIMAL means within about 1e-6 of the largest gain. Ties are broken in no
+    particular way.
+
+    Attributes:
+        largest_amount: The largest budget of which the solver tells one unit apart. The default is what was measured
+            for CBC: on problems whose budgets are missed or met by one unit it called feasible ones infeasible from
+            1e8 on (5 of 1,200 below 1e10), and none of 650 up to a few times 1e7.
+    """
+
+    largest_amount: ClassVar[int] = 10**7
+
+    @classmethod
+    def unavailable_reason(cls) -> str | None:
+        """Whether PuLP is installed."""
+        return missing_package("pulp", "pip install 'pulp<4'")
+
+    @abstractmethod
+    def _configured(self, time_limit: float | None, watch: Stopwatch) -> Any:
+        """PuLP's solver object.
+
+        Args:
+            time_limit: Its limit in seconds, or None.
+            watch: To be put around the search, where that can be told from the rest of what PuLP does.
+
+        Raises:
+            BackendError: If it cannot be used.
+        """
+
+    def _prepare(self) -> None:
+        import pulp  # noqa: F401
+
+    def _search(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
+        deadline = Deadline(time_limit)
+        graph = expand(problem)
+        if not graph.arcs:
+            return without_walk(Status.INFEASIBLE, message="no terminal can be reached within horizon and budgets")
+        gains, _ = scaled_gains(graph, self.largest_amount)
+        model, arcs = _model(problem, graph, gains)
+        left = deadline.left()
+        if left == 0.0:  # which some would take for no limit
+            return answer(problem, graph, Status.TIMEOUT, [], math.inf, 0.0)
+        watch = Stopwatch()
+        solver = self._configured(left, watch)
+        began = time.perf_counter()
+        model.solve(solver)
+        elapsed = time.perf_counter() - began
+        status = _status(model, limited=left is not None)
+        limit = solver.timeLimit if left is not None else None
+        if limit is not None and elapsed >= _NEARLY_ALL * limit:
+            status = _CUT_SHORT.get(status, status)
+        return answer(problem, graph, status, [arc.varValue or 0.0 for arc in arcs], math.inf, watch.seconds)
+
+
+def _model(problem: PathProblem, graph: TimeExpanded, gains: list[float]) -> tuple[Any, list[Any]]:
+    """PuLP's model and its variables, one for each arc."""
+    import pulp
+
+    model = pulp.LpProblem("walk", pulp.LpMaximize)
+    arcs = [model.add_variable(f"a{index}", cat=pulp.LpBinary) for index in range(len(gains))]
+    model += pulp.LpAffineExpression(zip(arcs, gains, strict=True))
+    for (step, node), (entering, leaving) in graph.flow().items():
+        terms = [*((arcs[i], 1) for i in leaving), *((arcs[i], -1) for i in entering)]
+        model += pulp.LpAffineExpression(terms) == int((step, node) == (0, problem.start))
+    for k, budget in enumerate(graph.budgets):
+        model += pulp.LpAffineExpression((arcs[i], arc.costs[k]) for i, arc in enumerate(graph.arcs)) <= budget
+    return model, arcs
+
+
+def _status(model: Any, limited: bool) -> Status:
+    """What a run of PuLP amounts to.
+
+    Args:
+        model: PuLP's model, solved.
+        limited: Whether it had a time limit.
+
+    Raises:
+        BackendError: If it is no answer.
+    """
+    import pulp
+
+    said = pulp.LpStatus[model.status], pulp.LpSolution[model.sol_status]
+    status = _STATUS.get(said)
+    if status is None or (status is Status.TIMEOUT and not limited):
+        raise BackendError(f"the search ended in a way that is no answer: {', '.join(said)}")
+    return status

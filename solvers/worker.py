@@ -1,0 +1,144 @@
+"""`WorkerSolver`: the base class of backends whose search runs in a worker process.
+
+Native solvers ignore Ctrl-C, overrun their time limits, crash, print, and do not always get on with each other in one
+process. In a worker they can do no harm: it is killed where it does not obey, and a new one is started. A worker is
+started when it is first needed and then kept, so that its solver stays loaded; threads that solve at the same time
+have one each.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import threading
+from abc import abstractmethod
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from solvers.answer import without_walk
+from solvers.base import Solver
+from solvers.deadline import Deadline
+from solvers.errors import BackendError
+from solvers.problem import PathProblem
+from solvers.solution import PathSolution, Status
+from solvers.wire import unpack
+from solvers.worker_process import OverrunError, WorkerProcess
+
+Option = str | int | float | bool | None
+
+
+class WorkerSolver(Solver):
+    """A backend that implements `_search` in place of `_solve`; it runs in a worker process.
+
+    The worker makes the solver anew from its class, which it must be able to import, and its options.
+
+    Args:
+        options: What the constructor is to be called with in the worker.
+    """
+
+    def __init__(self, **options: Option) -> None:
+        self._options = options
+
+    def _prepare(self) -> None:
+        """Imports what `_search` needs. Called once in the worker, before the first time limit starts to run there."""
+
+    @abstractmethod
+    def _search(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
+        """As `Solver._solve`, called in the worker.
+
+        It is killed when it overruns the time limit by more than `GRACE_SECONDS`.
+        """
+
+    def _recipe(self) -> tuple[str, Mapping[str, Option]]:
+        """What makes this solver in the worker: `module:attribute`, and the arguments."""
+        made = type(self)
+        if made.__module__ == "__main__" or "<" in made.__qualname__:
+            raise BackendError(
+                f"a worker process cannot import {made.__qualname__} from {made.__module__}; "
+                "define it at the top level of a module that can be imported"
+            )
+        return f"{made.__module__}:{made.__qualname__}", self._options
+
+    def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
+        deadline = Deadline(time_limit)
+        target, options = self._recipe()
+        try:
+            with _workers.borrow(json.dumps({"target": target, "options": options})) as worker:
+                if not worker.wait_until_ready(deadline):  # it goes on starting, for the next solve
+                    return without_walk(Status.TIMEOUT, message="the time was up before the solver had been loaded")
+                reply = worker.ask(problem.to_json(), deadline)
+        except OverrunError:
+            return without_walk(Status.TIMEOUT, message="killed: it did not stop at its time limit")
+        if "error" in reply:
+            raise BackendError(reply["error"])
+        return unpack(reply["answer"])
+
+
+def stop_workers() -> None:
+    """Ends all worker processes; a solve that waits for one in another thread comes back with ERROR."""
+    _workers.stop()
+
+
+class _Workers:
+    """The worker processes of this process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._all: set[WorkerProcess] = set()
+        self._idle: defaultdict[str, list[WorkerProcess]] = defaultdict(list)
+
+    @contextmanager
+    def borrow(self, recipe: str) -> Iterator[WorkerProcess]:
+        """A worker for one request. Whatever goes wrong meanwhile, Ctrl-C included, ends it."""
+        worker = self._take(recipe)
+        try:
+            yield worker
+        except BaseException:
+            self._discard(worker)
+            raise
+        with self._lock:
+            self._idle[recipe].append(worker)
+
+    def stop(self) -> None:
+        """Ends all of them. The pipes of one that is lent out are left to the thread that waits for it."""
+        with self._lock:
+            workers, idle = list(self._all), [worker for lot in self._idle.values() for worker in lot]
+            self._idle.clear()
+            self._all.clear()
+        for worker in workers:
+            worker.kill()
+        for worker in idle:
+            worker.close()
+
+    def forget(self) -> None:
+        """In a forked copy of this process: the workers belong to the original."""
+        for worker in self._all:
+            worker.abandon()
+        self.__init__()  # type: ignore[misc]
+
+    def _take(self, recipe: str) -> WorkerProcess:
+        while True:
+            with self._lock:
+                worker = self._idle[recipe].pop() if self._idle[recipe] else None
+            if worker is None:
+                break
+            if worker.is_alive():
+                return worker
+            self._discard(worker)
+        worker = WorkerProcess(recipe)
+        with self._lock:
+            self._all.add(worker)
+        return worker
+
+    def _discard(self, worker: WorkerProcess) -> None:
+        worker.kill()
+        worker.close()
+        with self._lock:
+            self._all.discard(worker)
+
+
+_workers = _Workers()
+atexit.register(stop_workers)
+os.register_at_fork(after_in_child=_workers.forget)

@@ -1,0 +1,174 @@
+"""One worker process, seen from its parent: start it, ask it, kill it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from solvers.deadline import Deadline
+from solvers.errors import BackendError
+
+GRACE_SECONDS = 1.0
+"""How long after its time limit a search may still come back with an answer before its worker is killed."""
+
+_CHUNK = 1 << 16
+
+
+class OverrunError(BackendError):
+    """A worker did not answer in time."""
+
+
+class WorkerProcess:
+    """A child process in a session of its own, so that a terminal's Ctrl-C reaches only the parent.
+
+    It talks JSON lines over pipes. Its temporary files lie in a folder that goes with it. It ends when it is killed,
+    and by itself when its standard input ends, as it does however the parent ends. One request at a time.
+
+    Args:
+        recipe: What the worker is to build, see `solvers.worker_main.main`.
+    """
+
+    def __init__(self, recipe: str) -> None:
+        self._folder = tempfile.mkdtemp(prefix="tape-solver-")
+        self._received = b""
+        self._ready = False
+        paths = [os.path.abspath(path) for path in sys.path]  # an empty one means the current folder
+        places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder)
+        try:
+            with self._log.open("wb") as log:
+                self._process = subprocess.Popen(  # noqa: S603 - this interpreter, our module
+                    [sys.executable, "-m", "solvers.worker_main", recipe, self._folder],
+                    bufsize=0,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    cwd=self._folder,
+                    env={**os.environ, **places, "PYTHONPATH": os.pathsep.join(paths)},
+                    start_new_session=True,
+                )
+        except BaseException:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._requests, self._replies = self._process.stdin, self._process.stdout
+        os.set_blocking(self._requests.fileno(), False)
+
+    @property
+    def _log(self) -> Path:
+        return Path(self._folder) / "worker.log"
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is also the id of the process group."""
+        return self._process.pid
+
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.poll() is None
+
+    def wait_until_ready(self, deadline: Deadline) -> bool:
+        """Waits for the worker to have loaded its solver; False if the deadline passes first.
+
+        Raises:
+            BackendError: If the solver cannot be loaded, or the worker ends.
+        """
+        if not self._ready:
+            try:
+                reply = self._receive(deadline)
+            except OverrunError:
+                return False
+            if "error" in reply:
+                raise BackendError(reply["error"])
+            self._ready = True
+        return True
+
+    def ask(self, problem: str, deadline: Deadline) -> dict[str, Any]:
+        """The worker's reply to a problem: `answer`, as packed by `solvers.wire`, or `error`, a message.
+
+        Args:
+            problem: The problem as one line of JSON.
+            deadline: When the search has to end; the worker is told how long that is.
+
+        Raises:
+            OverrunError: If it does not come back within the deadline and `GRACE_SECONDS`.
+            BackendError: If the worker ends.
+        """
+        left = deadline.left()
+        if left is not None:
+            left = max(left, 1e-3)  # 0 means "no limit" to some solvers
+        patience = Deadline(None if left is None else left + GRACE_SECONDS)
+        self._send(f"{json.dumps(left)}\n{problem}\n".encode(), patience)
+        return self._receive(patience)
+
+    def kill(self) -> None:
+        """Ends the process and everything that it has started, at once; may be called again, and from any thread.
+
+        A thread that waits in `ask` notices it, and is told that the worker ended.
+        """
+        if self._process.returncode is None:
+            self._kill_group()
+            self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """Closes the pipes; nothing may be waiting for them."""
+        self._requests.close()
+        self._replies.close()
+
+    def abandon(self) -> None:
+        """Lets go of the process without ending it: for a forked copy of the parent, which does not own it."""
+        self.close()
+        self._process.returncode = 0  # else subprocess would wait for what is not this process's child
+
+    def _send(self, data: bytes, deadline: Deadline) -> None:
+        rest = memoryview(data)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._requests, selectors.EVENT_WRITE)
+            while rest:
+                if not selector.select(deadline.left()):
+                    raise OverrunError("the worker process did not take the problem in time")
+                try:
+                    rest = rest[os.write(self._requests.fileno(), rest[:_CHUNK]) :]
+                except BrokenPipeError as error:
+                    raise self._ended() from error
+
+    def _receive(self, deadline: Deadline) -> dict[str, Any]:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._replies, selectors.EVENT_READ)
+            while b"\n" not in self._received:
+                if not selector.select(deadline.left()):
+                    raise OverrunError("the worker process did not answer in time")
+                data = os.read(self._replies.fileno(), _CHUNK)
+                if not data:
+                    raise self._ended()
+                self._received += data
+        line, _, self._received = self._received.partition(b"\n")
+        reply: dict[str, Any] = json.loads(line)
+        return reply
+
+    def _ended(self) -> BackendError:
+        """The error for a worker that has closed its pipes, with the last of what it wrote."""
+        said = self._log.read_text(errors="replace")[-500:].strip() if self._log.exists() else ""
+        try:
+            code = self._process.wait(GRACE_SECONDS)
+        except subprocess.TimeoutExpired:  # it has closed them, and lives on
+            self.kill()
+            return BackendError(f"the worker process stopped talking, and was killed; it wrote: {said}")
+        self._kill_group()  # a command-line solver may have outlived it
+        how = f"exit code {code}" if code >= 0 else f"{signal.Signals(-code).name} (exit code {code})"
+        return BackendError(f"the worker process ended with {how}" + (f"; it wrote: {said}" if said else ""))
+
+    def _kill_group(self) -> None:
+        # PermissionError is what macOS says of a group in which nothing runs any more.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)

@@ -1,0 +1,387 @@
+"""What `explain` says of infeasible problems is what enumeration finds, and what a time limit cuts off is not said."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import pytest
+
+from solvers import (
+    Cause,
+    Explanation,
+    PathProblem,
+    PathSolution,
+    ProblemError,
+    Risk,
+    RiskUnsupportedError,
+    Solver,
+    Status,
+    check,
+    explain,
+    get,
+)
+from solvers.answer import without_walk
+from tests.solvers.brute_force import walks
+from tests.solvers.enumeration import Enumeration
+from tests.solvers.instances import risky, small
+
+
+def feasible(problem: PathProblem, **changes: Any) -> bool:
+    return next(walks(replace(problem, **changes)), None) is not None
+
+
+def short(seed: int, *, with_risk: bool) -> PathProblem:
+    """A small problem with a horizon and budgets that are often too small."""
+    rng = random.Random(seed)
+    problem = risky(seed) if with_risk else small(seed)
+    return replace(
+        problem,
+        horizon=rng.choice([1, 1, 2, problem.horizon]),
+        budgets=[rng.choice([budget // 4, budget // 2, budget, budget, -1]) for budget in problem.budgets],
+    )
+
+
+def simple_walks(problem: PathProblem) -> Iterator[tuple[int, ...]]:
+    """Every walk to a terminal within n - 1 moves, whatever it costs."""
+    ample = [10**9] * len(problem.budgets)
+    yield from walks(replace(problem, horizon=max(1, problem.n_nodes - 1), budgets=ample, risk=None))
+
+
+def least_horizon(problem: PathProblem) -> int | None:
+    longest = max(problem.horizon, problem.n_nodes - 1)
+    return next((steps for steps in range(1, longest + 1) if feasible(problem, horizon=steps)), None)
+
+
+def least_budget(problem: PathProblem, k: int) -> int | None:
+    """By counting up from what is there, if raising it without limit does any good."""
+
+    def does(budget: int) -> bool:
+        return feasible(problem, budgets=[*problem.budgets[:k], budget, *problem.budgets[k + 1 :]])
+
+    return next(filter(does, range(problem.budgets[k], 10**6)), None) if does(10**9) else None
+
+
+def agrees_with_enumeration(problem: PathProblem, found: Explanation) -> None:
+    """Every claim, by brute force."""
+    assert found.proven
+    if feasible(problem):
+        assert found.status is Status.FEASIBLE
+        assert found.walk is not None
+        assert check(problem, found.walk) == []
+        return
+    assert found.status is Status.INFEASIBLE
+    lengths = [len(edges) for edges in simple_walks(problem)]
+    assert found.nearest == min(lengths, default=None)
+    if not lengths:
+        assert found.causes in [(Cause.UNREACHABLE,), (Cause.NO_TERMINAL,)]
+        return
+    horizon = found.horizon
+    assert horizon is not None
+    assert horizon.least == least_horizon(problem)
+    assert [need.least for need in found.budgets] == [least_budget(problem, k) for k in range(len(problem.budgets))]
+    for need, changes in _relaxed(problem, found):
+        assert (need.walk is None) == (need.least is None)
+        if need.walk is not None:
+            assert check(replace(problem, **changes), need.walk) == []
+    assert (Cause.HORIZON in found.causes) == (found.nearest > problem.horizon or horizon.least is not None)
+    assert (Cause.BUDGET in found.causes) == (found.nearest <= problem.horizon or horizon.least is None)
+    _joint_is_minimal(problem, found)
+
+
+def _relaxed(problem: PathProblem, found: Explanation) -> Iterator[tuple[Any, dict[str, Any]]]:
+    for k, need in enumerate(found.budgets):
+        yield need, {"budgets": [*problem.budgets[:k], need.least, *problem.budgets[k + 1 :]]}
+    if found.horizon is not None:
+        yield found.horizon, {"horizon": found.horizon.least}
+
+
+def _joint_is_minimal(problem: PathProblem, found: Explanation) -> None:
+    joint = found.joint
+    too_short = found.nearest is not None and found.nearest > problem.horizon
+    wanted = found.horizon is not None and found.horizon.least is None if too_short else len(problem.budgets) > 1
+    assert (joint is not None) == wanted
+    if joint is None:
+        return
+    relaxed = replace(problem, horizon=joint.horizon, budgets=joint.budgets)
+    assert check(relaxed, joint.walk) == []
+    assert joint.horizon == (found.nearest if too_short else problem.horizon)
+    assert not too_short or not feasible(problem, horizon=joint.horizon - 1, budgets=[10**9] * len(joint.budgets))
+    for k, (budget, new) in enumerate(zip(problem.budgets, joint.budgets, strict=True)):
+        assert new >= budget
+        if new > budget:
+            assert not feasible(relaxed, budgets=[*joint.budgets[:k], new - 1, *joint.budgets[k + 1 :]])
+    if min(problem.budgets) > 0:
+
+        def raised(percent: int) -> list[int]:
+            return [budget + percent * budget // 100 for budget in problem.budgets]
+
+        assert joint.percent is not None
+        assert feasible(relaxed, budgets=raised(joint.percent))
+        assert not feasible(relaxed, budgets=raised(joint.percent - 1))
+        assert all(new <= limit for new, limit in zip(joint.budgets, raised(joint.percent), strict=True))
+
+
+@pytest.mark.parametrize("with_risk", [False, True], ids=["plain", "risk"])
+@pytest.mark.parametrize("block", range(6))
+def test_enumeration_agrees(block: int, with_risk: bool) -> None:
+    for seed in range(block * 25, block * 25 + 25):
+        problem = short(seed, with_risk=with_risk)
+        found = explain(problem, solver=Enumeration())
+        agrees_with_enumeration(problem, found)
+        assert str(found)
+        json.dumps(found.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("solver", ["labelling", "cp-sat"])
+def test_solvers_say_the_same(solver: str) -> None:
+    for seed in range(15):
+        problem = short(seed, with_risk=False)
+        agrees_with_enumeration(problem, explain(problem, solver=solver))
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_labelling_says_the_same_at_a_risk(block: int) -> None:
+    if not get("labelling").handles_risk:
+        pytest.skip("it refuses problems with a risk")
+    for seed in range(1000 + block * 25, 1000 + block * 25 + 25):
+        problem = short(seed, with_risk=True)
+        agrees_with_enumeration(problem, explain(problem))
+
+
+def test_the_instances_cover_every_cause() -> None:
+    kinds = {explain(short(seed, with_risk=False), solver=Enumeration()).causes for seed in range(150)}
+    assert kinds >= {(), (Cause.UNREACHABLE,), (Cause.HORIZON,), (Cause.BUDGET,), (Cause.HORIZON, Cause.BUDGET)}
+
+
+# A sure way of 2 moves that costs 10 usd and 1 call, and a longer one, of 3 moves, of 4 usd and 6 calls.
+TWO_WAYS = PathProblem(
+    n_nodes=5,
+    edges=[(0, 1), (1, 4), (0, 2), (2, 3), (3, 4)],
+    rewards=[0.0, 0.0, 0.0, 0.0, 1.0],
+    costs=[[5, 1], [5, 0], [2, 2], [1, 2], [1, 2]],
+    budgets=[10, 6],
+    start=0,
+    terminals=[4],
+    horizon=3,
+    resources=["usd", "calls"],
+)
+
+
+def said(problem: PathProblem) -> list[str]:
+    return explain(problem, solver=Enumeration()).text().splitlines()
+
+
+class TestText:
+    def test_feasible(self) -> None:
+        found = explain(TWO_WAYS, solver=Enumeration())
+        assert str(found) == "The problem is feasible: a walk of 2 moves from node 0 to node 4 does."
+        assert found.causes == ()
+
+    def test_no_terminal(self) -> None:
+        assert said(replace(TWO_WAYS, terminals=[])) == ["No terminal is declared, so no walk can end anywhere."]
+
+    def test_unreachable(self) -> None:
+        assert said(replace(TWO_WAYS, start=3, terminals=[0, 1])) == [
+            "No terminal can be reached from node 3, whatever the horizon and the budgets: it leads to 2 of the 5 "
+            "nodes, 3, 4, no terminal among them.",
+            "What is missing is an edge from one of those to one of 0, 1.",
+        ]
+
+    def test_the_horizon_alone(self) -> None:
+        assert said(replace(TWO_WAYS, horizon=1, costs=[], budgets=[], resources=[])) == [
+            "No walk from node 0 reaches a terminal within 1 move: the nearest takes 2 (1 more)."
+        ]
+
+    def test_the_horizon_and_enough_budget_for_the_nearest(self) -> None:
+        assert said(replace(TWO_WAYS, horizon=1)) == [
+            "No walk from node 0 reaches a terminal within 1 move: the nearest takes 2 (1 more).",
+            "2 moves would do with the budgets as they are.",
+        ]
+
+    def test_the_horizon_and_budgets_that_allow_only_a_longer_walk(self) -> None:
+        assert said(replace(TWO_WAYS, horizon=1, budgets=[9, 6])) == [
+            "No walk from node 0 reaches a terminal within 1 move: the nearest takes 2 (1 more).",
+            "With the budgets as they are it takes 3 moves (2 more).",
+        ]
+
+    def test_the_horizon_and_the_budgets_both(self) -> None:
+        assert said(replace(TWO_WAYS, horizon=1, budgets=[8, 5])) == [
+            "No walk from node 0 reaches a terminal within 1 move: the nearest takes 2 (1 more).",
+            "No horizon is long enough for the budgets as they are.",
+            "Together 2 moves and 10 of usd (2 more) would do; none of these can be less while the others stay.",
+        ]
+
+    def test_either_a_longer_horizon_or_a_budget(self) -> None:
+        assert said(replace(TWO_WAYS, horizon=2, budgets=[9, 6])) == [
+            "usd is short: 9 are there, 10 would do (1 more), everything else unchanged.",
+            "No amount of calls alone would do.",
+            "A longer horizon would do: 3 moves instead of 2, everything else unchanged.",
+        ]
+
+    def test_one_budget_or_the_other(self) -> None:
+        assert said(replace(TWO_WAYS, budgets=[9, 1])) == [
+            "usd is short: 9 are there, 10 would do (1 more), everything else unchanged.",
+            "calls is short: 1 is there, 6 would do (5 more), everything else unchanged.",
+            "A longer horizon alone would not do.",
+        ]
+
+    def test_both_budgets_together(self) -> None:
+        assert said(replace(TWO_WAYS, budgets=[3, 5])) == [
+            "usd is short: 3 are there, 10 would do (7 more), everything else unchanged.",
+            "No amount of calls alone would do.",
+            "A longer horizon alone would not do.",
+            "Together 4 of usd (1 more) and 6 of calls (1 more) would do; none of these can be less while the others "
+            "stay.",
+            "No budget rises by more than 34%; 33% more of each would not do.",
+        ]
+
+    def test_neither_budget_alone(self) -> None:
+        assert said(replace(TWO_WAYS, budgets=[3, 0]))[-4:] == [
+            "No amount of usd alone would do.",
+            "No amount of calls alone would do.",
+            "A longer horizon alone would not do.",
+            "Together 10 of usd (7 more) and 1 of calls (1 more) would do; none of these can be less while the others "
+            "stay.",
+        ]
+
+    def test_an_edge_that_alone_exceeds_a_budget(self) -> None:
+        assert said(replace(TWO_WAYS, horizon=2, budgets=[4, 1])) == [
+            "Every walk must take one of these edges, each of which alone exceeds a budget:",
+            "  edge 0 from node 0 to node 1 takes 5 of usd (4 are there), 1 of calls (1 is there)",
+            "  edge 2 from node 0 to node 2 takes 2 of usd (4 are there), 2 of calls (1 is there)",
+            "usd is short: 4 are there, 10 would do (6 more), everything else unchanged.",
+            "No amount of calls alone would do.",
+            "A longer horizon alone would not do.",
+        ]
+
+    def test_a_negative_budget(self) -> None:
+        empty = replace(TWO_WAYS, terminals=[0], budgets=[-3, 6])
+        assert said(empty) == [
+            "usd is short: -3 are there, 0 would do (3 more), everything else unchanged.",
+            "No amount of calls alone would do.",
+            "A longer horizon alone would not do.",
+        ]
+
+    def test_a_risk(self) -> None:
+        spread = replace(
+            TWO_WAYS, costs=[[5], [5], [9], [9], [9]], budgets=[12], resources=["usd"],
+            spreads=[[3], [4], [0], [0], [0]], risk=Risk(0.2, "any"),
+        )  # fmt: skip
+        assert said(spread) == [
+            "usd is short: 12 are there, 20 would do (8 more; mean 10, standard deviation 5), everything else "
+            "unchanged.",
+            "A longer horizon alone would not do.",
+        ]
+
+    def test_names_and_units_are_the_callers(self) -> None:
+        found = explain(replace(TWO_WAYS, horizon=1, budgets=[9, 1]), solver=Enumeration())
+        text = found.text(lambda name, count: f"{count / 100:.2f} {name}!", lambda node: f"<{node}>")
+        assert text.splitlines()[0].startswith("No walk from node <0> reaches")
+        assert "0.10 usd! of usd (0.01 usd! more)" in text
+
+    def test_to_dict_holds_the_walks(self) -> None:
+        data = json.loads(json.dumps(explain(replace(TWO_WAYS, budgets=[9, 1]), solver=Enumeration()).to_dict()))
+        assert (data["status"], data["causes"], data["proven"]) == ("INFEASIBLE", ["budget"], True)
+        assert data["budgets"][0]["least"] == 10
+        assert data["budgets"][0]["walk"] == {"edges": [0, 1], "nodes": [0, 1, 4], "consumption": [10, 1]}
+        assert data["horizon"]["least"] is None
+        assert data["text"].startswith("usd is short")
+        assert "problem" not in data
+
+
+class _Tired(Solver):
+    """Enumerates a number of times, then ends as it was told to."""
+
+    name: ClassVar[str] = "tired"
+    summary: ClassVar[str] = "for tests"
+    handles_risk: ClassVar[bool] = True
+
+    def __init__(self, answers: int, then: PathSolution | Exception) -> None:
+        self._left, self._then = answers, then
+
+    def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
+        self._left -= 1
+        if self._left >= 0:
+            return Enumeration()._solve(problem, time_limit)
+        if isinstance(self._then, Exception):
+            raise self._then
+        return self._then
+
+
+def _claims_only_what_is_true(problem: PathProblem, found: Explanation) -> None:
+    if found.status is Status.FEASIBLE:
+        assert feasible(problem)
+    if found.status is Status.INFEASIBLE:
+        assert not feasible(problem)
+    for k, need in enumerate(found.budgets):
+        true = least_budget(problem, k)
+        _no_false_need(need, true)
+    if found.horizon is not None:
+        _no_false_need(found.horizon, least_horizon(problem))
+    if found.joint is not None:
+        assert check(replace(problem, horizon=found.joint.horizon, budgets=found.joint.budgets), found.joint.walk) == []
+
+
+def _no_false_need(need: Any, true: int | None) -> None:
+    if need.proven:
+        assert need.least == true
+    elif need.least is not None:
+        assert true is not None
+        assert need.at_least <= true <= need.least
+    elif true is not None:
+        assert need.at_least <= true
+
+
+@pytest.mark.parametrize("then", [without_walk(Status.TIMEOUT), RuntimeError("out of luck")], ids=["timeout", "error"])
+def test_what_is_cut_short_is_never_claimed(then: PathSolution | Exception) -> None:
+    open_ends = 0
+    for seed in range(40):
+        problem = short(seed, with_risk=True)
+        for answers in range(12):
+            found = explain(problem, solver=_Tired(answers, then))
+            _claims_only_what_is_true(problem, found)
+            assert found.proven or "open" in found.text() or "settled" in found.text()
+            assert bool(found.faults) <= isinstance(then, Exception)
+            open_ends += not found.proven
+    assert open_ends > 50
+
+
+def test_what_the_solver_reported_is_passed_on() -> None:
+    found = explain(replace(TWO_WAYS, budgets=[9, 1]), solver=_Tired(1, RuntimeError("out of luck")))
+    assert found.faults == ("RuntimeError: out of luck",)
+    assert "could not be settled: RuntimeError: out of luck" in found.text()
+    assert not found.proven
+
+
+def test_a_time_limit_that_is_over_at_once_proves_nothing_by_itself() -> None:
+    found = explain(replace(TWO_WAYS, budgets=[9, 1]), time_limit=1e-9, solver=Enumeration())
+    assert (found.status, str(found)) == (Status.TIMEOUT, "Whether there is a walk was not settled.")
+    short_found = explain(replace(TWO_WAYS, horizon=1), time_limit=1e-9, solver=Enumeration())
+    assert (short_found.status, short_found.causes) == (Status.INFEASIBLE, (Cause.HORIZON,))
+    assert str(short_found).splitlines()[1:] == ["Whether a longer horizon alone would do is open."]
+
+
+@pytest.mark.parametrize("limit", [0, -1.0, float("nan"), True])
+def test_the_time_limit_must_be_positive(limit: float) -> None:
+    with pytest.raises(ProblemError, match="time_limit"):
+        explain(TWO_WAYS, time_limit=limit)
+
+
+def test_a_solver_that_cannot_keep_the_risk_refuses() -> None:
+    with pytest.raises(RiskUnsupportedError):
+        explain(replace(TWO_WAYS, spreads=[[1, 1]] * 5, risk=Risk(0.1)), solver="cp-sat")
+
+
+def test_large_amounts_are_exact() -> None:
+    big = 10**15
+    problem = replace(
+        TWO_WAYS, costs=[[cost * big for cost in row] for row in TWO_WAYS.costs], budgets=[10 * big - 1, 6]
+    )
+    found = explain(problem, solver=Enumeration())
+    assert [need.least for need in found.budgets] == [None, 6 * big]
+    problem = replace(problem, budgets=[10 * big - 1, big])
+    assert [need.least for need in explain(problem, solver=Enumeration()).budgets] == [10 * big, 6 * big]

@@ -1,0 +1,98 @@
+"""SCIP and HiGHS behind MathOpt answer as every solver must; their outcomes are not taken for more than they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from solvers import BackendError, Status
+from solvers.mathopt import _status
+from solvers.mathopt_highs import MathOptHighsSolver
+from tests.solvers.conformance import CASES, SolverConformance
+
+
+class TestMathOptScip(SolverConformance):
+    name = "mathopt:scip"
+
+
+class TestMathOptHighs(SolverConformance):
+    name = "mathopt:highs"
+
+
+@dataclass(frozen=True)
+class Named:
+    """Stands in for a member of one of MathOpt's enumerations."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Termination:
+    """Stands in for MathOpt's."""
+
+    reason: Named
+    limit: Named | None = None
+    detail: str = "why"
+
+
+@pytest.mark.parametrize(
+    ("reason", "limit", "status"),
+    [
+        ("OPTIMAL", None, Status.OPTIMAL),
+        ("FEASIBLE", "TIME", Status.FEASIBLE),
+        ("FEASIBLE", "MEMORY", Status.FEASIBLE),
+        ("INFEASIBLE", None, Status.INFEASIBLE),
+        ("INFEASIBLE_OR_UNBOUNDED", None, Status.INFEASIBLE),
+        ("NO_SOLUTION_FOUND", "TIME", Status.TIMEOUT),
+        ("NO_SOLUTION_FOUND", "UNDETERMINED", Status.TIMEOUT),
+    ],
+)
+def test_what_mathopt_says(reason: str, limit: str | None, status: Status) -> None:
+    termination = Termination(Named(reason), Named(limit) if limit else None)
+    assert _status(termination, limited=True) is status
+
+
+@pytest.mark.parametrize(
+    ("reason", "limit"),
+    [
+        ("UNBOUNDED", None),
+        ("IMPRECISE", None),
+        ("NUMERICAL_ERROR", None),
+        ("OTHER_ERROR", None),
+        ("NO_SOLUTION_FOUND", "MEMORY"),
+        ("SOMETHING_NEW", None),
+    ],
+)
+def test_what_is_no_answer_is_an_error(reason: str, limit: str | None) -> None:
+    with pytest.raises(BackendError, match=f"{reason}.*why"):
+        _status(Termination(Named(reason), Named(limit) if limit else None), limited=True)
+
+
+def test_stopping_without_a_time_limit_is_an_error() -> None:
+    with pytest.raises(BackendError, match="NO_SOLUTION_FOUND TIME"):
+        _status(Termination(Named("NO_SOLUTION_FOUND"), Named("TIME")), limited=False)
+
+
+def test_every_reason_that_this_ortools_knows_is_mapped() -> None:
+    mathopt = pytest.importorskip("ortools.math_opt.python.mathopt")
+    from solvers.mathopt import _STATUS
+
+    assert set(_STATUS) == {reason.name for reason in mathopt.TerminationReason}
+
+
+def test_a_search_that_is_cut_short_has_a_bound_but_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    mathopt = pytest.importorskip("ortools.math_opt.python.mathopt")
+    problem, solve = CASES[0].problem, mathopt.solve
+
+    def cut_short(*args: Any, **options: Any) -> Any:
+        result = solve(*args, **options)
+        result.termination.reason, result.termination.limit = mathopt.TerminationReason.FEASIBLE, mathopt.Limit.TIME
+        return result
+
+    monkeypatch.setattr(mathopt, "solve", cut_short)
+    solution = MathOptHighsSolver()._search(problem, 60.0)
+    assert (solution.status, solution.objective) == (Status.FEASIBLE, 3.5)
+    assert solution.bound == pytest.approx(3.5)
+    assert solution.solve_seconds is not None
