@@ -4,6 +4,7 @@
                           start=0, terminals=[2], horizon=4)
     solution = solve(problem)              # exact, pure Python and NumPy
     solution = solve(problem, "cp-sat")    # the same problem, another backend
+    walks = k_best(problem, 3)             # the three best, in order
     print(explain(problem))                # which limit is short where there is no walk, and what would do
 
 Importing this package imports no backend.
@@ -23,6 +24,7 @@ from solvers.errors import (
 )
 from solvers.explain import explain
 from solvers.explanation import Cause, Explanation, Joint, Need
+from solvers.k_best import KBest, k_best
 from solvers.problem import PathProblem
 from solvers.registry import SolverInfo, available, get
 from solvers.risk import Assumption, Risk
@@ -34,6 +36,7 @@ __all__ = [
     "Cause",
     "Explanation",
     "Joint",
+    "KBest",
     "Need",
     "PathProblem",
     "PathSolution",
@@ -52,6 +55,7 @@ __all__ = [
     "consumption_of",
     "explain",
     "get",
+    "k_best",
     "objective_of",
     "solve",
     "variance_of",

@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 from enum import IntEnum
 
 from solvers.chances import LinearParts
-from solvers.network import objective_bound, score_grid
+from solvers.network import score_grid, units_bound
 from solvers.problem import PathProblem
 
 try:
@@ -66,7 +66,14 @@ def can_solve(parts: LinearParts) -> bool:
     return all(chance.budget <= _LARGEST_RISKY_BUDGET and chance.square <= _LARGEST_SQUARE for chance in parts.chances)
 
 
-def search(problem: PathProblem, parts: LinearParts, wanted: int, time_limit: float | None) -> Found:
+def new_memory() -> object:
+    """What a sequence of related problems shares, for `search`; not for several threads at once."""
+    return _native.memory()
+
+
+def search(
+    problem: PathProblem, parts: LinearParts, wanted: int, time_limit: float | None, memory: object = None
+) -> Found:
     """Finds the `wanted` best walks.
 
     Args:
@@ -74,6 +81,7 @@ def search(problem: PathProblem, parts: LinearParts, wanted: int, time_limit: fl
         parts: Its `linear_parts`, for which `can_solve` holds.
         wanted: How many.
         time_limit: Positive seconds, or None.
+        memory: From `new_memory`, for a problem without discount and risk: bounds are taken from it and left in it.
     """
     weights, scale = score_grid(problem)
     ending, walks, bound, ordered, seconds, arcs, labels, rounds = _native.solve(
@@ -88,11 +96,12 @@ def search(problem: PathProblem, parts: LinearParts, wanted: int, time_limit: fl
         tuple(astuple(chance) for chance in parts.chances),
         wanted,
         -1.0 if time_limit is None else time_limit,
+        memory,
     )
     return Found(
         ending=Ending(ending),
-        walks=[edges for _, edges in walks],
-        bound=objective_bound(bound, problem.horizon, scale),
+        walks=walks,
+        bound=units_bound(bound, problem.horizon, scale),
         ordered=ordered,
         seconds=seconds,
         arcs=arcs,

@@ -53,10 +53,11 @@ class LabellingSolver(Solver):
         if not can_solve(parts):
             return solve_numpy(problem, time_limit)
         found = search(problem, parts, 1, time_limit)
-        return replace(_answer(problem, found), solve_seconds=found.seconds)
+        return replace(answer_of(problem, found), solve_seconds=found.seconds)
 
 
-def _answer(problem: PathProblem, found: Found) -> PathSolution:
+def answer_of(problem: PathProblem, found: Found) -> PathSolution:
+    """The answer that the compiled search found."""
     if found.ending in _WHY_INFEASIBLE:
         return without_walk(Status.INFEASIBLE, message=_WHY_INFEASIBLE[found.ending])
     if found.ending is Ending.PROVED:

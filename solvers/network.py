@@ -73,7 +73,7 @@ class Network:
 
     def objective_bound(self, score: int) -> float:
         """The greatest objective that a walk of at most this score can have."""
-        return objective_bound(score, self.horizon, self.scale)
+        return units_bound((score + self.horizon) // (self.horizon + 1), self.horizon, self.scale)
 
     def passes(self, used: AnyArray) -> NDArray[np.bool_]:
         """bool[N]: which totals [N, K'] pass the tests of `chances`."""
@@ -176,10 +176,9 @@ def score_grid(problem: PathProblem) -> tuple[list[float], float]:
     return weights, decimal_scale(largest, min(_LARGEST_UNITS, _LARGEST_SCORE / (horizon + 1)))
 
 
-def objective_bound(score: int, horizon: int, scale: float) -> float:
-    """The greatest objective that a walk of at most this score can have."""
-    units, rounding = (score + horizon) // (horizon + 1), (horizon + 1) / 2
-    return (units + rounding) / scale
+def units_bound(units: int, horizon: int, scale: float) -> float:
+    """The greatest objective that a walk of at most so many units can have, rounding included."""
+    return (units + (horizon + 1) / 2) / scale
 
 
 def _scores(problem: PathProblem) -> tuple[IntArray, IntArray, float]:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "clock.hpp"
 #include "types.hpp"
 
 namespace tape {
@@ -53,11 +54,12 @@ class Dominance {
     // `copies`: how many walks are wanted; a label goes only if that many others dominate it.
     // `ordered`: equal scores are told apart by their edges, so that only a label of smaller index dominates at an
     // equal score (labels are in the lexicographic order of their edges).
-    Dominance(std::size_t copies, bool ordered) : copies_(copies), ordered_(ordered) {}
+    Dominance(std::size_t copies, bool ordered, Clock &clock) : copies_(copies), ordered_(ordered), clock_(clock) {}
 
-    // Sets keep[i] = 0 for the dominated of `group` (label indices, ascending; reordered here).
-    void filter(const LabelView &labels, std::int32_t *group, std::size_t count, std::uint8_t *keep) {
-        if (count <= copies_) return;
+    // Sets keep[i] = 0 for the dominated of `group` (label indices, ascending; reordered here). False if out of time.
+    bool filter(const LabelView &labels, std::int32_t *group, std::size_t count, std::uint8_t *keep) {
+        if (count <= copies_) return true;
+        if (count > 512 && clock_.passed()) return false;
         const int K = labels.K;
         std::sort(group, group + count, [&](std::int32_t a, std::int32_t b) {
             if (labels.score[a] != labels.score[b]) return labels.score[a] > labels.score[b];
@@ -68,11 +70,12 @@ class Dominance {
             }
             return a < b;
         });
-        if (copies_ > 1 || K > 3 || (K == 3 && count < FEW)) compare(labels, group, count, keep);
-        else if (K == 3) tree(labels, group, count, keep);
+        if (copies_ > 1 || K > 3 || (K == 3 && count < FEW)) return compare(labels, group, count, keep);
+        if (K == 3) tree(labels, group, count, keep);
         else if (K == 2) staircase(labels, group, count, keep);
         else if (K == 1) undercut(labels, group, count, keep);
         else std::for_each(group + 1, group + count, [&](std::int32_t i) { keep[i] = 0; });
+        return true;
     }
 
   private:
@@ -119,11 +122,12 @@ class Dominance {
     }
 
     // One by one against those kept; the last one that dominated moves up, as it tends to do so again.
-    void compare(const LabelView &labels, const std::int32_t *group, std::size_t count, std::uint8_t *keep) {
+    bool compare(const LabelView &labels, const std::int32_t *group, std::size_t count, std::uint8_t *keep) {
         const int K = labels.K;
         kept_.clear();
         std::size_t rows = 0;
         for (std::size_t i = 0; i < count; ++i) {
+            if ((i & 255) == 255 && clock_.passed()) return false;
             const Amount *used = labels.used + std::size_t(group[i]) * K;
             std::size_t dominators = 0;
             for (std::size_t row = 0; row < rows && dominators < copies_; ++row) {
@@ -141,10 +145,12 @@ class Dominance {
             kept_.insert(kept_.end(), used, used + K);
             ++rows;
         }
+        return true;
     }
 
     std::size_t copies_;
     bool ordered_;
+    Clock &clock_;
     Staircase stairs_;
     std::vector<Staircase> tree_;
     Amounts ranks_, kept_;

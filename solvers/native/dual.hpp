@@ -8,6 +8,9 @@ namespace tape {
 
 constexpr std::size_t POOL = 6, VIEWS = 40;
 
+// The most that a whole budget may be priced at, in best walks: enough to show that budgets cannot be kept together.
+constexpr double CAP = 1e5;
+
 // Good bounds, the tightest at the start first, then those that are tight at some other viewpoint. Labels are held
 // against all of them: each is the best one somewhere.
 class Pool {
@@ -69,7 +72,7 @@ class Dual {
             std::vector<double> caps(K_);
             for (int k = 0; k < K_; ++k) {
                 unit_[k] = scale_ / double(std::max<Amount>(1, from_.slack[k]));  // score per unit, at price 1
-                caps[k] = std::min(256.0, double(most_[k]) / unit_[k]);
+                caps[k] = std::min(CAP, double(most_[k]) / unit_[k]);
             }
             master_ = Master(K_, caps);
         }

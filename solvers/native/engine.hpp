@@ -2,8 +2,8 @@
 #pragma once
 
 #include "fixing.hpp"
+#include "resume.hpp"
 #include "smallest.hpp"
-#include <cstdio>
 
 namespace tape {
 
@@ -17,6 +17,7 @@ struct Answer {
     std::size_t arcs = 0;      // of the time-expanded graph, before any were removed
     std::size_t labels = 0;    // extended
     int rounds = 0;            // sweeps
+    std::vector<Scores> prices;  // the best at the end, per unit of the network's resources
 };
 
 constexpr std::size_t FIRST_WIDTH = 64, GROWTH = 8;
@@ -30,11 +31,18 @@ template <int Fixed> class Engine {
     Engine(const Network &network, std::size_t wanted, Clock &clock)
         : network_(network), clock_(clock), incumbents_(wanted) {}
 
-    Answer solve() {
+    // `resumed`: what is known from a related problem, or null.
+    Answer solve(const Resumed *resumed) {
         Answer answer;
-        graph_ = expand(network_);
+        if (!resumed) graph_ = expand(network_);
+        else if (resumed->reachable()) {
+            resumed->dive_into(incumbents_);
+            graph_ = resumed->expand(incumbents_.floor());
+        }
         answer.arcs = graph_.arcs();
-        answer.ending = search(answer);
+        answer.ending = search(answer, resumed);
+        for (const Bound &bound : pool_.bounds())
+            if (answer.prices.size() < 2) answer.prices.push_back(bound.prices);
         answer.walks = incumbents_.walks();
         if (answer.ending == Ending::OutOfTime && incumbents_.full())
             answer.bound = std::max(answer.bound, incumbents_.walks().front().score);
@@ -42,7 +50,7 @@ template <int Fixed> class Engine {
     }
 
   private:
-    Ending search(Answer &answer) {
+    Ending search(Answer &answer, const Resumed *resumed) {
         const int K = network_.resources;
         if (!graph_.states()) return Ending::NoTerminal;
         Bound free = make_bound(network_, graph_, Scores(K, 0));
@@ -51,13 +59,16 @@ template <int Fixed> class Engine {
         if (first.keeps) incumbents_.offer(first.walk);  // the smallest edges of all optimal walks
         if (first.keeps && incumbents_.wanted() == 1) return Ending::Proved;
         pool_.add(std::move(free));
+        if (resumed)
+            for (Scores &prices : resumed->prices()) pool_.add(make_bound(network_, graph_, std::move(prices)));
         tighten(network_, graph_, windows_, pool_.values(), clock_);
         if (!alive()) return Ending::BudgetAlone;
+        incumbents_.set_worst(worst_walk(graph_));
         if (K) {
-            lower_dual(network_, graph_, windows_, pool_, incumbents_, 12, clock_);
+            lower_dual(network_, graph_, windows_, pool_, incumbents_, 6 + 4 * K, clock_);
             spent_ += 16.0 * double(graph_.arcs());
             if (fix_arcs(network_, graph_, windows_, pool_, incumbents_, clock_) > 0.1 && !proved()) {
-                lower_dual(network_, graph_, windows_, pool_, incumbents_, 24, clock_);
+                lower_dual(network_, graph_, windows_, pool_, incumbents_, 12 + 4 * K, clock_);
                 fix_arcs(network_, graph_, windows_, pool_, incumbents_, clock_);
             }
         }
@@ -68,16 +79,13 @@ template <int Fixed> class Engine {
             if (incumbents_.wanted() == 1 && K) done = tabulate(answer);
             if (done) break;
             const SweepResult result = sweep(width, false, answer);
-#ifdef TAPE_DEBUG
-            fprintf(stderr, "%.4f sweep width=%zu labels=%zu arcs=%zu dropped=%.6g best=%.6g pool=%.6g\n", clock_.seconds(), width, result.labels, graph_.arcs(), double(result.dropped), double(incumbents_.floor()), double(pool_.best().limit()));
-#endif
             if (!result.finished) return Ending::OutOfTime;
             answer.bound = std::min(answer.bound, std::max(incumbents_.floor(), result.dropped));
             done = result.dropped < incumbents_.floor(incumbents_.wanted() == 1) || result.dropped == NEVER;
             if (!done && K) look_around(result);
             if (!done && fix_arcs(network_, graph_, windows_, pool_, incumbents_, clock_) > 0) {
                 tables_.clear();
-                if (pool_.best().limit() < incumbents_.floor(true)) done = incumbents_.wanted() == 1;
+                done = proved();
             }
             width *= GROWTH;
         }
@@ -89,7 +97,7 @@ template <int Fixed> class Engine {
     bool alive() const { return graph_.states() && (graph_.arcs() || graph_.finish[0] > REACHABLE); }
 
     bool proved() const {
-        return incumbents_.wanted() == 1 && incumbents_.full() && pool_.best().limit() < incumbents_.floor(true);
+        return (incumbents_.wanted() == 1 || !incumbents_.full()) && pool_.best().limit() < incumbents_.floor(true);
     }
 
     Knowledge knowledge() const { return {network_, graph_, windows_, pool_, tables_}; }
@@ -114,12 +122,8 @@ template <int Fixed> class Engine {
             if (grain > 1 && double(network_.budgets[k]) / double(grain) < 16) continue;
             auto table = std::make_unique<Table>(network_, graph_, windows_, pool_.best().prices, k, std::max<Amount>(1, grain));
             const Score limit = table->limit(network_);
-#ifdef TAPE_DEBUG
-            fprintf(stderr, "%.4f table k=%d grain=%lld steps=%.3g arcs=%zu limit=%.6g pool=%.6g best=%.6g\n", clock_.seconds(), k, (long long)grain, steps, graph_.arcs(), double(limit), double(pool_.best().limit()), double(incumbents_.floor()));
-#endif
             answer.bound = std::min(answer.bound, limit);
             if (limit < incumbents_.floor(true)) return true;
-            if (limit <= NEVER / 2) return true;
             const bool exact = table->exact(K);
             tables_.push_back(std::move(table));
             if (exact) {
@@ -136,8 +140,9 @@ template <int Fixed> class Engine {
         const Score floor = incumbents_.floor();
         for (const Promise &label : result.promising) {
             if (8.0 * double(graph_.arcs()) > worth(spent_) / 8) return;
-            if (incumbents_.full() && label.bound <= floor) continue;
-            const double gap = incumbents_.full() ? double(label.bound - floor) : 0.02 * std::abs(double(label.bound));
+            if (label.bound <= floor) continue;
+            double gap = double(label.bound - floor);
+            if (!incumbents_.full()) gap = std::min(gap, 0.02 * std::abs(double(label.bound)));
             look_from(network_, graph_, windows_, pool_, label.from, gap, 6, clock_);
             spent_ += 8.0 * double(graph_.arcs());
         }
@@ -164,13 +169,40 @@ template <int Fixed> class Engine {
     double spent_ = 0;  // basic steps, roughly
 };
 
-inline Answer solve(const Network &network, std::size_t wanted, Clock &clock) {
+inline Answer solve(const Network &network, std::size_t wanted, Clock &clock, const Resumed *resumed) {
     switch (network.resources) {
-    case 1: return Engine<1>(network, wanted, clock).solve();
-    case 2: return Engine<2>(network, wanted, clock).solve();
-    case 3: return Engine<3>(network, wanted, clock).solve();
-    default: return Engine<0>(network, wanted, clock).solve();
+    case 1: return Engine<1>(network, wanted, clock).solve(resumed);
+    case 2: return Engine<2>(network, wanted, clock).solve(resumed);
+    case 3: return Engine<3>(network, wanted, clock).solve(resumed);
+    default: return Engine<0>(network, wanted, clock).solve(resumed);
     }
+}
+
+// Solves the next problem of a sequence with what is remembered of those before, and remembers more for those to come.
+inline Answer solve_next(Problem &problem, Network &network, Memory &memory, std::size_t wanted, Clock &clock) {
+    memory.follow(problem);
+    network = build_network(problem);
+    Answer answer;
+    if (!memory.empty()) {
+        const Resumed resumed(problem, network, memory);
+        answer = solve(network, wanted, clock, &resumed);
+    } else {
+        answer = solve(network, wanted, clock, nullptr);
+    }
+    if (memory.wants(answer.arcs)) {
+        std::vector<Scores> prices;
+        for (const Scores &reduced : answer.prices) {
+            Scores raw(problem.resources, 0);
+            bool any = false;
+            for (int k = 0; k < network.resources; ++k) {
+                raw[network.origin[k]] = reduced[k] / network.divisors[k];
+                any |= raw[network.origin[k]] > 0;
+            }
+            if (any) prices.push_back(std::move(raw));
+        }
+        memory.learn(prices);
+    }
+    return answer;
 }
 
 }  // namespace tape

@@ -21,7 +21,10 @@ class Incumbents {
     explicit Incumbents(std::size_t wanted) : wanted_(wanted) {}
 
     // What a walk must score, at least, to be of interest. With `beyond`, equal to the last is not enough.
-    Score floor(bool beyond = false) const { return full() ? walks_.back().score + beyond : NEVER; }
+    Score floor(bool beyond = false) const { return full() ? walks_.back().score + beyond : worst_; }
+
+    // No walk scores less. What cannot score even that is on no walk that keeps the budgets.
+    void set_worst(Score worst) { worst_ = worst; }
 
     bool full() const { return walks_.size() == wanted_; }
     std::size_t wanted() const { return wanted_; }
@@ -36,6 +39,7 @@ class Incumbents {
 
   private:
     std::size_t wanted_;
+    Score worst_ = NEVER;
     std::vector<Walk> walks_;
 };
 

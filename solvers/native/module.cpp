@@ -44,7 +44,25 @@ struct Arguments {
     int start;
     double scale, time_limit;
     Py_ssize_t wanted;
+    PyObject *memory;
 };
+
+constexpr const char *MEMORY = "tape.memory";
+
+Memory *memory_of(PyObject *capsule) {
+    if (!capsule || capsule == Py_None) return nullptr;
+    auto *memory = static_cast<Memory *>(PyCapsule_GetPointer(capsule, MEMORY));
+    if (!memory) throw PythonError{};
+    return memory;
+}
+
+PyObject *new_memory(PyObject *, PyObject *) {
+    auto *memory = new (std::nothrow) Memory;
+    if (!memory) return PyErr_NoMemory();
+    return PyCapsule_New(memory, MEMORY, [](PyObject *capsule) {
+        delete static_cast<Memory *>(PyCapsule_GetPointer(capsule, MEMORY));
+    });
+}
 
 Problem read(const Arguments &given) {
     Problem problem;
@@ -53,6 +71,7 @@ Problem read(const Arguments &given) {
     problem.start = given.start;
     problem.horizon = int(size(given.weights));
     problem.scale = given.scale;
+    problem.factor = problem.horizon + 1;
     const Py_ssize_t edges = size(given.edges);
     for (Py_ssize_t e = 0; e < edges; ++e) {
         PyObject *ends = item(given.edges, e), *row = item(given.costs, e);
@@ -74,6 +93,12 @@ Problem read(const Arguments &given) {
     return problem;
 }
 
+// The most units that a walk of at most this score can earn.
+long long units(const Network &network, Score score) {
+    const Score sum = score + network.horizon;
+    return sum >= 0 ? sum / network.factor : -((-sum + network.factor - 1) / network.factor);
+}
+
 PyObject *answered(const Network &network, const Answer &answer, double seconds) {
     PyObject *walks = PyList_New(0);
     if (!walks) throw PythonError{};
@@ -82,11 +107,10 @@ PyObject *answered(const Network &network, const Answer &answer, double seconds)
         if (!edges) throw PythonError{};
         for (std::size_t i = 0; i < walk.slots.size(); ++i)
             PyTuple_SetItem(edges, Py_ssize_t(i), PyLong_FromLong(network.edge_ids[walk.slots[i]]));
-        PyObject *pair = Py_BuildValue("(LN)", static_cast<long long>(walk.score), edges);
-        if (!pair || PyList_Append(walks, pair) < 0) throw PythonError{};
-        Py_DECREF(pair);
+        if (PyList_Append(walks, edges) < 0) throw PythonError{};
+        Py_DECREF(edges);
     }
-    return Py_BuildValue("(iNLOdnni)", int(answer.ending), walks, static_cast<long long>(answer.bound),
+    return Py_BuildValue("(iNLOdnni)", int(answer.ending), walks, units(network, answer.bound),
                          answer.ordered ? Py_True : Py_False, seconds, Py_ssize_t(answer.arcs),
                          Py_ssize_t(answer.labels), answer.rounds);
 }
@@ -101,21 +125,26 @@ bool interrupted() {
 
 PyObject *solve_problem(PyObject *, PyObject *args) {
     Arguments given{};
-    if (!PyArg_ParseTuple(args, "O!O!O!O!iO!O!dO!nd", &PyTuple_Type, &given.edges, &PyTuple_Type, &given.rewards,
+    if (!PyArg_ParseTuple(args, "O!O!O!O!iO!O!dO!nd|O", &PyTuple_Type, &given.edges, &PyTuple_Type, &given.rewards,
                           &PyTuple_Type, &given.costs, &PyTuple_Type, &given.budgets, &given.start, &PyTuple_Type,
                           &given.terminals, &PyTuple_Type, &given.weights, &given.scale, &PyTuple_Type, &given.chances,
-                          &given.wanted, &given.time_limit))
+                          &given.wanted, &given.time_limit, &given.memory))
         return nullptr;
     try {
         Clock clock(given.time_limit, interrupted);
-        const Problem problem = read(given);
+        Problem problem = read(given);
+        Memory *const memory = memory_of(given.memory);
         Network network;
         Answer answer;
         enum { Fine, Stopped, NoMemory } how = Fine;
         Py_BEGIN_ALLOW_THREADS;
         try {
-            network = build_network(problem);
-            answer = solve(network, std::size_t(given.wanted), clock);
+            if (memory) {
+                answer = solve_next(problem, network, *memory, std::size_t(given.wanted), clock);
+            } else {
+                network = build_network(problem);
+                answer = solve(network, std::size_t(given.wanted), clock, nullptr);
+            }
         } catch (const Interrupted &) {
             how = Stopped;
         } catch (const std::bad_alloc &) {
@@ -134,7 +163,8 @@ PyObject *solve_problem(PyObject *, PyObject *args) {
 
 PyMethodDef methods[] = {
     {"solve", solve_problem, METH_VARARGS,
-     "solve(edges, rewards, costs, budgets, start, terminals, weights, scale, chances, wanted, time_limit)"},
+     "solve(edges, rewards, costs, budgets, start, terminals, weights, scale, chances, wanted, time_limit, memory=None)"},
+    {"memory", new_memory, METH_NOARGS, "memory() -> what a sequence of related problems shares; not thread-safe"},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "Compiled labelling.", -1, methods,

@@ -22,6 +22,7 @@ struct Problem {
     Indices tails, heads;
     std::vector<double> rewards, weights;  // weights[l]: the discount of step l + 1
     double scale = 1;                      // units per objective
+    Score factor = 0;                      // score per unit, more than the horizon
     Amounts costs, budgets;
     std::vector<std::uint8_t> terminal;
     std::vector<Chance> chances;
@@ -34,8 +35,11 @@ struct Network {
     Indices edge_ids;  // [slots] ascending within a node: the first of equal slots is the smallest edge
     Amounts costs;     // [slots x resources]
     Amounts budgets;   // [resources]
+    Indices origin;    // [resources] which of the problem's resources each is
+    Amounts divisors;  // [resources] by which its amounts were divided
     std::vector<std::uint8_t> terminal;
     std::vector<Chance> chances;
+    Score factor = 0;
     Scores move;  // [horizon x nodes] score of arriving at a node by move l
     Scores stay;  // [(horizon + 1) x nodes] score of staying at a node from step l to the end
 
@@ -50,7 +54,7 @@ inline void set_scores(const Problem &problem, Network &network) {
     for (std::size_t step = horizon; step-- > 0;)
         for (std::size_t v = 0; v < n; ++v) {
             const double units = std::nearbyint(problem.weights[step] * problem.rewards[v] * problem.scale);
-            const Score score = Score(units) * Score(horizon + 1);
+            const Score score = Score(units) * problem.factor;
             network.move[step * n + v] = score - 1;
             network.stay[step * n + v] = network.stay[(step + 1) * n + v] + score;
         }
@@ -70,8 +74,9 @@ inline Network build_network(const Problem &problem) {
         if (fits) usable.push_back(std::int32_t(e));
     }
     Network network;
-    std::vector<int> kept, place(all, -1);
-    Amounts divisors;
+    Indices &kept = network.origin;
+    std::vector<int> place(all, -1);
+    Amounts &divisors = network.divisors;
     for (int k = 0; k < all; ++k) {
         Amount dearest = 0, divisor = 0;
         for (const auto e : usable) {
@@ -90,6 +95,7 @@ inline Network build_network(const Problem &problem) {
     network.start = problem.start;
     network.horizon = problem.horizon;
     network.terminal = problem.terminal;
+    network.factor = problem.factor;
     for (Chance chance : problem.chances) {
         chance.mean = place[chance.mean];
         chance.variance = place[chance.variance];

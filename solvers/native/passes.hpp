@@ -44,6 +44,17 @@ inline void forward(const Expanded &graph, const Scores &paid, Scores &value) {
     }
 }
 
+// The least that any walk scores, whatever it costs.
+inline Score worst_walk(const Expanded &graph) {
+    Scores value(graph.states());
+    for (int s = graph.states(); s-- > 0;) {
+        Score least = graph.finish[s] > REACHABLE ? graph.finish[s] : -NEVER;
+        for (int a = graph.first[s]; a < graph.first[s + 1]; ++a) least = std::min(least, value[graph.head[a]]);
+        value[s] = std::min(least, -NEVER) + graph.gain[s];
+    }
+    return value[0];
+}
+
 // The least of resource k that is used from each state to the end.
 inline void least_ahead(const Network &network, const Expanded &graph, int k, Amounts &least) {
     const int K = network.resources;

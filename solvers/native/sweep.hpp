@@ -56,7 +56,7 @@ template <int Fixed> class Sweep {
     Sweep(const Knowledge &known, Incumbents &incumbents, Clock &clock, bool ordered)
         : known_(known), network_(known.network), graph_(known.graph), incumbents_(incumbents), clock_(clock),
           beyond_(!ordered), K_(Fixed ? Fixed : known.network.resources),
-          dominance_(incumbents.wanted(), ordered) {
+          dominance_(incumbents.wanted(), ordered, clock) {
         ahead_.resize(std::size_t(graph_.states()) * K_);
         for (int k = 0; k < K_; ++k)
             for (int s = 0; s < graph_.states(); ++s) ahead_[std::size_t(s) * K_ + k] = known.windows.ahead[k][s];
@@ -178,8 +178,7 @@ template <int Fixed> class Sweep {
         const LabelView view{grown_.score.data(), grown_.used.data(), K_};
         for (int s = 0; s < states; ++s) {
             const std::size_t group = begin_[s + 1] - begin_[s];
-            if (group > 512 && clock_.passed()) return false;
-            dominance_.filter(view, order_.data() + begin_[s], group, keep_.data());
+            if (!dominance_.filter(view, order_.data() + begin_[s], group, keep_.data())) return false;
         }
         order_.clear();
         for (std::size_t i = 0; i < count; ++i)

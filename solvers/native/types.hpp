@@ -6,9 +6,13 @@
 
 namespace tape {
 
-// An exact integer: (horizon + 1) * objective in units - moves. Equal scores mean equal objectives and equally many
+// An exact integer: factor * objective in units - moves, where the factor is more than any
+// number of moves. Equal scores mean equal objectives and equally many
 // moves, so one number carries the first two rules of the order; only the lexicographic one is left.
 using Score = std::int64_t;
+
+// No score is further from 0 than this.
+constexpr Score LARGEST_SCORE = Score{1} << 58;
 
 // An integer count of a resource.
 using Amount = std::int64_t;

@@ -51,8 +51,8 @@ def likely_enough(problem: PathProblem, edges: tuple[int, ...]) -> bool:
     return True
 
 
-def best(problem: PathProblem) -> Best | None:
-    """The best walk under the full order: objective, then fewer moves, then lexicographically smallest edges."""
+def ranking(problem: PathProblem) -> list[tuple[Fraction, tuple[int, ...]]]:
+    """Every walk with its exact objective, under the full order: objective, fewer moves, then smallest edges."""
     discount = Fraction(repr(problem.discount))
     weights = [discount**step for step in range(problem.horizon)]
     rewards = [Fraction(repr(reward)) for reward in problem.rewards]
@@ -68,6 +68,11 @@ def best(problem: PathProblem) -> Best | None:
             total += gains[step][node]
         return total
 
-    ranked = ((-objective(edges), len(edges), edges) for edges in walks(problem))
-    first = min(ranked, default=None)
-    return None if first is None else Best(Fraction(-first[0], unit), first[2])
+    ranked = sorted((-objective(edges), len(edges), edges) for edges in walks(problem))
+    return [(Fraction(-loss, unit), edges) for loss, _, edges in ranked]
+
+
+def best(problem: PathProblem) -> Best | None:
+    """The best walk under the full order."""
+    first = next(iter(ranking(problem)), None)
+    return None if first is None else Best(*first)

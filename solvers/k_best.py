@@ -1,0 +1,178 @@
+"""`k_best`: not only the best walk but the k best, in order."""
+
+from __future__ import annotations
+
+import math
+import operator
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, overload
+
+from solvers.answer import with_walk
+from solvers.api import checked_time_limit
+from solvers.base import Solver
+from solvers.check import check
+from solvers.deadline import Deadline
+from solvers.errors import BackendError, ProblemError, RiskUnsupportedError, UnsupportedProblemError
+from solvers.problem import PathProblem
+from solvers.registry import get
+from solvers.risk import Risk
+from solvers.solution import PathSolution, Status
+
+if TYPE_CHECKING:  # both need NumPy, and `import solvers` does not
+    from solvers.chances import LinearParts
+    from solvers.partition import Ranked
+
+_MOST = 2**31
+"""More walks than this are the same as all: they would not fit into memory."""
+
+
+@dataclass(frozen=True)
+class KBest(Sequence[PathSolution]):
+    """The best walks of a problem, best first; a sequence of its `solutions`.
+
+    Attributes:
+        status: OPTIMAL: these are the k best, or all there are. FEASIBLE: walks, but the search was cut short.
+            INFEASIBLE: proved that there is no walk. TIMEOUT: no walk and no proof. ERROR: `message` says what failed;
+            walks that were found before that are still there.
+        solutions: At most k walks, all distinct (no two have the same `edges`), each verified by `check`. Status OPTIMAL
+            means that it is proved to be the best but for those before it; else it is FEASIBLE, and no walk but those
+            before it is better than its `bound`.
+        seconds: Wall time of the whole call; that of each solution, too.
+        message: Details, above all for ERROR.
+    """
+
+    status: Status
+    solutions: tuple[PathSolution, ...] = ()
+    seconds: float = 0.0
+    message: str = ""
+
+    def __len__(self) -> int:
+        return len(self.solutions)
+
+    def __iter__(self) -> Iterator[PathSolution]:
+        return iter(self.solutions)
+
+    @overload
+    def __getitem__(self, rank: int) -> PathSolution: ...
+    @overload
+    def __getitem__(self, rank: slice) -> tuple[PathSolution, ...]: ...
+    def __getitem__(self, rank: int | slice) -> PathSolution | tuple[PathSolution, ...]:
+        return self.solutions[rank]
+
+
+def k_best(
+    problem: PathProblem,
+    k: int,
+    solver: str | Solver = "labelling",
+    time_limit: float | None = None,
+    risk: Risk | float | None = None,
+) -> KBest:
+    """Finds the k best walks, in order: greater objective, then fewer moves, then lexicographically smallest `edges`.
+
+    The compiled path of `labelling` finds all of them in one search. Everything else goes by Lawler's partition
+    (`solvers.partition`), which asks the solver once for the first walk and then up to `horizon` + 1 times for each walk
+    that it hands out. With `labelling` the order is exact in both. Other solvers find the same objectives as far as
+    they are exact, but walks of equal objective may come in another order.
+
+    As in `solve`, a backend that raises and a walk that `check` refuses end in status ERROR.
+
+    Args:
+        problem: The problem.
+        k: How many walks, at least 1.
+        solver: As for `solve`.
+        time_limit: Positive seconds of wall time for all walks together, or None for no limit.
+        risk: As for `solve`.
+
+    Raises:
+        ProblemError: If k is not a positive integer, the time limit not a positive number, or the risk malformed.
+        RiskUnsupportedError: If the solver cannot keep the risk; nothing is solved then.
+        UnsupportedProblemError: If the solver is not made for such problems; it names those that are.
+        UnknownSolverError: If no solver goes by the name.
+        SolverUnavailableError: If the solver cannot run here.
+    """
+    k = _checked_count(k)
+    time_limit = checked_time_limit(time_limit)
+    if risk is not None:
+        problem = replace(problem, risk=risk if isinstance(risk, Risk) else Risk(risk))
+    backend = solver if isinstance(solver, Solver) else get(solver)
+    if problem.is_risky and not backend.handles_risk:
+        raise RiskUnsupportedError(backend.name)
+    began = time.perf_counter()
+    try:
+        found = _found(problem, k, backend, time_limit)
+    except UnsupportedProblemError:
+        raise
+    except Exception as error:  # KeyboardInterrupt and SystemExit pass through
+        found = KBest(Status.ERROR, message=f"{type(error).__name__}: {error}")
+    seconds = time.perf_counter() - began
+    solutions = tuple(replace(one, seconds=seconds, solver=backend.name) for one in found)
+    return replace(found, solutions=solutions, seconds=seconds)
+
+
+def _checked_count(k: int) -> int:
+    if isinstance(k, bool) or not hasattr(k, "__index__"):
+        raise ProblemError("k", None, k, "expected an integer")
+    count = operator.index(k)
+    if count < 1:
+        raise ProblemError("k", None, k, "must be at least 1")
+    return min(count, _MOST)
+
+
+def _found(problem: PathProblem, k: int, backend: Solver, time_limit: float | None) -> KBest:
+    from solvers.chances import linear_parts
+    from solvers.compiled import can_solve
+    from solvers.labelling import LabellingSolver
+
+    if any(budget < 0 for budget in problem.budgets):
+        return KBest(Status.INFEASIBLE, message="a budget is negative")
+    if type(backend) is LabellingSolver and can_solve(parts := linear_parts(problem)):
+        return _searched(problem, parts, k, time_limit)
+    return _partitioned(problem, k, backend, time_limit)
+
+
+def _searched(problem: PathProblem, parts: LinearParts, k: int, time_limit: float | None) -> KBest:
+    """All walks by one search of the compiled path."""
+    from solvers.compiled import Ending, search
+    from solvers.labelling import answer_of
+
+    found = search(problem, parts, k, time_limit)
+    first = answer_of(problem, found)
+    if not first.has_walk:
+        return KBest(first.status, message=first.message)
+    bound = None if found.ending is Ending.PROVED else first.bound  # above all walks, so above those of each rank
+    solutions = [with_walk(problem, edges, first.status, bound) for edges in found.walks]
+    return _verified(problem, KBest(first.status, tuple(solutions), message=first.message))
+
+
+def _partitioned(problem: PathProblem, k: int, backend: Solver, time_limit: float | None) -> KBest:
+    from solvers.partition import Partition
+
+    partition = Partition(problem, backend, Deadline(time_limit))
+    solutions: list[PathSolution] = []
+    try:
+        solutions.extend(_solution(problem, ranked) for ranked in islice(partition, k))
+    except BackendError as error:
+        return _verified(problem, KBest(Status.ERROR, tuple(solutions), message=str(error)))
+    complete = len(solutions) == k or partition.lost == -math.inf
+    if not solutions:
+        return KBest(Status.INFEASIBLE if complete else Status.TIMEOUT)
+    proved = complete and all(one.status is Status.OPTIMAL for one in solutions)
+    return _verified(problem, KBest(Status.OPTIMAL if proved else Status.FEASIBLE, tuple(solutions)))
+
+
+def _solution(problem: PathProblem, ranked: Ranked) -> PathSolution:
+    if ranked.proved:
+        return with_walk(problem, ranked.edges, Status.OPTIMAL)
+    return with_walk(problem, ranked.edges, Status.FEASIBLE, None if math.isinf(ranked.bound) else ranked.bound)
+
+
+def _verified(problem: PathProblem, found: KBest) -> KBest:
+    """As found, up to the first walk that `check` refuses."""
+    for rank, solution in enumerate(found):
+        if faults := check(problem, solution):
+            wrong = f"walk {rank} failed its check: {'; '.join(faults)}"
+            return KBest(Status.ERROR, found[:rank], message=wrong)
+    return found

@@ -1,0 +1,147 @@
+// A search that begins with what a `Memory` knows: walks, prices, and only those arcs that could still matter.
+#pragma once
+
+#include "memory.hpp"
+
+namespace tape {
+
+class Resumed {
+  public:
+    Resumed(const Problem &problem, const Network &network, const Memory &memory)
+        : network_(network), memory_(memory), K_(network.resources) {
+        for (const Memory::Priced &table : memory.tables()) {
+            View view{&table, Scores(K_), Scores(), 0};
+            std::vector<std::uint8_t> kept(problem.resources, 0);
+            for (int k = 0; k < K_; ++k) {
+                kept[network.origin[k]] = 1;
+                view.prices[k] = table.prices[network.origin[k]] * network.divisors[k];
+                view.budget += view.prices[k] * network.budgets[k];
+            }
+            for (int k = 0; k < problem.resources; ++k)
+                if (!kept[k] && table.prices[k]) view.budget += table.prices[k] * problem.budgets[k];
+            view.paid = payments(network, view.prices);
+            views_.push_back(std::move(view));
+        }
+    }
+
+    bool reachable() const { return views_[0].table->value[network_.horizon][network_.start] > REACHABLE; }
+
+    // Prices that were good before, in the network's units.
+    std::vector<Scores> prices() const {
+        std::vector<Scores> all;
+        for (std::size_t i = 1; i < views_.size(); ++i) all.push_back(views_[i].prices);
+        return all;
+    }
+
+    // Walks that keep the budgets: a dive along each table.
+    void dive_into(Incumbents &incumbents) const {
+        for (const View &view : views_) {
+            Walk walk;
+            Amounts left = network_.budgets;
+            int v = network_.start;
+            walk.score = 0;
+            for (int to_go = network_.horizon;; --to_go) {
+                const Score finish = network_.terminal[v] ? stay(v, to_go) : NEVER;
+                Score best = network_.terminal[v] ? finish : NEVER;
+                int choice = -1;
+                for (int slot = network_.offset[v]; to_go && slot < network_.offset[v + 1]; ++slot) {
+                    const int w = network_.heads[slot];
+                    const Score through = view.table->value[to_go - 1][w] + move(w) - view.paid[slot];
+                    if (through > best && fits(slot, to_go - 1, left.data())) {
+                        best = through;
+                        choice = slot;
+                    }
+                }
+                if (choice < 0) {
+                    if (!network_.terminal[v]) break;
+                    walk.score += finish;
+                    incumbents.offer(walk);
+                    break;
+                }
+                for (int k = 0; k < K_; ++k) left[k] -= network_.cost(choice)[k];
+                v = network_.heads[choice];
+                walk.score += move(v);
+                walk.slots.push_back(choice);
+            }
+        }
+    }
+
+    // The time-expanded graph without what cannot reach `floor`, or breaks a budget by itself.
+    Expanded expand(Score floor) const {
+        const View *main = &views_[0];
+        for (const View &view : views_)
+            if (limit(view) < limit(*main)) main = &view;
+        Expanded graph;
+        const int horizon = network_.horizon;
+        graph.layer.assign(horizon + 2, 0);
+        Indices at(network_.nodes, -1);
+        Scores reached;
+        Amounts left;
+        const auto add = [&](int step, int v) {
+            graph.node.push_back(v);
+            graph.gain.push_back(step ? move(v) : 0);
+            graph.finish.push_back(network_.terminal[v] ? stay(v, horizon - step) : NEVER);
+            reached.push_back(step ? NEVER : 0);
+            for (int k = 0; k < K_; ++k) left.push_back(step ? -1 : network_.budgets[k]);
+        };
+        add(0, network_.start);
+        for (int step = 0; step <= horizon; ++step) {
+            const int begin = graph.layer[step], end = graph.states(), to_go = horizon - step;
+            graph.layer[step + 1] = end;
+            for (int s = begin; s < end; ++s) {
+                graph.first.push_back(std::int32_t(graph.head.size()));
+                const int v = graph.node[s];
+                for (int slot = network_.offset[v]; to_go && slot < network_.offset[v + 1]; ++slot) {
+                    const int w = network_.heads[slot];
+                    const Score there = std::max(reached[s], NEVER) - main->paid[slot] + move(w);
+                    if (there + main->table->value[to_go - 1][w] + main->budget < floor) continue;
+                    if (!fits(slot, to_go - 1, left.data() + std::size_t(s) * K_)) continue;
+                    if (at[w] < end) {
+                        at[w] = graph.states();
+                        add(step + 1, w);
+                    }
+                    const int h = at[w];
+                    reached[h] = std::max(reached[h], there);
+                    for (int k = 0; k < K_; ++k) {
+                        Amount &most = left[std::size_t(h) * K_ + k];
+                        most = std::max(most, left[std::size_t(s) * K_ + k] - network_.cost(slot)[k]);
+                    }
+                    graph.head.push_back(h);
+                    graph.slot.push_back(slot);
+                }
+            }
+        }
+        graph.first.push_back(std::int32_t(graph.head.size()));
+        return graph;
+    }
+
+  private:
+    struct View {
+        const Memory::Priced *table;
+        Scores prices, paid;
+        Score budget;  // the price of all budgets together
+    };
+
+    Score limit(const View &view) const { return view.table->value[network_.horizon][network_.start] + view.budget; }
+
+    // The scores of a network do not depend on the step here: there is no discount.
+    Score move(int v) const { return network_.move[v]; }
+    Score stay(int v, int to_go) const { return network_.stay[std::size_t(network_.horizon - to_go) * network_.nodes + v]; }
+
+    // Whether a terminal can be reached in time, and within each budget by itself, from where a slot leads.
+    bool fits(int slot, int to_go, const Amount *left) const {
+        const int w = network_.heads[slot];
+        if (views_[0].table->value[to_go][w] <= REACHABLE) return false;
+        const Amount *cost = network_.cost(slot);
+        for (int k = 0; k < K_; ++k)
+            if (cost[k] + memory_.least(network_.origin[k], to_go, w) / network_.divisors[k] > left[k]) return false;
+        return true;
+    }
+
+    const Network &network_;
+    const Memory &memory_;
+    int K_;
+    std::vector<View> views_;
+};
+
+}  // namespace tape

@@ -1,0 +1,187 @@
+"""The walks of a problem, best first, with any solver: Lawler's partition.
+
+Once the best walk of a set is known, the rest of the set is split by where a walk first departs from it: at some
+position it takes another edge, or stops, or goes on where the best walk stopped (Lawler 1972, "A procedure for computing
+the k best solutions to discrete optimization problems"; Murty 1968). Each part is a `PathProblem` again, so that its
+best walk is found by the same solver; the best of all parts comes next.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from solvers.answer import without_walk
+from solvers.api import solve
+from solvers.base import Solver
+from solvers.check import objective_of, walk_nodes
+from solvers.deadline import Deadline
+from solvers.errors import BackendError
+from solvers.network import score_grid
+from solvers.problem import PathProblem
+from solvers.solution import PathSolution, Status
+
+
+@dataclass(frozen=True)
+class Part:
+    """The walks that begin with `prefix` and then do nothing of what is excluded.
+
+    Attributes:
+        prefix: Edge indices of the problem.
+        excluded: Edges that do not come next.
+        may_stop: Whether the walk may end after the prefix.
+    """
+
+    prefix: tuple[int, ...] = ()
+    excluded: frozenset[int] = frozenset()
+    may_stop: bool = True
+
+    def without(self, edges: tuple[int, ...]) -> Iterator[Part]:
+        """Parts that are disjoint and have all the walks of this one but `edges`."""
+        for position in range(len(self.prefix), len(edges) + 1):
+            here = replace(self, prefix=edges[:position]) if position == len(self.prefix) else Part(edges[:position])
+            if position < len(edges):
+                yield replace(here, excluded=here.excluded | {edges[position]})
+            else:
+                yield replace(here, may_stop=False)
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The next walk.
+
+    Attributes:
+        edges: Its edges.
+        proved: Whether it is the best but for those before it.
+        bound: No walk but those before it has a greater objective; infinite where no bound is known.
+    """
+
+    edges: tuple[int, ...]
+    proved: bool
+    bound: float
+
+
+@dataclass(order=True)
+class _Candidate:
+    """The best walk that is known of a part; the first in order is the best of all."""
+
+    loss: int
+    edges: tuple[int, ...]
+    part: Part = field(compare=False)
+
+
+class Partition:
+    """Hands out the walks of a problem, best first, and says what is left when it ends.
+
+    Args:
+        problem: The problem.
+        backend: What solves the parts.
+        deadline: Parts that are not solved by then stay closed; walks that are known already are still handed out.
+    """
+
+    def __init__(self, problem: PathProblem, backend: Solver, deadline: Deadline) -> None:
+        self._problem = problem
+        self._backend = backend
+        self._deadline = deadline
+        self._weights, self._scale = score_grid(problem)
+        self._candidates: list[_Candidate] = []
+        self._bounds_of_unproved: dict[tuple[int, ...], float] = {}
+        self._out: dict[int, list[int]] = {}
+        for edge, (tail, _) in enumerate(problem.edges):
+            self._out.setdefault(tail, []).append(edge)
+        self.lost = -math.inf
+        """No walk is better that is in a part of which no walk is known; minus infinity if all walks are known of."""
+
+    def __iter__(self) -> Iterator[Ranked]:
+        """The walks, as they are found.
+
+        Raises:
+            BackendError: If the solver fails on a part.
+        """
+        self._explore(Part(), math.inf)
+        while self._candidates:
+            best = heapq.heappop(self._candidates)
+            objective = objective_of(self._problem, best.edges)
+            proved = best.edges not in self._bounds_of_unproved
+            own = self._bounds_of_unproved.pop(best.edges, objective)
+            others = max(self.lost, *self._bounds_of_unproved.values(), -math.inf)
+            yield Ranked(best.edges, proved and others < objective, max(own, others))
+            for part in best.part.without(best.edges):
+                self._explore(part, own)
+
+    def _explore(self, part: Part, bound: float) -> None:
+        """Adds the part's best walk to the candidates; none of its walks is better than `bound`."""
+        restricted = self._restricted(part)
+        if restricted is None:
+            return
+        answer = self._solved(restricted)
+        if answer.status is Status.ERROR:
+            raise BackendError(answer.message)
+        if answer.status is Status.INFEASIBLE:
+            return
+        if answer.bound is not None:
+            bound = min(bound, answer.bound)
+        if not answer.has_walk:
+            self.lost = max(self.lost, bound)
+            return
+        edges = restricted.original(answer.edges)
+        if answer.status is not Status.OPTIMAL:
+            self._bounds_of_unproved[edges] = bound
+        heapq.heappush(self._candidates, _Candidate(-self._score(edges), edges, part))
+
+    def _solved(self, restricted: _Restricted) -> PathSolution:
+        left = self._deadline.left()
+        return without_walk(Status.TIMEOUT) if left == 0 else solve(restricted.problem, self._backend, left)
+
+    def _score(self, edges: Sequence[int]) -> int:
+        """The exact score that `solvers.network.Network` defines."""
+        horizon, nodes = self._problem.horizon, walk_nodes(self._problem, edges)
+        visited = [*nodes[1:], *[nodes[-1]] * (horizon - len(edges))]
+        rewards = self._problem.rewards
+        units = sum(round(w * rewards[node] * self._scale) for w, node in zip(self._weights, visited, strict=True))
+        return units * (horizon + 1) - len(edges)
+
+    def _restricted(self, part: Part) -> _Restricted | None:
+        """The part as a problem; None if it has no walk for want of an edge.
+
+        The prefix is a chain of copied nodes, each with the one edge that comes next, so that all that is spent, risked
+        and earned on the way is counted as ever. At its end is a copy that has the edges that are not excluded. Copies
+        of edges are in the order of the originals, so that ties are broken alike.
+        """
+        problem, n = self._problem, self._problem.n_nodes
+        nodes = walk_nodes(problem, part.prefix)
+        stops = part.may_stop and nodes[-1] in problem.terminals
+        onwards = [edge for edge in self._out.get(nodes[-1], ()) if edge not in part.excluded]
+        if len(part.prefix) == problem.horizon:
+            onwards = []
+        if not stops and not onwards:
+            return None
+        last = n + len(part.prefix)
+        chain = [(n + move, n + move + 1) for move in range(len(part.prefix))]
+        copied = [*range(len(problem.edges)), *part.prefix, *onwards]
+        return _Restricted(
+            replace(
+                problem,
+                n_nodes=last + 1,
+                edges=[*problem.edges, *chain, *((last, problem.edges[edge][1]) for edge in onwards)],
+                rewards=[*problem.rewards, *(problem.rewards[node] for node in nodes)],
+                costs=[problem.costs[edge] for edge in copied],
+                spreads=[problem.spreads[edge] for edge in copied] if problem.spreads else (),
+                start=n,
+                terminals=[*problem.terminals, *([last] if stops else [])],
+            ),
+            copied,
+        )
+
+
+@dataclass(frozen=True)
+class _Restricted:
+    """A part as a problem, and which of the original edges each of its edges is."""
+
+    problem: PathProblem
+    originals: Sequence[int]
+
+    def original(self, edges: Sequence[int]) -> tuple[int, ...]:
+        return tuple(self.originals[edge] for edge in edges)

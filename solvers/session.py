@@ -1,0 +1,60 @@
+"""`Session`: a sequence of related problems, each solved with what is known from those before."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from solvers.api import checked_time_limit, solve
+from solvers.chances import linear_parts
+from solvers.check import check
+from solvers.compiled import AVAILABLE, can_solve, new_memory, search
+from solvers.answer import without_walk
+from solvers.labelling import answer_of
+from solvers.problem import PathProblem
+from solvers.solution import PathSolution, Status
+
+
+class Session:
+    """Solves with `labelling`, as `solve` does, and keeps bounds from one problem to the next.
+
+    After a replan most of a plan graph is as it was: some edges were added, refuted or re-priced, the start has moved
+    along the walk, horizon and budgets are what is left. A session finds out by itself what changed. Bounds by steps to
+    go are repaired where the change reaches; they give a first walk, good prices, and the few arcs that still matter.
+    The answers are those of `solve`.
+
+    Nodes must keep their numbers from problem to problem, and new ones come last; edges may be renumbered at will. A
+    problem that does not follow from the one before (a longer horizon, another number of nodes or resources, rewards on
+    another scale) starts anew. With a discount or a risk nothing can be kept, and every solve is a fresh one.
+
+        session = Session()
+        first = session.solve(problem)
+        second = session.solve(problem_after_two_moves)
+
+    A session serves one thread at a time.
+    """
+
+    def __init__(self) -> None:
+        self._memory = new_memory() if AVAILABLE else None
+
+    def solve(self, problem: PathProblem, time_limit: float | None = None) -> PathSolution:
+        """Finds the best walk that keeps every budget.
+
+        Args:
+            problem: The next problem.
+            time_limit: Positive seconds of wall time, or None for no limit.
+
+        Raises:
+            ProblemError: If the time limit is not a positive number.
+        """
+        time_limit = checked_time_limit(time_limit)
+        parts = linear_parts(problem) if all(budget >= 0 for budget in problem.budgets) else None
+        if parts is None or problem.discount != 1.0 or problem.is_risky or not can_solve(parts):
+            return solve(problem, "labelling", time_limit)
+        began = time.perf_counter()
+        found = search(problem, parts, 1, time_limit, self._memory)
+        answer = replace(answer_of(problem, found), solve_seconds=found.seconds, solver="labelling")
+        faults = check(problem, answer)
+        if faults:
+            answer = without_walk(Status.ERROR, message="the answer failed its check: " + "; ".join(faults))
+        return replace(answer, seconds=time.perf_counter() - began)

@@ -1,0 +1,179 @@
+"""The compiled path agrees with the NumPy path, walk for walk, on problems that reach every stage of its search."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from solvers import PathProblem, Status, check, solve
+from solvers.chances import LinearParts, linear_parts
+from solvers.compiled import AVAILABLE, Ending, Found, can_solve, search
+from solvers.labelling import answer_of
+from tests.solvers.instances import demanding, layered, plain, risky, small, tight
+from tests.solvers.reference import Reference, same_walk_as_brute_force
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.skipif(not AVAILABLE, reason="the extension was not built")
+
+
+def paths_agree(problem: PathProblem) -> None:
+    """Both give the same walk, or both none."""
+    parts = linear_parts(problem)
+    if not can_solve(parts):
+        return
+    found, reference = search(problem, parts, 1, None), solve(problem, Reference())
+    ours = answer_of(problem, found)
+    assert check(problem, ours) == []
+    assert (ours.status, ours.edges) == (reference.status, reference.edges), problem.to_json()
+    assert found.ordered
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_the_walk_is_the_one_that_brute_force_ranks_first(block: int) -> None:
+    for seed in range(5000 + block * 100, 5000 + block * 100 + 100):
+        for make in (small, tight):
+            same_walk_as_brute_force(make(seed))
+    for seed in range(5000 + block * 25, 5000 + block * 25 + 25):
+        same_walk_as_brute_force(risky(seed))
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_the_paths_agree(block: int) -> None:
+    for seed in range(block * 150, block * 150 + 150):
+        paths_agree(plain(seed))
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_the_paths_agree_on_demanding_problems(block: int) -> None:
+    for seed in range(block * 25, block * 25 + 25):
+        paths_agree(demanding(seed))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("block", range(50))
+def test_long_sweep_of_both_paths(block: int) -> None:
+    for seed in range(100_000 + block * 200, 100_000 + block * 200 + 200):
+        paths_agree(plain(seed))
+    for seed in range(100_000 + block * 20, 100_000 + block * 20 + 20):
+        paths_agree(demanding(seed))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("block", range(50))
+def test_long_sweep_against_brute_force(block: int) -> None:
+    for seed in range(10_000 + block * 100, 10_000 + block * 100 + 100):
+        for make in (small, tight):
+            same_walk_as_brute_force(make(seed))
+
+
+def test_the_problems_reach_every_stage() -> None:
+    # The paths are compared on the first 200 of them here, and on all of their like in the soak test.
+    reached: Counter[str] = Counter()
+    for seed in range(1000):
+        problem = demanding(seed)
+        parts = linear_parts(problem)
+        if not can_solve(parts):
+            continue
+        found = search(problem, parts, 1, None)
+        reached[found.ending.name] += 1
+        reached["without label setting"] += found.ending is Ending.PROVED and found.rounds == 0
+        reached["label setting"] += found.labels > 0
+        reached["several rounds"] += found.rounds >= 2
+        reached[f"{len(problem.budgets)} resources"] += found.rounds >= 1
+        reached["risk"] += problem.is_risky and found.rounds >= 1
+        reached["discount"] += problem.discount < 1 and found.rounds >= 1
+        reached["ties"] += len(set(problem.rewards)) < 20 and found.rounds >= 1
+        reached["zero costs"] += min(map(min, problem.costs)) == 0 and found.rounds >= 1
+        reached["money"] += max(map(max, problem.costs)) > 10**6 and found.rounds >= 1
+    assert reached["several rounds"] >= 50, reached
+    assert reached["without label setting"] >= 100, reached
+    for stage in ("label setting", "2 resources", "3 resources", "4 resources", "discount", "ties", "zero costs", "money"):
+        assert reached[stage] >= 20, reached
+    for rare in ("1 resources", "risk", "BUDGETS_TOGETHER", "BUDGET_ALONE"):
+        assert reached[rare] >= 5, reached
+
+
+# Two edges fit alone but not in a row, so that the search goes past its first dive before it looks at the clock.
+OVER_AT_ONCE = """
+from solvers import PathProblem, solve
+problem = PathProblem(4, [(0, 1), (1, 3), (0, 2), (2, 3)], [0, 1.0, 0.5, 0], [[2], [2], [1], [2]], [3], start=0,
+                      terminals=[3], horizon=2)
+for limit in (1e-300, 1e-9, 1e-6):
+    answer = solve(problem, time_limit=limit)
+    assert answer.status == "TIMEOUT" or answer.edges == (2, 3), answer
+"""
+
+
+def test_a_time_limit_that_is_over_at_once_ends_the_search() -> None:
+    # In a process of its own, for native code that is wrong here takes its process down.
+    done = subprocess.run([sys.executable, "-c", OVER_AT_ONCE], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_time_limit_of_any_length_leaves_true_bounds() -> None:
+    for seed in range(4):
+        problem = layered(seed, n=200, horizon=50, resources=3)
+        truth = search(problem, linear_parts(problem), 1, None)
+        best = answer_of(problem, truth).objective
+        assert best is not None
+        for limit in (1e-9, 1e-4, 1e-3, 1e-2, 0.1):
+            found = search(problem, linear_parts(problem), 1, limit)
+            answer = answer_of(problem, found)
+            assert check(problem, answer) == []
+            if found.ending is Ending.PROVED:
+                assert answer.objective == best
+            else:
+                assert answer.status in (Status.FEASIBLE, Status.TIMEOUT)
+                assert answer.bound is not None
+                assert answer.bound >= best - 1e-9
+                assert answer.objective is None or answer.objective <= best + 1e-9
+
+
+def test_the_same_question_gets_the_same_search() -> None:
+    def counted(found: Found) -> Found:
+        return replace(found, seconds=0.0)
+
+    for seed in range(20):
+        problem = demanding(seed)
+        parts = linear_parts(problem)
+        if can_solve(parts):
+            assert counted(search(problem, parts, 3, None)) == counted(search(problem, parts, 3, None))
+
+
+class TestWhatItTakes:
+    def test_up_to_sixteen_resources(self) -> None:
+        assert can_solve(LinearParts(((1,) * 16,), (5,) * 16))
+        assert not can_solve(LinearParts(((1,) * 17,), (5,) * 17))
+
+    def test_budgets_of_many_bits(self) -> None:
+        assert can_solve(LinearParts(((1,),), (2**58,)))
+        assert not can_solve(LinearParts(((1,),), (2**58 + 1,)))
+
+    def test_costs_beyond_all_bits_are_no_obstacle(self) -> None:
+        problem = PathProblem(
+            n_nodes=2, edges=[(0, 1), (0, 1)], rewards=[0, 1], costs=[[10**40], [2]], budgets=[5], start=0,
+            terminals=[1], horizon=2,
+        )  # fmt: skip
+        parts = linear_parts(problem)
+        assert can_solve(parts)
+        assert search(problem, parts, 5, None).walks == [(1,)]
+        assert solve(problem).edges == (1,)
+
+    @pytest.mark.parametrize("budget", [2**57, 2**58 - 1, 2**58])
+    def test_the_largest_budgets_do_not_overflow(self, budget: int) -> None:
+        for seed in range(40):
+            problem = tight(seed)
+            step = budget // (max([*problem.budgets, 1]) + 1)
+            raised = replace(
+                problem,
+                costs=[[cost * step + (cost > 0) for cost in row] for row in problem.costs],
+                budgets=[min(budget, amount * step + 5) for amount in problem.budgets],
+            )
+            assert can_solve(linear_parts(raised))
+            same_walk_as_brute_force(raised)

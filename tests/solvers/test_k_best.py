@@ -1,0 +1,301 @@
+"""The k best walks are the first k of all walks, sorted; by one search, and by Lawler's partition."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import ClassVar
+
+import pytest
+
+from solvers import (
+    KBest,
+    PathProblem,
+    PathSolution,
+    ProblemError,
+    Risk,
+    RiskUnsupportedError,
+    Solver,
+    Status,
+    UnsupportedProblemError,
+    check,
+    k_best,
+    solve,
+)
+from solvers.answer import with_walk, without_walk
+from tests.solvers.brute_force import ranking
+from tests.solvers.enumeration import Enumeration
+from tests.solvers.instances import layered, risky, small, tight
+
+COUNTS = (1, 2, 5, 50)
+MANY = small(3030)  # 522 walks
+
+Make = Callable[[int], PathProblem]
+
+
+@pytest.fixture
+def without_extension(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("solvers.compiled.AVAILABLE", False)
+
+
+def agrees_with_brute_force(problem: PathProblem, k: int, all_walks: list[tuple[int, ...]]) -> None:
+    """The very walks, in their order, and the right word on whether there are more."""
+    found = k_best(problem, k)
+    assert [one.edges for one in found] == all_walks[:k], problem
+    assert found.status is (Status.OPTIMAL if all_walks else Status.INFEASIBLE)
+    for one in found:
+        assert check(problem, one) == []
+        assert (one.status, one.bound) == (Status.OPTIMAL, one.objective)
+
+
+def sweep(make: Make, seeds: range, most_walks: int) -> None:
+    """Several k for each problem, up to `most_walks`; also more than there are walks."""
+    for seed in seeds:
+        problem = make(seed)
+        all_walks = [edges for _, edges in ranking(problem)]
+        for k in (*COUNTS, len(all_walks) + 1):
+            if k <= most_walks:
+                agrees_with_brute_force(problem, k, all_walks)
+
+
+@pytest.mark.parametrize("make", [small, tight, risky])
+def test_one_search_finds_the_walks_that_brute_force_ranks_first(make: Make) -> None:
+    sweep(make, range(3000, 3100), most_walks=300)
+
+
+@pytest.mark.parametrize("make", [small, tight, risky])
+def test_the_partition_finds_them_with_the_reference(make: Make, without_extension: None) -> None:
+    sweep(make, range(3000, 3008), most_walks=40)
+
+
+@pytest.mark.parametrize("make", [small, tight, risky])
+def test_the_partition_finds_them_with_another_solver(make: Make) -> None:
+    for seed in range(3100, 3110):
+        problem = make(seed)
+        all_walks = [edges for _, edges in ranking(problem)][:6]
+        found = k_best(problem, 6, Enumeration())
+        assert [one.edges for one in found] == all_walks
+        assert {one.solver for one in found} <= {"enumeration"}
+
+
+def same_objectives(problem: PathProblem, k: int, solver: str) -> None:
+    expected = [float(objective) for objective, _ in ranking(problem)][:k]
+    found = k_best(problem, k, solver)
+    assert found.status is (Status.OPTIMAL if expected else Status.INFEASIBLE), found.message
+    assert [one.objective for one in found] == pytest.approx(expected, abs=1e-6)
+    assert len({one.edges for one in found}) == len(found)
+
+
+def test_the_partition_finds_their_objectives_with_cp_sat() -> None:
+    for seed in range(3200, 3206):
+        for k in (1, 2, 5):
+            same_objectives(small(seed), k, "cp-sat")
+            same_objectives(tight(seed), k, "cp-sat")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("block", range(20))
+def test_long_sweep_of_one_search(block: int) -> None:
+    for make in (small, tight, risky):
+        sweep(make, range(30_000 + block * 100, 30_000 + block * 100 + 100), most_walks=5000)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("block", range(20))
+def test_long_sweep_of_the_partition(block: int, without_extension: None) -> None:
+    for make in (small, tight, risky):
+        sweep(make, range(40_000 + block * 34, 40_000 + block * 34 + 34), most_walks=200)
+
+
+def grid(seed: int, side: int = 5) -> PathProblem:
+    """A loosely directed grid, with far more walks than can be listed, and two budgets that bind."""
+    rng = random.Random(seed)
+    cells = [(x, y) for y in range(side) for x in range(side)]
+    edges = [
+        (y * side + x, b * side + a)
+        for x, y in cells
+        for a, b in ((x + 1, y), (x, y + 1), (x - 1, y), (x, y - 1))
+        if (a, b) in cells
+    ]
+    return PathProblem(
+        n_nodes=side**2,
+        edges=edges,
+        rewards=[rng.randint(0, 4) / 4 for _ in cells],
+        costs=[[rng.randint(1, 9), rng.randint(1, 9)] for _ in edges],
+        budgets=[12 * side, 12 * side],
+        start=0,
+        terminals=[side**2 - 1],
+        horizon=4 * side,
+    )
+
+
+def test_both_ways_agree_where_enumeration_cannot_follow() -> None:
+    # The partition asks the compiled path for the best of each part: a subclass of it is any other solver.
+    from solvers.labelling import LabellingSolver
+
+    class Wrapped(LabellingSolver):
+        """Not recognised as the default solver."""
+
+    for seed in range(4):
+        problem = grid(seed)
+        one, other = k_best(problem, 12), k_best(problem, 12, Wrapped())
+        assert len(one) == 12
+        assert [walk.edges for walk in one] == [walk.edges for walk in other]
+        assert one[0].edges == solve(problem).edges
+
+
+class TestKBest:
+    problem = MANY
+
+    def test_it_is_a_sequence(self) -> None:
+        found = k_best(MANY, 3)
+        assert isinstance(found, KBest)
+        assert len(found) == len(list(found)) == 3
+        assert found[0] == found.solutions[0]
+        assert found[:2] == found.solutions[:2]
+        assert found[-1] in found
+
+    @pytest.mark.parametrize("k", [0, -1, True, 1.5, "2", None])
+    def test_a_bad_count_is_refused(self, k: object) -> None:
+        with pytest.raises(ProblemError) as raised:
+            k_best(self.problem, k)  # type: ignore[arg-type]
+        assert (raised.value.field, raised.value.index, raised.value.value) == ("k", None, k)
+
+    def test_a_count_beyond_all_walks_gives_all(self) -> None:
+        all_walks = [edges for _, edges in ranking(self.problem)]
+        assert len(all_walks) > 500
+        assert [one.edges for one in k_best(self.problem, 10**30)] == all_walks
+
+    def test_bad_limits_are_refused_as_in_solve(self) -> None:
+        with pytest.raises(ProblemError):
+            k_best(self.problem, 2, time_limit=0)
+        with pytest.raises(ProblemError):
+            k_best(self.problem, 2, risk=1.5)
+
+    def test_a_solver_that_cannot_keep_a_risk_is_refused(self) -> None:
+        with pytest.raises(RiskUnsupportedError, match="labelling"):
+            k_best(risky(1), 2, "cp-sat")
+
+    def test_a_solver_that_cannot_keep_budgets_is_refused(self) -> None:
+        problem = PathProblem(2, [(0, 1)], [0, 1], [[1]], [2], start=0, terminals=[1], horizon=2)
+        with pytest.raises(UnsupportedProblemError):
+            k_best(problem, 2, "networkx")
+
+    def test_the_risk_of_the_call_takes_the_place_of_the_problems(self) -> None:
+        problem = PathProblem(
+            n_nodes=2, edges=[(0, 1), (0, 1)], rewards=[0, 1], costs=[[1], [1]], spreads=[[0], [5]], budgets=[3],
+            start=0, terminals=[1], horizon=1,
+        )  # fmt: skip
+        assert len(k_best(problem, 5)) == 2
+        assert [one.edges for one in k_best(problem, 5, risk=0.1)] == [(0,)]
+        assert [one.edges for one in k_best(problem, 5, Enumeration(), risk=Risk(0.1, "any"))] == [(0,)]
+
+    @pytest.mark.parametrize("solver", ["labelling", Enumeration()])
+    def test_a_negative_budget_leaves_nothing(self, solver: str | Solver) -> None:
+        problem = PathProblem(1, [(0, 0)], [1], [[0]], [-1], start=0, terminals=[0], horizon=3)
+        assert k_best(problem, 3, solver).status is Status.INFEASIBLE
+
+
+class Scripted(Solver):
+    """Answers the first so many questions rightly, and then as told."""
+
+    name: ClassVar[str] = "scripted"
+    summary: ClassVar[str] = "for tests"
+
+    def __init__(self, right: int, then: Callable[[PathProblem], PathSolution]) -> None:
+        self._right = right
+        self._then = then
+
+    def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
+        self._right -= 1
+        return Enumeration()._solve(problem, time_limit) if self._right >= 0 else self._then(problem)
+
+
+def hopeless(problem: PathProblem) -> PathSolution:
+    return without_walk(Status.TIMEOUT)
+
+
+def unproved(problem: PathProblem) -> PathSolution:
+    answer = Enumeration()._solve(problem, None)
+    return replace(answer, status=Status.FEASIBLE, bound=None) if answer.has_walk else hopeless(problem)
+
+
+def broken(problem: PathProblem) -> PathSolution:
+    raise ZeroDivisionError("oh")
+
+
+class TestCutShort:
+    problem = MANY
+
+    def claims_are_true(self, found: KBest) -> None:
+        """What is proved has its place in the ranking; no walk but those before beats a bound."""
+        expected = [(float(objective), edges) for objective, edges in ranking(self.problem)[:40]]
+        for rank, one in enumerate(found):
+            assert check(self.problem, one) == []
+            if one.status is Status.OPTIMAL:
+                assert [walk.edges for walk in found[: rank + 1]] == [edges for _, edges in expected[: rank + 1]]
+            before = {walk.edges for walk in found[:rank]}
+            left = max(objective for objective, edges in expected if edges not in before)
+            assert one.bound is None or one.bound >= left - 1e-9
+
+    @pytest.mark.parametrize("right", range(1, 40, 3))
+    @pytest.mark.parametrize("then", [hopeless, unproved])
+    def test_no_more_is_claimed_than_is_proved(self, right: int, then: Callable[[PathProblem], PathSolution]) -> None:
+        found = k_best(self.problem, 8, Scripted(right, then))
+        assert found.status in (Status.OPTIMAL, Status.FEASIBLE)
+        assert len(found) >= 1
+        self.claims_are_true(found)
+        proved = [one.status is Status.OPTIMAL for one in found]
+        assert found.status is (Status.OPTIMAL if all(proved) and len(found) == 8 else Status.FEASIBLE)
+
+    def test_the_first_walks_stay_proved(self) -> None:
+        found = k_best(self.problem, 8, Scripted(20, hopeless))
+        assert found.status is Status.FEASIBLE
+        assert found[0].status is Status.OPTIMAL
+
+    def test_nothing_at_all_is_a_timeout(self) -> None:
+        found = k_best(self.problem, 8, Scripted(0, hopeless))
+        assert (found.status, len(found)) == (Status.TIMEOUT, 0)
+
+    def test_a_failure_keeps_what_was_found(self) -> None:
+        found = k_best(self.problem, 8, Scripted(20, broken))
+        assert found.status is Status.ERROR
+        assert "ZeroDivisionError: oh" in found.message
+        assert len(found) >= 1
+        self.claims_are_true(found)
+
+    def test_a_walk_that_fails_its_check_is_not_handed_out(self) -> None:
+        def lying(problem: PathProblem) -> PathSolution:
+            return replace(Enumeration()._solve(problem, None), objective=1e6, bound=1e6)
+
+        found = k_best(self.problem, 8, Scripted(0, lying))
+        assert (found.status, len(found)) == (Status.ERROR, 0)
+        assert "failed its check" in found.message
+
+    def test_a_time_limit_ends_the_compiled_search_with_walks_and_a_bound(self) -> None:
+        problem = layered(1, n=600, horizon=80, resources=3)
+        found = k_best(problem, 2000, time_limit=0.2)
+        assert found.status in (Status.FEASIBLE, Status.TIMEOUT)
+        best = solve(problem)
+        for one in found:
+            assert one.status is Status.FEASIBLE
+            assert check(problem, one) == []
+            assert one.bound is not None
+            assert best.objective is not None
+            assert one.bound >= best.objective - 1e-9
+
+    def test_a_time_limit_ends_the_partition(self) -> None:
+        problem = layered(1, n=60, horizon=30)
+        found = k_best(problem, 10_000, "cp-sat", time_limit=1.0)
+        assert found.status in (Status.FEASIBLE, Status.TIMEOUT)
+        assert all(check(problem, one) == [] for one in found)
+
+
+def test_a_walk_of_the_full_horizon_has_no_continuation() -> None:
+    problem = PathProblem(1, [(0, 0), (0, 0)], [1.0], [], [], start=0, terminals=[0], horizon=2)
+    expected = [(), (0,), (1,), (0, 0), (0, 1), (1, 0), (1, 1)]
+    for solver in ("labelling", Enumeration()):
+        found = k_best(problem, 100, solver)
+        assert [one.edges for one in found] == expected
+        assert found[0] == replace(with_walk(problem, (), Status.OPTIMAL), seconds=found.seconds, solver=found[0].solver)

@@ -1,0 +1,93 @@
+"""The NumPy path: brute force, its beam, its deadline, and dominance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from solvers import Status, check, solve
+from solvers.numpy_dominance import undominated
+from tests.solvers.instances import layered, risky, small, tight
+from tests.solvers.reference import Reference, same_walk_as_brute_force
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_the_walk_is_the_one_that_brute_force_ranks_first(block: int) -> None:
+    for seed in range(1000 + block * 25, 1000 + block * 25 + 25):
+        for make in (small, tight, risky):
+            same_walk_as_brute_force(make(seed), Reference())
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_a_narrow_beam_comes_to_the_same_walk(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("solvers.numpy_labelling._FIRST_WIDTH", 1)
+    monkeypatch.setattr("solvers.numpy_labelling._GROWTH", 2)
+    for seed in range(2000 + block * 25, 2000 + block * 25 + 25):
+        same_walk_as_brute_force(tight(seed), Reference())
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("block", range(100))
+def test_long_sweep_against_brute_force(block: int) -> None:
+    for seed in range(10_000 + block * 50, 10_000 + block * 50 + 50):
+        same_walk_as_brute_force(small(seed), Reference())
+        same_walk_as_brute_force(tight(seed), Reference())
+
+
+class _Countdown:
+    """A deadline that passes after it has been looked at so many times."""
+
+    def __init__(self, looks: int) -> None:
+        self._looks = looks
+
+    def passed(self) -> bool:
+        self._looks -= 1
+        return self._looks < 0
+
+
+class TestTimeLimit:
+    @pytest.fixture(params=range(0, 60, 3))
+    def looks(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+        monkeypatch.setattr("solvers.numpy_labelling.Deadline", lambda seconds: _Countdown(request.param))
+        monkeypatch.setattr("solvers.numpy_labelling._FIRST_WIDTH", 4)
+        return int(request.param)
+
+    def test_a_stopped_search_claims_no_more_than_it_knows(self, looks: int) -> None:
+        problem = layered(3, n=40, horizon=15)
+        solution = solve(problem, Reference(), time_limit=1.0)
+        assert check(problem, solution) == []
+        assert solution.status in (Status.OPTIMAL, Status.FEASIBLE, Status.TIMEOUT)
+        assert solution.bound is not None
+        truth = solve(problem, "cp-sat")
+        assert truth.objective is not None
+        assert solution.bound >= truth.objective - 1e-6
+
+    def test_being_stopped_at_once_leaves_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("solvers.numpy_labelling.Deadline", lambda seconds: _Countdown(0))
+        solution = solve(layered(3, n=40, horizon=15), Reference(), time_limit=1.0)
+        assert (solution.status, solution.has_walk) == (Status.TIMEOUT, False)
+
+    def test_being_stopped_on_the_way_leaves_a_walk(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        ends = set()
+        for looks in range(60):
+            monkeypatch.setattr("solvers.numpy_labelling.Deadline", lambda seconds, looks=looks: _Countdown(looks))
+            ends.add(solve(layered(3, n=40, horizon=15), Reference(), time_limit=1.0).status)
+        assert ends == {Status.TIMEOUT, Status.FEASIBLE, Status.OPTIMAL}
+
+
+@pytest.mark.parametrize("resources", [1, 2, 3])
+def test_dominance_drops_only_what_another_label_covers(resources: int) -> None:
+    rng = np.random.default_rng(resources)
+    for _ in range(50):
+        count = int(rng.integers(1, 40))
+        nodes, scores = rng.integers(0, 3, count), rng.integers(0, 4, count)
+        used = rng.integers(0, 4, (count, resources))
+        kept = undominated(nodes, scores, used)
+        covered = [
+            any(
+                nodes[a] == nodes[b] and (used[b] <= used[a]).all() and (scores[b], -b) > (scores[a], -a)
+                for b in range(count)
+            )
+            for a in range(count)
+        ]
+        assert kept.tolist() == [a for a in range(count) if not covered[a]]
