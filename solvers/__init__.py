@@ -2,9 +2,10 @@
 
     problem = PathProblem(n_nodes=3, edges=[(0, 1), (1, 2)], rewards=[0, 0, 1], costs=[[2], [3]], budgets=[5],
                           start=0, terminals=[2], horizon=4)
-    solution = solve(problem)              # exact, pure Python and NumPy
+    solution = solve(problem)              # exact; compiled, or in NumPy where that was not built
     solution = solve(problem, "cp-sat")    # the same problem, another backend
     walks = k_best(problem, 3)             # the three best, in order
+    session = Session()                    # a sequence of related problems: bounds are kept
     print(explain(problem))                # which limit is short where there is no walk, and what would do
 
 Importing this package imports no backend.
@@ -28,6 +29,7 @@ from solvers.k_best import KBest, k_best
 from solvers.problem import PathProblem
 from solvers.registry import SolverInfo, available, get
 from solvers.risk import Assumption, Risk
+from solvers.session import Session
 from solvers.solution import PathSolution, Status
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "ProblemError",
     "Risk",
     "RiskUnsupportedError",
+    "Session",
     "Solver",
     "SolverError",
     "SolverInfo",

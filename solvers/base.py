@@ -1,34 +1,4 @@
-"""The base class of all solvers, and how to add one.
-
-A backend is one file with one class, for example `scip.py`:
-
-    class ScipSolver(Solver):
-        name = "my:scip"
-        summary = "SCIP through its own Python interface"
-
-        @classmethod
-        def unavailable_reason(cls) -> str | None:
-            return missing_package("pyscipopt", "pip install pyscipopt")
-
-        def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
-            import pyscipopt                              # heavy imports only here
-            ...
-            return with_walk(problem, edges, Status.OPTIMAL)    # or without_walk(Status.INFEASIBLE)
-
-and one entry point in the distribution that carries it:
-
-    [project.entry-points."tape.solvers"]
-    "my:scip" = "my_package.scip:ScipSolver"
-
-`solvers.solve(problem, "my:scip")` then finds it. `solvers.answer` derives nodes, objective and consumption from the
-edges; `solvers.time_expanded` offers the arcs of the integer programme, already pruned. `solvers.solve` does the rest
-for every backend alike: it times, turns the backend's exceptions into ERROR, and re-verifies the answer.
-
-The conformance suite is inherited by a test class of two lines:
-
-    class TestScip(SolverConformance):                    # from tests/solvers/conformance.py
-        name = "my:scip"
-"""
+"""The base class of all solvers. `docs/solvers.md` shows how to add one, and the conformance suite that it inherits."""
 
 from __future__ import annotations
 

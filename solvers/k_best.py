@@ -8,22 +8,22 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 from solvers.answer import with_walk
 from solvers.api import checked_time_limit
 from solvers.base import Solver
+from solvers.chances import LinearParts, linear_parts
 from solvers.check import check
+from solvers.compiled import Ending, can_solve, search
 from solvers.deadline import Deadline
 from solvers.errors import BackendError, ProblemError, RiskUnsupportedError, UnsupportedProblemError
+from solvers.labelling import LabellingSolver, answer_of
+from solvers.partition import Partition, Ranked
 from solvers.problem import PathProblem
 from solvers.registry import get
 from solvers.risk import Risk
 from solvers.solution import PathSolution, Status
-
-if TYPE_CHECKING:  # both need NumPy, and `import solvers` does not
-    from solvers.chances import LinearParts
-    from solvers.partition import Ranked
 
 _MOST = 2**31
 """More walks than this are the same as all: they would not fit into memory."""
@@ -37,9 +37,9 @@ class KBest(Sequence[PathSolution]):
         status: OPTIMAL: these are the k best, or all there are. FEASIBLE: walks, but the search was cut short.
             INFEASIBLE: proved that there is no walk. TIMEOUT: no walk and no proof. ERROR: `message` says what failed;
             walks that were found before that are still there.
-        solutions: At most k walks, all distinct (no two have the same `edges`), each verified by `check`. Status OPTIMAL
-            means that it is proved to be the best but for those before it; else it is FEASIBLE, and no walk but those
-            before it is better than its `bound`.
+        solutions: At most k walks, all distinct (no two have the same `edges`), each verified by `check`. Status
+            OPTIMAL means that it is proved to be the best but for those before it; else it is FEASIBLE, and no walk but
+            those before it is better than its `bound`.
         seconds: Wall time of the whole call; that of each solution, too.
         message: Details, above all for ERROR.
     """
@@ -73,9 +73,9 @@ def k_best(
     """Finds the k best walks, in order: greater objective, then fewer moves, then lexicographically smallest `edges`.
 
     The compiled path of `labelling` finds all of them in one search. Everything else goes by Lawler's partition
-    (`solvers.partition`), which asks the solver once for the first walk and then up to `horizon` + 1 times for each walk
-    that it hands out. With `labelling` the order is exact in both. Other solvers find the same objectives as far as
-    they are exact, but walks of equal objective may come in another order.
+    (`solvers.partition`), which asks the solver once for the first walk and then up to `horizon` + 1 times for each
+    walk that it hands out. With `labelling` the order is exact in both. Other solvers find the same objectives as far
+    as they are exact, but walks of equal objective may come in another order.
 
     As in `solve`, a backend that raises and a walk that `check` refuses end in status ERROR.
 
@@ -122,10 +122,6 @@ def _checked_count(k: int) -> int:
 
 
 def _found(problem: PathProblem, k: int, backend: Solver, time_limit: float | None) -> KBest:
-    from solvers.chances import linear_parts
-    from solvers.compiled import can_solve
-    from solvers.labelling import LabellingSolver
-
     if any(budget < 0 for budget in problem.budgets):
         return KBest(Status.INFEASIBLE, message="a budget is negative")
     if type(backend) is LabellingSolver and can_solve(parts := linear_parts(problem)):
@@ -135,9 +131,6 @@ def _found(problem: PathProblem, k: int, backend: Solver, time_limit: float | No
 
 def _searched(problem: PathProblem, parts: LinearParts, k: int, time_limit: float | None) -> KBest:
     """All walks by one search of the compiled path."""
-    from solvers.compiled import Ending, search
-    from solvers.labelling import answer_of
-
     found = search(problem, parts, k, time_limit)
     first = answer_of(problem, found)
     if not first.has_walk:
@@ -148,8 +141,6 @@ def _searched(problem: PathProblem, parts: LinearParts, k: int, time_limit: floa
 
 
 def _partitioned(problem: PathProblem, k: int, backend: Solver, time_limit: float | None) -> KBest:
-    from solvers.partition import Partition
-
     partition = Partition(problem, backend, Deadline(time_limit))
     solutions: list[PathSolution] = []
     try:

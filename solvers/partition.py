@@ -1,9 +1,9 @@
 """The walks of a problem, best first, with any solver: Lawler's partition.
 
 Once the best walk of a set is known, the rest of the set is split by where a walk first departs from it: at some
-position it takes another edge, or stops, or goes on where the best walk stopped (Lawler 1972, "A procedure for computing
-the k best solutions to discrete optimization problems"; Murty 1968). Each part is a `PathProblem` again, so that its
-best walk is found by the same solver; the best of all parts comes next.
+position it takes another edge, or stops, or goes on where the best walk stopped (Lawler 1972, "A procedure for
+computing the k best solutions to discrete optimization problems"; Murty 1968). Each part is a `PathProblem` again, so
+that its best walk is found by the same solver; the best of all parts comes next.
 """
 
 from __future__ import annotations

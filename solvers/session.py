@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import ClassVar
 
 from solvers.api import checked_time_limit, solve
 from solvers.chances import linear_parts
@@ -32,7 +33,12 @@ class Session:
         second = session.solve(problem_after_two_moves)
 
     A session serves one thread at a time.
+
+    Attributes:
+        solver: The name of the solver that sessions use.
     """
+
+    solver: ClassVar[str] = "labelling"
 
     def __init__(self) -> None:
         self._memory = new_memory() if AVAILABLE else None
@@ -50,10 +56,10 @@ class Session:
         time_limit = checked_time_limit(time_limit)
         parts = linear_parts(problem) if all(budget >= 0 for budget in problem.budgets) else None
         if parts is None or problem.discount != 1.0 or problem.is_risky or not can_solve(parts):
-            return solve(problem, "labelling", time_limit)
+            return solve(problem, self.solver, time_limit)
         began = time.perf_counter()
         found = search(problem, parts, 1, time_limit, self._memory)
-        answer = replace(answer_of(problem, found), solve_seconds=found.seconds, solver="labelling")
+        answer = replace(answer_of(problem, found), solve_seconds=found.seconds, solver=self.solver)
         faults = check(problem, answer)
         if faults:
             answer = without_walk(Status.ERROR, message="the answer failed its check: " + "; ".join(faults))

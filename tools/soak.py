@@ -18,7 +18,9 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "soak-results"
-VERSIONS_OF = frozenset({"numpy", "torch", "transformers", "outlines", "ortools", "pulp", "networkx", "gym-sokoban"})
+VERSIONS_OF = frozenset(
+    {"numpy", "torch", "transformers", "outlines", "ortools", "pulp", "highspy", "networkx", "gym-sokoban"}
+)
 
 
 def outcome(case: ElementTree.Element) -> str:

@@ -189,6 +189,7 @@ inline Answer solve_next(Problem &problem, Network &network, Memory &memory, std
     } else {
         answer = solve(network, wanted, clock, nullptr);
     }
+    if (!answer.walks.empty()) memory.remember(problem, network, answer.walks.front());
     if (memory.wants(answer.arcs)) {
         std::vector<Scores> prices;
         for (const Scores &reduced : answer.prices) {

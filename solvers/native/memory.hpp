@@ -52,6 +52,23 @@ class Memory {
         for (int k = 0; k < resources_; ++k) repair_least(k, all);
     }
 
+    // A move of the last walk: where it led, and what it cost.
+    struct Move {
+        int tail, head;
+        Amounts cost;
+    };
+
+    void remember(const Problem &problem, const Network &network, const Walk &walk) {
+        walk_.clear();
+        for (const auto slot : walk.slots) {
+            const auto e = std::size_t(network.edge_ids[slot]);
+            const auto cost = problem.costs.begin() + std::ptrdiff_t(e) * resources_;
+            walk_.push_back({problem.tails[e], problem.heads[e], Amounts(cost, cost + resources_)});
+        }
+    }
+
+    const std::vector<Move> &walk() const { return walk_; }
+
     struct Priced {
         Scores prices;              // per unit of the problem's own resources
         std::vector<Scores> value;  // [steps to go][node], the gain of arriving not included
@@ -76,6 +93,7 @@ class Memory {
     void forget(const Problem &problem) {
         tables_.clear();
         least_.clear();
+        walk_.clear();
         useless_ = false;
         horizon_ = problem.horizon;
         factor_ = problem.horizon + 1;
@@ -210,6 +228,7 @@ class Memory {
     double scale_ = 0;
     Score factor_ = 0;
     int resources_ = 0, horizon_ = 0;
+    std::vector<Move> walk_;
     bool useless_ = false;
     int age_ = 0;  // problems since the tables were made
     Indices offset_, heads_, into_offset_, into_;

@@ -8,7 +8,7 @@ namespace tape {
 class Resumed {
   public:
     Resumed(const Problem &problem, const Network &network, const Memory &memory)
-        : network_(network), memory_(memory), K_(network.resources) {
+        : problem_(problem), network_(network), memory_(memory), K_(network.resources) {
         for (const Memory::Priced &table : memory.tables()) {
             View view{&table, Scores(K_), Scores(), 0};
             std::vector<std::uint8_t> kept(problem.resources, 0);
@@ -33,36 +33,12 @@ class Resumed {
         return all;
     }
 
-    // Walks that keep the budgets: a dive along each table.
+    // Walks that keep the budgets: dives along each table, from the start and from as far as the last walk still goes.
     void dive_into(Incumbents &incumbents) const {
+        const Indices rest = rest_of_last_walk();
         for (const View &view : views_) {
-            Walk walk;
-            Amounts left = network_.budgets;
-            int v = network_.start;
-            walk.score = 0;
-            for (int to_go = network_.horizon;; --to_go) {
-                const Score finish = network_.terminal[v] ? stay(v, to_go) : NEVER;
-                Score best = network_.terminal[v] ? finish : NEVER;
-                int choice = -1;
-                for (int slot = network_.offset[v]; to_go && slot < network_.offset[v + 1]; ++slot) {
-                    const int w = network_.heads[slot];
-                    const Score through = view.table->value[to_go - 1][w] + move(w) - view.paid[slot];
-                    if (through > best && fits(slot, to_go - 1, left.data())) {
-                        best = through;
-                        choice = slot;
-                    }
-                }
-                if (choice < 0) {
-                    if (!network_.terminal[v]) break;
-                    walk.score += finish;
-                    incumbents.offer(walk);
-                    break;
-                }
-                for (int k = 0; k < K_; ++k) left[k] -= network_.cost(choice)[k];
-                v = network_.heads[choice];
-                walk.score += move(v);
-                walk.slots.push_back(choice);
-            }
+            dive(view, {}, incumbents);
+            if (!rest.empty()) dive(view, rest, incumbents);
         }
     }
 
@@ -122,6 +98,59 @@ class Resumed {
         Score budget;  // the price of all budgets together
     };
 
+    // The slots of the last walk from where it passed the start, until one is no longer there.
+    Indices rest_of_last_walk() const {
+        Indices rest;
+        const auto &walk = memory_.walk();
+        std::size_t next = 0;
+        while (next < walk.size() && walk[next].tail != network_.start) ++next;
+        for (int v = network_.start; next < walk.size(); ++next) {
+            const Memory::Move &move = walk[next];
+            int slot = network_.offset[v];
+            for (; slot < network_.offset[v + 1]; ++slot) {
+                const auto cost = problem_.costs.begin() + std::ptrdiff_t(network_.edge_ids[slot]) * problem_.resources;
+                if (network_.heads[slot] == move.head && std::equal(move.cost.begin(), move.cost.end(), cost)) break;
+            }
+            if (slot == network_.offset[v + 1]) break;
+            rest.push_back(slot);
+            v = move.head;
+        }
+        return rest;
+    }
+
+    // Takes the `forced` moves while they fit, then the best looking ones.
+    void dive(const View &view, const Indices &forced, Incumbents &incumbents) const {
+        Walk walk;
+        Amounts left = network_.budgets;
+        int v = network_.start;
+        walk.score = 0;
+        for (int to_go = network_.horizon;; --to_go) {
+            const Score finish = network_.terminal[v] ? stay(v, to_go) : NEVER;
+            Score best = finish;
+            int choice = -1;
+            const bool on = walk.slots.size() < forced.size() && to_go && fits(forced[walk.slots.size()], to_go - 1, left.data());
+            if (on) choice = forced[walk.slots.size()];
+            for (int slot = network_.offset[v]; !on && to_go && slot < network_.offset[v + 1]; ++slot) {
+                const int w = network_.heads[slot];
+                const Score through = view.table->value[to_go - 1][w] + move(w) - view.paid[slot];
+                if (through > best && fits(slot, to_go - 1, left.data())) {
+                    best = through;
+                    choice = slot;
+                }
+            }
+            if (choice < 0) {
+                if (!network_.terminal[v]) return;
+                walk.score += finish;
+                incumbents.offer(walk);
+                return;
+            }
+            for (int k = 0; k < K_; ++k) left[k] -= network_.cost(choice)[k];
+            v = network_.heads[choice];
+            walk.score += move(v);
+            walk.slots.push_back(choice);
+        }
+    }
+
     Score limit(const View &view) const { return view.table->value[network_.horizon][network_.start] + view.budget; }
 
     // The scores of a network do not depend on the step here: there is no discount.
@@ -138,6 +167,7 @@ class Resumed {
         return true;
     }
 
+    const Problem &problem_;
     const Network &network_;
     const Memory &memory_;
     int K_;

@@ -18,6 +18,9 @@ Selection = tuple[PathSolution, tuple[int, ...], PathProblem]
 class SolverSelector:
     """The best walk that keeps every budget, proven by an exact solver.
 
+    The default solver keeps its bounds from one selection to the next (`solvers.Session`), as after a replan most of the
+    graph is as it was.
+
     Args:
         solver: Its name.
         discount: In (0, 1].
@@ -26,13 +29,17 @@ class SolverSelector:
 
     def __init__(self, solver: str, discount: float = 1.0, time_limit: float | None = None) -> None:
         self.name, self._discount, self._time_limit = solver, discount, time_limit
+        self._session = solvers.Session() if solver == solvers.Session.solver else None
 
     async def select(
         self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
     ) -> Selection:
         """Solve; returns the report, the walk as edge ids of the graph, and the problem."""
         problem, ids = graph.path_problem(start, remaining, horizon, self._discount, any_end=any_end)
-        solution = solvers.solve(problem, self.name, self._time_limit)
+        if self._session is not None:
+            solution = self._session.solve(problem, self._time_limit)
+        else:
+            solution = solvers.solve(problem, self.name, self._time_limit)
         return solution, tuple(ids[e] for e in solution.edges), problem
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from solvers import PathProblem, Status, available, check, get, solve
+from solvers import PathProblem, Status, available, check, solve
 from tests.solvers.conformance import SolverConformance
 from tests.solvers.instances import layered, risky, small, tight
-from tests.solvers.test_labelling import same_walk_as_brute_force
+from tests.solvers.reference import same_walk_as_brute_force
 from tests.solvers.test_networkx import agrees_with_brute_force, without_budgets
 
 BACKENDS = ["cp-sat", "mathopt:scip", "mathopt:highs", "pulp:cbc", "pulp:highs"]
@@ -52,8 +52,6 @@ def test_labelling_agrees_with_brute_force(problem: PathProblem) -> None:
 
 
 def _same_walks_at_a_risk(first: int, count: int) -> None:
-    if not get("labelling").handles_risk:
-        pytest.skip("it refuses problems with a risk")
     for seed in range(first, first + count):
         same_walk_as_brute_force(risky(seed))
 

@@ -14,7 +14,7 @@ from solvers import PathProblem, Status, check, solve
 from solvers.chances import LinearParts, linear_parts
 from solvers.compiled import AVAILABLE, Ending, Found, can_solve, search
 from solvers.labelling import answer_of
-from tests.solvers.instances import demanding, layered, plain, risky, small, tight
+from tests.solvers.instances import demanding, layered, plain, tight
 from tests.solvers.reference import Reference, same_walk_as_brute_force
 
 ROOT = Path(__file__).parents[2]
@@ -35,15 +35,6 @@ def paths_agree(problem: PathProblem) -> None:
 
 
 @pytest.mark.parametrize("block", range(8))
-def test_the_walk_is_the_one_that_brute_force_ranks_first(block: int) -> None:
-    for seed in range(5000 + block * 100, 5000 + block * 100 + 100):
-        for make in (small, tight):
-            same_walk_as_brute_force(make(seed))
-    for seed in range(5000 + block * 25, 5000 + block * 25 + 25):
-        same_walk_as_brute_force(risky(seed))
-
-
-@pytest.mark.parametrize("block", range(8))
 def test_the_paths_agree(block: int) -> None:
     for seed in range(block * 150, block * 150 + 150):
         paths_agree(plain(seed))
@@ -51,7 +42,7 @@ def test_the_paths_agree(block: int) -> None:
 
 @pytest.mark.parametrize("block", range(8))
 def test_the_paths_agree_on_demanding_problems(block: int) -> None:
-    for seed in range(block * 25, block * 25 + 25):
+    for seed in range(block * 15, block * 15 + 15):
         paths_agree(demanding(seed))
 
 
@@ -64,16 +55,8 @@ def test_long_sweep_of_both_paths(block: int) -> None:
         paths_agree(demanding(seed))
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("block", range(50))
-def test_long_sweep_against_brute_force(block: int) -> None:
-    for seed in range(10_000 + block * 100, 10_000 + block * 100 + 100):
-        for make in (small, tight):
-            same_walk_as_brute_force(make(seed))
-
-
 def test_the_problems_reach_every_stage() -> None:
-    # The paths are compared on the first 200 of them here, and on all of their like in the soak test.
+    # The paths are compared on the first 120 of them here, and on all of their like in the soak test.
     reached: Counter[str] = Counter()
     for seed in range(1000):
         problem = demanding(seed)
@@ -93,7 +76,7 @@ def test_the_problems_reach_every_stage() -> None:
         reached["money"] += max(map(max, problem.costs)) > 10**6 and found.rounds >= 1
     assert reached["several rounds"] >= 50, reached
     assert reached["without label setting"] >= 100, reached
-    for stage in ("label setting", "2 resources", "3 resources", "4 resources", "discount", "ties", "zero costs", "money"):
+    for stage in ("label setting", *(f"{k} resources" for k in (2, 3, 4)), "discount", "ties", "zero costs", "money"):
         assert reached[stage] >= 20, reached
     for rare in ("1 resources", "risk", "BUDGETS_TOGETHER", "BUDGET_ALONE"):
         assert reached[rare] >= 5, reached

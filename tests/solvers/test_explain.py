@@ -22,7 +22,6 @@ from solvers import (
     Status,
     check,
     explain,
-    get,
 )
 from solvers.answer import without_walk
 from tests.solvers.brute_force import walks
@@ -145,8 +144,6 @@ def test_solvers_say_the_same(solver: str) -> None:
 
 @pytest.mark.parametrize("block", range(4))
 def test_labelling_says_the_same_at_a_risk(block: int) -> None:
-    if not get("labelling").handles_risk:
-        pytest.skip("it refuses problems with a risk")
     for seed in range(1000 + block * 25, 1000 + block * 25 + 25):
         problem = short(seed, with_risk=True)
         agrees_with_enumeration(problem, explain(problem))

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from solvers import PathProblem, Status, available, check, solve
+from solvers.compiled import AVAILABLE
 from tests.solvers.conformance import CASES
-from tests.solvers.instances import layered
+from tests.solvers.instances import endless, layered
 from tests.solvers.processes import running
 
 ROOT = Path(__file__).parents[2]
@@ -70,6 +71,20 @@ def test_ctrl_c_returns_at_once_and_leaves_no_process(backend: str) -> None:
     assert seconds < MOST_SECONDS
     assert groups
     assert running(map(int, groups)) == []
+
+
+@pytest.mark.parametrize("call", ["solve(hard, name)", "k_best(hard, 1000)"])
+@pytest.mark.skipif(not AVAILABLE, reason="the extension was not built")
+def test_ctrl_c_stops_the_compiled_search(call: str) -> None:
+    session = SESSION.replace("solve(hard, name)", call).replace("import PathProblem", "import PathProblem, k_best")
+    done = subprocess.run(
+        [sys.executable, "-c", session, "labelling"], input=endless(0).to_json(), capture_output=True, text=True,
+        cwd=ROOT, timeout=HANG_GUARD, check=True,
+    )  # fmt: skip
+    outcome, *seconds = done.stdout.split()
+    assert outcome == "interrupted", done.stdout
+    (late,) = map(float, seconds)  # and no process group: it searches in its caller's process
+    assert late < MOST_SECONDS
 
 
 def test_a_time_limit_ends_a_hard_search_without_a_proof(backend: str) -> None:

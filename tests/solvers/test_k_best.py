@@ -61,7 +61,7 @@ def sweep(make: Make, seeds: range, most_walks: int) -> None:
 
 @pytest.mark.parametrize("make", [small, tight, risky])
 def test_one_search_finds_the_walks_that_brute_force_ranks_first(make: Make) -> None:
-    sweep(make, range(3000, 3100), most_walks=300)
+    sweep(make, range(3000, 3060), most_walks=200)
 
 
 @pytest.mark.parametrize("make", [small, tight, risky])
@@ -71,7 +71,7 @@ def test_the_partition_finds_them_with_the_reference(make: Make, without_extensi
 
 @pytest.mark.parametrize("make", [small, tight, risky])
 def test_the_partition_finds_them_with_another_solver(make: Make) -> None:
-    for seed in range(3100, 3110):
+    for seed in range(3100, 3106):
         problem = make(seed)
         all_walks = [edges for _, edges in ranking(problem)][:6]
         found = k_best(problem, 6, Enumeration())
@@ -298,4 +298,5 @@ def test_a_walk_of_the_full_horizon_has_no_continuation() -> None:
     for solver in ("labelling", Enumeration()):
         found = k_best(problem, 100, solver)
         assert [one.edges for one in found] == expected
-        assert found[0] == replace(with_walk(problem, (), Status.OPTIMAL), seconds=found.seconds, solver=found[0].solver)
+        empty = with_walk(problem, (), Status.OPTIMAL)
+        assert found[0] == replace(empty, seconds=found.seconds, solver=found[0].solver)

@@ -1,48 +1,43 @@
-"""The labelling solver: conformance, the tie-break, time limits, and every stage of its search."""
+"""The labelling solver: conformance with and without its extension, ties, large numbers, many resources, deadlines."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from solvers import PathProblem, Status, check, solve
-from solvers.numpy_dominance import undominated
-from tests.solvers.brute_force import best
 from tests.solvers.conformance import SolverConformance
-from tests.solvers.instances import layered, small, tight
+from tests.solvers.instances import demanding, endless, layered, risky, small, tight
+from tests.solvers.reference import Reference, same_walk_as_brute_force
+
+MISSING = "solvers.compiled.AVAILABLE"
 
 
 class TestLabelling(SolverConformance):
     name = "labelling"
 
 
-def same_walk_as_brute_force(problem: PathProblem) -> None:
-    """The very walk that enumeration ranks first, tie-break included."""
-    solution, expected = solve(problem), best(problem)
-    assert check(problem, solution) == []
-    if expected is None:
-        assert solution.status is Status.INFEASIBLE, problem
-        return
-    assert solution.status is Status.OPTIMAL, problem
-    assert solution.edges == expected.edges, problem
-    assert solution.objective == pytest.approx(float(expected.objective), rel=1e-9, abs=1e-12)
+class TestWithoutTheExtension(SolverConformance):
+    name = "labelling"
+
+    @pytest.fixture(autouse=True)
+    def _no_extension(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(MISSING, False)
+
+    def test_the_walks_are_those_of_the_extension(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        problems = [demanding(seed) for seed in range(2000, 2010)]
+        without = [solve(problem) for problem in problems]
+        monkeypatch.setattr(MISSING, True)
+        assert [answer.edges for answer in without] == [solve(problem).edges for problem in problems]
+        assert all(answer.solve_seconds is None for answer in without)
 
 
 @pytest.mark.parametrize("block", range(8))
 def test_the_walk_is_the_one_that_brute_force_ranks_first(block: int) -> None:
     for seed in range(1000 + block * 25, 1000 + block * 25 + 25):
-        same_walk_as_brute_force(small(seed))
-        same_walk_as_brute_force(tight(seed))
-
-
-@pytest.mark.parametrize("block", range(4))
-def test_a_narrow_beam_comes_to_the_same_walk(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("solvers.labelling._FIRST_WIDTH", 1)
-    monkeypatch.setattr("solvers.labelling._GROWTH", 2)
-    for seed in range(2000 + block * 25, 2000 + block * 25 + 25):
-        same_walk_as_brute_force(tight(seed))
+        for make in (small, tight, risky):
+            same_walk_as_brute_force(make(seed))
 
 
 @pytest.mark.soak
@@ -121,45 +116,64 @@ class TestLargeNumbers:
             assert solve(scaled).edges == solve(problem).edges
 
 
-class _Countdown:
-    """A deadline that passes after it has been looked at so many times."""
+def repeated(problem: PathProblem, times: int) -> PathProblem:
+    """The same budgets, each `times` times over."""
+    return replace(
+        problem,
+        costs=[[*row] * times for row in problem.costs],
+        budgets=[*problem.budgets] * times,
+        resources=(),
+    )
 
-    def __init__(self, looks: int) -> None:
-        self._looks = looks
 
-    def passed(self) -> bool:
-        self._looks -= 1
-        return self._looks < 0
+@pytest.mark.parametrize("resources", [4, 5])
+def test_many_resources(resources: int) -> None:
+    for seed in range(6):
+        problem = layered(seed, n=30, horizon=12, resources=resources)
+        assert solve(problem).edges == solve(problem, Reference()).edges
+
+
+@pytest.mark.parametrize("times", [8, 16, 17, 40])
+def test_more_resources_than_the_extension_takes(times: int) -> None:
+    for seed in range(40):
+        problem = tight(seed)
+        assert solve(repeated(problem, times)).edges == solve(problem).edges
+
+
+@pytest.mark.parametrize("discount", [0.999, 0.7, 0.05, 1e-9])
+def test_discounts(discount: float) -> None:
+    for seed in range(40):
+        same_walk_as_brute_force(replace(tight(seed), discount=discount))
 
 
 class TestTimeLimit:
-    @pytest.fixture(params=range(0, 60, 3))
-    def looks(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-        monkeypatch.setattr("solvers.labelling.Deadline", lambda seconds: _Countdown(request.param))
-        monkeypatch.setattr("solvers.labelling._FIRST_WIDTH", 4)
-        return int(request.param)
+    problem = endless(0)
 
-    def test_a_stopped_search_claims_no_more_than_it_knows(self, looks: int) -> None:
-        problem = layered(3, n=40, horizon=15)
-        solution = solve(problem, time_limit=1.0)
-        assert check(problem, solution) == []
-        assert solution.status in (Status.OPTIMAL, Status.FEASIBLE, Status.TIMEOUT)
+    def test_a_hard_search_is_stopped_with_a_walk_and_a_bound(self) -> None:
+        solution = solve(self.problem, time_limit=1.0)
+        assert solution.status is Status.FEASIBLE
+        assert check(self.problem, solution) == []
+        assert solution.objective is not None
         assert solution.bound is not None
-        truth = solve(problem, "cp-sat")
-        assert truth.objective is not None
-        assert solution.bound >= truth.objective - 1e-6
+        assert solution.bound > solution.objective
 
-    def test_being_stopped_at_once_leaves_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("solvers.labelling.Deadline", lambda seconds: _Countdown(0))
-        solution = solve(layered(3, n=40, horizon=15), time_limit=1.0)
-        assert (solution.status, solution.has_walk) == (Status.TIMEOUT, False)
+    def test_more_time_never_makes_it_worse(self) -> None:
+        short, long = (solve(self.problem, time_limit=limit) for limit in (0.1, 1.0))
+        assert short.bound is not None
+        assert long.bound is not None
+        assert long.bound <= short.bound
+        assert (long.objective or 0) >= (short.objective or 0)
 
-    def test_being_stopped_on_the_way_leaves_a_walk(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        ends = set()
-        for looks in range(60):
-            monkeypatch.setattr("solvers.labelling.Deadline", lambda seconds, looks=looks: _Countdown(looks))
-            ends.add(solve(layered(3, n=40, horizon=15), time_limit=1.0).status)
-        assert ends == {Status.TIMEOUT, Status.FEASIBLE, Status.OPTIMAL}
+    def test_a_tiny_limit_is_a_timeout_or_a_walk(self) -> None:
+        for limit in (1e-300, 1e-6, 1e-4, 1e-3, 1e-2):
+            solution = solve(self.problem, time_limit=limit)
+            assert solution.status in (Status.TIMEOUT, Status.FEASIBLE)
+            assert check(self.problem, solution) == []
+
+    def test_an_ample_limit_changes_nothing(self) -> None:
+        for seed in range(10):
+            problem = layered(seed, n=60, horizon=20)
+            assert solve(problem, time_limit=1e9).edges == solve(problem).edges
 
 
 @pytest.mark.parametrize("resources", [1, 2, 3])
@@ -167,21 +181,3 @@ def test_a_large_plan_graph_is_solved_to_the_end(resources: int) -> None:
     for seed in range(2):
         problem = layered(seed, resources=resources)
         assert solve(problem).status is Status.OPTIMAL
-
-
-@pytest.mark.parametrize("resources", [1, 2, 3])
-def test_dominance_drops_only_what_another_label_covers(resources: int) -> None:
-    rng = np.random.default_rng(resources)
-    for _ in range(50):
-        count = int(rng.integers(1, 40))
-        nodes, scores = rng.integers(0, 3, count), rng.integers(0, 4, count)
-        used = rng.integers(0, 4, (count, resources))
-        kept = undominated(nodes, scores, used)
-        covered = [
-            any(
-                nodes[a] == nodes[b] and (used[b] <= used[a]).all() and (scores[b], -b) > (scores[a], -a)
-                for b in range(count)
-            )
-            for a in range(count)
-        ]
-        assert kept.tolist() == [a for a in range(count) if not covered[a]]

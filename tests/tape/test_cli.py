@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from envs.sokoban.xsb import write
-from solvers import get
 from tape.budget import Resources
 from tape.cli import main
 from tape.graph import PlanGraph
@@ -178,7 +177,6 @@ def test_solve_at_a_risk(graph_file: Path, capsys: pytest.CaptureFixture[str]) -
         assert "spread" in (error := capsys.readouterr().err) or "usd" in error
 
 
-@pytest.mark.skipif(not get("labelling").handles_risk, reason="labelling refuses problems with a risk")
 def test_solve_keeps_the_risk(graph_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with_spreads(graph_file, {"usd": 300_000})
     command = ["solve", str(graph_file), "--budget", "usd=2.5", "--risk"]

@@ -1,0 +1,15 @@
+"""The build knows every source of the compiled path, so that a change of any of them rebuilds it and none is missing."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_header_is_listed() -> None:
+    [extension] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["ext-modules"]
+    headers = sorted(f"solvers/native/{path.name}" for path in (ROOT / "solvers/native").glob("*.hpp"))
+    assert extension["depends"] == headers
+    assert extension["optional"] is True

@@ -1,0 +1,134 @@
+"""A session answers a sequence of related problems as fresh solves do."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from solvers import PathProblem, PathSolution, ProblemError, Risk, Session, Status, check, solve
+from solvers.compiled import AVAILABLE
+from tests.solvers.instances import layered, risky, small, tight
+
+
+def next_problem(rng: random.Random, problem: PathProblem, walk: tuple[int, ...]) -> PathProblem:
+    """What may follow: the start moves along the walk, and up to three things about the graph change."""
+    edges, costs = list(problem.edges), [list(row) for row in problem.costs]
+    rewards, terminals = list(problem.rewards), set(problem.terminals)
+    nodes, start, horizon, budgets = problem.n_nodes, problem.start, problem.horizon, list(problem.budgets)
+    if rng.random() < 0.8:
+        for edge in walk[: rng.randint(0, 3)]:
+            start, horizon = problem.edges[edge][1], horizon - 1
+            budgets = [have - cost for have, cost in zip(budgets, problem.costs[edge], strict=True)]
+    for _ in range(rng.randint(0, 3)):
+        price = [rng.randint(0, 9) for _ in budgets]
+        what = rng.choice(["add", "refute", "price", "node", "reward", "terminal", "shuffle"])
+        if what == "add":
+            edges.append((rng.randrange(nodes), rng.randrange(nodes)))
+            costs.append(price)
+        elif what == "refute" and edges:
+            index = rng.randrange(len(edges))
+            edges.pop(index)
+            costs.pop(index)
+        elif what == "price" and edges:
+            costs[rng.randrange(len(edges))] = price
+        elif what == "node":
+            edges += [(rng.randrange(nodes), nodes), (nodes, rng.randrange(nodes))]
+            costs += [price, price]
+            rewards.append(rng.choice(rewards))
+            nodes += 1
+        elif what == "reward":
+            rewards[rng.randrange(nodes)] = rng.choice(rewards)
+        elif what == "terminal":
+            terminals ^= {rng.randrange(nodes)}
+        elif what == "shuffle":
+            order = rng.sample(range(len(edges)), len(edges))
+            edges, costs = [edges[i] for i in order], [costs[i] for i in order]
+    return replace(
+        problem, n_nodes=nodes, edges=edges, costs=costs, rewards=rewards, terminals=terminals,
+        budgets=budgets, start=start, horizon=max(1, horizon),
+    )  # fmt: skip
+
+
+def same(one: PathSolution, other: PathSolution) -> bool:
+    return replace(one, seconds=0, solve_seconds=None, message="") == replace(
+        other, seconds=0, solve_seconds=None, message=""
+    )
+
+
+def follow(problem: PathProblem, seed: int, steps: int = 6) -> None:
+    rng, session = random.Random(seed), Session()
+    for _ in range(steps):
+        answer = session.solve(problem)
+        assert check(problem, answer) == []
+        assert same(answer, solve(problem)), problem
+        problem = next_problem(rng, problem, answer.edges)
+
+
+def medium(seed: int) -> PathProblem:
+    rng = random.Random(seed)
+    return layered(seed, n=rng.choice([20, 60, 150]), horizon=rng.choice([12, 30]), resources=rng.randint(0, 3))
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_answers_are_those_of_fresh_solves(block: int) -> None:
+    for seed in range(block * 50, block * 50 + 50):
+        follow(small(seed), seed)
+        follow(tight(seed), seed)
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+def test_answers_are_those_of_fresh_solves_on_larger_graphs(seed: int) -> None:
+    follow(medium(seed), seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("block", range(20))
+def test_long_sweep(block: int) -> None:
+    for seed in range(10_000 + block * 100, 10_100 + block * 100):
+        follow(tight(seed), seed)
+        follow(medium(seed), seed)
+
+
+def test_a_problem_that_does_not_follow_starts_anew() -> None:
+    session = Session()
+    for problem in (medium(1), medium(2), tight(3), medium(1), replace(medium(1), horizon=40), small(4)):
+        assert same(session.solve(problem), solve(problem))
+
+
+def test_discount_risk_and_negative_budgets_are_solved_afresh() -> None:
+    session = Session()
+    base = medium(5)
+    for problem in (base, replace(base, discount=0.9), risky(3), replace(base, budgets=[-1] * len(base.budgets)), base):
+        assert same(session.solve(problem), solve(problem))
+    assert session.solve(replace(risky(3), risk=Risk(0.01))).status in (Status.OPTIMAL, Status.INFEASIBLE)
+
+
+def test_works_without_the_compiled_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("solvers.session.AVAILABLE", False)
+    monkeypatch.setattr("solvers.compiled.AVAILABLE", False)
+    session = Session()
+    problem = tight(11)
+    assert same(session.solve(problem), solve(problem))
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="the compiled path was not built")
+def test_a_later_solve_looks_at_fewer_arcs() -> None:
+    from solvers.chances import linear_parts
+    from solvers.compiled import new_memory, search
+
+    problem = layered(2, resources=1)
+    memory = new_memory()
+    first = search(problem, linear_parts(problem), 1, None, memory)
+    again = search(problem, linear_parts(problem), 1, None, memory)
+    assert again.walks == first.walks
+    assert again.arcs < first.arcs / 4
+
+
+def test_a_time_limit_must_be_positive() -> None:
+    with pytest.raises(ProblemError, match="time_limit"):
+        Session().solve(small(0), time_limit=0)
