@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 from enum import IntEnum
 
 from solvers.chances import LinearParts
-from solvers.network import score_grid, units_bound
+from solvers.grid import score_grid, units_bound
 from solvers.problem import PathProblem
 
 try:

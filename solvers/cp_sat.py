@@ -11,7 +11,7 @@ from solvers.base import missing_package
 from solvers.check import OPTIMALITY_TOLERANCE, objective_of
 from solvers.deadline import Deadline
 from solvers.errors import BackendError, ProblemError
-from solvers.network import decimal_scale
+from solvers.grid import decimal_scale
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
 from solvers.time_expanded import TimeExpanded, expand

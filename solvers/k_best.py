@@ -8,22 +8,22 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from solvers.answer import with_walk
 from solvers.api import checked_time_limit
 from solvers.base import Solver
-from solvers.chances import LinearParts, linear_parts
 from solvers.check import check
-from solvers.compiled import Ending, can_solve, search
 from solvers.deadline import Deadline
 from solvers.errors import BackendError, ProblemError, RiskUnsupportedError, UnsupportedProblemError
-from solvers.labelling import LabellingSolver, answer_of
-from solvers.partition import Partition, Ranked
 from solvers.problem import PathProblem
 from solvers.registry import get
 from solvers.risk import Risk
 from solvers.solution import PathSolution, Status
+
+if TYPE_CHECKING:  # these need NumPy, which `import solvers` does not load
+    from solvers.chances import LinearParts
+    from solvers.partition import Ranked
 
 _MOST = 2**31
 """More walks than this are the same as all: they would not fit into memory."""
@@ -122,6 +122,10 @@ def _checked_count(k: int) -> int:
 
 
 def _found(problem: PathProblem, k: int, backend: Solver, time_limit: float | None) -> KBest:
+    from solvers.chances import linear_parts
+    from solvers.compiled import can_solve
+    from solvers.labelling import LabellingSolver
+
     if any(budget < 0 for budget in problem.budgets):
         return KBest(Status.INFEASIBLE, message="a budget is negative")
     if type(backend) is LabellingSolver and can_solve(parts := linear_parts(problem)):
@@ -131,6 +135,9 @@ def _found(problem: PathProblem, k: int, backend: Solver, time_limit: float | No
 
 def _searched(problem: PathProblem, parts: LinearParts, k: int, time_limit: float | None) -> KBest:
     """All walks by one search of the compiled path."""
+    from solvers.compiled import Ending, search
+    from solvers.labelling import answer_of
+
     found = search(problem, parts, k, time_limit)
     first = answer_of(problem, found)
     if not first.has_walk:
@@ -141,6 +148,8 @@ def _searched(problem: PathProblem, parts: LinearParts, k: int, time_limit: floa
 
 
 def _partitioned(problem: PathProblem, k: int, backend: Solver, time_limit: float | None) -> KBest:
+    from solvers.partition import Partition
+
     partition = Partition(problem, backend, Deadline(time_limit))
     solutions: list[PathSolution] = []
     try:

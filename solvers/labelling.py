@@ -9,7 +9,6 @@ from solvers.answer import with_walk, without_walk
 from solvers.base import Solver
 from solvers.chances import linear_parts
 from solvers.compiled import Ending, Found, can_solve, search
-from solvers.numpy_labelling import solve_numpy
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
 
@@ -35,7 +34,7 @@ class LabellingSolver(Solver):
     7. `smallest`: of all optimal walks, the one with the smallest edges.
 
     Equal objectives: fewer moves, then the lexicographically smallest `edges`. Which objectives are equal is exact;
-    `solvers.network` says how. The answer does not depend on the time limit, unless the limit ends it: then it is
+    `solvers.grid` says how. The answer does not depend on the time limit, unless the limit ends it: then it is
     FEASIBLE or TIMEOUT, with the best bound so far (OPTIMAL, with a message, if only the last step was cut short).
 
     Without the compiled path, and for budgets or risks beyond 64-bit integers, `solve_numpy` gives the same answers,
@@ -51,6 +50,8 @@ class LabellingSolver(Solver):
             return without_walk(Status.INFEASIBLE, message="a budget is negative")
         parts = linear_parts(problem)
         if not can_solve(parts):
+            from solvers.numpy_labelling import solve_numpy  # loads NumPy, which the compiled path does not need
+
             return solve_numpy(problem, time_limit)
         found = search(problem, parts, 1, time_limit)
         return replace(answer_of(problem, found), solve_seconds=found.seconds)

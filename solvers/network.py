@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvers.chances import Chance, LinearParts, linear_parts
+from solvers.grid import score_grid, units_bound
 from solvers.problem import PathProblem
 from solvers.risk import SCALE
 
@@ -23,8 +24,6 @@ NEVER = -(2**61)
 REACHABLE = -(2**60)
 """Any value above this is the value of a real walk."""
 
-_LARGEST_UNITS = 2.0**49
-_LARGEST_SCORE = 2.0**58
 _LARGEST_INT64_AMOUNT = 2**60
 
 
@@ -87,14 +86,6 @@ class Network:
     def edges_of(self, slots: Sequence[int]) -> tuple[int, ...]:
         """The problem's edge indices of some slots."""
         return tuple(int(self.edge_ids[slot]) for slot in slots)
-
-
-def decimal_scale(largest: float, room: float) -> float:
-    """The greatest power of ten with `largest * scale <= room` , within 1e-300..1e300."""
-    if largest == 0:
-        return 1e300
-    exponent = math.floor(math.log10(room) - math.log10(largest))
-    return 10.0 ** max(-300, min(300, exponent))
 
 
 def build_network(problem: PathProblem) -> Network:
@@ -166,19 +157,6 @@ def _binding(problem: PathProblem, parts: LinearParts) -> tuple[IntArray, AnyArr
     if not columns:
         return usable, np.zeros((len(costs), 0), dtype=np.int64), np.zeros(0, dtype=np.int64), chances
     return usable, np.stack(columns, axis=1), np.array(budgets, dtype=costs.dtype), chances
-
-
-def score_grid(problem: PathProblem) -> tuple[list[float], float]:
-    """The weight of each step (L floats), and how many units of the exact objective make one."""
-    horizon = problem.horizon
-    weights = [problem.discount**step for step in range(horizon)]
-    largest = max(map(abs, problem.rewards)) * math.fsum(weights)
-    return weights, decimal_scale(largest, min(_LARGEST_UNITS, _LARGEST_SCORE / (horizon + 1)))
-
-
-def units_bound(units: int, horizon: int, scale: float) -> float:
-    """The greatest objective that a walk of at most so many units can have, rounding included."""
-    return (units + (horizon + 1) / 2) / scale
 
 
 def _scores(problem: PathProblem) -> tuple[IntArray, IntArray, float]:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from solvers.answer import with_walk, without_walk
 from solvers.base import missing_package
 from solvers.errors import UnsupportedProblemError
-from solvers.network import decimal_scale
+from solvers.grid import decimal_scale
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
 from solvers.time_expanded import expand

@@ -19,7 +19,7 @@ from solvers.base import Solver
 from solvers.check import objective_of, walk_nodes
 from solvers.deadline import Deadline
 from solvers.errors import BackendError
-from solvers.network import score_grid
+from solvers.grid import score_grid
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
 

@@ -6,11 +6,11 @@ import time
 from dataclasses import replace
 from typing import ClassVar
 
+from solvers.answer import without_walk
 from solvers.api import checked_time_limit, solve
 from solvers.chances import linear_parts
 from solvers.check import check
 from solvers.compiled import AVAILABLE, can_solve, new_memory, search
-from solvers.answer import without_walk
 from solvers.labelling import answer_of
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status

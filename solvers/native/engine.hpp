@@ -76,8 +76,7 @@ template <int Fixed> class Engine {
         std::size_t width = FIRST_WIDTH;
         bool done = proved();
         while (!done) {
-            if (incumbents_.wanted() == 1 && K) done = tabulate(answer);
-            if (done) break;
+            if (K && tabulate(answer)) break;
             const SweepResult result = sweep(width, false, answer);
             if (!result.finished) return Ending::OutOfTime;
             answer.bound = std::min(answer.bound, std::max(incumbents_.floor(), result.dropped));
@@ -123,8 +122,8 @@ template <int Fixed> class Engine {
             auto table = std::make_unique<Table>(network_, graph_, windows_, pool_.best().prices, k, std::max<Amount>(1, grain));
             const Score limit = table->limit(network_);
             answer.bound = std::min(answer.bound, limit);
-            if (limit < incumbents_.floor(true)) return true;
-            const bool exact = table->exact(K);
+            if (limit < incumbents_.floor(incumbents_.wanted() == 1)) return true;
+            const bool exact = incumbents_.wanted() == 1 && table->exact(K);
             tables_.push_back(std::move(table));
             if (exact) {
                 const auto slots = smallest_edges<Fixed>(knowledge(), limit, std::size_t(-1), clock_);

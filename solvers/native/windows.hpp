@@ -28,7 +28,8 @@ inline void tighten(const Network &network, Expanded &graph, Windows &windows, s
     const int K = network.resources;
     std::vector<std::uint8_t> keep;
     Amounts used(K), rest(K);
-    for (int round = 0; round < 4 && graph.states() && !clock.passed(); ++round) {
+    // The first round is taken whatever the time: the windows must be those of this graph.
+    for (int round = 0; round < 4 && graph.states() && (round == 0 || !clock.passed()); ++round) {
         measure(network, graph, windows);
         keep.assign(graph.arcs(), 1);
         std::size_t removed = 0;

@@ -18,7 +18,7 @@ Selection = tuple[PathSolution, tuple[int, ...], PathProblem]
 class SolverSelector:
     """The best walk that keeps every budget, proven by an exact solver.
 
-    The default solver keeps its bounds from one selection to the next (`solvers.Session`), as after a replan most of the
+    The default solver keeps its bounds from one selection to the next (`solvers.Session`): after a replan most of the
     graph is as it was.
 
     Args:

@@ -1,4 +1,4 @@
-"""The build knows every source of the compiled path, so that a change of any of them rebuilds it and none is missing."""
+"""The build knows every source of the compiled path: a change of any rebuilds it, and none is missing."""
 
 from __future__ import annotations
 

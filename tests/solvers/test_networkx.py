@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from solvers import PathProblem, Status, UnsupportedProblemError, check, get, solve
+from solvers import PathProblem, Status, UnsupportedProblemError, check, solve
 from tests.solvers.brute_force import best
 from tests.solvers.conformance import CASES, Case
 from tests.solvers.instances import layered, small
