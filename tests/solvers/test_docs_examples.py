@@ -24,9 +24,9 @@ def test_the_example_runs(code: str) -> None:
 
 
 def test_there_are_examples() -> None:
-    assert len(EXAMPLES) == 5
+    assert len(EXAMPLES) == 6
 
 
 def test_the_pages_are_linked_from_the_first() -> None:
     first = (DOCS / "solvers.md").read_text(encoding="utf-8")
-    assert {f"{page}.md" for page in re.findall(r"\]\((\w+)\.md\)", first)} == {"risk.md", "explain.md"}
+    assert {f"{page}.md" for page in re.findall(r"\]\((\w+)\.md\)", first)} == {"risk.md", "explain.md", "labelling.md"}
