@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
-from tape.agents.base import Episode, EpisodeEnded
+from tape.agents.base import Episode
+from tape.agents.moves import mismatched, write_action
 from tape.graph import UNKNOWN
 from tape.memory import Memory
 from tape.planner import Planned
-from tape.protocols import Action, Actor
-from tape.roles.actor import MAX_RETRIES
-from tape.trace import MismatchEvent
+from tape.protocols import Actor
 
 Outcome = Literal["ended", "mismatch", "probed", "stepped"]
 
@@ -39,34 +37,20 @@ class Executor:
             EpisodeEnded: Success, or ``invalid_output``.
             BudgetExceededError: A step or call does not fit.
         """
-        episode, key = self._episode, self._episode.env.domain.key
+        episode = self._episode
         actions = [edge.action for edge in planned.walk]
         for i, edge in enumerate(planned.walk):
             before = episode.state
-            written, text = await self._write(edge.action, actions[i:])
+            written, text = await write_action(episode, self._actor, edge.action, actions[i:])
             self._memory.add(before, written, episode.step(written, text=text, planned=edge.action))
             if not episode.config.replan:
                 continue
             if edge.target == UNKNOWN:
                 return "probed"
-            observed = key(episode.state)
-            if observed != edge.target:
-                episode.result.mismatches += 1
+            if mismatched(episode, edge.target):
                 if written == edge.action:
                     self._memory.refute(before, written, planned.graph.state(edge.target))
-                episode.trace.write(MismatchEvent(step=episode.result.steps, predicted=edge.target, observed=observed))
                 return "mismatch"
             if episode.config.replan_every_step:
                 return "stepped"
         return "ended"
-
-    async def _write(self, planned: Action, plan: Sequence[Action]) -> tuple[Action, str]:
-        """Let the actor write an action of the environment, trying again where it cannot be read."""
-        episode = self._episode
-        admissible = episode.env.domain.admissible(episode.state)
-        for attempt in range(MAX_RETRIES + 1):
-            seed = episode.seed_for("act", episode.result.steps, attempt)
-            acted = await self._actor.act(episode.state, episode.remaining(), planned, plan, seed)
-            if acted.action is not None and (admissible is None or acted.action in admissible):
-                return acted.action, acted.text
-        raise EpisodeEnded("invalid_output", f"no action could be read in {MAX_RETRIES + 1} samples")

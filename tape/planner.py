@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from solvers import PathSolution, Status
 from tape.agents.base import Episode, EpisodeEnded
+from tape.agents.moves import sample_plans
 from tape.budget import Resources
 from tape.graph import Edge, PlanGraph
 from tape.memory import Memory, RememberingWorldModel
-from tape.protocols import Action, Actor, Plan, Proposer, Scorer, Selector, State, WorldModel
-from tape.trace import GraphFoldedEvent, PlansSampledEvent, WalkSelectedEvent
+from tape.protocols import Action, Plan, PlannedActor, Proposer, Scorer, Selector, State, WorldModel
+from tape.trace import GraphFoldedEvent, WalkSelectedEvent
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Planner:
         proposer: Proposer,
         world_model: WorldModel,
         scorer: Scorer,
-        actor: Actor,
+        actor: PlannedActor,
         selector: Selector,
     ) -> None:
         self._episode = episode
@@ -96,12 +97,8 @@ class Planner:
         """Sample, predict, fold and annotate."""
         episode, domain = self._episode, self._episode.env.domain
         state, remaining = episode.state, episode.remaining()
-        seed = episode.seed_for("plans", self._rounds, attempt)
-        plans = self._plans = await self._proposer.propose(state, remaining, episode.config.num_plans, seed)
-        episode.trace.write(
-            PlansSampledEvent(
-                start=domain.key(state), plans=[list(p.actions) for p in plans], valid=[p.valid for p in plans]
-            )
+        plans = self._plans = await sample_plans(
+            episode, self._proposer, episode.config.num_plans, self._rounds, attempt
         )
         graph = PlanGraph(domain.key, domain.render)
         start = graph.add_state(state)
@@ -227,8 +224,6 @@ class Planner:
         """L: what is left of the configured horizon, else enough moves for any simple path that can be paid."""
         config, steps = self._episode.config, self._episode.result.steps
         if config.horizon is not None:
-            if steps >= config.horizon:
-                raise EpisodeEnded("failure", f"the horizon of {config.horizon} moves is reached")
             return config.horizon - steps
         return max(1, self._most_moves(graph, remaining))
 

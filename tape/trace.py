@@ -75,6 +75,15 @@ class WalkSelectedEvent(Event):
     seconds: float
 
 
+class ActionsSampledEvent(Event):
+    """Candidates for one step, with the score of what each is predicted to lead to; None: predicted to be invalid."""
+
+    type: ClassVar[str] = "actions_sampled"
+    actions: list[str]
+    scores: dict[str, float | None]
+    chosen: str
+
+
 class ActedEvent(Event):
     """An action was executed."""
 
@@ -151,6 +160,7 @@ for _event in (
     PlansSampledEvent,
     GraphFoldedEvent,
     WalkSelectedEvent,
+    ActionsSampledEvent,
     ActedEvent,
     MismatchEvent,
     ReplannedEvent,

@@ -157,10 +157,9 @@ class ChatDialect:
         self, state: AbstractState, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
     ) -> Request:
         """Ask for a thought and a move; with ``action`` the move is fixed and only the thought is free."""
-        hint = f" The plan from here is {' '.join(plan)}." if plan else ""
-        task = (
-            f'Think in one sentence, then make the next move.{hint} Answer as JSON: {{"thought": "...", "action": "U"}}'
-        )
+        hint = f" Your plan goes on with {' '.join(plan)}: keep to it while it fits the board." if plan else ""
+        answer = 'Answer as JSON: {"thought": "...", "action": "U"}'
+        task = f"Think in one sentence, then make the next move.{hint} {answer}"
         constraint = (
             JsonSchema(ActAnswer)
             if action is None

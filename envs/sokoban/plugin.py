@@ -19,7 +19,7 @@ class SokobanPlugin:
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "sokoban"
-    prompt_version = "1"
+    prompt_version = "2"
 
     def add_arguments(self, parser: Any) -> None:
         """``--levels`` and ``--slack``."""

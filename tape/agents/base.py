@@ -86,9 +86,13 @@ class Episode:
     def require_affordable_action(self) -> None:
         """End the episode by its budget if not even the cheapest known action fits any more.
 
+        Agents ask this before they ask a model: nothing is planned where nothing can be done.
+
         Raises:
             BudgetExceededError: No admissible action fits.
+            EpisodeEnded: The horizon is reached.
         """
+        self._require_horizon()
         refused: BudgetExceededError | None = None
         for action in self.env.domain.admissible(self.state) or ():
             try:
@@ -124,10 +128,9 @@ class Episode:
         Raises:
             BudgetExceededError: The action does not fit; it was not executed.
             EnvironmentFaultError: The environment failed.
-            EpisodeEnded: The environment says that the goal is reached.
+            EpisodeEnded: The horizon is reached, or the environment says that the goal is.
         """
-        if self.config.horizon is not None and self.result.steps >= self.config.horizon:
-            raise EpisodeEnded("failure", f"the horizon of {self.config.horizon} moves is reached")
+        self._require_horizon()
         worst = self.env.domain.cost(self.state, action)
         reservation = self.ledger.reserve(worst)
         self.trace.write(LedgerEvent(what="reserve", purpose=f"step:{action}", amounts=dict(worst)))
@@ -155,6 +158,10 @@ class Episode:
         if self.result.success:
             raise EpisodeEnded("success")
 
+    def _require_horizon(self) -> None:
+        if self.config.horizon is not None and self.result.steps >= self.config.horizon:
+            raise EpisodeEnded("failure", f"the horizon of {self.config.horizon} moves is reached")
+
     def require_known_costs(self) -> None:
         """Refuse to start where a capped kind's cost is unknown.
 
@@ -177,7 +184,7 @@ class Agent(ABC):
         settings: Fields of :class:`tape.config.AgentConfig`.
 
     Raises:
-        ConfigError: A switch is out of range, or both ``config`` and ``settings`` are given.
+        ConfigError: A switch is out of range or contradicts the agent, or both ``config`` and ``settings`` are given.
         UnknownNameError: There is no such model.
     """
 
@@ -186,12 +193,20 @@ class Agent(ABC):
     def __init__(self, model: LanguageModel | str, config: AgentConfig | None = None, **settings: Any) -> None:
         if config is not None and settings:
             raise ConfigError(f"give either config or single settings, not both: {', '.join(settings)}")
-        self.config = config or AgentConfig.make(**settings)
+        self.config = self.configure(config or AgentConfig.make(**settings))
         if isinstance(model, str):
             from tape.lm.registry import open_model
 
             model = open_model(model)
         self.model = model
+
+    def configure(self, config: AgentConfig) -> AgentConfig:
+        """Set or refuse the switches that the agent's name already decides; the others are ignored or used.
+
+        Raises:
+            ConfigError: A switch contradicts the agent.
+        """
+        return config
 
     def run(self, env: Environment, **options: Any) -> EpisodeResult:
         """Play one episode; the synchronous door to :meth:`arun`."""

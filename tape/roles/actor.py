@@ -37,12 +37,26 @@ class LmActor:
         """
         if action is not None and self._execution == "forced":
             return Acted(action)
+        [acted] = await self.sample(state, remaining, action, plan, seed, 1)
+        return acted
+
+    async def sample(
+        self,
+        state: State,
+        remaining: Mapping[str, int],
+        action: Action | None,
+        plan: Sequence[Action],
+        seed: int,
+        count: int,
+    ) -> list[Acted]:
+        """Sample ``count`` actions from one request; each that cannot be read is counted and has no action."""
         fixed = action if self._execution == "constrained" else None
-        request = replace(
-            self._context.dialect.act_request(state, remaining, fixed, plan), temperature=self._temperature, seed=seed
-        )
+        request = self._context.dialect.act_request(state, remaining, fixed, plan)
+        request = replace(request, n=count, temperature=self._temperature, seed=seed)
         [completion] = await self._context.lm.generate([request])
-        text = completion.texts[0]
+        return [self._read(text, fixed) for text in completion.texts]
+
+    def _read(self, text: str, fixed: Action | None) -> Acted:
         try:
             thought, written = self._context.dialect.read_act(text)
         except InvalidOutputError as error:

@@ -58,11 +58,12 @@ class Runner:
     def __init__(
         self, spec: RunSpec, directory: RunDirectory, model: LanguageModel, watcher: Watcher | None = None
     ) -> None:
-        self.spec, self._directory, self._model = spec, directory, model
+        self._directory, self._model = directory, model
         self._watcher = watcher or Watcher()
         self._plugin: EnvironmentPlugin = load("tape.environments", spec.environment)
         agent_class: type[Agent] = load("tape.agents", spec.agent)
         self._agent = agent_class(model, spec.config)
+        self.spec = spec.model_copy(update={"config": self._agent.config})  # as the agent resolves it
 
     def run(self, tasks: Sequence[Task]) -> list[dict[str, Any]]:
         """Run what is missing and write the summary.

@@ -9,6 +9,7 @@ from tape.graph import PlanGraph
 from tape.show.draw import draw
 from tape.trace import (
     ActedEvent,
+    ActionsSampledEvent,
     Event,
     FinishedEvent,
     GraphFoldedEvent,
@@ -46,8 +47,12 @@ def describe(events: Sequence[Event]) -> Iterator[str]:
                 value = "" if event.objective is None else f", objective {event.objective:.3f}"
                 kind = "partial walk" if event.partial else "walk"
                 yield f"{event.selector} {event.status} in {1000 * event.seconds:.2f} ms{value}; {kind}: {walk}"
+            case ActionsSampledEvent():
+                scores = {name: "invalid" if score is None else f"{score:g}" for name, score in event.scores.items()}
+                listed = ", ".join(f"{name} x{event.actions.count(name)}: {score}" for name, score in scores.items())
+                yield f"  {len(event.actions)} actions sampled ({listed}); best: {event.chosen}"
             case ActedEvent():
-                planned = "" if event.planned == event.action else f" (planned {event.planned})"
+                planned = "" if event.planned in (None, event.action) else f" (planned {event.planned})"
                 yield f"  acts {event.action}{planned}" + (f"   thought: {event.text}" if event.text else "")
             case MismatchEvent():
                 yield f"  MISMATCH: predicted {event.predicted}, observed {event.observed}"

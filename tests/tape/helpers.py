@@ -11,14 +11,17 @@ from typing import Any
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.level import Level, State
 from envs.sokoban.simulator import is_solved, step
 from envs.sokoban.table import CostToGo
 from envs.sokoban.xsb import parse
+from tape.agents.tape_agent import TapeAgent
 from tape.lm.base import Request
 from tape.lm.bundled import weights_folder
 from tape.lm.scripted import ScriptedLM
 from tape.lm.transformers_lm import TransformersLM
+from tape.trace import TraceWriter
 
 CORRIDOR = parse("#######\n#######\n#@ $ .#\n#######\n#######\n")[0]
 ROOM = parse("#########\n#       #\n# @ $ . #\n#       #\n#########\n")[0]
@@ -128,3 +131,12 @@ class SimulatedModel(ScriptedLM):
                     state = after
                     break
         return moves
+
+
+def play(level=CORRIDOR, steps=4, agent=TapeAgent, model=None, **settings):  # type: ignore[no-untyped-def]
+    """Play one episode; returns its result and its events."""
+    options = {k: settings.pop(k) for k in ("budget", "simulator", "parent", "seed") if k in settings}
+    trace = TraceWriter("test")
+    model = model or SimulatedModel(level)
+    result = agent(model, **settings).run(SokobanEnvironment(level, steps), trace=trace, **options)
+    return result, trace.events

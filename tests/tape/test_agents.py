@@ -20,21 +20,12 @@ from tape.trace import (
     GraphFoldedEvent,
     LedgerEvent,
     MismatchEvent,
-    TraceWriter,
     WalkSelectedEvent,
     read_trace,
 )
-from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel
+from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play
 
 START = CORRIDOR.start
-
-
-def play(level=CORRIDOR, steps=4, agent=TapeAgent, model=None, **settings):  # type: ignore[no-untyped-def]
-    options = {k: settings.pop(k) for k in ("budget", "simulator", "parent") if k in settings}
-    trace = TraceWriter("test")
-    model = model or SimulatedModel(level)
-    result = agent(model, **settings).run(SokobanEnvironment(level, steps), trace=trace, **options)
-    return result, trace.events
 
 
 @pytest.mark.parametrize("execution", ["constrained", "forced", "free"])

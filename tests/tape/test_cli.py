@@ -53,7 +53,10 @@ def test_run_show_and_resume(tmp_path: Path, levels: str, script: str, capsys: p
     [
         (["--levels", "nonsense"], "easy"),
         (["--slack", "-1"], "slack must be >= 0"),
-        (["--agent", "nobody"], "there is no agent 'nobody'; there is: open_loop, tape"),
+        (
+            ["--agent", "nobody"],
+            "there is no agent 'nobody'; there is: best_of_n_plan_and_act, best_of_n_react,",
+        ),
         (["--model", "bundled:huge"], "there is no bundled model 'huge'"),
         (["--model", "gpt"], "tape models"),
         (["--model", "scripted:/nowhere.json"], "expected a JSON file"),

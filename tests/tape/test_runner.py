@@ -142,7 +142,7 @@ def test_keys_depend_on_everything_that_matters_and_seeds_only_on_the_level(leve
         spec_for(levels, model_identity="other"),
         spec_for(levels, budget={"tokens": 5}),
         spec_for(levels, config=AgentConfig()),
-        spec_for(levels, prompt_version="2"),
+        spec_for(levels, prompt_version="other"),
     ]
     keys = {s.episode_key(task, 0) for s in [spec, *changed]} | {spec.episode_key(task, 1), spec.episode_key(other, 0)}
     assert len(keys) == len(changed) + 3

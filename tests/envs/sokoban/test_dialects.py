@@ -19,7 +19,7 @@ from envs.sokoban.simulator import step
 from envs.sokoban.xsb import parse
 from tape.agents.tape_agent import TapeAgent
 from tape.errors import ConfigError, InvalidOutputError, UnknownNameError
-from tape.lm.base import Choice, Regex, Request
+from tape.lm.base import Choice, JsonSchema, Regex, Request
 from tape.lm.scripted import ScriptedLM, obeys
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, bundled_tokenizer
 
@@ -83,6 +83,20 @@ def test_a_fixed_action_leaves_no_other_admissible() -> None:
         }[type(dialect)]
         admitted = [a for a, text in zip(ACTIONS, texts, strict=True) if obeys(request, text)]
         assert admitted == ["R"]
+
+
+def test_acting_is_free_without_an_action_and_shows_a_plan_only_where_there_is_one() -> None:
+    for dialect, constraint in (
+        (CompactDialect(SokobanDomain(ROOM)), Regex),
+        (ChatDialect(SokobanDomain(ROOM)), JsonSchema),
+    ):
+        alone = dialect.act_request(ROOM.start, {"steps": 5}, None, [])
+        hinted = dialect.act_request(ROOM.start, {"steps": 5}, None, ["R", "U"])
+        assert isinstance(alone.constraint, constraint)
+        assert alone.constraint == hinted.constraint
+        assert " R U" in str(hinted.prompt)
+        assert " R U" not in str(alone.prompt)
+        assert "plan" not in str(alone.prompt)
 
 
 def test_boards_beyond_the_vocabulary_are_refused_at_the_start() -> None:

@@ -1,0 +1,28 @@
+"""Plan-and-Act (TAPE section 2.2, equation 2): plan once, then act with the plan in context."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import ClassVar
+
+from tape.agents.base import Episode
+from tape.agents.lm_agent import LmAgent
+from tape.agents.moves import act_freely, require_bounded, sample_plans
+
+
+class PlanAndActAgent(LmAgent):
+    """Samples one plan; at every step the model sees what is left of it and may do something else.
+
+    What is left is counted in steps, whether they followed the plan or not. After its end the model acts
+    without a plan, as in ReAct.
+    """
+
+    name: ClassVar[str] = "plan_and_act"
+
+    async def _play(self, episode: Episode) -> None:
+        require_bounded(episode, self.name)
+        episode.require_affordable_action()
+        [plan] = await sample_plans(episode, self.proposer(episode), 1)
+        actor = self.actor(episode)
+        for step in count():
+            await act_freely(episode, actor, plan.actions[step:])

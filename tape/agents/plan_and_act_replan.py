@@ -1,0 +1,62 @@
+"""Plan-and-Act that plans anew on a mismatch, by the test that TAPE uses (TAPE section 3.4)."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import ClassVar
+
+from tape.agents.base import Episode
+from tape.agents.lm_agent import LmAgent
+from tape.agents.moves import act_freely, mismatched, sample_plans, start_replanning
+from tape.config import AgentConfig
+from tape.errors import ConfigError
+from tape.protocols import Action, Actor, WorldModel
+
+
+class PlanAndActReplanAgent(LmAgent):
+    """Acts with a plan in context and plans anew where the observed state is not the predicted one, or the plan ends.
+
+    As in TAPE, the model predicts the states along the plan, and the plan is cut before an action that is
+    predicted to be invalid. Where nothing is left of it, one step is taken without a plan, so every round acts.
+    """
+
+    name: ClassVar[str] = "plan_and_act_replan"
+
+    def configure(self, config: AgentConfig) -> AgentConfig:
+        """Refuse ``replan`` off.
+
+        Raises:
+            ConfigError: Replanning is off.
+        """
+        if not config.replan:
+            raise ConfigError("plan_and_act_replan contradicts replan off; use plan_and_act")
+        return config
+
+    async def _play(self, episode: Episode) -> None:
+        world_model, actor = self.world_model(episode), self.actor(episode)
+        for planning_round in count():
+            plan = await self._plan(episode, world_model, planning_round)
+            reason = await self._follow(episode, actor, plan)
+            start_replanning(episode, reason, planning_round + 1)
+
+    async def _plan(self, episode: Episode, world_model: WorldModel, planning_round: int) -> list[tuple[Action, str]]:
+        """A plan as actions with the key of the state that each is predicted to lead to."""
+        episode.require_affordable_action()
+        [plan] = await sample_plans(episode, self.proposer(episode), 1, planning_round)
+        [predictions] = await world_model.rollout([(episode.state, plan.actions)])
+        key = episode.env.domain.key
+        # Only the last prediction of a rollout can be invalid, so the pairs stay aligned without it.
+        states = [prediction.state for prediction in predictions if prediction.state is not None]
+        return [(action, key(state)) for action, state in zip(plan.actions, states, strict=False)]
+
+    @staticmethod
+    async def _follow(episode: Episode, actor: Actor, plan: list[tuple[Action, str]]) -> str:
+        """Act along a plan; returns why it can be followed no further."""
+        if not plan:
+            await act_freely(episode, actor)
+        actions = [action for action, _ in plan]
+        for step, (_, predicted) in enumerate(plan):
+            await act_freely(episode, actor, actions[step:])
+            if mismatched(episode, predicted):
+                return "mismatch"
+        return "ended"

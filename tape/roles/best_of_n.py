@@ -1,0 +1,69 @@
+"""Best-of-N acting (TAPE appendix G.2): sample actions, predict, score, take the best."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import inf
+
+from tape.protocols import Acted, Action, Scorer, State, WorldModel
+from tape.roles.actor import LmActor
+from tape.roles.context import RoleContext
+from tape.trace import ActionsSampledEvent
+
+
+class BestOfNActor:
+    """Takes, of N sampled actions, the one whose predicted outcome the model itself scores highest.
+
+    Ties go to the action sampled more often, then to the one sampled first. An action that is predicted
+    to be invalid comes last. Nothing observed is remembered: that is TAPE's own.
+
+    Args:
+        context: The episode's model and prompts.
+        actor: Samples the actions.
+        world_model: Predicts what they lead to.
+        scorer: Scores that.
+        samples: N.
+    """
+
+    def __init__(
+        self, context: RoleContext, actor: LmActor, world_model: WorldModel, scorer: Scorer, samples: int
+    ) -> None:
+        self._context, self._actor, self._samples = context, actor, samples
+        self._world_model, self._scorer = world_model, scorer
+
+    async def act(
+        self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action], seed: int
+    ) -> Acted:
+        """Write one action; ``Acted.action`` is None where no sample is an action of the environment."""
+        sampled = await self._actor.sample(state, remaining, action, plan, seed, self._samples)
+        admissible = self._context.domain.admissible(state)
+        written = [(acted.action, acted) for acted in sampled if acted.action is not None]
+        usable = [(name, acted) for name, acted in written if admissible is None or name in admissible]
+        if not usable:
+            return Acted(None)
+        votes = Counter(name for name, _ in usable)
+        values = await self._values(state, remaining, list(votes))
+        # max() keeps the first of equals, and votes are in the order of sampling.
+        best = max(votes, key=lambda name: (values[name], votes[name]))
+        self._context.trace.write(
+            ActionsSampledEvent(
+                actions=[name for name, _ in usable],
+                scores={name: None if value == -inf else value for name, value in values.items()},
+                chosen=best,
+            )
+        )
+        return next(acted for name, acted in usable if name == best)
+
+    async def _values(
+        self, state: State, remaining: Mapping[str, int], actions: Sequence[Action]
+    ) -> dict[Action, float]:
+        """The score of each action's predicted outcome; minus infinity where it is predicted to be invalid."""
+        predictions = await self._world_model.predict([(state, action) for action in actions])
+        outcomes = {
+            action: prediction.state
+            for action, prediction in zip(actions, predictions, strict=True)
+            if prediction.state is not None
+        }
+        scores = await self._scorer.score(list(outcomes.values()), remaining)
+        return dict.fromkeys(actions, -inf) | dict(zip(outcomes, scores, strict=True))
