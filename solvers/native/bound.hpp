@@ -24,10 +24,11 @@ struct Bound {
     }
 };
 
-// Where to look at the rest of the way from: a state, and what is left of each resource there.
+// Where to look at the rest of the way from: a state, what is left of each resource there, and the way there.
 struct Viewpoint {
     int state = 0;
     Amounts slack;
+    Walk before = {0, {}};  // its score includes the gain of arriving at the state
 };
 
 inline Bound make_bound(const Network &network, const Expanded &graph, Scores prices) {
@@ -40,7 +41,7 @@ inline Bound make_bound(const Network &network, const Expanded &graph, Scores pr
 }
 
 struct Dive {
-    Walk walk;
+    Walk walk;  // the whole of it, from the start
     Amounts used;
     bool ended = false;  // at a terminal
     bool keeps = false;  // every budget
@@ -55,7 +56,8 @@ inline Dive dive(const Network &network, const Expanded &graph, const Bound &bou
     found.used.resize(K);
     for (int k = 0; k < K; ++k) found.used[k] = network.budgets[k] - from.slack[k];
     Amounts used(K), rest(K);
-    Score score = 0;
+    found.walk = from.before;
+    Score score = from.before.score;
     for (int s = from.state;;) {
         int choice = -1;
         Score best = graph.finish[s] > REACHABLE ? graph.finish[s] : NEVER - 1;
@@ -81,7 +83,7 @@ inline Dive dive(const Network &network, const Expanded &graph, const Bound &bou
             break;
         }
         const Amount *cost = network.cost(graph.slot[choice]);
-        for (int k = 0; k < K; ++k) found.used[k] += cost[k];
+        for (int k = 0; k < K; ++k) found.used[k] = std::min(found.used[k] + cost[k], BEYOND);  // many whole budgets
         found.walk.slots.push_back(graph.slot[choice]);
         s = graph.head[choice];
         score += graph.gain[s];

@@ -6,7 +6,7 @@
 namespace tape {
 
 // Whether `used` (means and variances among it), plus what must at least still be used, can keep every chance
-// constraint. Both sides are products of integers below 2^60 and 2^63, exact in 128 bits.
+// constraint. Variances are below 2^62, the rest is at most `LARGEST_AT_RISK`: both sides are exact in 128 bits.
 inline bool keeps_chances(const Network &network, const Amount *used, const Amount *ahead) {
     for (const Chance &chance : network.chances) {
         const Amount mean = used[chance.mean] + (ahead ? ahead[chance.mean] : 0);

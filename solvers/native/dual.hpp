@@ -39,11 +39,6 @@ class Pool {
         return all;
     }
 
-    void clear() {
-        bounds_.clear();
-        at_start_ = 0;
-    }
-
   private:
     std::vector<Bound> bounds_;
     std::size_t at_start_ = 0;
@@ -58,15 +53,13 @@ class Dual {
         for (int k = 0; k < K_; ++k) most_[k] = LARGEST_PAYMENT / K_ / (network.budgets[k] + 1);
     }
 
-    // Takes in a bound; false if it suggests no walk (it never looks better than not to end). Walks from the start that
-    // keep the budgets go to `incumbents`.
-    bool take(const Bound &bound, Incumbents *incumbents) {
+    // Takes in a bound; false if it suggests no walk (it never looks better than not to end). Walks that keep the budgets
+    // go to `incumbents`.
+    bool take(const Bound &bound, Incumbents &incumbents) {
         const Score limit = bound.ahead(from_.state, from_.slack.data());
         const Dive seen = dive(network_, graph_, bound, from_, nullptr);
-        if (incumbents) {
-            if (seen.keeps) incumbents->offer(seen.walk);
-            else if (Dive other = dive(network_, graph_, bound, from_, &windows_); other.keeps) incumbents->offer(other.walk);
-        }
+        if (seen.keeps) incumbents.offer(seen.walk);
+        else if (Dive other = dive(network_, graph_, bound, from_, &windows_); other.keeps) incumbents.offer(other.walk);
         if (scale_ == 0) {
             scale_ = std::max(1.0, std::abs(double(limit)));
             std::vector<double> caps(K_);
@@ -79,8 +72,8 @@ class Dual {
         if (!seen.ended) return false;
         for (int k = 0; k < K_; ++k)
             slack_[k] = double(network_.budgets[k] - seen.used[k]) / double(std::max<Amount>(1, from_.slack[k]));
-        const Score gain = graph_.gain[from_.state];
-        master_.add(double(seen.walk.score + gain) / scale_, slack_);
+        const Score ahead = seen.walk.score - from_.before.score + graph_.gain[from_.state];
+        master_.add(double(ahead) / scale_, slack_);
         improved_ = limit < limit_;
         if (improved_) {
             limit_ = limit;
@@ -127,8 +120,8 @@ class Dual {
 // small part of the gap to the incumbent.
 inline void lower_dual(const Network &network, const Expanded &graph, const Windows &windows, Pool &pool,
                        Incumbents &incumbents, int passes, Clock &clock) {
-    Dual dual(network, graph, windows, {0, network.budgets});
-    for (const Bound &bound : pool.bounds()) dual.take(bound, &incumbents);
+    Dual dual(network, graph, windows, {0, network.budgets, {0, {}}});
+    for (const Bound &bound : pool.bounds()) dual.take(bound, incumbents);
     Scores prices;
     for (int pass = 0; pass < passes && !clock.passed(); ++pass) {
         const Score limit = pool.best().limit();
@@ -136,17 +129,18 @@ inline void lower_dual(const Network &network, const Expanded &graph, const Wind
         const double gap = incumbents.full() ? double(limit - incumbents.floor()) : 0.02 * dual.scale();
         if (!dual.next(0.01 * gap, prices)) return;
         Bound bound = make_bound(network, graph, prices);
-        const bool goes_on = dual.take(bound, &incumbents);
+        const bool goes_on = dual.take(bound, incumbents);
         pool.add(std::move(bound));
         if (!goes_on) return;
     }
 }
 
 // Adds to the pool the bound that is tightest at another viewpoint, if it is much tighter there than those in the pool.
+// The walks that are seen on the way go to `incumbents`.
 inline void look_from(const Network &network, const Expanded &graph, const Windows &windows, Pool &pool,
-                      const Viewpoint &from, double gap, int passes, Clock &clock) {
+                      const Viewpoint &from, Incumbents &incumbents, double gap, int passes, Clock &clock) {
     Dual dual(network, graph, windows, from);
-    for (const Bound &bound : pool.bounds()) dual.take(bound, nullptr);
+    for (const Bound &bound : pool.bounds()) dual.take(bound, incumbents);
     const Score before = dual.limit();
     Score least = before;
     Bound best;
@@ -154,7 +148,7 @@ inline void look_from(const Network &network, const Expanded &graph, const Windo
     for (int pass = 0; pass < passes && !clock.passed(); ++pass) {
         if (!dual.next(0.02 * gap, prices)) break;
         Bound bound = make_bound(network, graph, prices);
-        const bool goes_on = dual.take(bound, nullptr);
+        const bool goes_on = dual.take(bound, incumbents);
         if (dual.limit() < least) {
             least = dual.limit();
             best = std::move(bound);

@@ -21,6 +21,9 @@ struct Answer {
 };
 
 constexpr std::size_t FIRST_WIDTH = 64, GROWTH = 8;
+
+// How much bounds for other viewpoints may cost, as a multiple of all else.
+constexpr double VIEW_SHARE = 2.0;
 constexpr std::size_t MOST_CELLS = std::size_t{6} << 20;
 
 // Basic steps worth spending on a table: what the search has cost so far, and a little to begin with.
@@ -44,8 +47,8 @@ template <int Fixed> class Engine {
         for (const Bound &bound : pool_.bounds())
             if (answer.prices.size() < 2) answer.prices.push_back(bound.prices);
         answer.walks = incumbents_.walks();
-        if (answer.ending == Ending::OutOfTime && incumbents_.full())
-            answer.bound = std::max(answer.bound, incumbents_.walks().front().score);
+        if (answer.ending == Ending::OutOfTime && !answer.walks.empty())
+            answer.bound = std::max(answer.bound, answer.walks.front().score);
         return answer;
     }
 
@@ -53,9 +56,10 @@ template <int Fixed> class Engine {
     Ending search(Answer &answer, const Resumed *resumed) {
         const int K = network_.resources;
         if (!graph_.states()) return Ending::NoTerminal;
+        if (!alive()) return Ending::BudgetAlone;
         Bound free = make_bound(network_, graph_, Scores(K, 0));
         answer.bound = free.limit();
-        const Dive first = dive(network_, graph_, free, {0, network_.budgets}, nullptr);
+        const Dive first = dive(network_, graph_, free, {0, network_.budgets, {0, {}}}, nullptr);
         if (first.keeps) incumbents_.offer(first.walk);  // the smallest edges of all optimal walks
         if (first.keeps && incumbents_.wanted() == 1) return Ending::Proved;
         pool_.add(std::move(free));
@@ -89,7 +93,7 @@ template <int Fixed> class Engine {
             width *= GROWTH;
         }
         if (incumbents_.walks().empty()) return Ending::BudgetsTogether;
-        if (incumbents_.wanted() == 1) order(answer);
+        if (incumbents_.wanted() == 1 && !ordered_) order(answer);
         return Ending::Proved;
     }
 
@@ -128,22 +132,24 @@ template <int Fixed> class Engine {
             if (exact) {
                 const auto slots = smallest_edges<Fixed>(knowledge(), limit, std::size_t(-1), clock_);
                 if (slots) incumbents_.offer({limit, *slots});
+                ordered_ = bool(slots);
                 return bool(slots);
             }
         }
         return false;
     }
 
-    // New bounds, tight where the last sweep found the most promising labels.
+    // New bounds, tight where the last sweep found the most promising labels; for no more than the search has cost.
     void look_around(const SweepResult &result) {
-        const Score floor = incumbents_.floor();
         for (const Promise &label : result.promising) {
-            if (8.0 * double(graph_.arcs()) > worth(spent_) / 8) return;
+            const Score floor = incumbents_.floor();
+            const double cost = 8.0 * double(graph_.arcs());
+            if (looked_ + cost > VIEW_SHARE * worth(spent_)) return;
             if (label.bound <= floor) continue;
             double gap = double(label.bound - floor);
             if (!incumbents_.full()) gap = std::min(gap, 0.02 * std::abs(double(label.bound)));
-            look_from(network_, graph_, windows_, pool_, label.from, gap, 6, clock_);
-            spent_ += 8.0 * double(graph_.arcs());
+            look_from(network_, graph_, windows_, pool_, label.from, incumbents_, gap, 6, clock_);
+            looked_ += cost;
         }
     }
 
@@ -165,7 +171,9 @@ template <int Fixed> class Engine {
     Windows windows_;
     Pool pool_;
     std::vector<std::unique_ptr<Table>> tables_;
-    double spent_ = 0;  // basic steps, roughly
+    double spent_ = 0;      // basic steps, roughly
+    double looked_ = 0;     // the same, for bounds from other viewpoints
+    bool ordered_ = false;  // an exact table has given the walk of smallest edges
 };
 
 inline Answer solve(const Network &network, std::size_t wanted, Clock &clock, const Resumed *resumed) {
@@ -189,7 +197,7 @@ inline Answer solve_next(Problem &problem, Network &network, Memory &memory, std
         answer = solve(network, wanted, clock, nullptr);
     }
     if (!answer.walks.empty()) memory.remember(problem, network, answer.walks.front());
-    if (memory.wants(answer.arcs)) {
+    if (answer.ending != Ending::OutOfTime && memory.wants(answer.arcs)) {
         std::vector<Scores> prices;
         for (const Scores &reduced : answer.prices) {
             Scores raw(problem.resources, 0);

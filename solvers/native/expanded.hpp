@@ -1,6 +1,10 @@
 // The time-expanded graph: states (step, node) that lie on some way from the start to a terminal, and their arcs.
 #pragma once
 
+#include <functional>
+#include <new>
+#include <queue>
+
 #include "network.hpp"
 
 namespace tape {
@@ -18,15 +22,28 @@ struct Expanded {
     std::size_t arcs() const { return head.size(); }
 };
 
+// The slots that lead into each node.
+struct Reversed {
+    Indices offset, slots, tails;
+
+    explicit Reversed(const Network &network)
+        : offset(network.nodes + 1, 0), slots(network.heads.size()), tails(network.heads.size()) {
+        for (const auto head : network.heads) ++offset[head + 1];
+        std::partial_sum(offset.begin(), offset.end(), offset.begin());
+        Indices next(offset.begin(), offset.end() - 1);
+        for (int v = 0; v < network.nodes; ++v)
+            for (int slot = network.offset[v]; slot < network.offset[v + 1]; ++slot) {
+                const auto place = next[network.heads[slot]]++;
+                slots[place] = slot;
+                tails[place] = v;
+            }
+    }
+};
+
 // Fewest moves from each node to a terminal; horizon + 1 where there is no way.
-inline Indices moves_to_go(const Network &network) {
+inline Indices moves_to_go(const Network &network, const Reversed &reversed) {
     const int beyond = network.horizon + 1;
-    Indices count(network.nodes + 1, 0), tails(network.heads.size()), distance(network.nodes, beyond), queue;
-    for (const auto head : network.heads) ++count[head + 1];
-    std::partial_sum(count.begin(), count.end(), count.begin());
-    Indices next(count.begin(), count.end() - 1);
-    for (int v = 0; v < network.nodes; ++v)
-        for (int slot = network.offset[v]; slot < network.offset[v + 1]; ++slot) tails[next[network.heads[slot]]++] = v;
+    Indices distance(network.nodes, beyond), queue;
     for (int v = 0; v < network.nodes; ++v)
         if (network.terminal[v]) {
             distance[v] = 0;
@@ -34,31 +51,63 @@ inline Indices moves_to_go(const Network &network) {
         }
     for (std::size_t i = 0; i < queue.size(); ++i) {
         const int v = queue[i];
-        for (int j = count[v]; j < count[v + 1]; ++j)
-            if (distance[tails[j]] == beyond && distance[v] + 1 < beyond) {
-                distance[tails[j]] = distance[v] + 1;
-                queue.push_back(tails[j]);
+        for (int j = reversed.offset[v]; j < reversed.offset[v + 1]; ++j)
+            if (distance[reversed.tails[j]] == beyond && distance[v] + 1 < beyond) {
+                distance[reversed.tails[j]] = distance[v] + 1;
+                queue.push_back(reversed.tails[j]);
             }
     }
     return distance;
 }
 
-// No states at all if no terminal can be reached within the horizon.
+// The least of resource k that is used from each node to a terminal, in any number of moves; BEYOND if there is no way.
+inline Amounts least_to_go(const Network &network, const Reversed &reversed, int k) {
+    using Entry = std::pair<Amount, int>;
+    const int K = network.resources;
+    Amounts least(network.nodes, BEYOND);
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue;
+    for (int v = 0; v < network.nodes; ++v)
+        if (network.terminal[v]) {
+            least[v] = 0;
+            queue.push({0, v});
+        }
+    while (!queue.empty()) {
+        const auto [amount, v] = queue.top();
+        queue.pop();
+        if (amount > least[v]) continue;
+        for (int j = reversed.offset[v]; j < reversed.offset[v + 1]; ++j) {
+            const Amount there = amount + network.costs[std::size_t(reversed.slots[j]) * K + k];
+            if (there < least[reversed.tails[j]]) {
+                least[reversed.tails[j]] = there;
+                queue.push({there, reversed.tails[j]});
+            }
+        }
+    }
+    return least;
+}
+
+// The states that lie on some way from the start to a terminal within the horizon, without those to which even the
+// thriftiest way leaves too little of some resource. No states at all if no terminal can be reached in time.
 inline Expanded expand(const Network &network) {
     Expanded graph;
-    const Indices to_go = moves_to_go(network);
-    const int horizon = network.horizon;
+    const Reversed reversed(network);
+    const Indices to_go = moves_to_go(network, reversed);
+    const int horizon = network.horizon, K = network.resources;
     graph.layer.assign(horizon + 2, 0);
     if (to_go[network.start] > horizon) {
         graph.first.assign(1, 0);
         return graph;
     }
     const std::size_t n = network.nodes;
+    std::vector<Amounts> need;  // [resources][nodes]
+    for (int k = 0; k < K; ++k) need.push_back(least_to_go(network, reversed, k));
+    Amounts left;  // [states x resources] the most that can be left there
     Indices at(n, -1);  // the state of a node in the layer that is being made
     const auto add = [&](int step, int v) {
         graph.node.push_back(v);
         graph.gain.push_back(step ? network.move[std::size_t(step - 1) * n + v] : 0);
         graph.finish.push_back(network.terminal[v] ? network.stay[std::size_t(step) * n + v] : NEVER);
+        for (int k = 0; k < K; ++k) left.push_back(step ? -1 : network.budgets[k]);
     };
     add(0, network.start);
     for (int step = 0; step <= horizon; ++step) {
@@ -71,13 +120,22 @@ inline Expanded expand(const Network &network) {
             for (int slot = network.offset[v]; slot < network.offset[v + 1]; ++slot) {
                 const int w = network.heads[slot];
                 if (to_go[w] + step + 1 > horizon) continue;
+                const Amount *cost = network.cost(slot);
+                bool fits = true;
+                for (int k = 0; k < K; ++k) fits &= left[std::size_t(s) * K + k] - cost[k] >= need[k][w];
+                if (!fits) continue;
                 if (at[w] < end) {
                     at[w] = graph.states();
                     add(step + 1, w);
                 }
+                for (int k = 0; k < K; ++k) {
+                    Amount &most = left[std::size_t(at[w]) * K + k];
+                    most = std::max(most, left[std::size_t(s) * K + k] - cost[k]);
+                }
                 graph.head.push_back(at[w]);
                 graph.slot.push_back(slot);
             }
+            if (graph.head.size() > std::size_t(INT32_MAX)) throw std::bad_alloc();  // indices would not fit
         }
     }
     graph.first.push_back(std::int32_t(graph.head.size()));

@@ -15,7 +15,9 @@ class Memory {
     // every table is true for this problem.
     void follow(Problem &problem) {
         std::vector<std::uint8_t> stale;
-        if (!same_kind(problem)) {
+        const bool whole = whole_;
+        whole_ = false;
+        if (!whole || !same_kind(problem)) {
             forget(problem);
             adopt(problem);
         } else if (!useless_) {
@@ -24,25 +26,31 @@ class Memory {
         problem.factor = factor_;
         horizon_ = problem.horizon;  // it only ever shrinks: what lies beyond is not needed again
         ++age_;
-        if (tables_.empty()) return;
-        for (Priced &table : tables_) repair(table, stale);
-        for (int k = 0; k < resources_; ++k) repair_least(k, stale);
+        if (!tables_.empty()) {
+            drop_unaffordable(problem);
+            for (Priced &table : tables_) repair(table, stale);
+            for (int k = 0; k < resources_; ++k) repair_least(k, stale);
+        }
+        whole_ = true;
     }
 
     bool empty() const { return tables_.empty(); }
+
+    bool busy = false;  // a solve is using it
 
     // Whether tables are worth making, after a search of a graph of so many arcs. A table covers all edges at all
     // steps: too much where few of them can be reached. How good the remembered prices are is seen by the share of arcs
     // that they left; where that is poor, new ones are tried now and then.
     bool wants(std::size_t arcs) {
         const double all = double(heads_.size()) * horizon_;
-        if (empty()) return !(useless_ = useless_ || all > 6.0 * double(arcs));
+        if (empty()) return arcs > 0 && !(useless_ = useless_ || all > 6.0 * double(arcs));
         return age_ >= 3 && double(arcs) > 0.2 * all;
     }
 
     // Makes tables for zero prices and for these (per unit of the problem's own resources).
     void learn(const std::vector<Scores> &prices) {
         age_ = 0;
+        whole_ = false;
         tables_.clear();
         std::vector<std::uint8_t> all(std::size_t(nodes()), 1);
         tables_.push_back(blank(Scores(resources_, 0)));
@@ -50,6 +58,7 @@ class Memory {
         for (Priced &table : tables_) repair(table, all);
         least_.assign(resources_, std::vector<Amounts>(horizon_ + 1, Amounts(nodes(), -1)));
         for (int k = 0; k < resources_; ++k) repair_least(k, all);
+        whole_ = true;
     }
 
     // A move of the last walk: where it led, and what it cost.
@@ -76,13 +85,12 @@ class Memory {
 
     const std::vector<Priced> &tables() const { return tables_; }
     Amount least(int k, int to_go, int v) const { return least_[k][to_go][v]; }
-    Score factor() const { return factor_; }
 
   private:
     int nodes() const { return int(offset_.size()) - 1; }
 
     bool same_kind(const Problem &problem) const {
-        if (offset_.empty() || problem.scale != scale_ || problem.resources != resources_ ||
+        if (problem.scale != scale_ || problem.resources != resources_ ||
             problem.horizon > horizon_ || problem.nodes < nodes())
             return false;
         double largest = 0;  // the factor was chosen for another horizon: the scores must still fit
@@ -99,6 +107,17 @@ class Memory {
         factor_ = problem.horizon + 1;
         scale_ = problem.scale;
         resources_ = problem.resources;
+    }
+
+    // Drops tables whose prices were made for budgets so much smaller that these ones at that price would overflow. The
+    // first, with zero prices, stays.
+    void drop_unaffordable(const Problem &problem) {
+        const auto unaffordable = [&](const Priced &table) {
+            double whole = 0;
+            for (int k = 0; k < resources_; ++k) whole += double(table.prices[k]) * double(problem.budgets[k]);
+            return whole > double(LARGEST_PAYMENT);
+        };
+        tables_.erase(std::remove_if(tables_.begin(), tables_.end(), unaffordable), tables_.end());
     }
 
     // Which nodes may be worth something else than before, by what leaves them or by where that leads.
@@ -229,6 +248,7 @@ class Memory {
     Score factor_ = 0;
     int resources_ = 0, horizon_ = 0;
     std::vector<Move> walk_;
+    bool whole_ = false;  // not if an exception cut `follow` or `learn` short: what is there then may be wrong
     bool useless_ = false;
     int age_ = 0;  // problems since the tables were made
     Indices offset_, heads_, into_offset_, into_;

@@ -21,9 +21,29 @@ long long integer(PyObject *value) {
     return std::max<long long>(-BEYOND, std::min<long long>(BEYOND, number));
 }
 
+// What Python has checked already, so that a mistake there is an error and not a crash here.
+void require(bool holds, const char *what) {
+    if (holds) return;
+    PyErr_SetString(PyExc_ValueError, what);
+    throw PythonError{};
+}
+
+int index(PyObject *value, int count) {
+    const long long number = integer(value);
+    require(number >= 0 && number < count, "an index is out of range");
+    return int(number);
+}
+
+Amount amount(PyObject *value, Amount most) {
+    const Amount number = integer(value);
+    require(number >= 0 && number <= most, "an amount is out of range");
+    return number;
+}
+
 double real(PyObject *value) {
     const double number = PyFloat_AsDouble(value);
     if (number == -1.0 && PyErr_Occurred()) throw PythonError{};
+    require(std::isfinite(number), "expected finite numbers");
     return number;
 }
 
@@ -72,23 +92,32 @@ Problem read(const Arguments &given) {
     problem.horizon = int(size(given.weights));
     problem.scale = given.scale;
     problem.factor = problem.horizon + 1;
+    require(given.wanted > 0 && problem.horizon > 0, "expected at least one walk and one step");
+    require(problem.start >= 0 && problem.start < problem.nodes, "the start is out of range");
+    require(problem.resources <= MOST_RESOURCES, "too many resources");
     const Py_ssize_t edges = size(given.edges);
     for (Py_ssize_t e = 0; e < edges; ++e) {
         PyObject *ends = item(given.edges, e), *row = item(given.costs, e);
-        problem.tails.push_back(std::int32_t(integer(item(ends, 0))));
-        problem.heads.push_back(std::int32_t(integer(item(ends, 1))));
-        for (int k = 0; k < problem.resources; ++k) problem.costs.push_back(integer(item(row, k)));
+        problem.tails.push_back(index(item(ends, 0), problem.nodes));
+        problem.heads.push_back(index(item(ends, 1), problem.nodes));
+        for (int k = 0; k < problem.resources; ++k) problem.costs.push_back(amount(item(row, k), BEYOND));
     }
     for (Py_ssize_t v = 0; v < problem.nodes; ++v) problem.rewards.push_back(real(item(given.rewards, v)));
     for (Py_ssize_t l = 0; l < problem.horizon; ++l) problem.weights.push_back(real(item(given.weights, l)));
-    for (int k = 0; k < problem.resources; ++k) problem.budgets.push_back(integer(item(given.budgets, k)));
+    for (int k = 0; k < problem.resources; ++k)
+        problem.budgets.push_back(amount(item(given.budgets, k), LARGEST_BUDGET));
+    double largest = 0, weight = 0;
+    for (const double one : problem.rewards) largest = std::max(largest, std::abs(one));
+    for (const double one : problem.weights) weight += std::abs(one);
+    require(weight * largest * std::abs(problem.scale) * double(problem.factor) <= 2.0 * double(LARGEST_SCORE),
+            "rewards are out of scale");
     problem.terminal.assign(problem.nodes, 0);
     for (Py_ssize_t i = 0; i < size(given.terminals); ++i)
-        problem.terminal[std::size_t(integer(item(given.terminals, i)))] = 1;
+        problem.terminal[std::size_t(index(item(given.terminals, i), problem.nodes))] = 1;
     for (Py_ssize_t i = 0; i < size(given.chances); ++i) {
         PyObject *row = item(given.chances, i);
-        problem.chances.push_back({int(integer(item(row, 0))), int(integer(item(row, 1))), integer(item(row, 2)),
-                                   integer(item(row, 3))});
+        problem.chances.push_back({index(item(row, 0), problem.resources), index(item(row, 1), problem.resources),
+                                   amount(item(row, 2), LARGEST_AT_RISK), amount(item(row, 3), LARGEST_AT_RISK)});
     }
     return problem;
 }
@@ -134,6 +163,11 @@ PyObject *solve_problem(PyObject *, PyObject *args) {
         Clock clock(given.time_limit, interrupted);
         Problem problem = read(given);
         Memory *const memory = memory_of(given.memory);
+        if (memory && memory->busy) {
+            PyErr_SetString(PyExc_RuntimeError, "this memory is used by another solve: one thread at a time");
+            return nullptr;
+        }
+        if (memory) memory->busy = true;
         Network network;
         Answer answer;
         enum { Fine, Stopped, NoMemory } how = Fine;
@@ -151,6 +185,7 @@ PyObject *solve_problem(PyObject *, PyObject *args) {
             how = NoMemory;
         }
         Py_END_ALLOW_THREADS;
+        if (memory) memory->busy = false;
         if (how == Stopped) return nullptr;
         if (how == NoMemory) return PyErr_NoMemory();
         return answered(network, answer, clock.seconds());

@@ -118,17 +118,20 @@ class Resumed {
         return rest;
     }
 
-    // Takes the `forced` moves while they fit, then the best looking ones.
+    // Takes the `forced` moves until one does not fit, then the best looking ones: after another move the rest of the
+    // forced ones would start elsewhere.
     void dive(const View &view, const Indices &forced, Incumbents &incumbents) const {
         Walk walk;
         Amounts left = network_.budgets;
         int v = network_.start;
         walk.score = 0;
+        bool on = true;
         for (int to_go = network_.horizon;; --to_go) {
             const Score finish = network_.terminal[v] ? stay(v, to_go) : NEVER;
             Score best = finish;
             int choice = -1;
-            const bool on = walk.slots.size() < forced.size() && to_go && fits(forced[walk.slots.size()], to_go - 1, left.data());
+            on = on && walk.slots.size() < forced.size() && to_go &&
+                 fits(forced[walk.slots.size()], to_go - 1, left.data());
             if (on) choice = forced[walk.slots.size()];
             for (int slot = network_.offset[v]; !on && to_go && slot < network_.offset[v + 1]; ++slot) {
                 const int w = network_.heads[slot];

@@ -18,7 +18,7 @@ struct Knowledge {
 };
 
 // The tightest bound on the score of a walk that reaches h by a slot, and has `score` before that move and `slack`
-// after it; at most `enough` tests are spared once the bound is below that.
+// after it; testing stops once the bound is below `enough`.
 template <int Fixed>
 Score bound_at(const Knowledge &known, int h, Score score, const Amount *slack, Score enough, std::size_t from) {
     const int K = Fixed ? Fixed : known.network.resources;
@@ -106,21 +106,25 @@ template <int Fixed> class Sweep {
 
     void offer(int step, std::int32_t parent, std::int32_t slot, Score score, Score finish) {
         if (score + finish < incumbents_.floor(beyond_)) return;
-        Walk walk;
-        walk.score = score + finish;
-        if (slot >= 0) walk.slots.push_back(slot);
+        incumbents_.offer({score + finish, way(step, parent, slot)});
+    }
+
+    // The slots of a label that is at `step`, by its parent and the slot by which it came.
+    Indices way(int step, std::int32_t parent, std::int32_t slot) const {
+        Indices slots;
+        if (slot >= 0) slots.push_back(slot);
         for (int layer = step - 1; layer > 0; --layer) {
-            walk.slots.push_back(past_[layer].slot[parent]);
+            slots.push_back(past_[layer].slot[parent]);
             parent = past_[layer].parent[parent];
         }
-        std::reverse(walk.slots.begin(), walk.slots.end());
-        incumbents_.offer(std::move(walk));
+        std::reverse(slots.begin(), slots.end());
+        return slots;
     }
 
     bool extend(const Labels &now, int step) {
         const Bound &main = known_.pool.best();
         grown_.clear();
-        Amount used[16], slack[16];
+        Amount used[MOST_RESOURCES], slack[MOST_RESOURCES];
         for (std::size_t i = 0; i < now.state.size(); ++i) {
             if ((i & 4095) == 4095 && clock_.passed()) return false;
             const int s = now.state[i];
@@ -195,7 +199,7 @@ template <int Fixed> class Sweep {
         }
         if (step % (network_.horizon / 12 + 1) == 0) {
             const std::size_t kept = order_.size();
-            for (std::size_t third = 0; third < std::min<std::size_t>(3, kept); ++third) note(order_[third * kept / 3], result);
+            for (std::size_t i = 0; i < std::min<std::size_t>(3, kept); ++i) note(step, order_[i * kept / 3], result);
         }
         next_.clear();
         past_.emplace_back();
@@ -211,8 +215,9 @@ template <int Fixed> class Sweep {
         return true;
     }
 
-    void note(std::int32_t i, SweepResult &result) const {
-        Promise label{{grown_.state[i], network_.budgets}, grown_.bound[i]};
+    void note(int step, std::int32_t i, SweepResult &result) const {
+        const Walk before{grown_.score[i], way(step, grown_.parent[i], grown_.slot[i])};
+        Promise label{{grown_.state[i], network_.budgets, before}, grown_.bound[i]};
         for (int k = 0; k < K_; ++k) label.from.slack[k] -= grown_.used[std::size_t(i) * K_ + k];
         result.promising.push_back(std::move(label));
     }

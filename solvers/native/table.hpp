@@ -79,17 +79,6 @@ class Table {
     // An upper bound on the score of any walk.
     Score limit(const Network &network) const { return ahead(0, network.budgets.data(), network.resources); }
 
-    // What `Bound::value` would be at `price` for resource k, if the bound knew how much can be left at a state.
-    void value_at(Score price, Scores &value) const {
-        value.resize(low_.size());
-        for (std::size_t s = 0; s < low_.size(); ++s) {
-            Score best = NEVER;
-            for (Amount j = 0; j < size(int(s)); ++j)
-                best = std::max(best, cells_[begin_[s] + std::size_t(j)] - price * (low_[s] + j));
-            value[s] = best;
-        }
-    }
-
     bool exact(int K) const { return K == 1 && grain_ == 1; }
 
   private:

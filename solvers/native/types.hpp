@@ -17,8 +17,9 @@ constexpr Score LARGEST_SCORE = Score{1} << 58;
 // An integer count of a resource.
 using Amount = std::int64_t;
 
-// The score of what cannot be. Far enough from the limits of an int64 that a few further payments cannot overflow.
-constexpr Score NEVER = -(Score{1} << 62);
+// The score of what cannot be. Far enough from the limits of an int64 that two of them, and a few further payments,
+// cannot overflow.
+constexpr Score NEVER = -(Score{1} << 61);
 
 // Any score above this is that of a real walk.
 constexpr Score REACHABLE = -(Score{1} << 60);
@@ -28,6 +29,12 @@ constexpr Amount BEYOND = Amount{1} << 60;
 
 // No price may ask more than this for a whole budget, all resources together: paid walks stay above NEVER.
 constexpr Score LARGEST_PAYMENT = Score{1} << 57;
+
+constexpr int MOST_RESOURCES = 16;
+constexpr Amount LARGEST_BUDGET = Amount{1} << 58;
+
+// No budget and no `square` of a chance constraint is more than this.
+constexpr Amount LARGEST_AT_RISK = Amount{1} << 50;
 
 using Scores = std::vector<Score>;
 using Amounts = std::vector<Amount>;

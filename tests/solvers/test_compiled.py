@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from collections import Counter
@@ -160,3 +161,47 @@ class TestWhatItTakes:
             )
             assert can_solve(linear_parts(raised))
             same_walk_as_brute_force(raised)
+
+    def test_a_walk_of_many_whole_budgets_is_not_taken_for_free(self) -> None:
+        # The unbudgeted optimum uses 64 * 2^58 = 2^64, which is 0 in 64 bits.
+        budget = 2**58
+        problem = PathProblem(
+            n_nodes=2, edges=[(0, 0), (0, 1), (0, 1)], rewards=[1, 0], costs=[[budget], [budget], [1]],
+            budgets=[budget], start=0, terminals=[1], horizon=64,
+        )  # fmt: skip
+        assert can_solve(linear_parts(problem))
+        assert solve(problem).edges == (1,)
+
+    @pytest.mark.parametrize(
+        ("place", "wrong", "error"),
+        [
+            (0, ((0, 2),), ValueError),
+            (0, ((-1, 1),), ValueError),
+            (0, ((0,),), IndexError),
+            (0, ((0, "1"),), TypeError),
+            (1, (), ValueError),
+            (1, (0.0, math.nan), ValueError),
+            (1, (0.0, 1e300), ValueError),
+            (2, (), IndexError),
+            (2, ((-1,),), ValueError),
+            (3, (-1,), ValueError),
+            (3, (2**58 + 1,), ValueError),
+            (3, (1,) * 17, ValueError),
+            (4, 2, ValueError),
+            (5, (2,), ValueError),
+            (6, (), ValueError),
+            (7, math.nan, ValueError),
+            (8, ((0, 1, 5, 1),), ValueError),
+            (9, 0, ValueError),
+            (11, "memory", ValueError),
+        ],
+    )
+    def test_what_python_should_have_refused_is_an_error(
+        self, place: int, wrong: object, error: type[Exception]
+    ) -> None:
+        from solvers import _native
+
+        right: list[object] = [((0, 1),), (0.0, 1.0), ((1,),), (5,), 0, (1,), (1.0, 1.0), 10.0, (), 1, -1.0, None]
+        assert _native.solve(*right)[1] == [(0,)]  # type: ignore[arg-type]
+        with pytest.raises(error):
+            _native.solve(*right[:place], wrong, *right[place + 1 :])  # type: ignore[arg-type]

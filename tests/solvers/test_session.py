@@ -100,6 +100,28 @@ def test_a_problem_that_does_not_follow_starts_anew() -> None:
         assert same(session.solve(problem), solve(problem))
 
 
+def test_budgets_may_grow_by_any_factor() -> None:
+    for resources in (1, 2, 3):
+        for seed in range(3):
+            session, base = Session(), layered(seed, n=60, horizon=30, resources=resources)
+            for budget in (75, 75, 10**4, 2**30, 2**50, 2**58, 75):
+                problem = replace(base, budgets=[budget] * resources)
+                assert same(session.solve(problem), solve(problem))
+
+
+def test_the_last_walk_may_no_longer_fit_from_where_the_start_is_now() -> None:
+    for seed in (50, 70, 284, *range(295, 300)):
+        rng, session, problem = random.Random(seed), Session(), medium(seed)
+        for _ in range(5):
+            answer = session.solve(problem)
+            assert same(answer, solve(problem))
+            problem = replace(
+                problem,
+                budgets=[budget * rng.randint(5, 12) // 10 for budget in problem.budgets],
+                start=rng.choice([*answer.nodes, problem.start]),
+            )
+
+
 def test_discount_risk_and_negative_budgets_are_solved_afresh() -> None:
     session = Session()
     base = medium(5)
