@@ -160,6 +160,7 @@ def test_a_known_case_by_hand() -> None:
     assert value.failures == pytest.approx((1 - value.success,))
 
 
+@pytest.mark.slow
 def test_the_script_twice_gives_the_same_bytes_and_says_simulation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

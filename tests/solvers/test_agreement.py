@@ -56,6 +56,7 @@ def _same_walks_at_a_risk(first: int, count: int) -> None:
         same_walk_as_brute_force(risky(seed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(8))
 def test_labelling_agrees_with_brute_force_at_a_risk(block: int) -> None:
     _same_walks_at_a_risk(1000 + block * 25, 25)

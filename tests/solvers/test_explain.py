@@ -125,6 +125,7 @@ def _joint_is_minimal(problem: PathProblem, found: Explanation) -> None:
 
 
 @pytest.mark.parametrize("with_risk", [False, True], ids=["plain", "risk"])
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(6))
 def test_enumeration_agrees(block: int, with_risk: bool) -> None:
     for seed in range(block * 25, block * 25 + 25):
@@ -142,6 +143,7 @@ def test_solvers_say_the_same(solver: str) -> None:
         agrees_with_enumeration(problem, explain(problem, solver=solver))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(4))
 def test_labelling_says_the_same_at_a_risk(block: int) -> None:
     for seed in range(1000 + block * 25, 1000 + block * 25 + 25):
@@ -334,6 +336,7 @@ def _no_false_need(need: Any, true: int | None) -> None:
 
 
 @pytest.mark.parametrize("then", [without_walk(Status.TIMEOUT), RuntimeError("out of luck")], ids=["timeout", "error"])
+@pytest.mark.slow
 def test_what_is_cut_short_is_never_claimed(then: PathSolution | Exception) -> None:
     open_ends = 0
     for seed in range(40):

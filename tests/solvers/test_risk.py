@@ -242,6 +242,7 @@ class TestCheck:
         problem = replace(PROBLEM, budgets=[9], risk=Risk(0.05))
         assert check(problem, self.ANSWER) == ["the walk uses 10 of usd, of which there are 9"]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("block", range(4))
     def test_it_accepts_exactly_the_walks_that_enumeration_does(self, block: int) -> None:
         for seed in range(block * 20, block * 20 + 20):
@@ -264,6 +265,7 @@ class _Given(Enumeration):
         return with_walk(problem, self._edges, Status.FEASIBLE)
 
 
+@pytest.mark.slow
 def test_the_instances_are_what_they_are_for() -> None:
     """Many have a walk, and in many of those the spread, not the mean, decides which is the best."""
     pairs = [(best(problem), best(replace(problem, risk=None))) for problem in map(risky, range(200))]
@@ -287,6 +289,7 @@ def _violations(problem: PathProblem, draw: Any) -> list[float]:
     return frequencies
 
 
+@pytest.mark.slow
 class TestTheGuarantee:
     """Monte Carlo with fixed seeds; the margin is about five standard errors."""
 
