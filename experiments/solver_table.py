@@ -41,7 +41,7 @@ def solver_text(path: Path = SOLVER_RESULTS) -> str:
         "median with the dropped",
     ]
     note = (
-        "How many times longer the others take than `labelling`, warm, in one run on one machine. Counted (n) are the "
+        "How many times longer the others take than `labelling`, warm, on one machine. Counted (n) are the "
         f"instances that both close to a proven optimum within {record['slow_limit']:g} s; dropped are the others, in "
         "brackets how many of these `labelling` left open; the last column counts the others among them with the time "
         "that they were given. Binding: each budget is 30-80 % of what the unbudgeted "
