@@ -44,14 +44,27 @@ def solve(
         SolverUnavailableError: If the solver cannot run here.
     """
     time_limit = checked_time_limit(time_limit)
+    problem, backend = posed(problem, solver, risk)
+    began = time.perf_counter()
+    answer = _checked(backend, problem, time_limit)
+    return replace(answer, seconds=time.perf_counter() - began, solver=answer.solver or backend.name)
+
+
+def posed(problem: PathProblem, solver: str | Solver, risk: Risk | float | None) -> tuple[PathProblem, Solver]:
+    """The problem with the risk that was asked for, and the solver, which can keep it.
+
+    Raises:
+        ProblemError: If the risk is malformed.
+        RiskUnsupportedError: If the solver cannot keep the risk.
+        UnknownSolverError: If no solver goes by the name.
+        SolverUnavailableError: If the solver cannot run here.
+    """
     if risk is not None:
         problem = replace(problem, risk=risk if isinstance(risk, Risk) else Risk(risk))
     backend = solver if isinstance(solver, Solver) else get(solver)
     if problem.is_risky and not backend.handles_risk:
         raise RiskUnsupportedError(backend.name)
-    began = time.perf_counter()
-    answer = _checked(backend, problem, time_limit)
-    return replace(answer, seconds=time.perf_counter() - began, solver=answer.solver or backend.name)
+    return problem, backend
 
 
 def checked_time_limit(seconds: float | None) -> float | None:

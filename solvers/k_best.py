@@ -11,13 +11,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, overload
 
 from solvers.answer import with_walk
-from solvers.api import checked_time_limit
+from solvers.api import checked_time_limit, posed
 from solvers.base import Solver
 from solvers.check import check
 from solvers.deadline import Deadline
-from solvers.errors import BackendError, ProblemError, RiskUnsupportedError, UnsupportedProblemError
+from solvers.errors import BackendError, ProblemError, UnsupportedProblemError
 from solvers.problem import PathProblem
-from solvers.registry import get
 from solvers.risk import Risk
 from solvers.solution import PathSolution, Status
 
@@ -95,11 +94,7 @@ def k_best(
     """
     k = _checked_count(k)
     time_limit = checked_time_limit(time_limit)
-    if risk is not None:
-        problem = replace(problem, risk=risk if isinstance(risk, Risk) else Risk(risk))
-    backend = solver if isinstance(solver, Solver) else get(solver)
-    if problem.is_risky and not backend.handles_risk:
-        raise RiskUnsupportedError(backend.name)
+    problem, backend = posed(problem, solver, risk)
     began = time.perf_counter()
     try:
         found = _found(problem, k, backend, time_limit)

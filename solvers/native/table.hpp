@@ -24,14 +24,12 @@ TAPE_VECTORISED inline void raise(Score *into, const Score *from, std::size_t co
 // is what can really be earned.
 class Table {
   public:
-    // [states] grains of resource k that a state needs, and can at most have.
     Table(const Network &network, const Expanded &graph, const Windows &windows, const Scores &prices, int k,
           Amount grain)
         : k_(k), grain_(grain), prices_(prices) {
         if (grain == 1) prices_[k] = 0;
         const Scores paid = payments(network, prices_);
         const int K = network.resources, states = graph.states();
-        for (int j = 0; j < K; ++j) budget_ += prices_[j] * network.budgets[j];
         Amounts grains(network.heads.size());
         for (std::size_t slot = 0; slot < grains.size(); ++slot) grains[slot] = network.costs[slot * K + k] / grain;
         low_.resize(states);
@@ -87,8 +85,7 @@ class Table {
     int k_;
     Amount grain_;
     Scores prices_;
-    Score budget_ = 0;
-    Amounts low_;
+    Amounts low_;  // [states] grains of resource k that are needed from a state on
     std::vector<std::size_t> begin_;
     Scores cells_;
 };
