@@ -28,12 +28,18 @@ class AgentConfig(BaseModel):
         replan_every_step: Plan again after every step even without a mismatch (ablation).
         max_replans: Most replanning rounds, mismatches and ended walks together.
         resample: Most further samplings in a row when no walk is feasible.
+        extend: Most further plans of a planning round, sampled from inside the plan graph, nearest nodes first,
+            while the best walk does not end at a node scored as a goal; 0 takes that walk at once.
+        doubt: An action that the world model calls invalid with less probability than this is predicted once
+            more, as if it were valid, and kept as an edge of low confidence; 0 believes the first answer.
+        cautious: Follow a walk of confident predictions where one reaches a goal, before any other walk.
         on_infeasible: Then follow the best ``partial`` walk, or ``stop``.
         probe: Where not even a partial walk is left, try the most sampled first action although the world
             model calls it invalid: its verdict is only a prediction, and giving up is certain to fail.
         score: ``argmax`` gives a node the value of the most probable score; ``expected`` the mean over the
             scores' probabilities (TAPE section 3.1). Small differences between expected scores make it
-            worth a walk's while to dither, hence not the default.
+            worth a walk's while to dither, hence not the default: ``ends`` is ``argmax``, but the open end of
+            a plan gets its mean, so that of several walks without a goal the most promising one is followed.
         world_model: ``lm``, or ``simulator`` (an upper bound, labelled as such everywhere).
         planning_reserve: Counts per resource kept back for later planning calls.
     """
@@ -51,9 +57,12 @@ class AgentConfig(BaseModel):
     replan_every_step: bool = False
     max_replans: int = Field(default=10, ge=0)
     resample: int = Field(default=2, ge=0)
+    extend: int = Field(default=8, ge=0)
+    doubt: float = Field(default=0.9, ge=0, le=1)
+    cautious: bool = True
     on_infeasible: Literal["partial", "stop"] = "partial"
     probe: bool = True
-    score: Literal["argmax", "expected"] = "argmax"
+    score: Literal["ends", "argmax", "expected"] = "ends"
     world_model: Literal["lm", "simulator"] = "lm"
     planning_reserve: dict[str, int] = Field(default_factory=dict)
 

@@ -8,8 +8,8 @@ from tape.agents.base import Episode
 from tape.agents.moves import mismatched, write_action
 from tape.graph import UNKNOWN
 from tape.memory import Memory
-from tape.planner import Planned
 from tape.protocols import Actor
+from tape.selection import Planned
 
 Outcome = Literal["ended", "mismatch", "probed", "stepped"]
 

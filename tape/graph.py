@@ -20,6 +20,8 @@ SCHEMA = 1
 GOAL_SCORE = 0.5
 """A node scored at least this is taken as a goal, hence as a terminal node."""
 
+HOPELESS = -GOAL_SCORE
+"""A node scored at most this is taken as hopeless: no walk should end there, no plan start there."""
 
 UNKNOWN = "(unknown)"
 """Key of the node that stands for an outcome nobody predicts."""
@@ -35,6 +37,7 @@ class Edge:
         action: The action.
         target: Key of the predicted or observed state after.
         votes: How many sampled plans took it.
+        confidence: Probability that the world model gives its prediction; 1 once it was observed.
         certified: It was observed.
         refuted: A rival was observed.
         cost: Worst-case resources of taking it.
@@ -45,6 +48,7 @@ class Edge:
     action: Action
     target: str
     votes: int
+    confidence: float
     certified: bool
     refuted: bool
     cost: Resources
@@ -77,12 +81,15 @@ class PlanGraph:
         self._states.setdefault(key, state)
         return key
 
-    def fold(self, states: Sequence[State], actions: Sequence[Action]) -> list[str]:
+    def fold(
+        self, states: Sequence[State], actions: Sequence[Action], confidences: Sequence[float] | None = None
+    ) -> list[str]:
         """Fold one plan: equal states merge, so the plan stays a walk of the graph.
 
         Args:
             states: The states along the plan, one more than actions.
             actions: The actions.
+            confidences: The world model's in each step; 1 by default.
 
         Returns:
             The keys of the walk's nodes.
@@ -96,8 +103,9 @@ class PlanGraph:
         for node in dict.fromkeys(walk):
             self.nx.nodes[node]["support"] += 1
         taken = [self._edge(a, action, b) for a, action, b in zip(walk, actions, walk[1:], strict=False)]
-        for data in taken:
+        for data, confidence in zip(taken, confidences or [1.0] * len(taken), strict=True):
             data["votes"] += 1
+            data["confidence"] = confidence
         self.plans.append(tuple(data["id"] for data in taken))
         self.nx.nodes[walk[-1]]["plan_end"] = True
         return walk
@@ -117,6 +125,7 @@ class PlanGraph:
             action=action,
             target=target,
             votes=0,
+            confidence=1.0,
             certified=False,
             refuted=False,
             cost={},
@@ -140,6 +149,7 @@ class PlanGraph:
         for _, _, data in self.nx.out_edges(source, data=True):
             if data["action"] == action:
                 data["certified"] = data is observed
+                data["confidence"] = 1.0 if data is observed else data["confidence"]
                 data["refuted"] = data is not observed
 
     def refute(self, before: State, action: Action, after: State) -> None:
@@ -185,6 +195,7 @@ class PlanGraph:
             data["action"],
             target,
             data["votes"],
+            data["confidence"],
             data["certified"],
             data["refuted"],
             Resources(data["cost"]),
@@ -217,15 +228,15 @@ class PlanGraph:
         if node not in self.nx:
             raise GraphError(f"there is no node {node!r}")
 
-    def usable_edges(self) -> list[Edge]:
+    def usable_edges(self, confidence: float = 0.0) -> list[Edge]:
         """Per (state, action) the one edge that may be selected.
 
         The certified edge, else the prediction with most votes, the first sampled on a tie; refuted
-        edges never.
+        edges never, nor predictions made with less than ``confidence``.
         """
         best: dict[tuple[str, Action], Edge] = {}
         for edge in self.edges():
-            if edge.refuted:
+            if edge.refuted or edge.confidence < confidence:
                 continue
             rival = best.get((edge.source, edge.action))
             if rival is None or (edge.certified, edge.votes) > (rival.certified, rival.votes):
@@ -241,7 +252,7 @@ class PlanGraph:
         return [
             node
             for node, data in self.nx.nodes(data=True)
-            if data["goal"] or (data["plan_end"] and node != start and data["reward"] > -GOAL_SCORE)
+            if data["goal"] or (data["plan_end"] and node != start and data["reward"] > HOPELESS)
         ]
 
     def path_problem(
@@ -252,6 +263,7 @@ class PlanGraph:
         discount: float = 1.0,
         *,
         any_end: bool = False,
+        confidence: float = 0.0,
     ) -> tuple[PathProblem, tuple[int, ...]]:
         """Write the selection problem (TAPE eq. 6-11, 15-16).
 
@@ -261,13 +273,14 @@ class PlanGraph:
             horizon: L.
             discount: In (0, 1].
             any_end: Let a walk end at every node but the start (the best partial walk).
+            confidence: Leave out predictions made with less.
 
         Returns:
             The problem, and for each of its edges the id of the graph's edge.
         """
         self._need(start)
         index = {node: i for i, node in enumerate(self.nodes)}
-        edges = self.usable_edges()
+        edges = self.usable_edges(confidence)
         kinds = sorted(remaining)
         terminals = [n for n in self.nodes if n != start] if any_end else self.terminals(start)
         costs = [[_known(edge, kind) for kind in kinds] for edge in edges]
@@ -309,7 +322,13 @@ class PlanGraph:
             read = sorted(graph.nx.edges(keys=True, data=True), key=lambda edge: edge[3].get("id", edge[2]))
             graph.nx.remove_edges_from([edge[:3] for edge in read])
             for number, (source, target, _, attributes) in enumerate(read):
-                for name, default in (("votes", 1), ("certified", False), ("refuted", False), ("cost", {})):
+                for name, default in (
+                    ("votes", 1),
+                    ("confidence", 1.0),
+                    ("certified", False),
+                    ("refuted", False),
+                    ("cost", {}),
+                ):
                     attributes.setdefault(name, default)
                 attributes |= {"id": number, "target": target, "action": str(attributes["action"])}
                 Resources(attributes["cost"])

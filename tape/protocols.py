@@ -125,15 +125,28 @@ class WorldModel(Protocol):
 class Proposer(Protocol):
     """SamplePlans."""
 
-    async def propose(self, state: State, remaining: Mapping[str, int], m: int, seed: int) -> list[Plan]:
-        """Sample ``m`` plans."""
+    async def propose(self, starts: Sequence[tuple[State, Mapping[str, int]]], m: int, seed: int) -> list[list[Plan]]:
+        """Sample ``m`` plans from each state with what remains of the budget there."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """How good a state is, in [-1, 1]: 1 solved, -1 hopeless.
+
+    Attributes:
+        likely: The value of the most probable answer (the three-valued scores of TAPE appendix F.2).
+        mean: The mean over the answers' probabilities (E_theta[R] of TAPE section 3.1).
+    """
+
+    likely: float
+    mean: float
 
 
 class Scorer(Protocol):
     """R_theta."""
 
-    async def score(self, states: Sequence[State], remaining: Mapping[str, int]) -> list[float]:
-        """Score states in [-1, 1]: 1 solved, -1 hopeless."""
+    async def score(self, states: Sequence[State], remaining: Mapping[str, int]) -> list[Score]:
+        """Score states."""
 
 
 class Selector(Protocol):

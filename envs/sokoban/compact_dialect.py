@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from envs.sokoban import compact
@@ -14,6 +15,7 @@ from tape.protocols import State as AbstractState
 
 _SCORE_CHOICE = Choice(tuple(compact.text([word]) for word in compact.SCORES))
 _SCORE_VALUES = {compact.text([word]): value for word, value in compact.SCORES.items()}
+_THOUGHT = re.compile(rf"\s*next: (?:move|push) ({'|'.join(ACTIONS)})(?!\S)")
 
 
 class CompactDialect:
@@ -69,13 +71,13 @@ class CompactDialect:
         del state, actions, text
         raise InvalidOutputError("the compact dialect has no rollouts")
 
-    def next_request(self, state: AbstractState, action: Action) -> Request:
+    def next_request(self, state: AbstractState, action: Action, *, valid: bool = False) -> Request:
         """``<next> U ->``."""
         cells = len(as_state(state).boxes) + 1
         return Request(
             self._prompt(state, compact.next_query(action)),
             max_tokens=cells + 1,
-            constraint=Regex(rf" invalid|(?: \([0-9],[0-9]\)){{{cells}}}"),
+            constraint=Regex(rf"(?: \([0-9],[0-9]\)){{{cells}}}" + ("" if valid else "| invalid")),
             role="next",
         )
 
@@ -111,6 +113,11 @@ class CompactDialect:
         if "action:" not in words or words[-1] not in ACTIONS:
             raise InvalidOutputError("expected 'action:' and one of U, D, L, R")
         return " ".join(words[: words.index("action:")]), words[-1]
+
+    def read_intention(self, thought: str) -> Action | None:
+        """``next: push L`` intends ``L``; a thought of any other form intends nothing."""
+        found = _THOUGHT.match(thought)
+        return found[1] if found else None
 
     def select_request(
         self, state: AbstractState, walks: Sequence[Sequence[Action]], remaining: Mapping[str, int]

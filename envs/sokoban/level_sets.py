@@ -11,11 +11,11 @@ from envs.sokoban.errors import SokobanError, XsbError
 from envs.sokoban.level import Level
 from envs.sokoban.oracle import MAX_STATES, cost_to_go
 
-_NAMES = ("easy", "hard", "xhard")
+_NAMES = ("easy", "hard", "xhard", "hard-dev", "hard-test")
 
 
 def names() -> tuple[str, ...]:
-    """The names of the shipped sets, easiest first; ``envs/sokoban/make_levels.py`` says what is in them."""
+    """The names of the shipped sets; ``envs/sokoban/make_levels.py`` says what is in them."""
     return _NAMES
 
 

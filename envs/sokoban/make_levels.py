@@ -1,40 +1,55 @@
 """Makes the shipped level sets: ``python -m envs.sokoban.make_levels [FOLDER]``.
 
-Ten levels a set, 7x9 with one box, on boards reserved for evaluation, no board (or mirror image of
-one) twice in any of the sets. The seeds are fixed, so the files always come out the same.
+7x9 with one box, on boards reserved for evaluation, no board (or mirror image of one) twice in any of
+the sets: ``easy``, ``hard`` and ``xhard`` are ten levels each, the paper's size; ``hard-dev`` is for
+developing agents, ``hard-test`` for comparing them and for nothing else. The seeds are fixed, so the
+files always come out the same.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from envs.sokoban import xsb
 from envs.sokoban.generator import generate
 from envs.sokoban.level import Level
 from envs.sokoban.level_sets import optimal_length
 
-LENGTHS = {"easy": (6, 6), "hard": (10, 10), "xhard": (14, 18)}
-"""Lowest and highest T* of each set."""
 
-SIZE = 10
-FIRST_SEED = 1000
+class Kind(NamedTuple):
+    """What a set is made of: lowest and highest T*, number of levels, first seed tried."""
+
+    lengths: tuple[int, int]
+    size: int = 10
+    first_seed: int = 1000
+
+
+KINDS = {
+    "easy": Kind((6, 6)),
+    "hard": Kind((10, 10)),
+    "xhard": Kind((14, 18)),
+    "hard-dev": Kind((10, 10), 100, 20_000),
+    "hard-test": Kind((10, 10), 200, 50_000),
+}
 
 
 def make_sets() -> dict[str, list[Level]]:
     """Make the levels of every set, titled ``NAME-NN T*=N``."""
     sets: dict[str, list[Level]] = {}
     boards: set[str] = set()
-    for name, lengths in LENGTHS.items():
+    for name, kind in KINDS.items():
         levels: list[Level] = []
-        seed = FIRST_SEED
-        while len(levels) < SIZE:
-            level = generate(seed, lengths, held_out=True)
+        digits = len(str(kind.size - 1))
+        seed = kind.first_seed
+        while len(levels) < kind.size:
+            level = generate(seed, kind.lengths, held_out=True)
             seed += 1
             if level.board_hash in boards:
                 continue
             boards.add(level.board_hash)
-            title = f"{name}-{len(levels):02d} T*={optimal_length(level)}"
+            title = f"{name}-{len(levels):0{max(2, digits)}d} T*={optimal_length(level)}"
             levels.append(level.with_start(level.start, title))
         sets[name] = levels
     return sets

@@ -200,13 +200,28 @@ class Agent(ABC):
             model = open_model(model)
         self.model = model
 
-    def configure(self, config: AgentConfig) -> AgentConfig:
+    @classmethod
+    def configure(cls, config: AgentConfig) -> AgentConfig:
         """Set or refuse the switches that the agent's name already decides; the others are ignored or used.
 
         Raises:
             ConfigError: A switch contradicts the agent.
         """
         return config
+
+    @classmethod
+    def most_lm_calls(cls, config: AgentConfig, steps: int, longest_plan: int) -> int | None:
+        """An upper bound on the LM requests of one episode, for plans of an experiment; None where none is known.
+
+        Requests that a backend repeats on its own are not counted, nor are the samples of one request.
+
+        Args:
+            config: The switches.
+            steps: Most environment steps of the episode.
+            longest_plan: Most actions of a sampled plan.
+        """
+        del config, steps, longest_plan
+        return None
 
     def run(self, env: Environment, **options: Any) -> EpisodeResult:
         """Play one episode; the synchronous door to :meth:`arun`."""

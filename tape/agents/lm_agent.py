@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tape.agents.base import Agent, Episode
+from tape.config import AgentConfig
 from tape.protocols import Actor, Proposer, Scorer, WorldModel
-from tape.roles.actor import LmActor
+from tape.roles.actor import MAX_RETRIES, LmActor
 from tape.roles.proposer import LmProposer
 from tape.roles.scorer import LmScorer
 from tape.roles.world_model import LmWorldModel
@@ -12,6 +13,17 @@ from tape.roles.world_model import LmWorldModel
 
 class LmAgent(Agent):
     """Base of the agents: the same model and prompts for all; a subclass replaces any role alone."""
+
+    @classmethod
+    def most_calls_per_step(cls, config: AgentConfig) -> int:
+        """Requests of one free action: sampled again while it cannot be read."""
+        del config
+        return 1 + MAX_RETRIES
+
+    @classmethod
+    def most_calls_per_prediction(cls, config: AgentConfig) -> int:
+        """Requests of one predicted transition: none of a simulator; one that says invalid may be asked again."""
+        return 0 if config.world_model == "simulator" else 1 + (config.doubt > 0)
 
     def proposer(self, episode: Episode) -> Proposer:
         """SamplePlans."""
@@ -23,7 +35,7 @@ class LmAgent(Agent):
 
     def scorer(self, episode: Episode) -> Scorer:
         """R_theta."""
-        return LmScorer(episode.roles, expected=self.config.score == "expected")
+        return LmScorer(episode.roles)
 
     def actor(self, episode: Episode) -> Actor:
         """pi_Act, free to choose."""

@@ -5,11 +5,11 @@ Every agent goes through these, so that they share budgets, accounting, retries 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tape.agents.base import Episode, EpisodeEnded
 from tape.errors import ConfigError
-from tape.protocols import Action, Actor, Plan, Proposer
+from tape.protocols import Action, Actor, Plan, Proposer, State
 from tape.roles.actor import MAX_RETRIES
 from tape.trace import MismatchEvent, PlansSampledEvent, ReplannedEvent
 
@@ -30,11 +30,27 @@ async def sample_plans(
         BudgetExceededError: The call does not fit; it was not made.
     """
     seed = episode.seed_for("plans", planning_round, attempt)
-    plans = await proposer.propose(episode.state, episode.remaining(), count, seed)
-    start = episode.env.domain.key(episode.state)
-    sampled = PlansSampledEvent(start=start, plans=[list(p.actions) for p in plans], valid=[p.valid for p in plans])
-    episode.trace.write(sampled)
+    [plans] = await sample_plans_from(episode, proposer, [(episode.state, episode.remaining())], count, seed)
     return plans
+
+
+async def sample_plans_from(
+    episode: Episode, proposer: Proposer, starts: Sequence[tuple[State, Mapping[str, int]]], count: int, seed: int
+) -> list[list[Plan]]:
+    """Sample ``count`` plans from each state with what remains of the budget there, and log them.
+
+    Raises:
+        BudgetExceededError: The call does not fit; it was not made.
+    """
+    sampled = await proposer.propose(starts, count, seed)
+    for (state, _), plans in zip(starts, sampled, strict=True):
+        event = PlansSampledEvent(
+            start=episode.env.domain.key(state),
+            plans=[list(plan.actions) for plan in plans],
+            valid=[plan.valid for plan in plans],
+        )
+        episode.trace.write(event)
+    return sampled
 
 
 async def write_action(

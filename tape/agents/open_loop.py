@@ -7,12 +7,19 @@ from typing import ClassVar
 from tape.agents.base import Episode
 from tape.agents.lm_agent import LmAgent
 from tape.agents.moves import sample_plans
+from tape.config import AgentConfig
 
 
 class OpenLoopAgent(LmAgent):
     """Samples one plan from the same request as TAPE and executes it to its end."""
 
     name: ClassVar[str] = "open_loop"
+
+    @classmethod
+    def most_lm_calls(cls, config: AgentConfig, steps: int, longest_plan: int) -> int:
+        """One plan."""
+        del config, steps, longest_plan
+        return 1
 
     async def _play(self, episode: Episode) -> None:
         [plan] = await sample_plans(episode, self.proposer(episode), 1)

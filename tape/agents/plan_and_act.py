@@ -8,6 +8,7 @@ from typing import ClassVar
 from tape.agents.base import Episode
 from tape.agents.lm_agent import LmAgent
 from tape.agents.moves import act_freely, require_bounded, sample_plans
+from tape.config import AgentConfig
 
 
 class PlanAndActAgent(LmAgent):
@@ -18,6 +19,12 @@ class PlanAndActAgent(LmAgent):
     """
 
     name: ClassVar[str] = "plan_and_act"
+
+    @classmethod
+    def most_lm_calls(cls, config: AgentConfig, steps: int, longest_plan: int) -> int:
+        """One plan, then as ReAct."""
+        del longest_plan
+        return 1 + steps * cls.most_calls_per_step(config)
 
     async def _play(self, episode: Episode) -> None:
         require_bounded(episode, self.name)

@@ -22,7 +22,8 @@ class PlanAndActReplanAgent(LmAgent):
 
     name: ClassVar[str] = "plan_and_act_replan"
 
-    def configure(self, config: AgentConfig) -> AgentConfig:
+    @classmethod
+    def configure(cls, config: AgentConfig) -> AgentConfig:
         """Refuse ``replan`` off.
 
         Raises:
@@ -31,6 +32,13 @@ class PlanAndActReplanAgent(LmAgent):
         if not config.replan:
             raise ConfigError("plan_and_act_replan contradicts replan off; use plan_and_act")
         return config
+
+    @classmethod
+    def most_lm_calls(cls, config: AgentConfig, steps: int, longest_plan: int) -> int:
+        """Every round takes at least one step: one plan and its predictions a round, and the actions."""
+        rounds = min(steps, config.max_replans + 1)
+        predictions = longest_plan * cls.most_calls_per_prediction(config)
+        return rounds * (1 + predictions) + steps * cls.most_calls_per_step(config)
 
     async def _play(self, episode: Episode) -> None:
         world_model, actor = self.world_model(episode), self.actor(episode)

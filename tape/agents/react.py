@@ -7,12 +7,19 @@ from typing import ClassVar
 from tape.agents.base import Episode
 from tape.agents.lm_agent import LmAgent
 from tape.agents.moves import act_freely, require_bounded
+from tape.config import AgentConfig
 
 
 class ReactAgent(LmAgent):
     """Samples a thought and an action at every step, in one completion, until a limit ends the episode."""
 
     name: ClassVar[str] = "react"
+
+    @classmethod
+    def most_lm_calls(cls, config: AgentConfig, steps: int, longest_plan: int) -> int:
+        """At every step one action, sampled again while it cannot be read."""
+        del longest_plan
+        return steps * cls.most_calls_per_step(config)
 
     async def _play(self, episode: Episode) -> None:
         require_bounded(episode, self.name)

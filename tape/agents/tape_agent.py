@@ -7,17 +7,39 @@ from typing import ClassVar
 from tape.agents.base import Episode
 from tape.agents.lm_agent import LmAgent
 from tape.agents.moves import require_bounded, start_replanning
+from tape.config import AgentConfig
 from tape.executor import Executor
 from tape.planner import Planner
-from tape.protocols import PlannedActor, Selector
-from tape.roles.actor import LmActor
+from tape.protocols import PlannedActor, Selector, WorldModel
+from tape.roles.actor import MAX_RETRIES, LmActor
 from tape.roles.selector import LmSelector, SolverSelector
+from tape.roles.world_model import LmWorldModel
 
 
 class TapeAgent(LmAgent):
     """Tool-guided adaptive planning with constrained execution."""
 
     name: ClassVar[str] = "tape"
+
+    @classmethod
+    def most_lm_calls(cls, config: AgentConfig, steps: int, longest_plan: int) -> int:
+        """Every round takes at least one step, and samples, predicts and scores anew up to ``resample`` more times.
+
+        Each sampling is one request for ``num_plans`` plans and up to ``extend`` requests for one more each; every
+        predicted or observed state is scored at most once in an episode.
+        """
+        rounds = 1 if not config.replan else steps if config.replan_every_step else min(steps, config.max_replans + 1)
+        samplings = rounds * (1 + config.resample)
+        states = samplings * (config.num_plans + config.extend) * longest_plan
+        predictions = states * cls.most_calls_per_prediction(config)
+        selections = samplings + rounds if config.selector == "lm" else 0
+        # A fixed action can always be read; where the environment does not admit it, the episode ends.
+        actions = {
+            "forced": 0,
+            "constrained": steps + MAX_RETRIES,
+            "free": steps * cls.most_calls_per_step(config),
+        }[config.execution]
+        return samplings * (1 + config.extend) + predictions + states + steps + 1 + selections + actions
 
     async def _play(self, episode: Episode) -> None:
         config, result = self.config, episode.result
@@ -43,6 +65,10 @@ class TapeAgent(LmAgent):
             limited += outcome != "stepped"
             start_replanning(episode, outcome, limited)
 
+    def world_model(self, episode: Episode) -> WorldModel:
+        """P_theta with second thoughts (``doubt``), or the simulator where the configuration asks for it."""
+        return episode.simulator or LmWorldModel(episode.roles, self.config.doubt)
+
     def actor(self, episode: Episode) -> PlannedActor:
         """pi_Act; its worst case is part of every edge's cost."""
         return LmActor(episode.roles, self.config.execution, self.config.temperature)
@@ -51,4 +77,4 @@ class TapeAgent(LmAgent):
         """The solver, or the LM (the ablation)."""
         if self.config.selector == "lm":
             return LmSelector(episode.roles, self.config.temperature, episode.seed_for("select"))
-        return SolverSelector(self.config.solver, self.config.discount)
+        return SolverSelector(self.config.solver, self.config.discount, cautious=self.config.cautious)

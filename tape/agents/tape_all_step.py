@@ -13,7 +13,14 @@ class TapeAllStepAgent(TapeAgent):
 
     name: ClassVar[str] = "tape_all_step"
 
-    def configure(self, config: AgentConfig) -> AgentConfig:
+    @classmethod
+    def most_lm_calls(cls, config: AgentConfig, steps: int, longest_plan: int) -> int:
+        """As TAPE with a round per step."""
+        every_step = config.model_copy(update={"replan_every_step": True})
+        return super().most_lm_calls(every_step, steps, longest_plan)
+
+    @classmethod
+    def configure(cls, config: AgentConfig) -> AgentConfig:
         """Set ``replan_every_step``.
 
         Raises:

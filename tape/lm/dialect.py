@@ -28,8 +28,8 @@ class Dialect(Protocol):
     def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
         """Read the states of a rollout; None for an invalid action, where the list ends."""
 
-    def next_request(self, state: State, action: Action) -> Request:
-        """Ask for the state after one action."""
+    def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
+        """Ask for the state after one action; with ``valid`` the action may not be called invalid."""
 
     def read_next(self, state: State, text: str) -> State | None:
         """Read a next state; None where the action is said to be invalid."""
@@ -48,6 +48,17 @@ class Dialect(Protocol):
 
     def read_act(self, text: str) -> tuple[str, Action]:
         """Read the thought and the action."""
+
+    def read_intention(self, thought: str) -> Action | None:
+        """The next action that a thought announces, for error analysis (TAPE appendix G.1); no model is asked.
+
+        Args:
+            thought: What :meth:`read_act` read; or a whole answer that it could not read.
+
+        Returns:
+            The intended action, which need not be the one written; None where the thought names no action, or
+            several without saying which comes next.
+        """
 
     def select_request(self, state: State, walks: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
         """Ask which walk is best (the LM-selector ablation), by a :class:`Choice` with one option per walk."""

@@ -24,12 +24,20 @@ class BestOfNActor:
         world_model: Predicts what they lead to.
         scorer: Scores that.
         samples: N.
+        expected: Compare mean scores instead of the most probable ones.
     """
 
     def __init__(
-        self, context: RoleContext, actor: LmActor, world_model: WorldModel, scorer: Scorer, samples: int
+        self,
+        context: RoleContext,
+        actor: LmActor,
+        world_model: WorldModel,
+        scorer: Scorer,
+        samples: int,
+        *,
+        expected: bool = False,
     ) -> None:
-        self._context, self._actor, self._samples = context, actor, samples
+        self._context, self._actor, self._samples, self._expected = context, actor, samples, expected
         self._world_model, self._scorer = world_model, scorer
 
     async def act(
@@ -66,4 +74,5 @@ class BestOfNActor:
             if prediction.state is not None
         }
         scores = await self._scorer.score(list(outcomes.values()), remaining)
-        return dict.fromkeys(actions, -inf) | dict(zip(outcomes, scores, strict=True))
+        values = [score.mean if self._expected else score.likely for score in scores]
+        return dict.fromkeys(actions, -inf) | dict(zip(outcomes, values, strict=True))

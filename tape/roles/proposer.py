@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from tape.lm.base import Completion
 from tape.protocols import Plan, State
 from tape.roles.context import RoleContext
+from tape.seeds import derive
 
 
 class LmProposer:
-    """Samples plans from one request.
+    """Samples plans, all of one start from one request.
 
     Args:
         context: The episode's model and prompts.
@@ -20,12 +22,24 @@ class LmProposer:
     def __init__(self, context: RoleContext, temperature: float) -> None:
         self._context, self._temperature = context, temperature
 
-    async def propose(self, state: State, remaining: Mapping[str, int], m: int, seed: int) -> list[Plan]:
-        """Sample ``m`` plans; malformed ones keep their readable beginning and are counted."""
-        request = replace(
-            self._context.dialect.plan_request(state, remaining), n=m, temperature=self._temperature, seed=seed
-        )
-        [completion] = await self._context.lm.generate([request])
+    async def propose(self, starts: Sequence[tuple[State, Mapping[str, int]]], m: int, seed: int) -> list[list[Plan]]:
+        """Sample ``m`` plans from each start, one request a start.
+
+        Malformed plans keep their readable beginning and are counted.
+        """
+        requests = [
+            replace(
+                self._context.dialect.plan_request(state, remaining),
+                n=m,
+                temperature=self._temperature,
+                seed=seed if i == 0 else derive(seed, i),
+            )
+            for i, (state, remaining) in enumerate(starts)
+        ]
+        completions = await self._context.lm.generate(requests)
+        return [self._read(completion) for completion in completions]
+
+    def _read(self, completion: Completion) -> list[Plan]:
         plans = []
         for text, finish in zip(completion.texts, completion.finish, strict=True):
             plan = self._context.dialect.read_plan(text)

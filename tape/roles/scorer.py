@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tape.lm.dialect import option_values
-from tape.protocols import State
+from tape.protocols import Score, State
 from tape.roles.context import RoleContext
 
 
@@ -14,16 +14,14 @@ class LmScorer:
 
     Args:
         context: The episode's model and prompts.
-        expected: True for the mean over the options (E_theta[R] of TAPE section 3.1), False for the
-            value of the most probable one (the three-valued scores of its appendix F.2).
     """
 
-    def __init__(self, context: RoleContext, *, expected: bool = False) -> None:
-        self._context, self._expected = context, expected
-        self._known: dict[str, float] = {}
+    def __init__(self, context: RoleContext) -> None:
+        self._context = context
+        self._known: dict[str, Score] = {}
 
-    async def score(self, states: Sequence[State], remaining: Mapping[str, int]) -> list[float]:
-        """Score states in [-1, 1]; ``remaining`` is not part of a state's score (the solver keeps budgets)."""
+    async def score(self, states: Sequence[State], remaining: Mapping[str, int]) -> list[Score]:
+        """Score states; ``remaining`` is not part of a state's score (the solver keeps budgets)."""
         del remaining
         key = self._context.domain.key
         fresh = {key(state): state for state in states if key(state) not in self._known}
@@ -32,5 +30,5 @@ class LmScorer:
         for name, (request, values), (weights, _) in zip(fresh, asked, answers, strict=True):
             scores = option_values(request, values)
             mean = sum(w * v for w, v in zip(weights, scores, strict=True))
-            self._known[name] = mean if self._expected else scores[weights.index(max(weights))]
+            self._known[name] = Score(scores[weights.index(max(weights))], mean)
         return [self._known[key(state)] for state in states]

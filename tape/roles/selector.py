@@ -15,6 +15,10 @@ from tape.roles.context import RoleContext
 Selection = tuple[PathSolution, tuple[int, ...], PathProblem]
 
 
+CONFIDENCES = (0.9, 0.5)
+"""Least confidence of the predictions on a walk, tried in turn before any prediction will do."""
+
+
 class SolverSelector:
     """The best walk that keeps every budget, proven by an exact solver.
 
@@ -24,23 +28,40 @@ class SolverSelector:
     Args:
         solver: Its name.
         discount: In (0, 1].
-        time_limit: Seconds, or None.
+        time_limit: Seconds for each solve, or None.
+        cautious: Prefer a walk to a goal on which every prediction is confident. A wrong prediction costs steps, and
+            the world model's doubts tell where it is wrong more often than not.
     """
 
-    def __init__(self, solver: str, discount: float = 1.0, time_limit: float | None = None) -> None:
+    def __init__(
+        self, solver: str, discount: float = 1.0, time_limit: float | None = None, *, cautious: bool = False
+    ) -> None:
         self.name, self._discount, self._time_limit = solver, discount, time_limit
+        self._confidences = (*CONFIDENCES, 0.0) if cautious else (0.0,)
         self._session = solvers.Session() if solver == solvers.Session.solver else None
 
     async def select(
         self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
     ) -> Selection:
         """Solve; returns the report, the walk as edge ids of the graph, and the problem."""
-        problem, ids = graph.path_problem(start, remaining, horizon, self._discount, any_end=any_end)
+        doubtful = any(edge.confidence < CONFIDENCES[0] for edge in graph.usable_edges())
+        confidences = self._confidences if doubtful and not any_end else (0.0,)
+        seconds = 0.0
+        for confidence in confidences:
+            problem, ids = graph.path_problem(
+                start, remaining, horizon, self._discount, any_end=any_end, confidence=confidence
+            )
+            solution = self._solve(problem)
+            seconds += solution.seconds
+            walk = tuple(ids[e] for e in solution.edges)
+            if walk and graph.attributes(graph.edge(walk[-1]).target)["goal"]:
+                break
+        return replace(solution, seconds=seconds), walk, problem
+
+    def _solve(self, problem: PathProblem) -> PathSolution:
         if self._session is not None:
-            solution = self._session.solve(problem, self._time_limit)
-        else:
-            solution = solvers.solve(problem, self.name, self._time_limit)
-        return solution, tuple(ids[e] for e in solution.edges), problem
+            return self._session.solve(problem, self._time_limit)
+        return solvers.solve(problem, self.name, self._time_limit)
 
 
 class LmSelector:
@@ -67,7 +88,9 @@ class LmSelector:
         problem, ids = graph.path_problem(start, remaining, horizon)
         usable = {number: i for i, number in enumerate(ids)}
         offered = [
-            walk for walk in dict.fromkeys(graph.plans) if 0 < len(walk) <= horizon and all(e in usable for e in walk)
+            walk
+            for walk in dict.fromkeys(graph.plans)
+            if 0 < len(walk) <= horizon and all(e in usable for e in walk) and graph.edge(walk[0]).source == start
         ]
         if not offered:
             return PathSolution(Status.INFEASIBLE, solver=self.name, message="no sampled plan is usable"), (), problem

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tape.errors import InvalidOutputError
 from tape.protocols import Action, Prediction, State
@@ -18,10 +18,12 @@ class LmWorldModel:
 
     Args:
         context: The episode's model and prompts.
+        doubt: Where an action is called invalid with less probability, it is predicted again as a valid one. The
+            prediction's confidence is then what was left for that.
     """
 
-    def __init__(self, context: RoleContext) -> None:
-        self._context = context
+    def __init__(self, context: RoleContext, doubt: float = 0.0) -> None:
+        self._context, self._doubt = context, doubt
         self._known: dict[tuple[str, Action], Prediction] = {}
 
     async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
@@ -30,15 +32,33 @@ class LmWorldModel:
         fresh = {(key(s), a): (s, a) for s, a in pairs if (key(s), a) not in self._known}
         requests = [self._context.dialect.next_request(state, action) for state, action in fresh.values()]
         completions = await self._context.lm.generate(requests)
-        for (name, (state, _)), completion in zip(fresh.items(), completions, strict=True):
+        doubted: dict[tuple[str, Action], tuple[State, Action]] = {}
+        for (name, pair), completion in zip(fresh.items(), completions, strict=True):
             confidence = min(1.0, math.exp(completion.logprobs[0]))
             try:
-                after = self._context.dialect.read_next(state, completion.texts[0])
+                after = self._context.dialect.read_next(pair[0], completion.texts[0])
+                if after is None and confidence < self._doubt:
+                    doubted[name] = pair
                 self._known[name] = Prediction(after, confidence)
             except InvalidOutputError as error:
                 self._context.count_malformed("next", completion.texts[0], error)
                 self._known[name] = Prediction(None, confidence, readable=False)
+        await self._think_again(doubted)
         return [self._known[key(s), a] for s, a in pairs]
+
+    async def _think_again(self, doubted: Mapping[tuple[str, Action], tuple[State, Action]]) -> None:
+        """Predict what the pairs lead to if they are valid after all; unreadable answers change nothing."""
+        requests = [self._context.dialect.next_request(state, action, valid=True) for state, action in doubted.values()]
+        completions = await self._context.lm.generate(requests)
+        for (name, (state, _)), completion in zip(doubted.items(), completions, strict=True):
+            try:
+                after = self._context.dialect.read_next(state, completion.texts[0])
+            except InvalidOutputError as error:
+                self._context.count_malformed("next", completion.texts[0], error)
+                continue
+            if after is not None:
+                odds = 1.0 - self._known[name].confidence
+                self._known[name] = Prediction(after, odds * min(1.0, math.exp(completion.logprobs[0])))
 
     async def rollout(self, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:
         """Predict each plan's states; a list ends at its first invalid action."""

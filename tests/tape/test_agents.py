@@ -14,6 +14,7 @@ from tape.agents.tape_agent import TapeAgent
 from tape.budget import Budget, Ledger, Resources
 from tape.errors import ConfigError, UnknownCostError
 from tape.lm.scripted import ScriptedLM
+from tape.protocols import Score
 from tape.trace import (
     ActedEvent,
     FinishedEvent,
@@ -199,7 +200,7 @@ def test_infeasible_resamples_then_follows_the_best_partial_walk_or_stops() -> N
     level = ROOM
     for on_infeasible, partial in (("partial", True), ("stop", False)):
         model = SimulatedModel(level, plans=long)
-        result, events = play(level=level, model=model, steps=3, on_infeasible=on_infeasible, max_replans=0)
+        result, events = play(level=level, model=model, steps=3, on_infeasible=on_infeasible, max_replans=0, extend=0)
         assert result.partial_walk == partial
         assert len([r for r in model.requests if r.role == "plan"]) == 3
         statuses = [e.status for e in events if isinstance(e, WalkSelectedEvent)]
@@ -360,7 +361,7 @@ def test_broken_environments_and_scorers_end_the_episode_not_the_run() -> None:
         def scorer(self, episode):  # type: ignore[no-untyped-def]
             class Nan:
                 async def score(self, states, remaining):  # type: ignore[no-untyped-def]
-                    return [float("nan") for _ in states]
+                    return [Score(float("nan"), float("nan")) for _ in states]
 
             return Nan()
 

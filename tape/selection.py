@@ -1,0 +1,163 @@
+"""From an annotated plan graph to the walk that is followed (TAPE section 3.2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from solvers import PathSolution, Status
+from tape.agents.base import Episode, EpisodeEnded
+from tape.budget import Resources
+from tape.graph import Edge, PlanGraph
+from tape.memory import Memory
+from tape.protocols import Action, Plan, Selector, State
+from tape.trace import GraphFoldedEvent, WalkSelectedEvent
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A selected walk.
+
+    Attributes:
+        graph: The plan graph.
+        walk: Its edges, in order.
+        solution: The solver's report.
+        partial: The walk does not end at a terminal node.
+    """
+
+    graph: PlanGraph
+    walk: tuple[Edge, ...]
+    solution: PathSolution
+    partial: bool
+
+    @property
+    def at_goal(self) -> bool:
+        """Whether the walk ends at a node scored as a goal."""
+        return bool(self.walk) and bool(self.graph.attributes(self.walk[-1].target)["goal"])
+
+
+class WalkSelection:
+    """Asks the selector for walks and logs what it answers.
+
+    Args:
+        episode: The episode.
+        selector: Picks the walk.
+        call_cost: The actor's own worst case in a state, with the rest of the walk.
+    """
+
+    def __init__(
+        self,
+        episode: Episode,
+        selector: Selector,
+        call_cost: Callable[[State, Mapping[str, int], Sequence[Action]], Resources],
+    ) -> None:
+        self._episode, self._selector, self._call_cost = episode, selector, call_cost
+
+    def remaining(self) -> dict[str, int]:
+        """What the selector may spend: the ledger's rest minus the reserve for planning.
+
+        Raises:
+            EpisodeEnded: Nothing but the reserve is left.
+        """
+        reserve = self._episode.config.planning_reserve
+        spendable = {kind: left - reserve.get(kind, 0) for kind, left in self._episode.remaining().items()}
+        for kind, left in spendable.items():
+            if left < 0:
+                raise EpisodeEnded(f"budget:{kind}", f"only the planning reserve of {reserve[kind]} {kind} is left")
+        return spendable
+
+    async def select(self, graph: PlanGraph, *, any_end: bool = False) -> Planned | None:
+        """Select a walk; None where there provably is none.
+
+        Raises:
+            EpisodeEnded: ``solver_timeout`` or ``solver_error``.
+        """
+        episode = self._episode
+        start = episode.env.domain.key(episode.state)
+        remaining = self.remaining()
+        horizon = self._horizon(graph, remaining)
+        solution, ids, problem = await self._selector.select(graph, start, remaining, horizon, any_end=any_end)
+        walk = tuple(graph.edge(number) for number in ids)
+        episode.result.solver_seconds += solution.seconds
+        size = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": problem.horizon, "budget": remaining}
+        self._report(self._selector.name, solution, walk, partial=any_end, problem=size)
+        if solution.has_walk:
+            return Planned(graph, walk, solution, any_end)
+        if solution.status is Status.INFEASIBLE:
+            return None
+        if solution.status is Status.TIMEOUT:
+            raise EpisodeEnded("solver_timeout", solution.message)
+        raise EpisodeEnded("solver_error", solution.message)
+
+    def probe(self, graph: PlanGraph, plans: Sequence[Plan], memory: Memory) -> Planned | None:
+        """A walk of one step whose outcome is unknown, by the most sampled first action not yet tried here.
+
+        Args:
+            graph: The plan graph; gets the step as an edge.
+            plans: The plans sampled from the current state.
+            memory: What was tried.
+        """
+        episode, key = self._episode, self._episode.env.domain.key
+        start = key(episode.state)
+        tried = {action for before, action, _ in memory.transitions if key(before) == start}
+        votes = Counter(plan.actions[0] for plan in plans if plan.actions and plan.actions[0] not in tried)
+        if not votes:
+            return None
+        [(action, count)] = votes.most_common(1)
+        remaining = self.remaining()
+        cost = episode.env.domain.cost(episode.state, action) + self._call_cost(episode.state, remaining, [action])
+        if any((cost[kind] or 0) > left for kind, left in remaining.items()):
+            return None
+        edge = graph.add_unknown(start, action, count)
+        graph.set_cost(edge.id, cost)
+        episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
+        solution = PathSolution(Status.FEASIBLE, solver="probe", message="predicted to be invalid; tried all the same")
+        self._report("probe", solution, (edge,), partial=True, problem={})
+        return Planned(graph, (edge,), solution, partial=True)
+
+    def _report(
+        self,
+        selector: str,
+        solution: PathSolution,
+        walk: tuple[Edge, ...],
+        *,
+        partial: bool,
+        problem: dict[str, object],
+    ) -> None:
+        """Log what was selected."""
+        episode = self._episode
+        start = episode.env.domain.key(episode.state)
+        found = solution.has_walk or bool(walk)
+        episode.trace.write(
+            WalkSelectedEvent(
+                selector=selector,
+                status=str(solution.status.value),
+                partial=partial,
+                actions=[edge.action for edge in walk],
+                nodes=[start, *(edge.target for edge in walk)] if found else [],
+                objective=solution.objective,
+                bound=solution.bound,
+                consumption=dict(zip(sorted(episode.remaining()), solution.consumption, strict=False)),
+                problem=problem,
+                seconds=solution.seconds,
+            )
+        )
+
+    def _horizon(self, graph: PlanGraph, remaining: Mapping[str, int]) -> int:
+        """L: what is left of the configured horizon, else enough moves for any simple path that can be paid."""
+        config, steps = self._episode.config, self._episode.result.steps
+        if config.horizon is not None:
+            return config.horizon - steps
+        return max(1, most_moves(graph, remaining))
+
+
+def most_moves(graph: PlanGraph, remaining: Mapping[str, int]) -> int:
+    """Most moves of a simple path that the remaining budget can pay."""
+    moves = len(graph.nodes)
+    edges = graph.usable_edges()
+    for kind, left in remaining.items():
+        cheapest = min((edge.cost[kind] or 0 for edge in edges), default=0)
+        if cheapest > 0:
+            moves = min(moves, left // cheapest)
+    return moves
