@@ -22,7 +22,9 @@ from tape.errors import TapeError
 from tape.lm.base import LanguageModel
 from tape.lm.registry import open_model
 from tape.plugins import load
+from tape.runner.cells import Cell
 from tape.runner.directory import RunDirectory
+from tape.runner.pool import InProcess
 from tape.runner.runner import Runner
 from tape.runner.spec import RunSpec
 from tape.runner.summary import table
@@ -51,8 +53,9 @@ def run_one(args: argparse.Namespace, model: LanguageModel, levels: str, agent: 
         prompt_version=plugin.prompt_version,
     )
     directory = RunDirectory(args.out / f"{model.name.replace(':', '-')}-{levels}-{agent}")
+    cells = [Cell(spec.label(), spec, tuple(plugin.tasks(options)))]
     with display(f"{levels} {agent} {model.name}", quiet=args.quiet) as shown:
-        groups = Runner(spec, directory, model, shown.watcher()).run(plugin.tasks(options))
+        groups = Runner(cells, directory, InProcess(lambda _: model), shown.watcher()).run()
     return directory, groups
 
 
@@ -122,7 +125,7 @@ def _show(console: Console, groups: Sequence[dict[str, Any]]) -> None:
             str(g["budget_violations"]),
         )
     console.print(shown)
-    console.print("Means per episode; Wilson's interval. Same levels, model, budget and seeds for both agents.")
+    console.print("Means per episode; intervals over levels. Same levels, model, budget and seeds for both agents.")
 
 
 if __name__ == "__main__":

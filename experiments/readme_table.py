@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.end_to_end import RESULTS
+from experiments.headline_table import headline_text
 from experiments.solver_table import solver_text
 
 README = Path(__file__).parent.parent / "README.md"
 BEGIN, END = "<!-- results:begin -->\n", "<!-- results:end -->"
+HEADLINE_BEGIN, HEADLINE_END = "<!-- headline:begin -->\n", "<!-- headline:end -->"
 SOLVERS_BEGIN, SOLVERS_END = "<!-- solver table:begin -->\n", "<!-- solver table:end -->"
 
 
@@ -49,7 +51,14 @@ def results_text() -> str:
 
 
 def _between(text: str, begin: str, end: str, section: str) -> str:
-    """The text with what stands between two marks replaced."""
+    """The text with what stands between two marks replaced.
+
+    Raises:
+        ValueError: A mark is not there exactly once.
+    """
+    for mark in (begin, end):
+        if text.count(mark) != 1:
+            raise ValueError(f"{README} must hold the line {mark.strip()!r} exactly once, to say where the table goes")
     head, rest = text.split(begin)
     _, tail = rest.split(end)
     return head + begin + section + end + tail
@@ -63,6 +72,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     text = README.read_text(encoding="utf-8")
     fresh = _between(text, BEGIN, END, results_text())
     fresh = _between(fresh, SOLVERS_BEGIN, SOLVERS_END, solver_text())
+    headline = headline_text()
+    if headline or HEADLINE_BEGIN in text:
+        fresh = _between(fresh, HEADLINE_BEGIN, HEADLINE_END, headline)
     if args.check:
         if fresh != text:
             print("README.md is stale: run python -m experiments.readme_table", file=sys.stderr)

@@ -57,7 +57,9 @@ def main(argv: Sequence[str]) -> int:
     tasks = plugin.tasks(options)
     if args.limit is not None:
         tasks = tasks[: args.limit]
+    from tape.runner.cells import Cell
     from tape.runner.directory import RunDirectory
+    from tape.runner.pool import open_pool
     from tape.runner.runner import Runner, errored
     from tape.runner.spec import RunSpec
     from tape.runner.summary import table
@@ -78,9 +80,14 @@ def main(argv: Sequence[str]) -> int:
         prompt_version=plugin.prompt_version,
     )
     directory = RunDirectory(args.out)
+    cells = [Cell(spec.label(), spec, tuple(tasks))]
+    boards = 4 if args.workers == "1" else 0
     try:
-        with display(f"{tasks[0].level_set} {spec.label()} {args.model}", quiet=args.quiet) as shown:
-            groups = Runner(spec, directory, model, shown.watcher()).run(tasks)
+        with (
+            open_pool(args.workers, cache=args.cache, opened={args.model: model}) as pool,
+            display(f"{tasks[0].level_set} {spec.label()} {args.model}", quiet=args.quiet, boards=boards) as shown,
+        ):
+            groups = Runner(cells, directory, pool, shown.watcher()).run()
     except KeyboardInterrupt:
         command = shlex.join(["tape", "run", *argv])
         print(f"\ninterrupted; finished episodes are kept. Resume with:\n  {command}", file=sys.stderr)
@@ -91,11 +98,10 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _model(name: str, cache: Path | None) -> LanguageModel:
-    from tape.lm.cache import CachedLM
     from tape.lm.registry import open_model
+    from tape.runner.models import open_with_cache
 
-    model = open_model(name)
-    return model if cache is None else CachedLM(model, cache)
+    return open_model(name) if cache is None else open_with_cache(name, cache)
 
 
 def positive(text: str) -> int:
@@ -143,6 +149,11 @@ def _parser(environment: str) -> argparse.ArgumentParser:
         type=Path,
         help="an SQLite file that keeps completions (a half-filled one changes batch shapes, hence last digits)",
     )
+    parser.add_argument(
+        "--workers",
+        default="1",
+        help="1: in this process; N: worker processes; ray://HOST:PORT: a Ray cluster; ray:local: one started here",
+    )
     parser.add_argument("--out", type=Path, required=True, help="the run directory; the same command resumes it")
-    parser.add_argument("--quiet", action="store_true", help="plain lines even on a terminal")
+    parser.add_argument("--quiet", action="store_true", help="ten plain lines at most, even on a terminal")
     return parser

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from pydantic import ValidationError
+
 from tape.errors import RunDirectoryError
+from tape.runner.cells import Cell
 from tape.runner.spec import RunSpec, versions
 
 fcntl: ModuleType | None
@@ -20,7 +23,9 @@ try:
 except ImportError:  # not on this system
     fcntl = None
 
-SCHEMA = 1
+SCHEMA = 2
+MOST_SHOWN = 8
+"""Differing keys in one message."""
 
 
 class RunDirectory:
@@ -40,31 +45,36 @@ class RunDirectory:
         if path.exists() and not path.is_dir():
             raise RunDirectoryError(f"{path} is a file, not a folder; name another --out")
 
-    def open(self, spec: RunSpec) -> None:
+    def open(self, cells: Sequence[Cell], title: str = "") -> None:
         """Make the directory, or check that it holds this very run.
+
+        Args:
+            cells: The run's cells, resolved (:func:`tape.runner.cells.checked`).
+            title: What the run is, for people.
 
         Raises:
             RunDirectoryError: It holds another configuration (lists the differing keys) or other files.
         """
-        wanted = spec.model_dump(mode="json")
+        wanted = {cell.name: cell.spec.model_dump(mode="json") for cell in cells}
         if self.config_file.exists():
-            held = self.config()
-            different = differing(held, wanted)
+            different = _differing_cells(self._config()["cells"], wanted)
             if different:
-                shown = "; ".join(f"{k}: {a!r} there, {b!r} now" for k, a, b in different)
+                shown = "; ".join(f"{k}: {a!r} there, {b!r} now" for k, a, b in different[:MOST_SHOWN])
+                more = f"; and {len(different) - MOST_SHOWN} more" if len(different) > MOST_SHOWN else ""
                 raise RunDirectoryError(
-                    f"{self.path} holds another run ({shown}). Nothing was changed; name another --out or repeat "
+                    f"{self.path} holds another run ({shown}{more}). Nothing was changed; name another --out or repeat "
                     "that run's command"
                 )
             self._cut_torn_tail()
+            (self.path / "traces").mkdir(exist_ok=True)
             return
-        if self.path.exists() and any(self.path.iterdir()):
+        unfinished = partial_file(self.config_file)  # left by a kill a moment after the very start
+        if self.path.exists() and any(file != unfinished for file in self.path.iterdir()):
             raise RunDirectoryError(f"{self.path} is not empty and holds no run; name another --out")
-        (self.path / "traces").mkdir(parents=True, exist_ok=True)
-        record = {"schema": SCHEMA, "run": wanted, "versions": versions(), "commit": _commit()}
-        partial = self.config_file.with_suffix(".partial")
-        partial.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-        partial.replace(self.config_file)
+        self.path.mkdir(parents=True, exist_ok=True)
+        record = {"schema": SCHEMA, "title": title, "cells": wanted, "versions": versions(), "commit": _commit()}
+        replace_file(self.config_file, json.dumps(record, indent=1) + "\n")
+        (self.path / "traces").mkdir(exist_ok=True)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -86,18 +96,36 @@ class RunDirectory:
                 ) from None
             yield
 
-    def config(self) -> dict[str, Any]:
-        """The resolved configuration held here.
+    def cells(self) -> dict[str, RunSpec]:
+        """The cells' configurations by name, in order.
 
         Raises:
-            RunDirectoryError: There is none, or it is malformed.
+            RunDirectoryError: There is no run, or its ``config.json`` is malformed.
         """
         try:
-            record = json.loads(self.config_file.read_text(encoding="utf-8"))
-            held: dict[str, Any] = record["run"]
+            return {name: RunSpec.model_validate(spec) for name, spec in self._config()["cells"].items()}
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise RunDirectoryError(
+                f"{self.config_file} is not of this version: {where}: {first['msg']}; use the version that made it"
+            ) from error
+
+    def title(self) -> str:
+        """What the run is, for people; may be empty."""
+        return str(self._config()["title"])
+
+    def _config(self) -> dict[str, Any]:
+        try:
+            record: dict[str, Any] = json.loads(self.config_file.read_text(encoding="utf-8"))
+            schema = record["schema"]
+            if schema == SCHEMA and isinstance(record["cells"], dict) and isinstance(record["title"], str):
+                return record
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise RunDirectoryError(f"{self.path} holds no readable run (config.json): {error}") from error
-        return held
+        raise RunDirectoryError(
+            f"{self.config_file} has schema {schema!r}, not {SCHEMA}; use the version that made it, or another --out"
+        )
 
     def _cut_torn_tail(self) -> None:
         """Drop a last line that a kill left unfinished."""
@@ -107,15 +135,16 @@ class RunDirectory:
             file.truncate(file.read().rfind(b"\n") + 1)
 
     def episodes(self) -> list[dict[str, Any]]:
-        """All committed episodes.
+        """All committed episodes, in the order of their commits; a torn last line is not one.
 
         Raises:
             RunDirectoryError: A line is malformed.
         """
         if not self.episodes_file.exists():
             return []
+        whole = self.episodes_file.read_bytes().rpartition(b"\n")[0]
         found = []
-        for number, line in enumerate(self.episodes_file.read_text(encoding="utf-8").split("\n"), 1):
+        for number, line in enumerate(whole.split(b"\n"), 1):
             if not line:
                 continue
             try:
@@ -124,29 +153,25 @@ class RunDirectory:
                 raise RunDirectoryError(f"{self.episodes_file}:{number}: not JSON: {error}") from error
         return found
 
-    def append(self, lines: Iterable[Mapping[str, Any]]) -> None:
-        """Commit the episodes of a cohort together: their traces first, then their lines."""
-        lines = list(lines)
-        for line in lines:
-            self.unfinished_trace_file(line["key"]).replace(self.trace_file(line["key"]))
-        text = "".join(json.dumps({"schema": SCHEMA, **line}) + "\n" for line in lines)
+    def append(self, lines: Sequence[Mapping[str, Any]], traces: Mapping[str, str | Path]) -> None:
+        """Commit episodes together: their traces first, then their lines.
+
+        Args:
+            lines: The episodes' lines, each with its ``key``.
+            traces: For every key its trace: the text, or a file to copy.
+        """
+        for key, trace in traces.items():
+            text = trace.read_text(encoding="utf-8") if isinstance(trace, Path) else trace
+            replace_file(self.trace_file(key), text)
+        written = "".join(json.dumps({"schema": SCHEMA, **line}) + "\n" for line in lines)
         with self.episodes_file.open("a", encoding="utf-8") as file:
-            file.write(text)
+            file.write(written)
             file.flush()
             os.fsync(file.fileno())
 
     def trace_file(self, key: str) -> Path:
         """Where a committed episode's trace is."""
         return self.path / "traces" / f"{key}.jsonl"
-
-    def unfinished_trace_file(self, key: str) -> Path:
-        """Where the trace of an episode in flight is; it is renamed when its cohort is committed."""
-        return self.path / "traces" / f"{key}.partial"
-
-    def drop_unfinished(self, keys: Iterable[str]) -> None:
-        """Remove traces of episodes that ran again although they were committed (their cohort was not)."""
-        for key in keys:
-            self.unfinished_trace_file(key).unlink(missing_ok=True)
 
 
 def differing(held: Mapping[str, Any], wanted: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any, Any]]:
@@ -159,6 +184,28 @@ def differing(held: Mapping[str, Any], wanted: Mapping[str, Any], prefix: str = 
         elif a != b:
             found.append((prefix + key, a, b))
     return found
+
+
+def _differing_cells(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """What differs between two runs' cells; the only cell of a run is not named, since its name says nothing."""
+    if len(held) == len(wanted) == 1:
+        [[a], [b]] = [held.values(), wanted.values()]
+        return differing(a, b) or ([] if [*held] == [*wanted] else [("cells", [*held], [*wanted])])
+    if [*held] != [*wanted]:
+        return [("cells", [*held], [*wanted])]
+    return differing(held, wanted, "cells.")
+
+
+def partial_file(path: Path) -> Path:
+    """Where a file is while it is being written."""
+    return path.with_name(path.name + ".partial")
+
+
+def replace_file(path: Path, content: str | bytes) -> None:
+    """Write a file so that it is there as a whole or not at all."""
+    partial = partial_file(path)
+    partial.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+    partial.replace(path)
 
 
 def _commit() -> str | None:

@@ -1,150 +1,140 @@
-"""Runs the episodes of a run that are not committed yet, cohort by cohort."""
+"""Plays the episodes of a run that are not committed yet, cohort by cohort."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
-from tape.agents.base import Agent
 from tape.errors import UnknownNameError
-from tape.lm.base import LanguageModel
-from tape.lm.batching import Cohort
-from tape.plugins import load
-from tape.protocols import EnvironmentPlugin, Task
+from tape.runner.cells import Cell, Job, checked
+from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
-from tape.runner.spec import RunSpec, digest_of
-from tape.runner.summary import write_summary
-from tape.trace import Event, TraceWriter
+from tape.runner.pool import Pool
+from tape.runner.work import Line, Played, Watcher, Work
 
-Line = dict[str, Any]
+__all__ = ["Job", "Line", "Runner", "Watcher", "errored", "find_episode"]
 
-
-@dataclass(frozen=True)
-class Job:
-    """One episode to run."""
-
-    task: Task
-    repeat: int
-    key: str
-
-
-@dataclass
-class Watcher:
-    """What a display is told; each is called in the runner's own thread.
-
-    Attributes:
-        started: A cohort begins: its jobs.
-        event: An event of an episode: key and event.
-        finished: A committed episode, how many are done, how many there are.
-    """
-
-    started: Callable[[Sequence[Job]], None] = lambda _: None
-    event: Callable[[str, Event], None] = lambda _key, _event: None
-    finished: Callable[[Line, int, int], None] = lambda _line, _done, _total: None
+COPIED_AT_ONCE = 256
 
 
 class Runner:
-    """Runs, resumes and summarises one run directory.
+    """Plays, resumes and summarises one run directory.
+
+    An episode that several cells have is played in the first of them and committed for all.
 
     Args:
-        spec: The run.
+        cells: The run.
         directory: Where it is kept.
-        model: The model, opened.
+        pool: Plays the episodes; not closed here.
         watcher: A display.
+        shared: Run directories that are looked into for episodes before they are played.
+        title: What the run is, for people.
+
+    Raises:
+        ConfigError: The cells contradict themselves or each other.
+        UnknownNameError: There is no such agent.
     """
 
     def __init__(
-        self, spec: RunSpec, directory: RunDirectory, model: LanguageModel, watcher: Watcher | None = None
+        self,
+        cells: Sequence[Cell],
+        directory: RunDirectory,
+        pool: Pool,
+        watcher: Watcher | None = None,
+        shared: Sequence[RunDirectory] = (),
+        title: str = "",
     ) -> None:
-        self._directory, self._model = directory, model
+        self.cells = checked(cells)
+        self._directory, self._pool, self._title = directory, pool, title
         self._watcher = watcher or Watcher()
-        self._plugin: EnvironmentPlugin = load("tape.environments", spec.environment)
-        agent_class: type[Agent] = load("tape.agents", spec.agent)
-        self._agent = agent_class(model, spec.config)
-        self.spec = spec.model_copy(update={"config": self._agent.config})  # as the agent resolves it
+        self._shared = [other for other in shared if other.path.resolve() != directory.path.resolve()]
+        self._jobs = {cell.name: cell.jobs() for cell in self.cells}
+        self._places: dict[str, list[tuple[str, Job]]] = {}
+        for name, jobs in self._jobs.items():
+            for job in jobs:
+                self._places.setdefault(job.key, []).append((name, job))
+        self._total = sum(map(len, self._jobs.values()))
+        self._committed: set[tuple[str, str]] = set()
 
-    def run(self, tasks: Sequence[Task]) -> list[dict[str, Any]]:
-        """Run what is missing and write the summary.
-
-        Args:
-            tasks: All tasks of the run.
+    def run(self) -> list[dict[str, Any]]:
+        """Play what is missing and write everything derived.
 
         Returns:
             The summary's groups.
 
         Raises:
             RunDirectoryError: The directory holds another run, or another process is at work in it.
-            KeyboardInterrupt: Passed on after the summary of what is committed is written; the
-                cohort in flight is dropped and will be run again as a whole.
+            WorkerError: A worker failed or died. What is committed stays; the same command goes on.
+            KeyboardInterrupt: Passed on after the summary of what is committed is written; cohorts in
+                flight are dropped and will be played again as a whole.
         """
         with self._directory.locked():
-            return self._run(tasks)
-
-    def _run(self, tasks: Sequence[Task]) -> list[dict[str, Any]]:
-        self.spec = self.spec.model_copy(update={"tasks_digest": digest_of(tasks)})
-        self._directory.open(self.spec)
-        jobs = [Job(t, r, self.spec.episode_key(t, r)) for t in tasks for r in range(self.spec.repeats)]
-        committed = {line["key"] for line in self._directory.episodes()}
-        done = sum(job.key in committed for job in jobs)
-        try:
-            # One event loop for all cohorts: an interrupt between two finds nothing half made.
-            with asyncio.Runner() as loop:
-                for first in range(0, len(jobs), self.spec.cohort):
-                    cohort = jobs[first : first + self.spec.cohort]
-                    if all(job.key in committed for job in cohort):
-                        continue
-                    self._watcher.started(cohort)
-                    lines = loop.run(self._cohort(cohort))
-                    fresh = [line for line in lines if line["key"] not in committed]
-                    self._directory.append(fresh)
-                    self._directory.drop_unfinished(job.key for job in cohort)
-                    for line in fresh:
-                        done += 1
-                        self._watcher.finished(line, done, len(jobs))
-        finally:
-            groups = write_summary(self._directory, self.spec)
+            self._directory.open(self.cells, self._title)
+            try:
+                held = self._directory.episodes()
+                self._committed = {(line["cell"], line["key"]) for line in held}
+                self._copy({line["key"]: line for line in held}, self._directory)
+                for other in self._shared:
+                    if other.config_file.exists():
+                        self._copy({line["key"]: line for line in other.episodes()}, other)
+                with closing(self._pool.play(self._missing(), self._watcher)) as ended:
+                    for work, played in ended:
+                        self._commit(work, played)
+            finally:
+                groups = write_derived(self._directory)
         return groups
 
-    async def _cohort(self, jobs: Sequence[Job]) -> list[Line]:
-        """Run a cohort in lock-step; its lines come back in order."""
-        cohort = Cohort(self._model, len(jobs))
-        tasks = [asyncio.create_task(self._episode(job, cohort, i)) for i, job in enumerate(jobs)]
-        try:
-            return list(await asyncio.gather(*tasks))
-        finally:
-            for task in tasks:
-                task.cancel()
+    def _missing(self) -> list[Work]:
+        """The cohorts of which an episode is missing, in order; their members never change."""
+        missing = []
+        for cell in self.cells:
+            jobs, size = self._jobs[cell.name], cell.spec.cohort
+            for first in range(0, len(jobs), size):
+                cohort = jobs[first : first + size]
+                if any(self._is_ours(cell.name, job.key) for job in cohort):
+                    missing.append(Work(cell.name, cell.spec, tuple(cohort)))
+        return missing
 
-    async def _episode(self, job: Job, cohort: Cohort, index: int) -> Line:
-        spec = self.spec
-        env = self._plugin.make(job.task)
-        simulator = self._plugin.simulator(env) if spec.config.world_model == "simulator" else None
-        trace = TraceWriter(job.key, self._directory.unfinished_trace_file(job.key), self._watcher.event)
-        try:
-            result = await self._agent.arun(
-                env,
-                budget=spec.caps(job.task),
-                seed=spec.episode_seed(job.task, job.repeat),
-                trace=trace,
-                simulator=simulator,
-                model=cohort.member(index),
-            )
-        finally:
-            trace.close()
-            await cohort.leave()
-        return {
-            "key": job.key,
-            "environment": spec.environment,
-            "level_set": job.task.level_set,
-            "task": job.task.id,
-            "digest": job.task.digest,
-            "repeat": job.repeat,
-            "agent": spec.label(),
-            "model": spec.model,
-            "result": result.model_dump(mode="json"),
-        }
+    def _is_ours(self, cell: str, key: str) -> bool:
+        """Whether an episode is missing, and this cell is the one that plays it.
+
+        Which cell plays an episode must not depend on which cohort ends first, since the last digits of a
+        batch depend on its other members.
+        """
+        return self._places[key][0][0] == cell and (cell, key) not in self._committed
+
+    def _commit(self, work: Work, played: Sequence[Played]) -> None:
+        ours = [episode for episode in played if self._is_ours(work.cell, episode.line["key"])]
+        lines = [line for episode in ours for line in self._lines(episode.line)]
+        self._append(lines, {episode.line["key"]: episode.trace for episode in ours})
+
+    def _lines(self, line: Line) -> list[Line]:
+        """An episode's line for every cell that has it and lacks it."""
+        named = []
+        for cell, job in self._places.get(line["key"], ()):
+            if (cell, job.key) not in self._committed:
+                named.append({**line, "cell": cell, "level_set": job.task.level_set})
+        return named
+
+    def _copy(self, found: Mapping[str, Line], source: RunDirectory) -> None:
+        """Commit what is missing here and committed there."""
+        wanted = [key for key in self._places if key in found and self._lines(found[key])]
+        if source is not self._directory:
+            wanted = [key for key in wanted if source.trace_file(key).exists()]
+        for first in range(0, len(wanted), COPIED_AT_ONCE):
+            keys = wanted[first : first + COPIED_AT_ONCE]
+            traces: dict[str, Path] = {}
+            if source is not self._directory:
+                traces = {key: source.trace_file(key) for key in keys}
+            self._append([line for key in keys for line in self._lines(found[key])], traces)
+
+    def _append(self, lines: Sequence[Line], traces: Mapping[str, str] | Mapping[str, Path]) -> None:
+        self._directory.append(lines, traces)
+        for line in lines:
+            self._committed.add((line["cell"], line["key"]))
+            self._watcher.finished(line, len(self._committed), self._total)
 
 
 def errored(groups: Sequence[Mapping[str, Any]]) -> int:

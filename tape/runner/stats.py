@@ -1,14 +1,27 @@
-"""The interval used in every table."""
+"""The intervals of every table: 95 %, and honest about repeats of one level."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
 
 Z95 = 1.959963984540054
+Method = Literal["wilson", "clustered", "wilson-levels"]
+BLOCK = 2_000_000
+"""Draws held in memory at once."""
 
 
-def wilson(successes: int, n: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a proportion; (0, 1) where n is 0."""
+def wilson(successes: float, n: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a proportion; (0, 1) where n is 0.
+
+    Args:
+        successes: How many of the n; need not be whole.
+        n: The number of trials.
+    """
     if n == 0:
         return 0.0, 1.0
     share = successes / n
@@ -18,3 +31,119 @@ def wilson(successes: int, n: int) -> tuple[float, float]:
     low = 0.0 if successes == 0 else (middle - spread) / scale
     high = 1.0 if successes == n else (middle + spread) / scale
     return low, high
+
+
+def _totals(values: Sequence[float], clusters: Sequence[Hashable]) -> list[tuple[float, int]]:
+    """Sum and size of every cluster, in an order that depends on nothing but these."""
+    if len(values) != len(clusters):
+        raise ValueError(f"{len(values)} values but {len(clusters)} clusters")
+    members: dict[Hashable, list[float]] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        members.setdefault(cluster, []).append(float(value))
+    return sorted((math.fsum(own), len(own)) for own in members.values())
+
+
+def _degenerate(totals: Sequence[tuple[float, int]]) -> bool:
+    """Whether all clusters have one and the same mean, so that resampling them changes nothing."""
+    first = totals[0][0] / totals[0][1]
+    return all(math.isclose(total / size, first, rel_tol=1e-12, abs_tol=1e-12) for total, size in totals)
+
+
+def clustered(
+    values: Sequence[float], clusters: Sequence[Hashable], *, seed: int = 0, resamples: int = 10_000
+) -> tuple[float, float]:
+    """Percentile bootstrap of the mean that resamples clusters with all their values.
+
+    The same for every order of the values and whatever the clusters are called.
+
+    Args:
+        values: The values; their mean lies within the interval.
+        clusters: For each value the cluster it belongs to, for instance its level.
+        seed: Of the resampling.
+        resamples: How many.
+
+    Returns:
+        Low and high, 2.5 and 97.5 %; (nan, nan) where there are no values.
+    """
+    if not values:
+        return math.nan, math.nan
+    totals = _totals(values, clusters)
+    sums, sizes = np.array([t for t, _ in totals]), np.array([float(s) for _, s in totals])
+    mean = math.fsum(values) / len(values)
+    rng = np.random.default_rng(seed)
+    count, means = len(totals), []
+    for first in range(0, resamples, rows := max(1, BLOCK // count)):
+        drawn = rng.integers(0, count, size=(min(rows, resamples - first), count))
+        means.append(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
+    low, high = np.quantile(np.concatenate(means), [0.025, 0.975])
+    return min(float(low), mean), max(float(high), mean)
+
+
+def success_interval(successes: Sequence[bool], clusters: Sequence[Hashable]) -> tuple[float, float, Method]:
+    """The interval of a success rate.
+
+    Wilson's where no level is repeated; where one is, the bootstrap by level, since repeats of a level are
+    not independent; where that says nothing because all levels have one and the same rate, Wilson's with as
+    many trials as there are levels.
+
+    Args:
+        successes: One per episode.
+        clusters: The level of each.
+
+    Returns:
+        Low, high and which of the three it is.
+    """
+    levels = len(set(clusters))
+    if levels == len(successes):
+        return *wilson(sum(map(bool, successes)), len(successes)), "wilson"
+    values = [float(bool(s)) for s in successes]
+    if _degenerate(_totals(values, clusters)):
+        return *wilson(sum(values) / len(values) * levels, levels), "wilson-levels"
+    return *clustered(values, clusters), "clustered"
+
+
+@dataclass(frozen=True)
+class Paired:
+    """A difference on identical levels.
+
+    Attributes:
+        n: Pairs: the (task, repeat) that both have.
+        levels: Distinct tasks among them.
+        difference: Mean of the first minus the second; nan where n is 0.
+        low: Of the 95 % interval; nan where n is 0.
+        high: Of the 95 % interval.
+        wins: Pairs in which the first is larger.
+        losses: Pairs in which the second is larger.
+    """
+
+    n: int
+    levels: int
+    difference: float
+    low: float
+    high: float
+    wins: int
+    losses: int
+
+
+def paired(a: Mapping[tuple[str, int], float], b: Mapping[tuple[str, int], float]) -> Paired:
+    """Compare two sets of episodes on what they have in common.
+
+    The interval is the bootstrap by level. Where all levels have one and the same difference d, resampling
+    them has no width, whatever their number; for values within [0, 1] the interval is then Wilson's of
+    ``abs(d)`` with as many trials as there are levels, on the side of d, or on both sides where d is 0.
+
+    Args:
+        a: (digest of the task, repeat) -> value, for instance success.
+        b: The same of the other.
+    """
+    keys = sorted(a.keys() & b.keys())
+    differences = [float(a[key]) - float(b[key]) for key in keys]
+    levels = [digest for digest, _ in keys]
+    low, high = clustered(differences, levels)
+    mean = math.fsum(differences) / len(keys) if keys else math.nan
+    count = len(set(levels))
+    shares = all(0 <= side[key] <= 1 for side in (a, b) for key in keys)
+    if keys and shares and _degenerate(_totals(differences, levels)):
+        nearer, further = wilson(min(abs(mean), 1.0) * count, count)
+        low, high = {0: (-further, further), 1: (nearer, further), -1: (-further, -nearer)}[(mean > 0) - (mean < 0)]
+    return Paired(len(keys), count, mean, low, high, sum(d > 0 for d in differences), sum(d < 0 for d in differences))

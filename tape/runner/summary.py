@@ -1,21 +1,17 @@
-"""Everything derived from ``episodes.jsonl``: ``summary.json`` and ``summary.md``."""
+"""The groups of ``summary.json`` and their table."""
 
 from __future__ import annotations
 
-import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from tape.runner.directory import RunDirectory
 from tape.runner.spec import RunSpec
-from tape.runner.stats import wilson
-
-SCHEMA = 1
-
+from tape.runner.stats import success_interval
 
 HEAD = (
+    "cell",
     "levels",
     "agent",
     "model",
@@ -29,39 +25,55 @@ HEAD = (
     "solver ms",
     "over budget",
 )
+NOTES = {
+    "wilson": "Wilson's, where no level is repeated",
+    "clustered": "the bootstrap by level, where levels are repeated",
+    "wilson-levels": "Wilson's with as many trials as there are levels, where all of them have one and the same rate",
+}
 
 
-def summarise(spec: RunSpec, episodes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One group per level set of a run (a run has one agent, model, solver and configuration)."""
-    groups = []
-    for level_set in dict.fromkeys(str(e["level_set"]) for e in episodes):
-        results = [e["result"] for e in episodes if e["level_set"] == level_set]
-        n, successes = len(results), sum(r["success"] for r in results)
-        groups.append(
-            {
-                "environment": spec.environment,
-                "level_set": level_set,
-                "agent": spec.label(),
-                "model": spec.model,
-                "solver": spec.config.solver,
-                "configuration": spec.config.model_dump(mode="json"),
-                "episodes": n,
-                "successes": successes,
-                "success_rate": successes / n,
-                "ci95": list(wilson(successes, n)),
-                "end_states": dict(sorted(Counter(r["end_state"] for r in results).items())),
-                "mean_steps": sum(r["steps"] for r in results) / n,
-                "replans": sum(r["replans"] for r in results),
-                "mismatches": sum(r["mismatches"] for r in results),
-                "malformed": sum(r["malformed"] for r in results),
-                "partial_walks": sum(r["partial_walk"] for r in results),
-                "lm_calls": sum(sum(r["lm_calls"].values()) for r in results),
-                "lm_tokens": sum(tokens(r) for r in results),
-                "solver_seconds": sum(r["solver_seconds"] for r in results),
-                "budget_violations": sum(bool(r["budget_violations"]) for r in results),
-            }
-        )
-    return groups
+def summarise(cells: Mapping[str, RunSpec], episodes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One group per cell and level set.
+
+    Args:
+        cells: The configurations by name.
+        episodes: The episodes' lines; groups come in the order of their first lines.
+    """
+    members: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for line in episodes:
+        members.setdefault((line["cell"], line["level_set"]), []).append(line)
+    return [_group(name, levels, cells[name], lines) for (name, levels), lines in members.items()]
+
+
+def _group(name: str, level_set: str, spec: RunSpec, lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    results, digests = [line["result"] for line in lines], [line["digest"] for line in lines]
+    n, successes = len(results), sum(r["success"] for r in results)
+    low, high, method = success_interval([r["success"] for r in results], digests)
+    return {
+        "cell": name,
+        "environment": spec.environment,
+        "level_set": level_set,
+        "agent": spec.label(),
+        "model": spec.model,
+        "solver": spec.config.solver,
+        "configuration": spec.config.model_dump(mode="json"),
+        "episodes": n,
+        "levels": len(set(digests)),
+        "successes": successes,
+        "success_rate": successes / n,
+        "ci95": [low, high],
+        "ci95_method": method,
+        "end_states": dict(sorted(Counter(r["end_state"] for r in results).items())),
+        "mean_steps": sum(r["steps"] for r in results) / n,
+        "replans": sum(r["replans"] for r in results),
+        "mismatches": sum(r["mismatches"] for r in results),
+        "malformed": sum(r["malformed"] for r in results),
+        "partial_walks": sum(r["partial_walk"] for r in results),
+        "lm_calls": sum(sum(r["lm_calls"].values()) for r in results),
+        "lm_tokens": sum(tokens(r) for r in results),
+        "solver_seconds": math.fsum(r["solver_seconds"] for r in results),
+        "budget_violations": sum(bool(r["budget_violations"]) for r in results),
+    }
 
 
 def tokens(result: Mapping[str, Any]) -> int:
@@ -70,13 +82,14 @@ def tokens(result: Mapping[str, Any]) -> int:
 
 
 def table(groups: Sequence[Mapping[str, Any]]) -> str:
-    """The groups as a markdown table."""
+    """The groups as a markdown table; cells are named where their names say more than the agents'."""
     rows: list[tuple[str, ...]] = [HEAD, ("---",) * len(HEAD)]
     for g in groups:
         n = g["episodes"]
         low, high = g["ci95"]
         rows.append(
             (
+                str(g["cell"]),
                 str(g["level_set"]),
                 str(g["agent"]),
                 str(g["model"]),
@@ -91,20 +104,15 @@ def table(groups: Sequence[Mapping[str, Any]]) -> str:
                 str(g["budget_violations"]),
             )
         )
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    note = "Steps, replans, calls, tokens and solver time are means per episode; the interval is Wilson's."
+    if all(g["cell"] == g["agent"] for g in groups):
+        rows = [row[1:] for row in rows]
+    lines = ["| " + " | ".join(escaped(text) for text in row) + " |" for row in rows]
+    methods = [text for method, text in NOTES.items() if any(g["ci95_method"] == method for g in groups)]
+    interval = f" The interval is {'; '.join(methods)}." if methods else ""
+    note = f"Steps, replans, calls, tokens and solver time are means per episode.{interval}"
     return "\n".join([*lines, "", note, ""])
 
 
-def write_summary(directory: RunDirectory, spec: RunSpec) -> list[dict[str, Any]]:
-    """Rebuild ``summary.json`` and ``summary.md`` from the committed episodes."""
-    groups = summarise(spec, directory.episodes())
-    _replace(directory.path / "summary.json", json.dumps({"schema": SCHEMA, "groups": groups}, indent=1) + "\n")
-    _replace(directory.path / "summary.md", table(groups))
-    return groups
-
-
-def _replace(path: Path, text: str) -> None:
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
+def escaped(text: str) -> str:
+    """A text that stays within its column."""
+    return " ".join(text.replace("|", r"\|").split())

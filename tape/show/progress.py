@@ -12,8 +12,8 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.text import Text
 
-from tape.runner.runner import Job, Watcher
-from tape.runner.stats import wilson
+from tape.runner.cells import Job
+from tape.runner.work import Watcher
 from tape.trace import (
     ActedEvent,
     Event,
@@ -25,18 +25,40 @@ from tape.trace import (
 )
 
 
+class Tally:
+    """Successes so far, by cell; a sum over cells would say nothing."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, tuple[int, int]] = {}
+        self.cell = ""
+
+    def add(self, line: Mapping[str, Any]) -> None:
+        """Count an episode; its cell is now the current one."""
+        self.cell = line["cell"]
+        wins, seen = self._counts.get(self.cell, (0, 0))
+        self._counts[self.cell] = wins + bool(line["result"]["success"]), seen + 1
+
+    def score(self) -> tuple[int, int]:
+        """Successes and episodes of the current cell."""
+        return self._counts.get(self.cell, (0, 0))
+
+    def named(self, label: str) -> str:
+        """The label, with the current cell where there are several."""
+        return f"{label} | {self.cell}" if len(self._counts) > 1 else label
+
+
 class PlainDisplay:
     """One line per finished episode.
 
     Args:
         label: What runs, for instance ``hard tape bundled:mini``.
         out: Where to write; standard output by default.
-        quiet: Write nothing per episode.
+        quiet: Write a line only when a tenth of the run is done.
     """
 
     def __init__(self, label: str, out: TextIO | None = None, *, quiet: bool = False) -> None:
         self._label, self._out, self._quiet = label, out or sys.stdout, quiet
-        self._wins = self._seen = 0
+        self._tally = Tally()
 
     def watcher(self) -> Watcher:
         """What the runner tells."""
@@ -49,11 +71,13 @@ class PlainDisplay:
         self._out.flush()
 
     def _finished(self, line: Mapping[str, Any], done: int, total: int) -> None:
-        self._seen += 1
-        self._wins += bool(line["result"]["success"])
-        if not self._quiet:
-            self._out.write(f"[{done}/{total}] {self._label} | {one_line(line)} | {self._wins}/{self._seen} solved\n")
-            self._out.flush()
+        self._tally.add(line)
+        if self._quiet and 10 * done // total == 10 * (done - 1) // total:
+            return
+        wins, seen = self._tally.score()
+        episode = "" if self._quiet else f"{one_line(line)} | "
+        self._out.write(f"[{done}/{total}] {self._tally.named(self._label)} | {episode}{wins}/{seen} solved\n")
+        self._out.flush()
 
 
 def one_line(line: Mapping[str, Any]) -> str:
@@ -123,8 +147,7 @@ class LiveDisplay:
         self._live = Live(console=console, refresh_per_second=12, transient=True)
         self._console = console
         self._scenes: dict[str, _Scene] = {}
-        self._wins = self._seen = self._done = 0
-        self._total = 1
+        self._tally, self._done, self._total = Tally(), 0, 1
 
     def __enter__(self) -> LiveDisplay:
         self._live.__enter__()
@@ -148,15 +171,14 @@ class LiveDisplay:
             self._draw()
 
     def _finished(self, line: Mapping[str, Any], done: int, total: int) -> None:
-        self._seen += 1
-        self._wins += bool(line["result"]["success"])
+        self._tally.add(line)
         self._done, self._total = done, total
         self._draw()
 
     def _score(self) -> Text:
-        low, high = wilson(self._wins, self._seen)
-        share = f"{self._wins / self._seen:.2f} (95 %: {low:.2f} to {high:.2f})" if self._seen else "-"
-        return Text(f"{self._label}: {self._wins}/{self._seen} solved, {share}")
+        wins, seen = self._tally.score()
+        share = f"{wins / seen:.2f}" if seen else "-"  # the interval needs the levels: see the table
+        return Text(f"{self._tally.named(self._label)}: {wins}/{seen} solved, {share}")
 
     def _draw(self) -> None:
         filled = 60 * self._done // self._total
@@ -165,9 +187,16 @@ class LiveDisplay:
         self._live.update(Group(boards, bar, self._score()))
 
 
-def display(label: str, *, quiet: bool = False) -> PlainDisplay | LiveDisplay:
-    """A live display on a terminal, plain lines elsewhere or with ``quiet``."""
+def display(label: str, *, quiet: bool = False, boards: int = 4) -> PlainDisplay | LiveDisplay:
+    """A live display on a terminal, plain lines elsewhere or with ``quiet``.
+
+    Args:
+        label: What runs.
+        quiet: About ten lines in all.
+        boards: Most boards shown at once; 0 where the episodes are played in other processes, which
+            leaves the progress bar and the score.
+    """
     console = Console()
     if quiet or not console.is_terminal:
-        return PlainDisplay(label)
-    return LiveDisplay(label, console)
+        return PlainDisplay(label, quiet=quiet)
+    return LiveDisplay(label, console, boards)

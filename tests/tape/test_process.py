@@ -1,5 +1,6 @@
 """Whole runs in fresh processes with the smallest bundled model: Ctrl-C, kill, identical results."""
 
+import csv
 import json
 import os
 import signal
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 def command(out: Path, *more: str) -> list[str]:
     base = [sys.executable, "-m", "tape", "run", "sokoban", "--levels", "easy", "--model", f"bundled:{sizes()[0]}"]
-    return [*base, "--limit", "6", "--repeats", "2", "--cohort", "3", "--quiet", "--out", str(out), *more]
+    return [*base, "--limit", "6", "--repeats", "2", "--cohort", "3", "--out", str(out), *more]
 
 
 def play(out: Path, hashseed: str = "0", *more: str) -> list[dict[str, Any]]:
@@ -28,37 +29,65 @@ def play(out: Path, hashseed: str = "0", *more: str) -> list[dict[str, Any]]:
     return without_times(out)
 
 
-def stop_after(out: Path, lines: int, how: signal.Signals) -> tuple[int, str]:
+def stop_after(out: Path, lines: int, how: signal.Signals, *more: str) -> tuple[int, str]:
     """Start a run and send it a signal once it has printed that many episodes."""
-    process = subprocess.Popen(command(out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command(out, *more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     assert process.stdout is not None
     for _ in range(lines):
         process.stdout.readline()
-    process.send_signal(how)
+    os.killpg(process.pid, how)  # as a terminal does
     _, error = process.communicate()
     return process.returncode, error
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    return play(tmp_path_factory.mktemp("whole") / "run")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("whole") / "run"
+    play(out)
+    return out
 
 
-def test_the_same_command_gives_the_same_episodes_in_every_process(tmp_path: Path, whole: list[Any]) -> None:
+@pytest.fixture(scope="module")
+def whole(first: Path) -> list[dict[str, Any]]:
+    return without_times(first)
+
+
+def tables(out: Path) -> tuple[str, list[list[str]]]:
+    """The summary and the rows of the results, but for what a clock measured."""
+    rows = [line.split(" | ") for line in (out / "summary.md").read_text().splitlines()]
+    summary = "\n".join(" | ".join(row[:-2] + row[-1:] if len(row) > 2 else row) for row in rows)
+    with (out / "results.csv").open(newline="") as file:
+        return summary, [row[:-2] for row in csv.reader(file)]
+
+
+def by_key(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(lines, key=lambda line: str(line["key"]))
+
+
+def test_the_same_command_gives_the_same_tables_in_every_process(tmp_path: Path, first: Path, whole: list[Any]) -> None:
     assert play(tmp_path / "run", "12345") == whole
-    assert len(whole) == 12
+    assert tables(tmp_path / "run") == tables(first)
+    assert "solver ms" not in tables(first)[0]
+    assert "| tape |" in tables(first)[0]
+    assert len(whole) == len(tables(first)[1]) - 1 == 12
     assert not any(line["result"]["budget_violations"] for line in whole)
 
 
-def test_ctrl_c_keeps_what_is_finished_and_says_how_to_resume(tmp_path: Path, whole: list[Any]) -> None:
+@pytest.mark.parametrize(("workers", "lines"), [("1", 4), ("2", 1)])
+def test_ctrl_c_keeps_what_is_finished_and_says_how_to_resume(
+    tmp_path: Path, whole: list[Any], workers: str, lines: int
+) -> None:
     out = tmp_path / "run"
-    code, error = stop_after(out, 4, signal.SIGINT)
+    code, error = stop_after(out, lines, signal.SIGINT, "--workers", workers)
     assert code == 130
     assert "Resume with" in error
+    assert f"--workers {workers}" in error
     assert "Traceback" not in error
     assert 0 < len(without_times(out)) < len(whole)
     assert json.loads((out / "summary.json").read_text())["groups"]
-    assert play(out) == whole
+    assert by_key(play(out)) == by_key(whole)
 
 
 @pytest.mark.parametrize("lines", [1, 5])

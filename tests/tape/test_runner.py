@@ -10,20 +10,25 @@ from envs.sokoban.plugin import PLUGIN
 from envs.sokoban.xsb import write
 from tape.config import AgentConfig
 from tape.errors import RunDirectoryError, UnknownNameError
+from tape.runner.cells import Cell
 from tape.runner.directory import RunDirectory, differing
+from tape.runner.pool import InProcess
 from tape.runner.runner import Runner, Watcher, errored, find_episode
 from tape.runner.spec import RunSpec
-from tape.runner.stats import wilson
 from tape.runner.summary import summarise, table
 from tests.tape.helpers import CORRIDOR, ROOM, tiny_lm, without_times
 
 
-@pytest.fixture
-def levels(tmp_path: Path) -> Path:
-    path = tmp_path / "levels.xsb"
+def two_levels(folder: Path) -> Path:
+    path = folder / "levels.xsb"
     titled = [level.with_start(level.start, title) for level, title in ((CORRIDOR, "one"), (ROOM, "two"))]
     write(path, titled)
     return path
+
+
+@pytest.fixture
+def levels(tmp_path: Path) -> Path:
+    return two_levels(tmp_path)
 
 
 def spec_for(levels: Path, **changes: Any) -> RunSpec:
@@ -41,7 +46,8 @@ def spec_for(levels: Path, **changes: Any) -> RunSpec:
 
 
 def run(spec: RunSpec, path: Path, watcher: Watcher | None = None) -> list[dict[str, Any]]:
-    return Runner(spec, RunDirectory(path), tiny_lm(), watcher).run(PLUGIN.tasks(spec.options))
+    cells = [Cell(spec.label(), spec, tuple(PLUGIN.tasks(spec.options)))]
+    return Runner(cells, RunDirectory(path), InProcess(lambda _: tiny_lm()), watcher).run()
 
 
 def test_a_run_is_complete_summarised_and_identical_when_repeated(tmp_path: Path, levels: Path) -> None:
@@ -58,7 +64,7 @@ def test_a_run_is_complete_summarised_and_identical_when_repeated(tmp_path: Path
     assert len(list((tmp_path / "a" / "traces").iterdir())) == 6
     config = json.loads((tmp_path / "a" / "config.json").read_text())
     assert config["versions"]["torch"]
-    assert config["run"]["config"]["num_plans"] == 2
+    assert config["cells"]["tape"]["config"]["num_plans"] == 2
     before = (tmp_path / "a" / "episodes.jsonl").read_bytes()
     run(spec, tmp_path / "a")
     assert (tmp_path / "a" / "episodes.jsonl").read_bytes() == before
@@ -133,6 +139,22 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path, levels: Path) -> Non
         run(spec_for(levels), tmp_path / "notes" / "mine.txt")
 
 
+def test_a_kill_at_the_very_start_leaves_a_folder_that_can_be_used(tmp_path: Path, levels: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "config.json.partial").write_text('{"sch')
+    run(spec_for(levels, repeats=1), tmp_path / "a")
+    assert len(RunDirectory(tmp_path / "a").episodes()) == 2
+
+
+def test_a_run_of_another_schema_is_refused(tmp_path: Path, levels: Path) -> None:
+    (tmp_path / "config.json").write_text('{"schema": 1, "run": {}}')
+    with pytest.raises(RunDirectoryError, match="schema 1, not 2"):
+        run(spec_for(levels), tmp_path)
+    (tmp_path / "config.json").write_text('{"schema": 2, "title": "", "cells": {"tape": {"agent": 3}}}')
+    with pytest.raises(RunDirectoryError, match="not of this version: environment"):
+        RunDirectory(tmp_path).cells()
+
+
 def test_keys_depend_on_everything_that_matters_and_seeds_only_on_the_level(levels: Path) -> None:
     [task, other] = PLUGIN.tasks({"levels": str(levels), "slack": 2})
     spec = spec_for(levels)
@@ -173,7 +195,8 @@ def test_faults_are_counted_apart() -> None:
         "solver_seconds": 0.0,
         "budget_violations": [],
     }
-    groups = summarise(spec_for(Path("x")), [{"level_set": "x", "result": result}])
+    line = {"cell": "tape", "level_set": "x", "digest": "d", "result": result}
+    groups = summarise({"tape": spec_for(Path("x"))}, [line])
     assert errored(groups) == 1
 
 
@@ -184,14 +207,6 @@ def test_an_episode_is_found_by_number_task_or_key(tmp_path: Path, levels: Path)
     assert find_episode(directory, "2") == find_episode(directory, "two") == find_episode(directory, second["key"])
     with pytest.raises(UnknownNameError, match=r"1 \(one\)"):
         find_episode(directory, "9")
-
-
-def test_wilson_interval() -> None:
-    assert wilson(0, 0) == (0.0, 1.0)
-    low, high = wilson(8, 10)
-    assert (round(low, 3), round(high, 3)) == (0.490, 0.943)
-    assert wilson(0, 10)[0] == 0.0
-    assert wilson(10, 10)[1] == 1.0
 
 
 def test_differing_keys_are_dotted() -> None:
@@ -215,9 +230,7 @@ def test_only_committed_episodes_have_a_trace(tmp_path: Path, levels: Path) -> N
 
     with pytest.raises(KeyboardInterrupt):
         run(spec_for(levels), tmp_path / "cut", Watcher(event=stop))
-    names = [path.suffix for path in (tmp_path / "cut" / "traces").iterdir()]
-    assert names
-    assert set(names) == {".partial"}
+    assert not list((tmp_path / "cut" / "traces").iterdir())
 
 
 def test_one_run_directory_is_used_by_one_process_at_a_time(tmp_path: Path, levels: Path) -> None:
@@ -232,9 +245,8 @@ def test_one_run_directory_is_used_by_one_process_at_a_time(tmp_path: Path, leve
 def test_odd_characters_survive_the_episode_file(tmp_path: Path) -> None:
     directory = RunDirectory(tmp_path)
     line = {"key": "k", "task": "a\u2028b\x85\ud800"}
-    directory.unfinished_trace_file("k").parent.mkdir()
-    directory.unfinished_trace_file("k").write_text("")
-    directory.append([line])
+    (tmp_path / "traces").mkdir()
+    directory.append([line], {"k": ""})
     [read] = directory.episodes()
     assert read["task"] == line["task"]
 

@@ -1,0 +1,91 @@
+"""The list of all runs on the test set: one entry per version of the engine, none is ever taken out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from experiments.document import Table
+from experiments.matrix import TAPE, short, split
+from experiments.measured import Measured
+from tape.runner.directory import replace_file
+
+FILE = Path(__file__).parent / "results" / "test_set_runs.json"
+TEST_SET = "hard-test"
+ENGINE = "1"
+"""Label of the engine; raise it with every change that may change an episode. Entries tell sources apart anyway."""
+
+_ROOT = Path(__file__).parent.parent
+
+
+def source_digest() -> str:
+    """A hash of the sources that episodes depend on."""
+    whole = hashlib.sha256()
+    for folder in ("tape", "solvers", "envs"):
+        for file in sorted((_ROOT / folder).rglob("*.py")):
+            whole.update(file.relative_to(_ROOT).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    return whole.hexdigest()[:16]
+
+
+def entry(measured: Measured, engine: str) -> dict[str, Any] | None:
+    """What a run adds to the list; None where it played nothing of the test set."""
+    cells = {name: group for name, group in measured.groups.items() if split(name)[0] == TEST_SET}
+    if not cells:
+        return None
+    config = json.loads(measured.directory.config_file.read_text(encoding="utf-8"))
+    specs = [measured.specs[name] for name in cells]
+    return {
+        "engine": engine,
+        "source": source_digest(),
+        "commit": config["commit"],
+        "models": {spec.model: spec.model_identity for spec in specs},
+        "seed": specs[0].seed,
+        "seeds": specs[0].repeats,
+        "levels": max(group["levels"] for group in cells.values()),
+        "complete": measured.missing() == 0,
+        "solved": {name: [group["successes"], group["episodes"]] for name, group in cells.items()},
+    }
+
+
+def read(file: Path) -> list[dict[str, Any]]:
+    """The entries, the oldest first."""
+    found: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+    return found
+
+
+def add(file: Path, new: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Put an entry in the list; one of the same engine, source, models and seeds takes the place of the older one.
+
+    Returns:
+        All entries.
+    """
+    known = ("engine", "source", "models", "seed", "seeds", "levels")
+    entries = read(file)
+    same = [i for i, held in enumerate(entries) if all(held[key] == new[key] for key in known)]
+    if same:
+        entries[same[0]] = dict(new)
+    else:
+        entries.append(dict(new))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(file, "[\n" + ",\n".join(" " + json.dumps(held) for held in entries) + "\n]\n")
+    return entries
+
+
+def table(entries: list[dict[str, Any]]) -> Table:
+    """All runs, with TAPE's success by model."""
+    models = list(dict.fromkeys(short(model) for held in entries for model in held["models"]))
+    rows = []
+    for held in entries:
+        solved = {split(name)[1:]: counts for name, counts in held["solved"].items()}
+        shares = []
+        for model in models:
+            wins, n = solved.get((model, TAPE.label), (0, 0))
+            shares.append(f"{wins / n:.2f} ({n})" if n else "-")
+        commit = (held["commit"] or "unknown")[:10]
+        extent = f"{held['levels']} levels x {held['seeds']}" + ("" if held["complete"] else ", incomplete")
+        rows.append((held["engine"], f"`{held['source'][:8]}`", f"`{commit}`", extent, *shares))
+    head = ("engine", "source", "commit", "played", *(f"TAPE, `{model}` (n)" for model in models))
+    return Table(head, tuple(rows), "Every run on the test set, the oldest first.")

@@ -1,0 +1,95 @@
+"""Rebuilds everything derived of a run directory, or of a folder of them, without any model.
+
+``python -m experiments.report DIR`` rewrites ``summary.*``, ``results.*``, ``report.md``, ``report.html`` and
+``plots/``, for one experiment or for a folder that ``experiments.reproduce`` made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from experiments import toy_part
+from experiments.cli import guarded
+from experiments.document import Section, write_report
+from experiments.matrix import NAMES, Experiment, find
+from experiments.measured import Measured
+from experiments.standard import sections_of
+from tape.errors import RunDirectoryError
+from tape.runner.derived import write_derived
+from tape.runner.directory import RunDirectory
+
+TITLE = "TAPE on Sokoban with the bundled models, beside the paper"
+INTRODUCTION = (
+    "Every Sokoban figure and table of the TAPE paper, played with the bundled language models. Nothing is tuned, "
+    "dropped or played again; every table says how many episodes it counts. Where TAPE is below a baseline, or not "
+    "told apart from it, the last part of each chapter says so."
+)
+
+
+def rebuild(path: Path, *, times: bool = True) -> tuple[Experiment, Measured]:
+    """Rebuild the derived files of one run directory and read it.
+
+    Args:
+        path: The run directory.
+        times: Whether tables may show what differs from machine to machine.
+
+    Raises:
+        RunDirectoryError: It holds no run of an experiment.
+    """
+    directory = RunDirectory(path)
+    name = directory.title()
+    if name not in NAMES:
+        raise RunDirectoryError(f"{path} holds no run of an experiment (its title is {name!r}); use `tape show {path}`")
+    return find(name), replace(Measured.load(directory, write_derived(directory)), times=times)
+
+
+def chapters(folder: Path, *, times: bool = True) -> list[Section]:
+    """The chapters of a folder of run directories, in the order of the experiments, the toy analysis last."""
+    found = [(find(name), folder / name) for name in NAMES if (folder / name / "config.json").exists()]
+    sections = [Section("What this is", (INTRODUCTION,))]
+    for experiment, path in found:
+        sections += sections_of(experiment, rebuild(path, times=times)[1])
+    return [*sections, *toy_part.sections(folder / toy_part.NAME)]
+
+
+def write(path: Path) -> list[Path]:
+    """Rebuild what is derived of a run directory, or of a folder of them.
+
+    Returns:
+        The files of the report.
+
+    Raises:
+        RunDirectoryError: There is neither.
+    """
+    if (path / "config.json").exists():
+        experiment, measured = rebuild(path)
+        return write_report(path, experiment.title, sections_of(experiment, measured))
+    held = [name for name in NAMES if (path / name / "config.json").exists()]
+    if not held:
+        raise RunDirectoryError(f"{path} is neither a run directory nor a folder of experiments ({', '.join(NAMES)})")
+    for name in held:
+        write(path / name)
+    return write_report(path, TITLE, chapters(path))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Rebuild a report."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    parser = argparse.ArgumentParser(prog="python -m experiments.report", description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, metavar="DIR", help="a run directory, or the folder of `reproduce`")
+    args = parser.parse_args(given)
+
+    def run() -> int:
+        files = write(args.folder)
+        print(f"report: {files[0]} and {files[1]}")
+        return 0
+
+    return guarded(run, "report", given)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

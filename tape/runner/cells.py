@@ -1,0 +1,83 @@
+"""Cells: what a run is made of, one configuration on some tasks each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tape.agents.base import Agent
+from tape.errors import ConfigError
+from tape.plugins import load
+from tape.protocols import Task
+from tape.runner.spec import RunSpec, digest_of
+
+
+@dataclass(frozen=True)
+class Job:
+    """One episode to play.
+
+    Attributes:
+        task: The task.
+        repeat: Which of the repeats of the task, from 0.
+        key: Hash of everything that determines the episode.
+    """
+
+    task: Task
+    repeat: int
+    key: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One configuration on some tasks.
+
+    Attributes:
+        name: Unique in the run, not empty; shown in tables.
+        spec: The configuration.
+        tasks: The tasks, in order.
+    """
+
+    name: str
+    spec: RunSpec
+    tasks: tuple[Task, ...]
+
+    def resolved(self) -> Cell:
+        """The cell with its configuration as the agent resolves it, and with the digest of its tasks.
+
+        Raises:
+            UnknownNameError: There is no such agent.
+            ConfigError: A switch contradicts the agent.
+        """
+        agent: type[Agent] = load("tape.agents", self.spec.agent)
+        changes = {"config": agent.configure(self.spec.config), "tasks_digest": digest_of(self.tasks)}
+        return replace(self, spec=self.spec.model_copy(update=changes))
+
+    def jobs(self) -> list[Job]:
+        """The episodes in order: all repeats of the first task, then of the second, and so on.
+
+        Raises:
+            ConfigError: Two tasks are the same.
+        """
+        spec = self.spec
+        jobs = [Job(task, r, spec.episode_key(task, r)) for task in self.tasks for r in range(spec.repeats)]
+        seen: dict[str, Job] = {}
+        for job in jobs:
+            if seen.setdefault(job.key, job) is not job:
+                raise ConfigError(f"cell {self.name!r} has the task {job.task.id!r} twice; give each task once")
+        return jobs
+
+
+def checked(cells: Sequence[Cell]) -> tuple[Cell, ...]:
+    """The cells, resolved.
+
+    Raises:
+        ConfigError: There is none, or a name is empty or used twice.
+    """
+    if not cells:
+        raise ConfigError("a run needs at least one cell")
+    names = Counter(cell.name for cell in cells)
+    wrong = [name for name, count in names.items() if not name.strip() or count > 1]
+    if wrong:
+        raise ConfigError(f"every cell of a run needs a name of its own; empty or used twice: {wrong!r}")
+    return tuple(cell.resolved() for cell in cells)

@@ -1,0 +1,64 @@
+"""Everything that is derived from ``episodes.jsonl`` and can be rebuilt from it at any time.
+
+The order in which workers commit is left to chance, so everything here goes by an order of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tape.errors import RunDirectoryError
+from tape.runner.directory import SCHEMA, RunDirectory, replace_file
+from tape.runner.results import write_results
+from tape.runner.summary import escaped, summarise, table
+
+
+def write_derived(directory: RunDirectory) -> list[dict[str, Any]]:
+    """Rebuild ``summary.json``, ``summary.md``, ``results.csv`` and ``results.parquet``.
+
+    The last needs the extra ``parquet``; without it the file is left out and one line on standard error says so.
+
+    Returns:
+        The summary's groups.
+
+    Raises:
+        RunDirectoryError: There is no readable run.
+    """
+    cells, title = directory.cells(), directory.title()
+    episodes = in_order(directory.episodes(), list(cells))
+    groups = summarise(cells, episodes)
+    record = {"schema": SCHEMA, "title": title, "groups": groups}
+    replace_file(directory.path / "summary.json", json.dumps(record, indent=1) + "\n")
+    head = f"# {escaped(title)}\n\n" if title else ""
+    replace_file(directory.path / "summary.md", (head + table(groups)).encode("utf-8", "backslashreplace"))
+    write_results(directory.path, episodes)
+    return groups
+
+
+def in_order(episodes: Sequence[Mapping[str, Any]], cells: Sequence[str]) -> list[Mapping[str, Any]]:
+    """Episodes by cell, in the order of the run, then level set, task (2 before 10) and repeat.
+
+    Raises:
+        RunDirectoryError: An episode belongs to no cell of the run.
+    """
+    places = {name: number for number, name in enumerate(cells)}
+    for line in episodes:
+        if line.get("cell") not in places:
+            raise RunDirectoryError(
+                f"episode {line.get('key')} belongs to {line.get('cell')!r}, but config.json has no such cell; "
+                "restore the one that the run was made with"
+            )
+
+    def place(line: Mapping[str, Any]) -> tuple[Any, ...]:
+        names = (natural(line["level_set"]), natural(line["task"]))
+        return places[line["cell"]], *names, line["digest"], line["repeat"], line["key"]
+
+    return sorted(episodes, key=place)
+
+
+def natural(text: str) -> tuple[str | int, ...]:
+    """A sort key by which ``level 2`` comes before ``level 10``."""
+    return tuple(int(part) if i % 2 else part for i, part in enumerate(re.split(r"([0-9]+)", text)))

@@ -1,0 +1,167 @@
+"""Worker processes of this machine."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import connection, resource_tracker
+from multiprocessing.context import SpawnProcess
+
+from tape.lm.registry import open_model as open_by_name
+from tape.runner.models import Models, Opener
+from tape.runner.pool import ClosingPool, Ended, WorkerError
+from tape.runner.work import Watcher, Work
+from tape.runner.worker import Reply, answer
+
+PATIENCE = 5.0
+"""Seconds that a worker has to end before it is killed."""
+
+
+@dataclass
+class _Worker:
+    process: SpawnProcess
+    pipe: connection.Connection
+    work: Work | None = None
+
+
+class Processes(ClosingPool):
+    """Plays cohorts in worker processes, which open the models themselves and keep them between runs.
+
+    The processes are started when they are first needed. They ignore Ctrl-C, which is for the parent to
+    handle, and end with the parent however it ends.
+
+    Args:
+        count: How many.
+        open_model: Opens a model by its name; must be importable in a fresh process.
+    """
+
+    def __init__(self, count: int, open_model: Opener = open_by_name) -> None:
+        self._count, self._opener = count, open_model
+        self._workers: list[_Worker] = []
+
+    def play(self, work: Sequence[Work], watcher: Watcher) -> Ended:
+        """See :class:`~tape.runner.pool.Pool`."""
+        waiting = list(reversed(work))
+        try:
+            self._start(min(self._count, len(waiting)))
+            while True:
+                for worker in self._workers:
+                    if worker.work is None and waiting:
+                        self._hand_out(worker, waiting.pop(), watcher)
+                busy = {worker.pipe: worker for worker in self._workers if worker.work is not None}
+                if not busy:
+                    return
+                for pipe in connection.wait(list(busy)):
+                    worker = busy[pipe]  # type: ignore[index]  # only pipes were waited for
+                    reply, done = self._reply(worker), worker.work
+                    assert done is not None
+                    worker.work = None
+                    if reply.played is None:
+                        raise WorkerError(f"{done.cell}: {reply.error}")
+                    yield done, reply.played
+        finally:
+            # What is in flight when the generator is closed is wanted by nobody.
+            self._end([worker for worker in self._workers if worker.work is not None])
+
+    def close(self) -> None:
+        """End the processes."""
+        self._end(list(self._workers))
+
+    def _start(self, count: int) -> None:
+        self._end([worker for worker in self._workers if not worker.process.is_alive()])
+        context = multiprocessing.get_context("spawn")
+        while len(self._workers) < count:
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_main, args=(theirs, self._opener), daemon=True)
+            with _interrupts_held_back():
+                process.start()
+            theirs.close()
+            self._workers.append(_Worker(process, ours))
+
+    @staticmethod
+    def _hand_out(worker: _Worker, work: Work, watcher: Watcher) -> None:
+        worker.work = work
+        watcher.started(work.jobs)
+        try:
+            worker.pipe.send(work)
+        except (BrokenPipeError, ConnectionResetError):
+            raise _died(worker) from None
+
+    @staticmethod
+    def _reply(worker: _Worker) -> Reply:
+        try:
+            reply = worker.pipe.recv()
+        except (EOFError, ConnectionResetError):
+            raise _died(worker) from None
+        assert isinstance(reply, Reply)
+        return reply
+
+    def _end(self, workers: Sequence[_Worker]) -> None:
+        """End some of the workers: politely, then not."""
+        for worker in workers:
+            self._workers.remove(worker)
+            worker.pipe.close()
+            worker.process.terminate()
+        for worker in workers:
+            worker.process.join(PATIENCE)
+            if worker.process.is_alive():
+                worker.process.kill()
+                worker.process.join()
+            worker.process.close()
+
+
+def _died(worker: _Worker) -> WorkerError:
+    worker.process.join(PATIENCE)
+    code = worker.process.exitcode
+    if code is not None and code < 0:
+        how = f"was killed by signal {-code}" + (", perhaps for want of memory" if code == -signal.SIGKILL else "")
+    else:
+        how = f"ended with exit code {code}"
+    cell = f" while it played {worker.work.cell!r}" if worker.work else ""
+    return WorkerError(
+        f"a worker process {how}{cell}. Finished episodes are kept: repeat the command to go on, with fewer --workers "
+        "if memory is short"
+    )
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Delay Ctrl-C while a child starts; the child inherits the mask, so it never sees one before it ignores them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # its own start would lift the mask
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _main(pipe: connection.Connection, opener: Opener) -> None:
+    """A worker's life."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    models = Models(opener)
+    while True:
+        try:
+            work = pipe.recv()
+            pipe.send(answer(work, models))
+        except (EOFError, BrokenPipeError, ConnectionResetError):  # the parent wants no more
+            models.close()
+            return
+
+
+def _end_with_parent() -> None:
+    """Leave at once when the parent is gone, in the middle of a cohort if need be: nobody will read it."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    connection.wait([parent.sentinel])
+    os._exit(1)

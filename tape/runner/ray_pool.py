@@ -1,0 +1,106 @@
+"""Workers on a Ray cluster; needs the extra ``ray``."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from tape.errors import ConfigError, MissingExtraError
+from tape.lm.registry import open_model as open_by_name
+from tape.runner.models import Models, Opener
+from tape.runner.pool import ClosingPool, Ended, WorkerError
+from tape.runner.work import Watcher, Work
+from tape.runner.worker import Reply, answer
+
+LOCAL = "ray:local"
+LOCAL_CPUS = 2
+AHEAD = 2
+"""Cohorts handed out per processor: one that is played, one that waits, so that none is idle."""
+HINT = (
+    " Check that the port is that of its Ray Client server and, where it asks for a token, that RAY_AUTH_MODE and "
+    "RAY_AUTH_TOKEN (or RAY_AUTH_TOKEN_PATH) are set here too"
+)
+
+_models: list[Models] = []
+"""In a Ray worker, which serves one pool: what it keeps open."""
+
+
+class RayPool(ClosingPool):
+    """Plays cohorts as Ray tasks. The machines need this package, of the same version, and the models.
+
+    Args:
+        address: ``ray://HOST:PORT`` of a cluster, or ``ray:local`` to start one on this machine.
+        open_model: Opens a model by its name on the machines of the cluster.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+        ConfigError: The address is neither.
+        WorkerError: The cluster cannot be reached.
+    """
+
+    def __init__(self, address: str, open_model: Opener = open_by_name) -> None:
+        if address != LOCAL and not (address.startswith("ray://") and len(address) > len("ray://")):
+            raise ConfigError(f"a Ray cluster is ray://HOST:PORT or {LOCAL}, not {address!r}")
+        try:
+            import ray
+        except ImportError as error:
+            raise MissingExtraError(
+                f"--workers {address} needs Ray, which is not installed: pip install 'tape-agents[ray]'"
+            ) from error
+        self._ray, self._opener = ray, open_model
+        quiet = {"log_to_driver": False, "logging_level": "warning"}
+        try:
+            if address == LOCAL:
+                os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves this machine
+                # Without an address Ray would join whatever cluster it finds on this machine.
+                ray.init("local", num_cpus=LOCAL_CPUS, include_dashboard=False, _node_ip_address="127.0.0.1", **quiet)
+            else:
+                ray.init(address, **quiet)
+        except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+            hint = "" if address == LOCAL else HINT
+            raise WorkerError(f"the Ray cluster {address} cannot be used: {error}.{hint}") from error
+        self._remote = ray.remote(num_cpus=1)(_remote)
+
+    def play(self, work: Sequence[Work], watcher: Watcher) -> Ended:
+        """See :class:`~tape.runner.pool.Pool`."""
+        waiting, running = deque(work), dict[Any, Work]()
+        try:
+            while waiting or running:
+                # A cluster may grow meanwhile.
+                room = max(1, int(self._ray.cluster_resources().get("CPU", 1)) * AHEAD) - len(running)
+                for item in [waiting.popleft() for _ in range(min(room, len(waiting)))]:
+                    watcher.started(item.jobs)
+                    running[self._remote.remote(item, self._opener)] = item
+                for ended in self._ray.wait(list(running))[0]:
+                    item = running.pop(ended)
+                    reply = self._fetch(ended, item)
+                    if reply.played is None:
+                        raise WorkerError(f"{item.cell}: {reply.error}")
+                    yield item, reply.played
+        finally:
+            for handle in running:  # closed half-way: nobody wants these
+                self._ray.cancel(handle, force=True)
+
+    def _fetch(self, handle: Any, item: Work) -> Reply:
+        try:
+            reply = self._ray.get(handle)
+        except self._ray.exceptions.RayError as error:
+            raise WorkerError(
+                f"a Ray task failed while it played {item.cell!r}: {error}. Finished episodes are kept: repeat the "
+                "command to go on"
+            ) from error
+        assert isinstance(reply, Reply)
+        return reply
+
+    def close(self) -> None:
+        """Leave the cluster; a local one ends."""
+        self._ray.shutdown()
+
+
+def _remote(work: Work, opener: Opener) -> Reply:
+    """A Ray task. A worker process serves many, and keeps the models open between them."""
+    if not _models:
+        _models.append(Models(opener))
+    return answer(work, _models[0])

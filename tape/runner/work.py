@@ -1,0 +1,57 @@
+"""What is handed to a worker and what comes back, and what a display is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tape.runner.cells import Job
+from tape.runner.spec import RunSpec
+from tape.trace import Event
+
+Line = dict[str, Any]
+"""A line of ``episodes.jsonl``."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """One cohort: consecutive episodes of one cell, played in lock-step and committed together.
+
+    Attributes:
+        cell: The cell's name.
+        spec: Its configuration.
+        jobs: Its episodes, in order. Membership is fixed, since it shapes the batches.
+    """
+
+    cell: str
+    spec: RunSpec
+    jobs: tuple[Job, ...]
+
+
+@dataclass(frozen=True)
+class Played:
+    """One finished episode.
+
+    Attributes:
+        line: Its line, without ``schema``.
+        trace: Its trace, as text.
+    """
+
+    line: Line
+    trace: str
+
+
+@dataclass
+class Watcher:
+    """What a display is told; each is called in the runner's own thread.
+
+    Attributes:
+        started: A cohort begins: its jobs.
+        event: An event of an episode: key and event. Only where episodes are played in this process.
+        finished: A committed episode, how many are done, how many there are.
+    """
+
+    started: Callable[[Sequence[Job]], None] = lambda _: None
+    event: Callable[[str, Event], None] = lambda _key, _event: None
+    finished: Callable[[Line, int, int], None] = lambda _line, _done, _total: None
