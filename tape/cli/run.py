@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tape.budget import Budget
-from tape.config import AgentConfig
+from tape.cli.switches import add_switches, config_of
 from tape.plugins import load, names
 
 if TYPE_CHECKING:
@@ -32,24 +32,7 @@ def main(argv: Sequence[str]) -> int:
     option_names = [action.dest for action in own._group_actions]
     args = parser.parse_args(argv[1:])
     options = {name: getattr(args, name) for name in option_names}
-    config = AgentConfig.make(
-        num_plans=args.num_plans,
-        temperature=args.temperature,
-        horizon=args.horizon,
-        discount=args.discount,
-        solver=args.solver,
-        selector=args.selector,
-        execution=args.execution,
-        replan=args.replan == "on",
-        replan_every_step=args.replan_every_step,
-        max_replans=args.max_replans,
-        resample=args.resample,
-        on_infeasible=args.on_infeasible,
-        probe=args.probe == "on",
-        score=args.score,
-        world_model=args.world_model,
-        planning_reserve=dict(Budget.parse(args.planning_reserve)),
-    )
+    config = config_of(args)
     import solvers
 
     solvers.get(args.solver)  # an unknown solver is a usage error now, not in the middle of a run
@@ -115,29 +98,7 @@ def _parser(environment: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"tape run {environment}", description=f"Play the tasks of {environment}.")
     parser.add_argument("--agent", default="tape", help=f"{', '.join(names('tape.agents'))} (default: tape)")
     parser.add_argument("--model", default="bundled:mini", help="see `tape models` (default: bundled:mini)")
-    parser.add_argument("--solver", default="labelling", help="see `tape solvers` (default: labelling)")
-    parser.add_argument("--num-plans", type=int, default=4, help="M, plans sampled per planning round (default: 4)")
-    parser.add_argument("--temperature", type=float, default=0.3, help="sampling temperature (default: 0.3)")
-    parser.add_argument("--execution", default="constrained", choices=("constrained", "forced", "free"))
-    parser.add_argument("--selector", default="solver", choices=("solver", "lm"))
-    parser.add_argument("--replan", default="on", choices=("on", "off"))
-    parser.add_argument("--replan-every-step", action="store_true", help="plan again after every step")
-    parser.add_argument("--max-replans", type=int, default=10)
-    parser.add_argument("--resample", type=int, default=2, help="further samplings where no walk is feasible")
-    parser.add_argument("--on-infeasible", default="partial", choices=("partial", "stop"))
-    parser.add_argument("--probe", default="on", choices=("on", "off"), help="try an action predicted invalid at last")
-    parser.add_argument("--score", default="argmax", choices=("argmax", "expected"), help="how nodes are scored")
-    parser.add_argument(
-        "--world-model", default="lm", choices=("lm", "simulator"), help="simulator: an upper bound only"
-    )
-    parser.add_argument("--horizon", type=int, help="most moves of an episode (default: the budget decides)")
-    parser.add_argument("--discount", type=float, default=1.0)
     parser.add_argument("--budget", default="", help="further hard caps, for instance tokens=5000,calls=100")
-    parser.add_argument(
-        "--planning-reserve",
-        default="",
-        help="kept from the selector for later planning calls, for instance tokens=500",
-    )
     parser.add_argument("--repeats", type=positive, default=1, help="episodes per task (default: 1)")
     parser.add_argument("--limit", type=positive, help="only the first N tasks")
     parser.add_argument("--seed", type=int, default=0, help="the root of all randomness (default: 0)")
@@ -156,4 +117,5 @@ def _parser(environment: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--out", type=Path, required=True, help="the run directory; the same command resumes it")
     parser.add_argument("--quiet", action="store_true", help="ten plain lines at most, even on a terminal")
+    add_switches(parser)
     return parser

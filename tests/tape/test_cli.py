@@ -1,5 +1,6 @@
 """The command line as a user meets it."""
 
+import argparse
 import json
 from pathlib import Path
 
@@ -8,6 +9,9 @@ import pytest
 from envs.sokoban.xsb import write
 from tape.budget import Resources
 from tape.cli import main
+from tape.cli.switches import add_switches, config_of
+from tape.config import AgentConfig
+from tape.errors import ConfigError
 from tape.graph import PlanGraph
 from tests.tape.helpers import CORRIDOR, ROOM
 
@@ -211,3 +215,16 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--levels" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["nonsense"])
+
+
+def test_every_switch_of_the_agents_is_an_option_with_its_default() -> None:
+    parser = argparse.ArgumentParser()
+    add_switches(parser)
+    assert config_of(parser.parse_args([])) == AgentConfig()
+    said = ["--extend", "3", "--doubt", "0", "--cautious", "off", "--replan-every-step", "--score", "argmax"]
+    said += ["--horizon", "7", "--planning-reserve", "tokens=5", "--num-plans", "2"]
+    changed = {"extend": 3, "doubt": 0.0, "cautious": False, "replan_every_step": True, "score": "argmax"}
+    changed |= {"horizon": 7, "planning_reserve": {"tokens": 5}, "num_plans": 2}
+    assert config_of(parser.parse_args(said)) == AgentConfig.make(**changed)
+    with pytest.raises(ConfigError, match="doubt"):
+        config_of(parser.parse_args(["--doubt", "2"]))
