@@ -9,6 +9,7 @@ import argparse
 import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from experiments.document import table, write_report
@@ -64,6 +65,9 @@ def main(
         files = write_report(args.out, experiment.title, sections_of(experiment, measured))
         found = results_table(measured)
         print(table(found.head, found.rows))
+        if args.publish:
+            published = publish(experiment, measured, args.publish)
+            print(f"published: {', '.join(str(path) for path in published)}")
         print(f"report: {files[0]} and {files[1]}   episodes: {args.out / 'results.csv'}")
         return int(errored(list(measured.groups.values())) > 0)
 
@@ -84,6 +88,7 @@ def make_parser(name: str, description: str) -> argparse.ArgumentParser:
         "--out", type=Path, help="the run directory; the same command resumes it (default: %(default)s)"
     )
     parser.add_argument("--quiet", action="store_true", help="about ten lines of progress")
+    parser.add_argument("--publish", type=Path, metavar="FOLDER", help="also write what the repository keeps")
     return parser
 
 
@@ -185,6 +190,15 @@ def play(
         with stopwatch(directory):
             groups = runner.run()
     return Measured.load(directory, groups)
+
+
+def publish(experiment: Experiment, measured: Measured, folder: Path) -> list[Path]:
+    """Write the report for the repository, without times and with PNG files, into a folder of the experiment's name.
+
+    The same episodes give the same bytes on every machine.
+    """
+    timeless = sections_of(experiment, replace(measured, times=False))
+    return list(write_report(folder / experiment.name, experiment.title, timeless, html_too=False))
 
 
 def guarded(run: Callable[[], int], name: str, argv: Sequence[str]) -> int:

@@ -17,11 +17,11 @@ from typing import Any
 
 from experiments import register
 from experiments.cli import main as run
-from experiments.document import Figure, Section, Table, write_report
+from experiments.document import Figure, Section, Table
 from experiments.matrix import EVERYTHING, LADDER, OTHER_LM, TAPE, Experiment, Options, grid, split
 from experiments.measured import Measured
 from experiments.reproduce import groups_without_times
-from experiments.standard import SIMULATED, against, sections_of, success_bars
+from experiments.standard import SIMULATED, against, success_bars
 from experiments.targets import WEAKER, verdicts
 from tape.runner.cells import Cell
 
@@ -101,18 +101,16 @@ def record(measured: Measured) -> dict[str, Any]:
     }
 
 
-def publish(measured: Measured, folder: Path) -> None:
-    """Write ``headline.json``, and the report with its PNG files into ``headline/``."""
-    folder.mkdir(parents=True, exist_ok=True)
+def write_record(measured: Measured, file: Path) -> None:
+    """Write what the README's table is made of."""
     found = record(measured)
     lists = {key: value for key, value in found.items() if isinstance(value, list)}
     head = json.dumps({key: value for key, value in found.items() if key not in lists}, indent=1)
     parts = [
         f' "{key}": [\n' + ",\n".join("  " + json.dumps(one) for one in value) + "\n ]" for key, value in lists.items()
     ]
-    (folder / "headline.json").write_text(f"{head[:-2]},\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
-    timeless = replace(measured, times=False)
-    write_report(folder / "headline", EXPERIMENT.title, sections_of(EXPERIMENT, timeless), html_too=False)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"{head[:-2]},\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -121,19 +119,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--register", type=Path, default=register.FILE, metavar="FILE", help="list of the runs on the test set"
     )
-    parser.add_argument("--publish", type=Path, metavar="FOLDER", help="also write what the repository keeps")
 
 
 def after(args: argparse.Namespace, measured: Measured) -> None:
-    """List the run, and publish it if asked."""
+    """List the run, and write what the README needs."""
     new = register.entry(measured, args.engine)
     if new is not None:
         entries = register.add(args.register, new)
         (measured.directory.path / RUNS).write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
         print(f"listed in {args.register}: engine {args.engine}, {new['levels']} test levels x {new['seeds']}")
     if args.publish:
-        publish(measured, args.publish)
-        print(f"published: {args.publish / 'headline.json'}")
+        write_record(measured, args.publish / "headline.json")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -55,7 +55,6 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.set_defaults(workers="2", out=Path("runs/reproduce"))
     parser.add_argument("--quick", action="store_true", help="4 levels and 2 seeds: minutes instead of an hour")
     parser.add_argument("--only", nargs="+", choices=PLAYED, default=list(PLAYED), metavar="NAME", help="some of them")
-    parser.add_argument("--publish", type=Path, metavar="FOLDER", help="also write what the repository keeps")
     args = parser.parse_args(argv)
     profile = QUICK if args.quick else FULL
     args.limit = args.limit or profile["limit"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from experiments import headline, register, report, reproduce
-from experiments.cli import guarded
+from experiments.cli import guarded, publish
 from experiments.document import Bullets, Section, Table, markdown, to_html, write_report
 from experiments.headline_table import headline_text
 from experiments.matrix import BASELINES, NAMES, SIMULATOR, TAPE, find
@@ -208,7 +208,7 @@ def test_every_run_on_the_test_set_stays_listed(tmp_path: Path, monkeypatch: pyt
 
 def test_the_readme_table_comes_from_the_published_headline(tmp_path: Path) -> None:
     found = measured(tmp_path / "run", "headline")
-    headline.publish(found, tmp_path / "out")
+    headline.write_record(found, tmp_path / "out" / "headline.json")
     text = headline_text(tmp_path / "out" / "headline.json")
     assert "|  | `nano-750` |" in text
     assert f"| {TAPE.label} | 1.00 (0.44 to 1.00) |" in text
@@ -218,9 +218,20 @@ def test_the_readme_table_comes_from_the_published_headline(tmp_path: Path) -> N
     assert f"LM tokens per solved level: {TAPE.label} | 250 |" in text
     assert "Targets met: 3 of 4" in text
     assert headline_text(tmp_path / "missing.json") == ""
-    headline.publish(found, tmp_path / "again")
-    for file in sorted((tmp_path / "out").rglob("*.*")):
-        assert file.read_bytes() == (tmp_path / "again" / file.relative_to(tmp_path / "out")).read_bytes()
+    headline.write_record(found, tmp_path / "again.json")
+    assert (tmp_path / "out" / "headline.json").read_bytes() == (tmp_path / "again.json").read_bytes()
+
+
+def test_a_published_report_is_the_same_bytes_again(tmp_path: Path) -> None:
+    found = measured(tmp_path / "run", "sokoban")
+    for name in ("a", "b"):
+        files = publish(find("sokoban"), found, tmp_path / name)
+        assert files[0] == tmp_path / name / "sokoban" / "report.md"
+    kept = sorted(path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*.*"))
+    assert {path.suffix for path in kept} == {".md", ".png"}
+    for path in kept:
+        assert (tmp_path / "a" / path).read_bytes() == (tmp_path / "b" / path).read_bytes()
+    assert "solver ms" not in (tmp_path / "a" / "sokoban" / "report.md").read_text(encoding="utf-8")
 
 
 def test_markdown_and_html_say_the_same(tmp_path: Path) -> None:

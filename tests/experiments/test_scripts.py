@@ -1,11 +1,10 @@
 """The demo and the scripts around the README run as documented."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from experiments import demo, end_to_end, model_card, readme_table
+from experiments import demo, model_card, readme_table
 from tape.lm.bundled import weights_folder
 
 
@@ -35,13 +34,3 @@ def test_the_demo_runs_draws_and_resumes(tmp_path: Path, capsys: pytest.CaptureF
     assert demo.main(args) == 0
     assert "[1/10]" not in capsys.readouterr().out, "a finished demo has nothing to run"
     assert demo.main(["--models", "nonsense", "--out", str(tmp_path / "e")]) == 2
-
-
-@pytest.mark.slow
-def test_end_to_end_writes_one_group_per_cell(tmp_path: Path) -> None:
-    out = tmp_path / "results.json"
-    args = ["--models", "bundled:nano", "--levels", "easy", "--repeats", "1", "--quiet", "--out", str(tmp_path / "r")]
-    assert end_to_end.main([*args, "--results", str(out)]) == 0
-    groups = json.loads(out.read_text())["groups"]
-    assert [group["agent"] for group in groups] == ["open_loop", "tape"]
-    assert all(group["budget_violations"] == 0 for group in groups)
