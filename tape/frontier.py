@@ -30,7 +30,8 @@ def frontier(
     """Nodes worth planning from, nearest first; nodes equally near in the order of their appearance.
 
     Of several ways to a node the one with the fewest moves counts. Left out are nodes scored as goal or as
-    hopeless, nodes from which plans were sampled already, and nodes at which no budget is left to act.
+    hopeless, nodes from which plans were sampled already, and nodes at which the cheapest edge of the graph cannot be
+    paid any more.
 
     Args:
         graph: The annotated graph.
@@ -38,8 +39,10 @@ def frontier(
         remaining: Counts left of each capped resource.
         planned_from: Keys of nodes from which plans were sampled.
     """
+    edges = graph.usable_edges()
+    cheapest = {kind: min((edge.cost[kind] or 0 for edge in edges), default=0) for kind in remaining}
     out: dict[str, list[tuple[str, Resources]]] = {}
-    for edge in graph.usable_edges():
+    for edge in edges:
         out.setdefault(edge.source, []).append((edge.target, edge.cost))
     reached = {start: Frontier(start, 0, dict(remaining))}
     queue = [start]
@@ -58,5 +61,5 @@ def frontier(
         if node not in planned_from
         and not graph.attributes(node)["goal"]
         and graph.attributes(node)["reward"] > HOPELESS
-        and min(found.remaining.values(), default=1) > 0
+        and all(found.remaining[kind] >= count for kind, count in cheapest.items())
     ]

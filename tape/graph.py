@@ -71,6 +71,13 @@ class PlanGraph:
         self.plans: list[tuple[int, ...]] = []
         """The folded plans as walks, by edge id."""
 
+    def copy(self) -> PlanGraph:
+        """A copy that can be changed on its own; states are shared."""
+        twin = PlanGraph(self._key, self._render)
+        twin.nx = self.nx.copy()
+        twin._states, twin._ends, twin.plans = dict(self._states), list(self._ends), list(self.plans)
+        return twin
+
     # --- building ---------------------------------------------------------------------------
 
     def add_state(self, state: State, *, label: str | None = None) -> str:

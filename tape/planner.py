@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tape.agents.base import Episode, EpisodeEnded
 from tape.agents.moves import sample_plans, sample_plans_from
-from tape.budget import Resources
+from tape.budget import Budget, Ledger, Resources
 from tape.errors import BudgetExceededError
 from tape.frontier import Frontier, frontier
 from tape.graph import GOAL_SCORE, HOPELESS, PlanGraph
@@ -15,8 +15,11 @@ from tape.protocols import Action, Plan, PlannedActor, Proposer, Score, Scorer, 
 from tape.selection import Planned, WalkSelection, most_moves
 from tape.trace import GraphFoldedEvent
 
-_OPEN = GOAL_SCORE - 0.001
-"""Most reward of a node that is not scored as a goal."""
+_END = 1e-4
+"""Weight of the mean score of an open end: no number of stays there outweighs one at a goal (below 10,000 moves)."""
+
+_PAID = {"calls", "tokens", "usd"}
+"""The kinds that model calls use."""
 
 
 class Planner:
@@ -59,10 +62,8 @@ class Planner:
         self._episode.require_affordable_action()
         graph, planned = PlanGraph(), None
         for attempt in range(config.resample + 1):
-            before = self._episode.remaining()
             graph = await self._build(attempt)
-            spent = _taken(before, self._episode.remaining())
-            planned = await self._extend(graph, await select(graph), attempt, spent)
+            graph, planned = await self._extend(graph, await select(graph), attempt)
             if planned is not None:
                 break
         if planned is None and config.on_infeasible == "partial":
@@ -85,8 +86,8 @@ class Planner:
         return graph
 
     async def _extend(
-        self, graph: PlanGraph, planned: Planned | None, attempt: int, spent: Mapping[str, int]
-    ) -> Planned | None:
+        self, graph: PlanGraph, planned: Planned | None, attempt: int
+    ) -> tuple[PlanGraph, Planned | None]:
         """Sample further plans from inside the graph while the best walk does not end at a predicted goal.
 
         The model plans on from states that the world model has worked out, so it need not keep track of them
@@ -96,39 +97,42 @@ class Planner:
             graph: The annotated graph.
             planned: Its best walk, or None.
             attempt: Part of the seed.
-            spent: What the last sampling took of each capped resource.
+
+        Returns:
+            The extended graph and its best walk.
         """
         episode, config = self._episode, self._episode.config
         start = episode.env.domain.key(episode.state)
         # The LM as selector picks among the plans sampled from the start, and asks for no goal.
         left = config.extend if config.selector == "solver" else 0
         planned_from = {start}
-        while left > 0 and not (planned and planned.at_goal) and self._affordable(planned, spent):
+        while left > 0 and not (planned and planned.at_goal):
             nodes = frontier(graph, start, self._selection.remaining(), planned_from)[: min(left, config.num_plans)]
             if not nodes:
                 break
             left -= len(nodes)
             planned_from |= {found.node for found in nodes}
-            before = episode.remaining()
+            seed = episode.seed_for("extend", self._rounds, attempt, left)
             try:
-                await self._grow(graph, nodes, episode.seed_for("extend", self._rounds, attempt, left))
+                with episode.roles.lm.within(Ledger(self._spare(planned), episode.ledger)):
+                    graph = await self._grow(graph.copy(), nodes, seed)
             except BudgetExceededError:
-                break  # the refusal is in the trace; what was planned before still holds
-            spent = _taken(before, episode.remaining())
-            planned = await self._selection.select(graph)
-        return planned
+                break  # the refusal is in the trace; the graph and the walk are still what they were
+            planned = await self._selection.select(graph) or planned
+        return graph, planned
 
-    async def _grow(self, graph: PlanGraph, nodes: Sequence[Frontier], seed: int) -> None:
-        """Sample one plan from each of some nodes and fold it in."""
+    def _spare(self, planned: Planned | None) -> Budget:
+        """What calls may use without touching what the walk in hand needs."""
+        left = self._selection.remaining()
+        walk = dict(zip(sorted(left), planned.solution.consumption, strict=False)) if planned else {}
+        return Budget({kind: count - walk.get(kind, 0) for kind, count in left.items() if kind in _PAID})
+
+    async def _grow(self, graph: PlanGraph, nodes: Sequence[Frontier], seed: int) -> PlanGraph:
+        """Sample one plan from each of some nodes and fold it in; returns the graph."""
         starts = [(graph.state(found.node), found.remaining) for found in nodes]
         sampled = await sample_plans_from(self._episode, self._proposer, starts, 1, seed)
         await self._fold(graph, [(state, plan) for (state, _), [plan] in zip(starts, sampled, strict=True)])
-
-    def _affordable(self, planned: Planned | None, spent: Mapping[str, int]) -> bool:
-        """Whether two samplings as dear as the last would leave enough for the walk."""
-        left = self._selection.remaining()
-        walk = dict(zip(sorted(left), planned.solution.consumption, strict=False)) if planned else {}
-        return all(left[kind] - walk.get(kind, 0) >= 2 * count for kind, count in spent.items())
+        return graph
 
     async def _fold(self, graph: PlanGraph, items: Sequence[tuple[State, Plan]]) -> None:
         """Roll plans out, fold each up to its first invalid action, add what was observed, annotate and log."""
@@ -181,16 +185,11 @@ class Planner:
             return min(reward, 0.0)
         if mode == "ends" and end and HOPELESS < reward < GOAL_SCORE:
             # Never below 0: else a walk would spend the budget on putting off its end.
-            return min(max(score.mean, 0.0), _OPEN)
+            return _END * max(score.mean, 0.0)
         return reward
 
     def _call_cost(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:
         """The actor's own worst case; nothing where no cap concerns it, which saves counting its tokens."""
-        if not {"calls", "tokens", "usd"} & set(remaining):
+        if not _PAID & set(remaining):
             return Resources()
         return self._actor.worst_case(state, remaining, plan)
-
-
-def _taken(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """What was spent in between, by capped kind."""
-    return {kind: count - after[kind] for kind, count in before.items()}

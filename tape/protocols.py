@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 from tape.budget import Budget, Resources
 
 if TYPE_CHECKING:
-    from solvers import PathProblem, PathSolution
     from tape.graph import PlanGraph
     from tape.lm.dialect import Dialect
+    from tape.roles.selector import Selection
 
 Action: TypeAlias = str
 """An action is its text."""
@@ -156,8 +156,8 @@ class Selector(Protocol):
 
     async def select(
         self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
-    ) -> tuple[PathSolution, tuple[int, ...], PathProblem]:
-        """Return the solver's report, the walk as edge ids of the graph, and the problem it solved.
+    ) -> Selection:
+        """Select a walk.
 
         With ``any_end`` a walk may end anywhere but at the start.
         """

@@ -77,11 +77,12 @@ class WalkSelection:
         start = episode.env.domain.key(episode.state)
         remaining = self.remaining()
         horizon = self._horizon(graph, remaining)
-        solution, ids, problem = await self._selector.select(graph, start, remaining, horizon, any_end=any_end)
+        found = await self._selector.select(graph, start, remaining, horizon, any_end=any_end)
+        solution, ids, problem, confidence = found
         walk = tuple(graph.edge(number) for number in ids)
         episode.result.solver_seconds += solution.seconds
         size = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": problem.horizon, "budget": remaining}
-        self._report(self._selector.name, solution, walk, partial=any_end, problem=size)
+        self._report(self._selector.name, solution, walk, partial=any_end, problem=size | {"confidence": confidence})
         if solution.has_walk:
             return Planned(graph, walk, solution, any_end)
         if solution.status is Status.INFEASIBLE:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 from tape.budget import Ledger, Resources
@@ -30,6 +31,15 @@ class AccountedLM(WrappedLM):
         self.calls: Counter[str] = Counter()
         self.prompts: Counter[str] = Counter()
         self.completions: Counter[str] = Counter()
+
+    @contextmanager
+    def within(self, ledger: Ledger) -> Iterator[None]:
+        """Pay from another ledger for a while, for instance from a tighter one nested in the usual one."""
+        usual, self._ledger = self._ledger, ledger
+        try:
+            yield
+        finally:
+            self._ledger = usual
 
     def worst_case(self, request: Request) -> Resources:
         """The most that one request can use."""

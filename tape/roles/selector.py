@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import solvers
 from solvers import PathProblem, PathSolution, Status
@@ -12,7 +13,21 @@ from tape.lm.base import Choice
 from tape.protocols import Action
 from tape.roles.context import RoleContext
 
-Selection = tuple[PathSolution, tuple[int, ...], PathProblem]
+
+class Selection(NamedTuple):
+    """What was selected.
+
+    Attributes:
+        solution: The solver's report.
+        walk: The walk as edge ids of the graph.
+        problem: The problem that was solved.
+        confidence: Edges of less confidence were left out of it.
+    """
+
+    solution: PathSolution
+    walk: tuple[int, ...]
+    problem: PathProblem
+    confidence: float = 0.0
 
 
 CONFIDENCES = (0.9, 0.5)
@@ -56,7 +71,7 @@ class SolverSelector:
             walk = tuple(ids[e] for e in solution.edges)
             if walk and graph.attributes(graph.edge(walk[-1]).target)["goal"]:
                 break
-        return replace(solution, seconds=seconds), walk, problem
+        return Selection(replace(solution, seconds=seconds), walk, problem, confidence)
 
     def _solve(self, problem: PathProblem) -> PathSolution:
         if self._session is not None:
@@ -93,7 +108,8 @@ class LmSelector:
             if 0 < len(walk) <= horizon and all(e in usable for e in walk) and graph.edge(walk[0]).source == start
         ]
         if not offered:
-            return PathSolution(Status.INFEASIBLE, solver=self.name, message="no sampled plan is usable"), (), problem
+            none = PathSolution(Status.INFEASIBLE, solver=self.name, message="no sampled plan is usable")
+            return Selection(none, (), problem)
         texts: list[list[Action]] = [[graph.edge(e).action for e in walk] for walk in offered]
         request = self._context.dialect.select_request(graph.state(start), texts, remaining)
         [completion] = await self._context.lm.generate(
@@ -114,4 +130,4 @@ class LmSelector:
             solver=self.name,
             message="chosen by the LM; optimality and budgets are not checked",
         )
-        return solution, walk, problem
+        return Selection(solution, walk, problem)

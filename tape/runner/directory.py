@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -72,9 +72,34 @@ class RunDirectory:
         if self.path.exists() and any(file != unfinished for file in self.path.iterdir()):
             raise RunDirectoryError(f"{self.path} is not empty and holds no run; name another --out")
         self.path.mkdir(parents=True, exist_ok=True)
-        record = {"schema": SCHEMA, "title": title, "cells": wanted, "versions": versions(), "commit": _commit()}
+        record = {"schema": SCHEMA, "title": title, "cells": wanted, "commit": _commit()}
+        record["versions"] = versions(cell.spec for cell in cells)
         replace_file(self.config_file, json.dumps(record, indent=1) + "\n")
         (self.path / "traces").mkdir(exist_ok=True)
+
+    def require_versions(self, specs: Iterable[RunSpec]) -> None:
+        """Refuse to go on with a run that another version of the program began.
+
+        Raises:
+            RunDirectoryError: Lists what differs.
+        """
+        different = differing(self.versions(), versions(specs))
+        if different:
+            shown = "; ".join(f"{k}: {a!r} there, {b!r} now" for k, a, b in different)
+            raise RunDirectoryError(
+                f"{self.path} was begun by another version of the program ({shown}), and a run must not mix two. "
+                "Nothing was changed; go on with that version, or name another --out"
+            )
+
+    def versions(self) -> dict[str, str]:
+        """What the run was begun with: versions of packages, and a hash of the sources."""
+        found: dict[str, str] = self._config()["versions"]
+        return found
+
+    def commit(self) -> str | None:
+        """The commit that the run was begun with, where it was a git checkout."""
+        found: str | None = self._config()["commit"]
+        return found
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -86,8 +111,9 @@ class RunDirectory:
         if fcntl is None:
             yield
             return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.with_name(f".{self.path.name}.lock").open("w") as file:
+        place = self.path.resolve()  # "." has no name to make a lock of
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with place.with_name(f".{place.name}.lock").open("w") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:

@@ -29,7 +29,8 @@ class Runner:
         directory: Where it is kept.
         pool: Plays the episodes; not closed here.
         watcher: A display.
-        shared: Run directories that are looked into for episodes before they are played.
+        shared: Run directories that are looked into for episodes before they are played; those that another
+            version of the program made are passed over.
         title: What the run is, for people.
 
     Raises:
@@ -65,7 +66,8 @@ class Runner:
             The summary's groups.
 
         Raises:
-            RunDirectoryError: The directory holds another run, or another process is at work in it.
+            RunDirectoryError: The directory holds another run, another version of the program began it, or another
+                process is at work in it.
             WorkerError: A worker failed or died. What is committed stays; the same command goes on.
             KeyboardInterrupt: Passed on after the summary of what is committed is written; cohorts in
                 flight are dropped and will be played again as a whole.
@@ -76,10 +78,14 @@ class Runner:
                 held = self._directory.episodes()
                 self._committed = {(line["cell"], line["key"]) for line in held}
                 self._copy({line["key"]: line for line in held}, self._directory)
+                versions = self._directory.versions()
                 for other in self._shared:
-                    if other.config_file.exists():
+                    if other.config_file.exists() and other.versions() == versions:
                         self._copy({line["key"]: line for line in other.episodes()}, other)
-                with closing(self._pool.play(self._missing(), self._watcher)) as ended:
+                missing = self._missing()
+                if missing:
+                    self._directory.require_versions(cell.spec for cell in self.cells)
+                with closing(self._pool.play(missing, self._watcher)) as ended:
                     for work, played in ended:
                         self._commit(work, played)
             finally:

@@ -6,7 +6,7 @@ import hashlib
 import importlib.metadata
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tape.budget import Budget
 from tape.config import AgentConfig
 from tape.protocols import Task
+from tape.runner.sources import source_digest
 from tape.seeds import derive
 
 PACKAGES = ("tape-agents", "torch", "transformers", "outlines", "outlines_core", "networkx", "pulp", "ortools", "numpy")
@@ -78,9 +79,9 @@ def digest_of(tasks: Sequence[Task]) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
-def versions() -> dict[str, str]:
-    """Versions of what an episode depends on."""
-    found = {"python": platform.python_version(), "machine": platform.machine()}
+def versions(specs: Iterable[RunSpec] = ()) -> dict[str, str]:
+    """Versions of what episodes depend on: packages, and a hash of the sources behind these configurations."""
+    found = {"python": platform.python_version(), "machine": platform.machine(), "sources": source_digest(specs)}
     for package in PACKAGES:
         try:
             found[package] = importlib.metadata.version(package)

@@ -84,7 +84,8 @@ def test_episodes_are_shared_between_experiments() -> None:
     assert keys("tradeoff") == keys("sokoban", "hard")
     assert keys("best_of_n") < keys("sokoban", "easy")
     assert keys("models") < keys("sokoban", "hard")
-    assert keys("errors") < keys("sokoban")
+    assert keys("errors") < keys("sokoban") | keys("ablation") | keys("errors", "easy")
+    assert keys("errors") & keys("ablation") - keys("sokoban"), "the ablated agent is judged too"
     assert keys("ablation") & keys("num_plans") & keys("models"), "TAPE as it is belongs to all three"
     assert keys("slack", "easy, B = 8") < keys("sokoban", "easy")
     assert not keys("slack", "easy, B = 10") & keys("sokoban")

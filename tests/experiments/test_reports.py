@@ -186,7 +186,7 @@ def test_targets_that_are_not_asked_or_not_measured_are_no_misses(tmp_path: Path
     assert all("not measured" in v.found for v in (judged[0], judged[2], judged[3]))
 
 
-def test_every_run_on_the_test_set_stays_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_run_on_the_test_set_stays_listed(tmp_path: Path) -> None:
     file, found = tmp_path / "list.json", measured(tmp_path / "run", "headline")
     first = register.entry(found, "1")
     assert first is not None
@@ -197,12 +197,15 @@ def test_every_run_on_the_test_set_stays_listed(tmp_path: Path, monkeypatch: pyt
     register.add(file, first)
     assert len(register.read(file)) == 1, "the same run again takes its own place"
     register.add(file, {**first, "engine": "2"})
-    monkeypatch.setattr(register, "source_digest", lambda: "another")
-    changed = register.entry(found, "2")
-    assert changed is not None
-    register.add(file, changed)
-    assert [held["engine"] for held in register.read(file)] == ["1", "2", "2"]
-    assert len(register.table(register.read(file)).rows) == 3
+    register.add(file, {**first, "source": "another"})
+    assert [held["engine"] for held in register.read(file)] == ["1", "2", "1"]
+    other = {**first, "solved": dict.fromkeys(first["solved"], [0, 6])}
+    register.add(file, other)
+    assert register.read(file)[-1] == other, "other results of the same run do not hide the first ones"
+    assert len(register.table(register.read(file)).rows) == 4
+    register.add(file, {**first, "engine": "3", "complete": False})
+    register.add(file, {**first, "engine": "3"})
+    assert [held["complete"] for held in register.read(file)] == [True] * 5, "an incomplete run is completed"
     assert register.entry(measured(tmp_path / "other", "sokoban"), "1") is None
 
 

@@ -16,10 +16,9 @@ from tape.frontier import frontier
 from tape.graph import PlanGraph
 from tape.lm.base import Choice, Completion, Request, Usage
 from tape.lm.scripted import obeys
-from tape.planner import Planner
 from tape.roles.selector import SolverSelector
-from tape.trace import Event, GraphFoldedEvent, PlansSampledEvent, WalkSelectedEvent
-from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play
+from tape.trace import Event, GraphFoldedEvent, LedgerEvent, PlansSampledEvent, WalkSelectedEvent
+from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play, state_of
 
 
 def of_type(events: Sequence[Event], kind: type[Any]) -> list[Any]:
@@ -66,26 +65,46 @@ def test_a_selecting_model_is_offered_plans_from_the_start_only() -> None:
     assert all(event.selector.startswith("lm:") for event in of_type(events, WalkSelectedEvent))
 
 
-def test_extension_leaves_enough_tokens_for_the_walk() -> None:
-    plenty, _ = play(model=NearSighted(CORRIDOR), num_plans=1, budget=Budget({"tokens": 5000}))
-    assert plenty.success
-    for tokens in range(20, 600, 20):
-        result, _ = play(model=NearSighted(CORRIDOR), num_plans=1, budget=Budget({"tokens": tokens}))
+class LongWinded(SimulatedModel):
+    """Its first plan is one good move, all later ones are long: the extension is far dearer than what came before."""
+
+    def _answer(self, request: Request, sample: int) -> str:
+        if request.role != "plan":
+            return super()._answer(request, sample)
+        self._proposed += 1
+        best = self.shortest(state_of(self.level, str(request.prompt)))
+        return " ".join(["", *best[:1]]) if self._proposed == 1 else " U D" * 4 + " ".join(["", *best])
+
+
+@pytest.mark.parametrize("kind", [NearSighted, LongWinded])
+def test_the_extension_never_spends_what_the_walk_in_hand_needs(kind: type[SimulatedModel]) -> None:
+    refused = 0
+    for tokens in range(20, 700, 20):
+        budget = Budget({"tokens": tokens})
+        plain, _ = play(model=kind(CORRIDOR), num_plans=1, budget=budget, extend=0)
+        result, events = play(model=kind(CORRIDOR), num_plans=1, budget=budget)
         assert result.used.get("tokens", 0) <= tokens
         assert not result.budget_violations
         assert result.end_state in ("success", "budget:tokens", "infeasible")
+        assert bool(result.steps) == bool(plain.steps)  # the first walk, if there is one, can still be followed
+        refused += any(event.what == "refused" for event in of_type(events, LedgerEvent)) and result.steps > 0
+    assert refused
 
 
-def test_a_refused_extension_keeps_the_walk_that_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The estimate is out of the way, so that the ledger itself has to refuse.
-    monkeypatch.setattr(Planner, "_affordable", lambda *_: True)
-    ends = set()
-    for tokens in range(20, 600, 20):
-        result, events = play(model=NearSighted(CORRIDOR), num_plans=1, budget=Budget({"tokens": tokens}))
-        assert not result.budget_violations
-        ends.add((result.end_state, bool(result.steps)))
-        assert of_type(events, PlansSampledEvent) or not result.steps
-    assert ("success", True) in ends
+def test_what_a_refused_extension_had_begun_is_not_in_the_graph() -> None:
+    for tokens in range(20, 700, 20):
+        _, events = play(model=LongWinded(CORRIDOR), num_plans=1, budget=Budget({"tokens": tokens}))
+        edges: set[tuple[str, str, str]] = set()
+        for event in events:
+            if isinstance(event, GraphFoldedEvent):
+                edges = {(e["source"], e["action"], e["target"]) for e in event.graph["links"]}
+            if isinstance(event, WalkSelectedEvent) and event.actions:
+                assert set(zip(event.nodes, event.actions, event.nodes[1:], strict=False)) <= edges
+
+
+def test_a_cap_of_nothing_on_what_nothing_costs_changes_nothing() -> None:
+    free, _ = play(model=NearSighted(CORRIDOR), num_plans=1, budget=Budget({"usd": 0}))
+    assert (free.success, free.replans) == (True, 0)
 
 
 def chain(length: int, price: int = 1) -> PlanGraph:
@@ -99,7 +118,7 @@ def chain(length: int, price: int = 1) -> PlanGraph:
 @given(st.integers(1, 8), st.integers(0, 12), st.integers(1, 3))
 def test_the_frontier_is_what_the_budget_reaches_with_something_left(length: int, budget: int, price: int) -> None:
     found = frontier(chain(length, price), "0", {"steps": budget}, ["0"])
-    assert [f.node for f in found] == [str(i) for i in range(1, length + 1) if i * price < budget]
+    assert [f.node for f in found] == [str(i) for i in range(1, length + 1) if (i + 1) * price <= budget]
     for f in found:
         assert f.remaining == {"steps": budget - int(f.node) * price}
         assert f.moves == int(f.node)
@@ -175,9 +194,10 @@ def two_ways() -> PlanGraph:
 def test_a_confident_way_to_a_goal_comes_first(solver: str, cautious: bool, steps: int, expected: list[str]) -> None:
     graph = two_ways()
     selector = SolverSelector(solver, cautious=cautious)
-    solution, walk, problem = asyncio.run(selector.select(graph, "s", {"steps": steps}, steps))
-    assert [graph.edge(number).action for number in walk] == expected
-    assert solvers.check(problem, solution) == []
+    found = asyncio.run(selector.select(graph, "s", {"steps": steps}, steps))
+    assert [graph.edge(number).action for number in found.walk] == expected
+    assert found.confidence == (0.9 if expected[0] == "down" else 0.5 if cautious else 0.0)
+    assert solvers.check(found.problem, found.solution) == []
 
 
 def test_an_observed_edge_is_certain() -> None:
@@ -210,3 +230,25 @@ def test_without_a_goal_the_most_promising_end_is_walked_to() -> None:
         _, events = play(ROOM, steps, model=Hopeful(ROOM, plans=plans), num_plans=2, extend=0, score=score)
         first[score] = of_type(events, WalkSelectedEvent)[0].actions
     assert first == {"ends": plans[1].split(), "argmax": ["U"]}
+
+
+class Undecided(SimulatedModel):
+    """Sees the goal, but finds every other state nearly as likely to be one."""
+
+    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
+        answers = []
+        for request, (weights, usage) in zip(requests, await super().score_options(requests), strict=True):
+            assert isinstance(request.constraint, Choice)
+            solved = dict(zip(request.constraint.options, weights, strict=True))[" solved"]
+            share = {" solved": 0.9 if solved else 0.45, " open": 0.1 if solved else 0.55, " hopeless": 0.0}
+            answers.append((tuple(share[option] for option in request.constraint.options), usage))
+        return answers
+
+
+def test_a_goal_within_the_budget_comes_before_any_open_end() -> None:
+    way = SimulatedModel(ROOM).shortest(ROOM.start)
+    plans = [" " + way[0], " " + " ".join(way)]
+    for spare in (0, 2, 20):
+        model = Undecided(ROOM, plans=plans)
+        _, events = play(ROOM, len(way) + spare, model=model, num_plans=2, extend=0)
+        assert of_type(events, WalkSelectedEvent)[0].actions == way
