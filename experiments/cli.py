@@ -23,7 +23,7 @@ from tape.lm.bundled import sizes
 from tape.plugins import names
 from tape.runner.cells import Cell
 from tape.runner.directory import RunDirectory
-from tape.runner.pool import Pool, open_pool
+from tape.runner.pool import Pool, WorkerError, open_pool
 from tape.runner.runner import Runner, errored
 from tape.show.progress import display
 
@@ -59,8 +59,13 @@ def main(
         if args.dry_run:
             print(dry_run([(experiment.name, experiment.cells(options))]))
             return 0
-        with open_pool(args.workers, cache=args.cache) as pool:
-            measured = play(experiment, options, args.out, pool, quiet=args.quiet)
+        try:
+            with open_pool(args.workers, cache=args.cache) as pool:
+                measured = play(experiment, options, args.out, pool, quiet=args.quiet)
+        except (KeyboardInterrupt, WorkerError):
+            if (args.out / "summary.json").exists():
+                after(args, Measured.read(args.out))
+            raise
         after(args, measured)
         files = write_report(args.out, experiment.title, sections_of(experiment, measured))
         found = results_table(measured)

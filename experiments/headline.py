@@ -21,7 +21,7 @@ from experiments.document import Figure, Section, Table
 from experiments.matrix import EVERYTHING, LADDER, OTHER_LM, TAPE, Experiment, Options, grid, split
 from experiments.measured import Measured
 from experiments.reproduce import groups_without_times
-from experiments.standard import SIMULATED, against, success_bars
+from experiments.standard import PAIRED, SIMULATED, against, success_bars
 from experiments.targets import WEAKER, verdicts
 from tape.runner.cells import Cell
 
@@ -52,8 +52,8 @@ def targets_table(measured: Measured) -> Table:
     rows = tuple((v.target, v.setting, f"`{v.model}`", word[v.met], v.found) for v in verdicts(measured))
     weaker = " and ".join(f"`{model}`" for model in WEAKER)
     note = (
-        f"`{register.TEST_SET}` are fresh levels, `hard` the ten shipped ones; differences are paired, with 95 % "
-        f"intervals by bootstrap over levels. Weaker models are {weaker}: the two weakest of all, and two of the three "
+        f"`{register.TEST_SET}` are fresh levels, `hard` the ten shipped ones; differences are paired. {PAIRED} "
+        f"Weaker models are {weaker}: the two weakest of all, and two of the three "
         "finished ones."
     )
     return Table(("target", "levels", "model", "", "found"), rows, note)

@@ -32,13 +32,13 @@ def headline_text(path: Path = HEADLINE_RESULTS) -> str:
     rows = [[method, *(_success(found[method]) for found in mine)] for method in methods]
     rows.append([f"{TAPE.label} minus the best baseline", *(_difference(record, model, groups) for model in models)])
     for method in (TAPE.label, BEST_PLAN_AND_ACT.label):
-        rows.append([f"LM tokens per solved level: {method}", *(_per_solved(found[method]) for found in mine)])
+        rows.append([f"LM tokens per solved episode: {method}", *(_per_solved(found[method]) for found in mine)])
     head = ["", *(f"`{model}`" for model in models)]
     levels = max((g["levels"] for (setting, _, _), g in groups.items() if setting == TEST_SET), default=0)
     asked = [target for target in record["targets"] if target["met"] is not None and target["setting"] == TEST_SET]
     note = (
         f"Success on {levels} fresh hard levels (at most the shortest solution plus 2 moves) x {record['seeds']} "
-        f"seeds, with 95 % intervals by bootstrap over levels; M = {record['num_plans']}, temperature "
+        f"seeds, with 95 % intervals over levels; M = {record['num_plans']}, temperature "
         f"{record['temperature']}. "
         "The same levels, model, budget and seeds for all; differences are paired. "
         f"**{SIMULATOR.label}** is told by the simulator what actions lead to and is no competitor. "

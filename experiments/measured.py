@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -50,6 +52,12 @@ class Measured:
         for line in in_order(directory.episodes(), list(specs)):
             lines[line["cell"]].append(line)
         return cls(directory, specs, lines, {group["cell"]: group for group in groups}, times)
+
+    @classmethod
+    def read(cls, path: Path) -> Measured:
+        """Read a run directory with its own summary."""
+        groups = json.loads((path / "summary.json").read_text(encoding="utf-8"))["groups"]
+        return cls.load(RunDirectory(path), groups)
 
     def settings(self) -> list[str]:
         """The settings, in order."""

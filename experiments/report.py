@@ -38,13 +38,15 @@ def rebuild(path: Path, *, times: bool = True) -> tuple[Experiment, Measured]:
         times: Whether tables may show what differs from machine to machine.
 
     Raises:
-        RunDirectoryError: It holds no run of an experiment.
+        RunDirectoryError: It holds no run of an experiment, or a run is going on in it.
     """
     directory = RunDirectory(path)
     name = directory.title()
     if name not in NAMES:
         raise RunDirectoryError(f"{path} holds no run of an experiment (its title is {name!r}); use `tape show {path}`")
-    return find(name), replace(Measured.load(directory, write_derived(directory)), times=times)
+    with directory.locked():
+        groups = write_derived(directory)
+    return find(name), replace(Measured.load(directory, groups), times=times)
 
 
 def chapters(folder: Path, *, times: bool = True) -> list[Section]:

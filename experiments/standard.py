@@ -29,11 +29,17 @@ def signed(pair: Paired) -> str:
     return f"{pair.difference:+.2f} ({pair.low:+.2f} to {pair.high:+.2f})"
 
 
+PAIRED = (
+    "Differences have 95 % intervals by bootstrap over levels (Wilson's where all levels differ by the same); `above` "
+    "and `below` also ask for p <= 0.05 in the exact sign test over levels."
+)
+
+
 def verdict(pair: Paired) -> str:
     """What a paired difference shows."""
-    if pair.low > 0:
+    if pair.above:
         return "above"
-    if pair.high < 0:
+    if pair.below:
         return "below"
     return "equal in every episode" if pair.wins == pair.losses == 0 else "not told apart"
 
@@ -41,7 +47,7 @@ def verdict(pair: Paired) -> str:
 def results_table(measured: Measured) -> Table:
     """Every cell: n, success with interval, steps, replans, LM calls and tokens, and over budget."""
     head = ["levels", "model", "method", "n", "success", "steps", "replans", "LM calls", "LM tokens"]
-    head += ["tokens per solved level", "over budget"]
+    head += ["tokens per solved episode", "over budget"]
     if measured.times:
         head.append("solver ms")
     rows = []
@@ -92,11 +98,10 @@ def differences_table(measured: Measured, pairs: Sequence[Pair]) -> Table:
         pair = measured.difference(setting, model, ours, other)
         if pair is not None:
             row = (setting, f"`{model}`", ours, other, f"{pair.n} ({pair.levels})", signed(pair))
-            rows.append((*row, f"{pair.wins}, {pair.losses}", verdict(pair)))
-    head = ("levels", "model", "method", "minus", "n", "difference in success", "only the first, only the second", "")
-    return Table(
-        head, tuple(rows), "The same levels, budgets and seeds on both sides; intervals by bootstrap over levels."
-    )
+            rows.append((*row, f"{pair.wins}, {pair.losses}", f"{pair.sign_p:.2g}", verdict(pair)))
+    head = ("levels", "model", "method", "minus", "n", "difference in success", "only the first, only the second")
+    head += ("sign test p", "")
+    return Table(head, tuple(rows), f"The same levels, budgets and seeds on both sides. {PAIRED}")
 
 
 def in_words(measured: Measured, pairs: Sequence[Pair]) -> list[str]:

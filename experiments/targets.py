@@ -58,14 +58,14 @@ def verdicts(measured: Measured) -> list[Verdict]:
 
 
 def _above_all(measured: Measured, setting: str, model: str) -> Verdict:
-    target = "above every baseline, with a paired interval above 0"
+    target = "above every baseline (paired interval above 0, sign test)"
     pairs = {b.label: measured.difference(setting, model, TAPE.label, b.label) for b in BASELINES}
     known = {label: pair for label, pair in pairs.items() if pair is not None}
     if len(known) < len(pairs):
         lacking = ", ".join(label for label in pairs if label not in known)
         return Verdict(target, setting, model, None, f"not measured: {lacking}")
     least = min(known, key=lambda label: known[label].low)
-    failing = [f"{label} {signed(pair)}" for label, pair in known.items() if pair.low <= 0]
+    failing = [f"{label} {signed(pair)}" for label, pair in known.items() if not pair.above]
     said = f"not above {'; '.join(failing)}" if failing else f"least above {least}: {signed(known[least])}"
     return Verdict(target, setting, model, not failing, said)
 
@@ -96,7 +96,7 @@ def _close_to_simulator(measured: Measured, setting: str, model: str) -> Verdict
 
 
 def _tokens(measured: Measured, setting: str, model: str) -> Verdict:
-    target = "no more LM tokens per solved level than Best-of-4 Plan-and-Act"
+    target = "no more LM tokens per solved episode than Best-of-4 Plan-and-Act"
     ours = measured.group(setting, model, TAPE.label)
     theirs = measured.group(setting, model, BEST_PLAN_AND_ACT.label)
     if ours is None or theirs is None:

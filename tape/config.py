@@ -31,7 +31,8 @@ class AgentConfig(BaseModel):
         extend: Most further plans of a planning round, sampled from inside the plan graph, nearest nodes first,
             while the best walk does not end at a node scored as a goal; 0 takes that walk at once.
         doubt: An action that the world model calls invalid with less probability than this is predicted once
-            more, as if it were valid, and kept as an edge of low confidence; 0 believes the first answer.
+            more, as if it were valid, and kept as an edge of low confidence; 0 believes the first answer. Like
+            ``cautious`` without effect where a whole rollout is one answer (``Dialect.rollout_request``).
         cautious: Follow a walk of confident predictions where one reaches a goal, before any other walk.
         on_infeasible: Then follow the best ``partial`` walk, or ``stop``.
         probe: Where not even a partial walk is left, try the most sampled first action although the world

@@ -89,14 +89,14 @@ class Processes(ClosingPool):
         watcher.started(work.jobs)
         try:
             worker.pipe.send(work)
-        except (BrokenPipeError, ConnectionResetError):
+        except OSError:
             raise _died(worker) from None
 
     @staticmethod
     def _reply(worker: _Worker) -> Reply:
         try:
             reply = worker.pipe.recv()
-        except (EOFError, ConnectionResetError):
+        except (EOFError, OSError):  # also an answer that breaks off
             raise _died(worker) from None
         assert isinstance(reply, Reply)
         return reply
@@ -154,7 +154,7 @@ def _main(pipe: connection.Connection, opener: Opener) -> None:
         try:
             work = pipe.recv()
             pipe.send(answer(work, models))
-        except (EOFError, BrokenPipeError, ConnectionResetError):  # the parent wants no more
+        except (EOFError, OSError):  # the parent wants no more
             models.close()
             return
 

@@ -11,16 +11,17 @@ import numpy as np
 
 Z95 = 1.959963984540054
 Method = Literal["wilson", "clustered", "wilson-levels"]
+ALPHA = 0.05
 BLOCK = 2_000_000
 """Draws held in memory at once."""
 
 
-def wilson(successes: float, n: int) -> tuple[float, float]:
+def wilson(successes: float, n: float) -> tuple[float, float]:
     """Wilson's 95 % interval of a proportion; (0, 1) where n is 0.
 
     Args:
         successes: How many of the n; need not be whole.
-        n: The number of trials.
+        n: The number of trials; need not be whole.
     """
     if n == 0:
         return 0.0, 1.0
@@ -31,6 +32,13 @@ def wilson(successes: float, n: int) -> tuple[float, float]:
     low = 0.0 if successes == 0 else (middle - spread) / scale
     high = 1.0 if successes == n else (middle + spread) / scale
     return low, high
+
+
+def sign_test(wins: int, losses: int) -> float:
+    """The exact two-sided sign test: how likely so lopsided a count is by chance; 1 where there is nothing to count."""
+    n = wins + losses
+    tail = sum(math.comb(n, k) for k in range(min(wins, losses) + 1))
+    return min(1.0, float(2 * tail / 2**n))
 
 
 def _totals(values: Sequence[float], clusters: Sequence[Hashable]) -> list[tuple[float, int]]:
@@ -82,9 +90,10 @@ def clustered(
 def success_interval(successes: Sequence[bool], clusters: Sequence[Hashable]) -> tuple[float, float, Method]:
     """The interval of a success rate.
 
-    Wilson's where no level is repeated; where one is, the bootstrap by level, since repeats of a level are
-    not independent; where that says nothing because all levels have one and the same rate, Wilson's with as
-    many trials as there are levels.
+    Wilson's where no level is repeated. Where one is, repeats of a level are not independent: the bootstrap by
+    level, joined with Wilson's at the effective number of trials, since the bootstrap alone is too narrow for few
+    levels and near 0 or 1. Where all levels have one and the same rate neither can tell how much repeats are worth:
+    Wilson's with as many trials as there are levels.
 
     Args:
         successes: One per episode.
@@ -99,7 +108,38 @@ def success_interval(successes: Sequence[bool], clusters: Sequence[Hashable]) ->
     values = [float(bool(s)) for s in successes]
     if _degenerate(_totals(values, clusters)):
         return *wilson(sum(values) / len(values) * levels, levels), "wilson-levels"
-    return *clustered(values, clusters), "clustered"
+    drawn = clustered(values, clusters)
+    trials = effective_trials(values, clusters)
+    share = sum(values) / len(values)
+    exact = wilson(share * trials, trials)
+    return min(drawn[0], exact[0]), max(drawn[1], exact[1]), "clustered"
+
+
+def effective_trials(values: Sequence[float], clusters: Sequence[Hashable]) -> float:
+    """How many independent values clustered ones are worth: their number over the design effect.
+
+    The intraclass correlation is the estimate from the analysis of variance, kept within [0, 1].
+
+    Args:
+        values: The values, of two clusters or more, one of them repeated.
+        clusters: For each value its cluster.
+
+    Returns:
+        From the number of clusters (if they are of one size) to the number of values.
+    """
+    members: dict[Hashable, list[float]] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        members.setdefault(cluster, []).append(float(value))
+    n, count = len(values), len(members)
+    mean = math.fsum(values) / n
+    means = [(math.fsum(own) / len(own), own) for own in members.values()]
+    between = math.fsum(len(own) * (m - mean) ** 2 for m, own in means) / (count - 1)
+    within = math.fsum((value - m) ** 2 for m, own in means for value in own) / (n - count)
+    squares = sum(len(own) ** 2 for own in members.values())
+    usual = (n - squares / n) / (count - 1)
+    spread = between + (usual - 1) * within
+    correlation = min(1.0, max(0.0, (between - within) / spread)) if spread > 0 else 1.0
+    return n / (1 + (squares / n - 1) * correlation)
 
 
 @dataclass(frozen=True)
@@ -114,6 +154,8 @@ class Paired:
         high: Of the 95 % interval.
         wins: Pairs in which the first is larger.
         losses: Pairs in which the second is larger.
+        sign_p: Of the exact sign test over the levels on which the two differ. A percentile interval leaves 0 out as
+            soon as four levels differ, all of them in one direction; the test asks for six.
     """
 
     n: int
@@ -123,6 +165,17 @@ class Paired:
     high: float
     wins: int
     losses: int
+    sign_p: float = 1.0
+
+    @property
+    def above(self) -> bool:
+        """Whether the first is shown to be better: by the interval and by the sign test."""
+        return self.low > 0 and self.sign_p <= ALPHA
+
+    @property
+    def below(self) -> bool:
+        """Whether the first is shown to be worse."""
+        return self.high < 0 and self.sign_p <= ALPHA
 
 
 def paired(a: Mapping[tuple[str, int], float], b: Mapping[tuple[str, int], float]) -> Paired:
@@ -146,4 +199,7 @@ def paired(a: Mapping[tuple[str, int], float], b: Mapping[tuple[str, int], float
     if keys and shares and _degenerate(_totals(differences, levels)):
         nearer, further = wilson(min(abs(mean), 1.0) * count, count)
         low, high = {0: (-further, further), 1: (nearer, further), -1: (-further, -nearer)}[(mean > 0) - (mean < 0)]
-    return Paired(len(keys), count, mean, low, high, sum(d > 0 for d in differences), sum(d < 0 for d in differences))
+    wins, losses = (sum(sign * d > 0 for d in differences) for sign in (1, -1))
+    totals = [total for total, _ in _totals(differences, levels)]
+    sign_p = sign_test(sum(total > 0 for total in totals), sum(total < 0 for total in totals))
+    return Paired(len(keys), count, mean, low, high, wins, losses, sign_p)

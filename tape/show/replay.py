@@ -68,7 +68,9 @@ def describe(events: Sequence[Event]) -> Iterator[str]:
 
 
 def pictures(events: Sequence[Event], folder: Path, name: str) -> list[Path]:
-    """Write every plan graph of an episode with its walk, as SVG, PNG and JSON.
+    """Write every plan graph of an episode that was acted on with its walk, as SVG, PNG and JSON.
+
+    Walks that gave way to another one before a step was taken, as while the graph is extended, are left out.
 
     Returns:
         The PNG and SVG files.
@@ -83,8 +85,8 @@ def pictures(events: Sequence[Event], folder: Path, name: str) -> list[Path]:
         if not isinstance(event, WalkSelectedEvent) or folded is None:
             continue
         later = next((e for e in events[i + 1 :] if isinstance(e, WalkSelectedEvent | ActedEvent)), None)
-        if isinstance(later, WalkSelectedEvent) and not event.actions:
-            continue  # infeasible, tried again: the next picture shows the outcome
+        if isinstance(later, WalkSelectedEvent):
+            continue  # the next picture shows what came of it
         count += 1
         graph = PlanGraph.from_dict(folded.graph)
         start = str(folded.graph["start"])

@@ -35,8 +35,8 @@ def best(method: str, level: int, repeat: int) -> bool:
     return method.startswith("TAPE") or level == 0
 
 
-def measured(path: Path, name: str, solves: Solves = best) -> Measured:
-    directory = RunDirectory(make_run(find(name), path, solves))
+def measured(path: Path, name: str, solves: Solves = best, levels: int = 3) -> Measured:
+    directory = RunDirectory(make_run(find(name), path, solves, options(limit=levels)))
     return Measured.load(directory, write_derived(directory))
 
 
@@ -124,27 +124,28 @@ def test_an_incomplete_run_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "wins", "losses", "said"),
+    ("low", "high", "wins", "losses", "p", "said"),
     [
-        (0.01, 0.3, 5, 1, "above"),
-        (-0.3, -0.01, 1, 5, "below"),
-        (-0.1, 0.2, 3, 2, "not told apart"),
-        (0.0, 0.2, 3, 0, "not told apart"),
-        (-0.2, 0.2, 0, 0, "equal in every episode"),
+        (0.01, 0.3, 9, 1, 0.02, "above"),
+        (0.01, 0.3, 5, 1, 0.22, "not told apart"),
+        (-0.3, -0.01, 1, 9, 0.02, "below"),
+        (-0.1, 0.2, 3, 2, 1.0, "not told apart"),
+        (0.0, 0.2, 3, 0, 0.25, "not told apart"),
+        (-0.2, 0.2, 0, 0, 1.0, "equal in every episode"),
     ],
 )
-def test_verdicts_on_differences(low: float, high: float, wins: int, losses: int, said: str) -> None:
-    assert verdict(Paired(10, 5, (low + high) / 2, low, high, wins, losses)) == said
+def test_verdicts_on_differences(low: float, high: float, wins: int, losses: int, p: float, said: str) -> None:
+    assert verdict(Paired(10, 5, (low + high) / 2, low, high, wins, losses, p)) == said
 
 
 def test_where_tape_loses_the_words_say_so(tmp_path: Path) -> None:
     def worst(method: str, level: int, repeat: int) -> bool:
         return not method.startswith("TAPE") and (method != "ReAct" or level == 0)
 
-    found = measured(tmp_path / "run", "best_of_n", worst)
+    found = measured(tmp_path / "run", "best_of_n", worst, levels=8)
     [sentence] = in_words(found, find("best_of_n").pairs(found))
-    assert "**below** Best-of-4 ReAct -1.00 (-1.00 to -0.44)" in sentence
-    assert "not told apart from ReAct -0.33" in sentence
+    assert "**below** Best-of-4 ReAct -1.00 (-1.00 to -0.68)" in sentence
+    assert "not told apart from ReAct -0.12" in sentence
     assert "above" not in sentence
     assert sentence in markdown("x", sections_of(find("best_of_n"), found))
 
@@ -172,7 +173,8 @@ def test_targets_are_met_or_missed_by_the_numbers(tmp_path: Path) -> None:
         return method.startswith("TAPE")
 
     judged = {
-        (v.setting, v.target.split()[0]): v for v in verdicts(measured(tmp_path / "c", "headline", all_but_baselines))
+        (v.setting, v.target.split()[0]): v
+        for v in verdicts(measured(tmp_path / "c", "headline", all_but_baselines, 8))
     }
     assert all(judged["hard-test", word].met for word in ("above", "at", "within", "no"))
 
@@ -199,7 +201,7 @@ def test_every_run_on_the_test_set_stays_listed(tmp_path: Path) -> None:
     register.add(file, {**first, "engine": "2"})
     register.add(file, {**first, "source": "another"})
     assert [held["engine"] for held in register.read(file)] == ["1", "2", "1"]
-    other = {**first, "solved": dict.fromkeys(first["solved"], [0, 6])}
+    other = {**first, "solved": {name: [0, 6] for name in first["solved"]}}
     register.add(file, other)
     assert register.read(file)[-1] == other, "other results of the same run do not hide the first ones"
     assert len(register.table(register.read(file)).rows) == 4
@@ -218,7 +220,7 @@ def test_the_readme_table_comes_from_the_published_headline(tmp_path: Path) -> N
     for method in BASELINES:
         assert f"| {method.label} | 0.33 (" in text
     assert "minus the best baseline | +0.67 (" in text
-    assert f"LM tokens per solved level: {TAPE.label} | 250 |" in text
+    assert f"LM tokens per solved episode: {TAPE.label} | 250 |" in text
     assert "Targets met: 3 of 4" in text
     assert headline_text(tmp_path / "missing.json") == ""
     headline.write_record(found, tmp_path / "again.json")

@@ -18,6 +18,7 @@ from tape.runner.derived import in_order, natural, write_derived
 from tape.runner.directory import RunDirectory
 from tape.runner.pool import Ended, InProcess
 from tape.runner.runner import Runner, Watcher
+from tape.runner.sources import source_digest
 from tape.runner.summary import table
 from tape.runner.work import Work
 from tape.trace import read_trace
@@ -167,6 +168,49 @@ def test_a_shared_directory_saves_the_work(tmp_path: Path) -> None:
     assert unsigned(tmp_path / "second") == unsigned(tmp_path / "alone")
     for line in RunDirectory(tmp_path / "second").episodes():
         assert list(read_trace(RunDirectory(tmp_path / "second").trace_file(line["key"])))
+
+
+def another_version(path: Path) -> None:
+    """Makes a run look as if another version of the program had begun it."""
+    config = json.loads((path / "config.json").read_text())
+    config["versions"] |= {"sources": "another", "torch": "0.1"}
+    (path / "config.json").write_text(json.dumps(config))
+
+
+def test_a_run_is_not_finished_by_another_version_of_the_program(tmp_path: Path) -> None:
+    cells = cells_of(tmp_path, "react", repeats=1)
+    play(cells, tmp_path / "a")
+    another_version(tmp_path / "a")
+    play(cells, tmp_path / "a")  # complete: nothing would be mixed
+    file = RunDirectory(tmp_path / "a").episodes_file
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))
+    before = file.read_bytes()
+    with pytest.raises(RunDirectoryError, match=r"another version .*sources: 'another' there.*torch: '0\.1' there"):
+        play(cells, tmp_path / "a")
+    assert file.read_bytes() == before
+
+
+def test_episodes_of_another_version_are_not_shared(tmp_path: Path) -> None:
+    cells = cells_of(tmp_path, "react", repeats=1)
+    play(cells, tmp_path / "a")
+    another_version(tmp_path / "a")
+    pool = Signed()
+    play(cells, tmp_path / "b", pool, shared=[RunDirectory(tmp_path / "a")])
+    assert pool.asked == [("react", 2)]
+
+
+def test_the_digest_of_the_sources_is_that_of_what_plays(tmp_path: Path) -> None:
+    [cell] = cells_of(tmp_path, "react")
+    assert source_digest([cell.spec]) == source_digest([cell.spec, cell.spec.model_copy(update={"agent": "tape"})])
+    assert source_digest([cell.spec]) != source_digest(), "the environment counts"
+
+
+def test_the_current_folder_can_be_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    play(cells_of(tmp_path, "react", repeats=1), Path())
+    assert (tmp_path / "here" / "summary.json").exists()
+    assert (tmp_path / ".here.lock").exists()
 
 
 def test_an_episode_without_its_trace_is_not_shared(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.runner.stats import clustered, paired, success_interval, wilson
+from tape.runner.stats import clustered, effective_trials, paired, sign_test, success_interval, wilson
 
 VALUES = st.floats(-1e6, 1e6, allow_nan=False)
 SAMPLES = st.lists(st.tuples(VALUES, st.integers(0, 5)), min_size=1, max_size=30)
@@ -126,3 +126,34 @@ def test_nothing_in_common() -> None:
     assert (found.n, found.levels) == (0, 0)
     assert math.isnan(found.difference)
     assert math.isnan(found.low)
+
+
+def test_the_exact_sign_test() -> None:
+    assert [sign_test(wins, 0) for wins in (0, 1, 4, 5, 6)] == [1.0, 1.0, 0.125, 0.0625, 0.03125]
+    assert sign_test(3, 3) == 1.0
+    assert sign_test(2, 9) == sign_test(9, 2) == pytest.approx(2 * (1 + 11 + 55) / 2**11)
+
+
+@pytest.mark.parametrize(("better", "shown"), [(4, False), (5, False), (6, True)])
+def test_a_handful_of_levels_does_not_show_that_one_is_better(better: int, shown: bool) -> None:
+    ours = {(str(level), repeat): 1.0 for level in range(200) for repeat in range(3)}
+    theirs = {key: 0.0 if int(key[0]) < better and key[1] == 0 else 1.0 for key in ours}
+    found = paired(ours, theirs)
+    assert found.low > 0
+    assert (found.above, found.below) == (shown, False)
+    assert (paired(theirs, ours).above, paired(theirs, ours).below) == (False, shown)
+
+
+def test_repeats_are_worth_what_they_differ() -> None:
+    levels = [i // 10 for i in range(100)]
+    assert effective_trials([i // 10 % 2 for i in range(100)], levels) == pytest.approx(10), "all repeats the same"
+    assert effective_trials([i % 2 for i in range(100)], levels) == pytest.approx(100), "levels the same"
+    assert 10 < effective_trials([float(i % 10 < i // 10) for i in range(100)], levels) < 100
+
+
+def test_one_failure_near_the_ceiling_does_not_make_a_rate_certain() -> None:
+    levels = [i // 10 for i in range(100)]
+    low, high, method = success_interval([i > 0 for i in range(100)], levels)
+    assert method == "clustered"
+    assert low <= wilson(99, 100)[0] < 0.95
+    assert high == 1.0
