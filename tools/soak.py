@@ -1,8 +1,9 @@
 """Runs the long sweeps and writes what came out to soak-results/: ``python -m tools.soak [pytest arguments]``.
 
 pytest's report lies in soak-results/pytest.xml.partial while the sweeps run; at the end soak-results/soak.json lists
-every sweep with its outcome and its time. Sweeps that have figures of their own write them to the folder that the
-variable TAPE_SOAK_RESULTS names, which is the same.
+every sweep with its outcome and its time. With arguments that select some of them, the results of the others stay.
+Sweeps that have figures of their own write them to the folder that the variable TAPE_SOAK_RESULTS names, which is the
+same.
 """
 
 import json
@@ -52,6 +53,12 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **dict(sorted(found.items()))}
 
 
+def merged(held: dict[str, Any], fresh: dict[str, Any]) -> dict[str, Any]:
+    """Fresh results, and of the held ones those of sweeps that were not run now."""
+    by_name = {item["name"]: item for item in [*held["sweeps"], *fresh["sweeps"]]}
+    return {**fresh, "sweeps": [by_name[name] for name in sorted(by_name)]}
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs pytest and returns its exit status; 5 (no sweep was collected) is an error like any other."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -71,8 +78,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"pytest ended with status {status}; {RESULTS / 'soak.json'} is as it was", file=sys.stderr)
         return status
     target = RESULTS / "soak.json"
-    summary = {"schema": 1, "versions": versions(), "sweeps": sweeps(partial.read_text())}
-    target.write_text(json.dumps(summary, indent=2) + "\n")
+    fresh = {"schema": 1, "versions": versions(), "sweeps": sweeps(partial.read_text())}
+    held = json.loads(target.read_text()) if arguments and target.exists() else fresh
+    if held["versions"] != fresh["versions"]:
+        print(f"{target} has results of other versions, so these are not added; run all sweeps", file=sys.stderr)
+        return 1
+    target.write_text(json.dumps(merged(held, fresh), indent=2) + "\n")
     partial.unlink()
     print(f"Results: {target}")
     return status

@@ -46,3 +46,11 @@ def test_results_are_written_and_the_status_is_that_of_pytest(monkeypatch: pytes
 def test_no_sweep_is_a_failure_and_leaves_the_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert run(monkeypatch, tmp_path, 5) == 5
     assert not (tmp_path / "soak.json").exists()
+
+
+def test_a_selection_of_sweeps_keeps_the_results_of_the_others() -> None:
+    def results(**outcomes: str) -> dict[str, object]:
+        return {"versions": {}, "sweeps": [{"name": name, "outcome": outcome} for name, outcome in outcomes.items()]}
+
+    both = soak.merged(results(a="passed", b="failed"), results(b="passed", c="passed"))
+    assert both == results(a="passed", b="passed", c="passed")
