@@ -18,6 +18,7 @@ from typing import Any
 from experiments import register
 from experiments.cli import main as run
 from experiments.document import Figure, Section, Table
+from experiments.losses import losses_section
 from experiments.matrix import EVERYTHING, LADDER, OTHER_LM, TAPE, Experiment, Options, grid, split
 from experiments.measured import Measured
 from experiments.reproduce import groups_without_times
@@ -40,6 +41,7 @@ def sections(measured: Measured) -> list[Section]:
         for setting in measured.settings()
     ]
     parts = [Section("Targets", (targets_table(measured),), level=3), Section("Figures", tuple(figures), level=3)]
+    parts += losses_section(measured)
     entries = register.read(measured.directory.path / RUNS)
     if entries:
         parts.append(Section("Runs on the test set", (register.table(entries),), level=3))

@@ -6,6 +6,7 @@ import sys
 
 from experiments.cli import main
 from experiments.document import Figure, Section
+from experiments.losses import losses_section
 from experiments.matrix import (
     LADDER,
     OTHER_LM,
@@ -41,7 +42,7 @@ def sections(measured: Measured) -> list[Section]:
     )
     plot = Plot("lines", (Panel("hard levels", series),), "success rate", "model, the weakest first", tuple(models))
     caption = "Success on the hard levels by model, 95 % intervals; the order of the models is that of their training."
-    return [Section("Figure", (Figure("models", caption, plot),), level=3)]
+    return [Section("Figure", (Figure("models", caption, plot),), level=3), *losses_section(measured)]
 
 
 EXPERIMENT = Experiment(
