@@ -1,6 +1,7 @@
 """What every ``python -m experiments.NAME`` shares: options, the dry run, playing, resuming, the report.
 
-Exit codes: 0 complete, 1 some episodes ended by a fault, 2 usage or an error, 130 interrupted.
+Exit codes: 0 complete, 1 some episodes ended by a fault, 2 usage or an error, 3 the run's budget is exhausted, 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from experiments.document import table, write_report
@@ -18,6 +20,7 @@ from experiments.matrix import Experiment, Options, identity, most_calls
 from experiments.measured import Measured
 from experiments.standard import results_table, sections_of
 from solvers.errors import SolverError
+from tape.budget import Budget
 from tape.errors import TapeError, UnknownNameError
 from tape.lm.bundled import sizes
 from tape.plugins import names
@@ -26,6 +29,13 @@ from tape.runner.directory import RunDirectory
 from tape.runner.pool import Pool, WorkerError, open_pool
 from tape.runner.runner import Runner, errored
 from tape.show.progress import display
+
+LARGER = "Finished episodes are kept; the same command with a larger --run-budget goes on"
+
+
+class ExhaustedError(TapeError):
+    """Episodes are missing for want of the run's budget."""
+
 
 Hook = Callable[[argparse.Namespace, Measured], None]
 
@@ -51,6 +61,9 @@ def main(
     given = list(sys.argv[1:] if argv is None else argv)
     parser = make_parser(experiment.name, f"{experiment.title} ({experiment.source}). {experiment.about}")
     parser.set_defaults(seeds=experiment.seeds, models=list(experiment.models), out=Path("runs") / experiment.name)
+    parser.add_argument(
+        "--run-budget", default="", metavar="KIND=AMOUNT,...", help="hard caps on the whole run (docs/budgets.md)"
+    )
     arguments(parser)
     args = parser.parse_args(given)
 
@@ -59,10 +72,11 @@ def main(
         if args.dry_run:
             print(dry_run([(experiment.name, experiment.cells(options))]))
             return 0
+        run_budget = Budget.parse(args.run_budget)
         try:
-            with open_pool(args.workers, cache=args.cache) as pool:
-                measured = play(experiment, options, args.out, pool, quiet=args.quiet)
-        except (KeyboardInterrupt, WorkerError):
+            with open_pool(args.workers, cache=args.cache, prices=args.prices) as pool:
+                measured = play(experiment, options, args.out, pool, quiet=args.quiet, run_budget=run_budget)
+        except (KeyboardInterrupt, WorkerError, ExhaustedError):
             if (args.out / "summary.json").exists():
                 after(args, Measured.read(args.out))
             raise
@@ -89,6 +103,7 @@ def make_parser(name: str, description: str) -> argparse.ArgumentParser:
     parser.add_argument("--models", nargs="+", metavar="MODEL", help="default: %(default)s")
     parser.add_argument("--workers", default="1", help="processes, or ray://HOST:PORT (default: %(default)s)")
     parser.add_argument("--cache", type=Path, help="an SQLite file that keeps completions, for metered models")
+    parser.add_argument("--prices", type=Path, help="a JSON file with prices of models (docs/budgets.md)")
     parser.add_argument(
         "--out", type=Path, help="the run directory; the same command resumes it (default: %(default)s)"
     )
@@ -122,7 +137,7 @@ def options_of(args: argparse.Namespace, models: Sequence[str] | None = None) ->
         models=chosen,
         limit=args.limit,
         seed=args.seed,
-        identify=(lambda name: name) if args.dry_run else identity,
+        identify=(lambda name: name) if args.dry_run else partial(identity, prices=args.prices),
     )
 
 
@@ -175,6 +190,7 @@ def play(
     *,
     quiet: bool = False,
     shared: Sequence[Path] = (),
+    run_budget: Budget | None = None,
 ) -> Measured:
     """Play what is missing of an experiment and read what was measured.
 
@@ -185,15 +201,27 @@ def play(
         pool: Plays the episodes.
         quiet: About ten lines of progress.
         shared: Run directories whose episodes are copied where they are the same.
+        run_budget: Hard caps on the whole run.
+
+    Raises:
+        ExhaustedError: The run's budget did not suffice.
     """
     directory = RunDirectory(out)
     others = [RunDirectory(path) for path in shared]
     with display(experiment.name, quiet=quiet, boards=0) as shown:
         runner = Runner(
-            experiment.cells(options), directory, pool, shown.watcher(), shared=others, title=experiment.name
+            experiment.cells(options),
+            directory,
+            pool,
+            shown.watcher(),
+            shared=others,
+            title=experiment.name,
+            run_budget=run_budget,
         )
         with stopwatch(directory):
             groups = runner.run()
+    if runner.exhausted is not None:
+        raise ExhaustedError(f"the run's budget is exhausted: {runner.exhausted}. {LARGER}")
     return Measured.load(directory, groups)
 
 
@@ -210,6 +238,9 @@ def guarded(run: Callable[[], int], name: str, argv: Sequence[str]) -> int:
     """Run, and turn errors and Ctrl-C into a message and an exit code."""
     try:
         return run()
+    except ExhaustedError as error:
+        print(f"experiments.{name}: {error}", file=sys.stderr)
+        return 3
     except (TapeError, SolverError) as error:
         print(f"experiments.{name}: {error}", file=sys.stderr)
         return 2

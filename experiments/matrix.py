@@ -10,6 +10,7 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tape.agents.base import Agent
@@ -73,15 +74,19 @@ EVERYTHING = (*BASELINES, TAPE, ALL_STEP, SIMULATOR)
 
 
 @lru_cache(maxsize=64)
-def identity(model: str) -> str:
-    """A model's name and checksum; loads it once.
+def identity(model: str, prices: Path | None = None) -> str:
+    """A model's name, checksum and listed price; loads it once.
+
+    Args:
+        model: The model's string.
+        prices: A price file of the user's own.
 
     Raises:
         UnknownNameError: There is no such model.
     """
-    from tape.lm.registry import open_model
+    from tape.runner.models import open_at_price
 
-    return open_model(model).identity
+    return open_at_price(model, prices=prices).identity
 
 
 @dataclass(frozen=True)

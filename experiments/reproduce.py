@@ -29,7 +29,7 @@ from tape.runner.spec import RunSpec
 PLAYED = PAPER
 QUICK = {"limit": 4, "seeds": 2}
 FULL = {"limit": None, "seeds": 10}
-DROPPED = ("solver_seconds", "configuration")
+DROPPED = ("solver_seconds", "longest_wall_overrun_seconds", "wall_overruns", "configuration")
 """What a group holds that differs from machine to machine, or is long and mostly the defaults."""
 
 
@@ -69,7 +69,7 @@ def _options(args: argparse.Namespace, experiment: Experiment) -> Any:
 def _run(args: argparse.Namespace, experiments: Sequence[Experiment]) -> int:
     began, faults = time.monotonic(), 0
     siblings = [args.out / name for name in PLAYED]
-    with open_pool(args.workers, cache=args.cache) as pool:
+    with open_pool(args.workers, cache=args.cache, prices=args.prices) as pool:
         for number, experiment in enumerate(experiments, 1):
             print(f"{number} of {len(experiments)}: {experiment.title} ({experiment.source})", flush=True)
             out = args.out / experiment.name

@@ -43,6 +43,8 @@ class AgentConfig(BaseModel):
             a plan gets its mean, so that of several walks without a goal the most promising one is followed.
         world_model: ``lm``, or ``simulator`` (an upper bound, labelled as such everywhere).
         planning_reserve: Counts per resource kept back for later planning calls.
+        on_limit: At a budget, the horizon, the replanning limit, or where no walk is left: ``stop`` with the partial
+            episode, or spend one last call, kept back from the start, on a ``final_answer``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -66,6 +68,7 @@ class AgentConfig(BaseModel):
     score: Literal["ends", "argmax", "expected"] = "ends"
     world_model: Literal["lm", "simulator"] = "lm"
     planning_reserve: dict[str, int] = Field(default_factory=dict)
+    on_limit: Literal["stop", "final_answer"] = "stop"
 
     @classmethod
     def make(cls, **settings: Any) -> AgentConfig:

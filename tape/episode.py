@@ -37,14 +37,17 @@ class EpisodeResult(BaseModel):
         lm_calls: Requests made, by role.
         prompt_tokens: Tokens of their prompts, by role.
         completion_tokens: Tokens of their answers, by role.
-        used: Counts settled, by resource.
+        used: Counts settled, by resource; None where unknown. A cached answer counts like a fresh one.
+        paid: What that really cost: nothing for a cached answer.
         budget: The caps, by resource.
         budget_violations: Kinds settled above their cap; must be empty.
-        broken_declarations: Settlements above their reservation, by capped kind.
+        broken_declarations: How often more was used than declared as the worst case, by kind.
         actions: The executed actions.
         detail: One sentence where the end state needs one.
+        final_answer: What was answered at a limit, with ``on_limit="final_answer"``.
         solver_seconds: Time in the solver.
         wall_seconds: Time of the whole episode.
+        wall_overrun_seconds: How much of it lay beyond the cap on ``wall_seconds``; no budget violation.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -60,13 +63,16 @@ class EpisodeResult(BaseModel):
     prompt_tokens: dict[str, int] = Field(default_factory=dict)
     completion_tokens: dict[str, int] = Field(default_factory=dict)
     used: dict[str, Any] = Field(default_factory=dict)
+    paid: dict[str, Any] = Field(default_factory=dict)
     budget: dict[str, int] = Field(default_factory=dict)
     budget_violations: list[str] = Field(default_factory=list)
     broken_declarations: dict[str, int] = Field(default_factory=dict)
     actions: list[str] = Field(default_factory=list)
     detail: str = ""
+    final_answer: str | None = None
     solver_seconds: float = 0.0
     wall_seconds: float = 0.0
+    wall_overrun_seconds: float = 0.0
 
     @property
     def lm_tokens(self) -> int:

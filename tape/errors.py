@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tape.lm.base import Usage
 
 
 class TapeError(Exception):
@@ -45,10 +49,12 @@ class BudgetExceededError(TapeError):
         limit: The cap, in units of the resource's resolution.
         used: What is settled or reserved already.
         requested: What the refused reservation asked for.
+        ledger: Whose cap it is, for instance ``episode`` or ``run``.
     """
 
     def __init__(self, kind: str, limit: int, used: int, requested: int, ledger: str = "") -> None:
         self.kind, self.limit, self.used, self.requested = kind, limit, used, requested
+        self.ledger = ledger
         where = f" of the {ledger} ledger" if ledger else ""
         super().__init__(f"{kind}{where}: {requested} requested, {used} of {limit} used or reserved")
 
@@ -59,6 +65,32 @@ class UnknownCostError(TapeError):
 
 class ModelError(TapeError):
     """A language model could not be loaded or failed to answer."""
+
+
+class EndpointError(ModelError):
+    """A hosted model did not answer one request.
+
+    Attributes:
+        usage: What its calls used or may have used (:class:`tape.lm.base.Usage`).
+    """
+
+    def __init__(self, message: str, usage: Usage) -> None:
+        self.usage = usage
+        super().__init__(message)
+
+
+class BatchError(ModelError):
+    """Some requests of a batch were not answered; the others' answers are kept.
+
+    Attributes:
+        answers: In the order of the requests: an answer, or the :class:`EndpointError` in its place.
+    """
+
+    def __init__(self, answers: Sequence[Any]) -> None:
+        self.answers = tuple(answers)
+        failures = [answer for answer in self.answers if isinstance(answer, EndpointError)]
+        count = f" ({len(failures)} of {len(self.answers)} requests failed)" if len(self.answers) > 1 else ""
+        super().__init__(f"{failures[0]}{count}")
 
 
 class ConstraintError(TapeError, ValueError):
@@ -83,3 +115,7 @@ class TraceError(TapeError, ValueError):
 
 class RunDirectoryError(TapeError):
     """A run directory holds something else than this run."""
+
+
+class EndpointWarning(UserWarning):
+    """A hosted model ignores something that it was asked for; said once per model."""

@@ -42,7 +42,8 @@ class Executor:
         for i, edge in enumerate(planned.walk):
             before = episode.state
             written, text = await write_action(episode, self._actor, edge.action, actions[i:])
-            self._memory.add(before, written, episode.step(written, text=text, planned=edge.action))
+            after = await episode.step(written, text=text, planned=edge.action)
+            self._memory.add(before, written, after)
             if not episode.config.replan:
                 continue
             if edge.target == UNKNOWN:

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from tape.agents.base import Episode, EpisodeEnded
 from tape.agents.moves import sample_plans, sample_plans_from
-from tape.budget import Budget, Ledger, Resources
+from tape.budget import Budget, Ledger
 from tape.errors import BudgetExceededError
 from tape.frontier import Frontier, frontier
 from tape.graph import GOAL_SCORE, HOPELESS, PlanGraph
 from tape.memory import Memory, RememberingWorldModel
 from tape.protocols import Action, Plan, PlannedActor, Proposer, Score, Scorer, Selector, State, WorldModel
+from tape.resources import Resources
 from tape.selection import Planned, WalkSelection, most_moves
 from tape.trace import GraphFoldedEvent
 
@@ -113,10 +114,13 @@ class Planner:
             left -= len(nodes)
             planned_from |= {found.node for found in nodes}
             seed = episode.seed_for("extend", self._rounds, attempt, left)
+            spare = Ledger(self._spare(planned), episode.ledger, name="planning")
             try:
-                with episode.roles.lm.within(Ledger(self._spare(planned), episode.ledger)):
+                with episode.roles.lm.within(spare):
                     graph = await self._grow(graph.copy(), nodes, seed)
-            except BudgetExceededError:
+            except BudgetExceededError as error:
+                if error is not spare.refused:
+                    raise  # the run's budget or the time: no reason to act on the walk in hand
                 break  # the refusal is in the trace; the graph and the walk are still what they were
             planned = await self._selection.select(graph) or planned
         return graph, planned

@@ -14,6 +14,7 @@ from tape.budget import Budget, Resources
 
 if TYPE_CHECKING:
     from tape.graph import PlanGraph
+    from tape.lm.base import Request
     from tape.lm.dialect import Dialect
     from tape.roles.selector import Selection
 
@@ -110,6 +111,35 @@ class Environment(Protocol):
 
     def success(self) -> bool:
         """The environment's own goal check."""
+
+
+@runtime_checkable
+class AsyncEnvironment(Protocol):
+    """An environment whose actions wait for something, for instance a tool on another machine; optional.
+
+    ``astep`` takes the place of ``step``. It is cancelled when the episode's ``wall_seconds`` are up.
+    """
+
+    async def astep(self, action: Action) -> tuple[Observation, Resources]:
+        """Act; returns what is seen and what the action really cost."""
+
+
+@runtime_checkable
+class TakesAnswers(Protocol):
+    """An environment that takes an answer when an episode is at a limit (``on_limit="final_answer"``); optional."""
+
+    def longest_answer_request(self, dialect: str) -> Request:
+        """A request as long as any that :meth:`answer_request` may make: its worst case is kept back."""
+
+    def answer_request(self, state: State, dialect: str) -> Request:
+        """Ask a model for its answer in a state."""
+
+    def answer(self, text: str) -> None:
+        """Take the model's text; ``success()`` judges it afterwards.
+
+        Raises:
+            InvalidOutputError: Nothing can be made of it.
+        """
 
 
 class WorldModel(Protocol):

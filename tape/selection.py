@@ -72,8 +72,10 @@ class WalkSelection:
 
         Raises:
             EpisodeEnded: ``solver_timeout`` or ``solver_error``.
+            BudgetExceededError: The episode's time is up.
         """
         episode = self._episode
+        episode.deadline.require()
         start = episode.env.domain.key(episode.state)
         remaining = self.remaining()
         horizon = self._horizon(graph, remaining)
@@ -88,6 +90,8 @@ class WalkSelection:
         if solution.status is Status.INFEASIBLE:
             return None
         if solution.status is Status.TIMEOUT:
+            if episode.deadline.is_set:  # the only limit on a solver's time
+                raise episode.deadline.error()
             raise EpisodeEnded("solver_timeout", solution.message)
         raise EpisodeEnded("solver_error", solution.message)
 

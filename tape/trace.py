@@ -132,6 +132,24 @@ class LedgerEvent(Event):
     amounts: dict[str, int | None]
 
 
+class BrokenDeclarationEvent(Event):
+    """More was used than had been declared as the worst case."""
+
+    type: ClassVar[str] = "broken_declaration"
+    purpose: str
+    kind: str
+    declared: int
+    used: int
+
+
+class AnsweredEvent(Event):
+    """A final answer was given when a limit had ended the episode."""
+
+    type: ClassVar[str] = "answered"
+    text: str
+    success: bool
+
+
 class FinishedEvent(Event):
     """The episode's result."""
 
@@ -166,6 +184,8 @@ for _event in (
     ReplannedEvent,
     MalformedEvent,
     LedgerEvent,
+    BrokenDeclarationEvent,
+    AnsweredEvent,
     FinishedEvent,
 ):
     register_event(_event)

@@ -7,17 +7,17 @@ entry-point group ``tape.agents``.
 from __future__ import annotations
 
 import asyncio
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 from solvers.errors import SolverError
-from tape.budget import Budget, Ledger, Resources
+from tape.agents.episode import Episode, EpisodeEnded, environment_faults
+from tape.agents.final_answer import FinalAnswer, require_answers_taken
+from tape.budget import Budget, Ledger, Payer
 from tape.config import AgentConfig
+from tape.deadline import KIND as WALL
+from tape.deadline import Deadline
 from tape.episode import EpisodeResult
 from tape.errors import (
     BudgetExceededError,
@@ -29,150 +29,13 @@ from tape.errors import (
 )
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel
-from tape.protocols import Action, Environment, Observation, State, WorldModel
+from tape.lm.price_table import missing_price
+from tape.protocols import Environment, WorldModel
 from tape.roles.context import RoleContext
 from tape.seeds import derive
-from tape.trace import ActedEvent, FinishedEvent, LedgerEvent, ObservedEvent, StartedEvent, TraceWriter
+from tape.trace import FinishedEvent, StartedEvent, TraceWriter
 
-
-class EpisodeEnded(Exception):  # noqa: N818 - it is how an episode ends, not an error
-    """Raised by :class:`Episode` to end an episode with a given end state."""
-
-    def __init__(self, end_state: str, detail: str = "") -> None:
-        self.end_state, self.detail = end_state, detail
-        super().__init__(end_state)
-
-
-@contextmanager
-def environment_faults(what: str) -> Iterator[None]:
-    """Turn any exception of an environment's own code into :class:`EnvironmentFaultError`."""
-    try:
-        yield
-    except Exception as error:
-        raise EnvironmentFaultError(f"{what}: {type(error).__name__}: {error}") from error
-
-
-@dataclass
-class Episode:
-    """One episode in progress: the environment behind its ledger and trace.
-
-    Attributes:
-        env: The environment.
-        config: The agent's switches.
-        ledger: Pays for steps and LM calls.
-        trace: The event log.
-        roles: Model, prompts and domain for the LM roles.
-        seed: Seed of everything the agent samples.
-        simulator: The exact world model, only where the configuration asks for it.
-        state: The current abstract state.
-        result: Filled as the episode goes.
-    """
-
-    env: Environment
-    config: AgentConfig
-    ledger: Ledger
-    trace: TraceWriter
-    roles: RoleContext
-    seed: int
-    simulator: WorldModel | None
-    state: State = None
-    result: EpisodeResult = field(default_factory=lambda: EpisodeResult(end_state="failure", success=False))
-
-    def remaining(self) -> dict[str, int]:
-        """Counts left of every capped kind."""
-        left = {kind: self.ledger.remaining(kind) for kind in self.ledger.capped()}
-        return {kind: value for kind, value in left.items() if value is not None}
-
-    def require_affordable_action(self) -> None:
-        """End the episode by its budget if not even the cheapest known action fits any more.
-
-        Agents ask this before they ask a model: nothing is planned where nothing can be done.
-
-        Raises:
-            BudgetExceededError: No admissible action fits.
-            EpisodeEnded: The horizon is reached.
-        """
-        self._require_horizon()
-        refused: BudgetExceededError | None = None
-        for action in self.env.domain.admissible(self.state) or ():
-            try:
-                self.ledger.release(self.ledger.reserve(self.env.domain.cost(self.state, action)))
-                return
-            except BudgetExceededError as error:
-                refused = error
-        if refused is not None:
-            raise refused
-
-    def seed_for(self, *names: object) -> int:
-        """A seed derived by name from the episode's."""
-        return derive(self.seed, *names)
-
-    def observe(self, observation: Observation) -> State:
-        """Project an observation, remember it as the current state and log it."""
-        domain = self.env.domain
-        with environment_faults("the observation cannot be projected"):
-            self.state = domain.project(observation)
-        self.trace.write(
-            ObservedEvent(
-                step=self.result.steps,
-                key=domain.key(self.state),
-                picture=domain.render(self.state),
-                remaining=self.remaining(),
-            )
-        )
-        return self.state
-
-    def step(self, action: Action, *, text: str = "", planned: Action | None = None) -> State:
-        """Reserve the action's worst case, act, settle, observe.
-
-        Raises:
-            BudgetExceededError: The action does not fit; it was not executed.
-            EnvironmentFaultError: The environment failed.
-            EpisodeEnded: The horizon is reached, or the environment says that the goal is.
-        """
-        self._require_horizon()
-        worst = self.env.domain.cost(self.state, action)
-        reservation = self.ledger.reserve(worst)
-        self.trace.write(LedgerEvent(what="reserve", purpose=f"step:{action}", amounts=dict(worst)))
-        try:
-            with environment_faults(f"step({action!r}) failed"):
-                observation, cost = self.env.step(action)
-        except EnvironmentFaultError:
-            # What a failed step used is unknown, so all of its worst case is booked.
-            self.ledger.settle(reservation, Resources(dict.fromkeys(worst)))
-            self.trace.write(LedgerEvent(what="settle", purpose=f"step:{action}", amounts=dict(worst)))
-            raise
-        self.ledger.settle(reservation, cost)
-        self.trace.write(LedgerEvent(what="settle", purpose=f"step:{action}", amounts=dict(cost)))
-        self.result.steps += 1
-        self.result.actions.append(action)
-        self.trace.write(ActedEvent(step=self.result.steps, action=action, text=text, planned=planned, cost=dict(cost)))
-        state = self.observe(observation)
-        self.end_if_solved()
-        return state
-
-    def end_if_solved(self) -> None:
-        """End the episode if the environment says that the goal is reached."""
-        with environment_faults("the goal check failed"):
-            self.result.success = bool(self.env.success())
-        if self.result.success:
-            raise EpisodeEnded("success")
-
-    def _require_horizon(self) -> None:
-        if self.config.horizon is not None and self.result.steps >= self.config.horizon:
-            raise EpisodeEnded("failure", f"the horizon of {self.config.horizon} moves is reached")
-
-    def require_known_costs(self) -> None:
-        """Refuse to start where a capped kind's cost is unknown.
-
-        Raises:
-            UnknownCostError: Names the kind and the action.
-        """
-        for action in self.env.domain.admissible(self.state) or ():
-            cost = self.env.domain.cost(self.state, action)
-            unknown = [kind for kind in self.ledger.capped() if cost[kind] is None]
-            if unknown:
-                raise UnknownCostError(f"action {action!r} has an unknown cost in {unknown[0]} under a hard cap")
+__all__ = ["Agent", "Episode", "EpisodeEnded", "environment_faults"]
 
 
 class Agent(ABC):
@@ -235,6 +98,7 @@ class Agent(ABC):
         seed: int = 0,
         trace: TraceWriter | Path | None = None,
         parent: Ledger | None = None,
+        payer: Payer | None = None,
         simulator: WorldModel | None = None,
         model: LanguageModel | None = None,
     ) -> EpisodeResult:
@@ -245,7 +109,8 @@ class Agent(ABC):
             budget: Hard caps.
             seed: Root of all randomness.
             trace: A writer, or a file for the event log.
-            parent: An enclosing ledger, for instance a run's.
+            parent: An enclosing ledger; the agent sees and plans with what is left of its caps too.
+            payer: Is asked for every reservation, but its caps are not seen: a run's ledger.
             simulator: The exact world model for ``world_model="simulator"``.
             model: Answers instead of the agent's own model (a cohort's view of it).
 
@@ -253,26 +118,28 @@ class Agent(ABC):
             The result. What ends by a limit or a fault returns its partial episode too.
 
         Raises:
-            ConfigError: The configuration asks for a simulator and none is given.
+            ConfigError: The configuration asks for a simulator and none is given, or for a final answer and the
+                environment takes none; or there are both a parent and a payer.
             UnknownCostError: A hard cap on a resource whose cost is unknown.
         """
         if (self.config.world_model == "simulator") != (simulator is not None):
             raise ConfigError("world_model='simulator' needs simulator=..., and only then")
+        require_answers_taken(self.config, env)
         own = getattr(env, "budget", None)
         caps = (budget or Budget()) | (own if isinstance(own, Budget) else Budget())
-        ledger = Ledger(caps, parent)
+        deadline = Deadline(caps.get(WALL))
+        ledger = Ledger(caps.without(WALL), parent, payer=payer)
         writer = trace if isinstance(trace, TraceWriter) else TraceWriter(self.name, trace)
-        lm = AccountedLM(model or self.model, ledger, writer)
+        lm = AccountedLM(model or self.model, ledger, writer, deadline)
         if "usd" in ledger.capped() and lm.price is None:
-            raise UnknownCostError(f"the price of {lm.name} is unknown under a hard cap on usd; declare it or lift it")
+            raise UnknownCostError(missing_price(lm.name))
         roles = RoleContext(lm, env.domain.dialect(lm.dialect), env.domain, writer)
-        episode = Episode(env, self.config, ledger, writer, roles, derive(seed, "agent"), simulator)
-        began = time.perf_counter()
+        episode = Episode(env, self.config, ledger, writer, roles, derive(seed, "agent"), simulator, deadline)
         writer.write(StartedEvent(config=self.describe(), budget=dict(caps)))
         try:
             await self._episode(episode, derive(seed, "environment"))
         finally:
-            self._account(episode, lm, caps, time.perf_counter() - began)
+            self._account(episode, lm, caps)
             if not isinstance(trace, TraceWriter):
                 writer.close()
         return episode.result
@@ -281,35 +148,53 @@ class Agent(ABC):
         result = episode.result
         result.end_state = "interrupted"
         try:
-            with environment_faults("reset failed"):
-                observation = episode.env.reset(env_seed)
-            episode.observe(observation)
+            async with episode.deadline.timeout() as timeout:
+                await self._until_it_ends(episode, env_seed)
+        except TimeoutError:
+            if not timeout.expired():
+                raise
+            result.end_state, result.detail = f"budget:{WALL}", str(episode.deadline.error())
+
+    async def _until_it_ends(self, episode: Episode, env_seed: int) -> None:
+        result, answer = episode.result, None
+        try:
+            await episode.reset(env_seed)
             episode.require_known_costs()
             episode.end_if_solved()
+            answer = FinalAnswer.reserved(episode)
             await self._play(episode)
             result.end_state = "failure"
         except EpisodeEnded as end:
             result.end_state, result.detail = end.end_state, end.detail
+            if answer is not None and end.limit:
+                await answer.give()
         except BudgetExceededError as error:
             result.end_state, result.detail = f"budget:{error.kind}", str(error)
+            if answer is not None:
+                await answer.give()
         except (ModelError, ConstraintError) as error:
             result.end_state, result.detail = "model_error", str(error)
         except EnvironmentFaultError as error:
             result.end_state, result.detail = "env_error", str(error)
         except SolverError as error:
             result.end_state, result.detail = "solver_error", str(error)
+        finally:
+            if answer is not None:
+                answer.drop()
 
-    def _account(self, episode: Episode, lm: AccountedLM, caps: Budget, seconds: float) -> None:
+    def _account(self, episode: Episode, lm: AccountedLM, caps: Budget) -> None:
         result = episode.result
         result.malformed = episode.roles.malformed
         result.lm_calls = dict(sorted(lm.calls.items()))
         result.prompt_tokens = dict(sorted(lm.prompts.items()))
         result.completion_tokens = dict(sorted(lm.completions.items()))
         result.used = dict(episode.ledger.used)
+        result.paid = dict(episode.ledger.paid)
         result.budget = dict(caps)
         result.budget_violations = list(episode.ledger.overspent())
         result.broken_declarations = dict(episode.ledger.violations)
-        result.wall_seconds = seconds
+        result.wall_seconds = episode.deadline.elapsed()
+        result.wall_overrun_seconds = episode.deadline.overrun()
         episode.trace.write(FinishedEvent(result=result.model_dump()))
 
     def describe(self) -> dict[str, Any]:

@@ -89,7 +89,7 @@ async def act_freely(episode: Episode, actor: Actor, plan: Sequence[Action] = ()
     """
     episode.require_affordable_action()
     action, text = await write_action(episode, actor, None, plan)
-    episode.step(action, text=text, planned=plan[0] if plan else None)
+    await episode.step(action, text=text, planned=plan[0] if plan else None)
 
 
 def mismatched(episode: Episode, predicted: str) -> bool:

@@ -24,4 +24,4 @@ class OpenLoopAgent(LmAgent):
     async def _play(self, episode: Episode) -> None:
         [plan] = await sample_plans(episode, self.proposer(episode), 1)
         for action in plan.actions:
-            episode.step(action, planned=action)
+            await episode.step(action, planned=action)

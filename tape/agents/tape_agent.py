@@ -77,4 +77,5 @@ class TapeAgent(LmAgent):
         """The solver, or the LM (the ablation)."""
         if self.config.selector == "lm":
             return LmSelector(episode.roles, self.config.temperature, episode.seed_for("select"))
-        return SolverSelector(self.config.solver, self.config.discount, cautious=self.config.cautious)
+        config = self.config
+        return SolverSelector(config.solver, config.discount, episode.deadline.left, cautious=config.cautious)

@@ -11,6 +11,7 @@ def main(argv: Sequence[str]) -> int:
     argparse.ArgumentParser(prog="tape models", description="List the language models usable here.").parse_args(argv)
     from tape.errors import TapeError
     from tape.lm.bundled import describe
+    from tape.lm.hosted.providers import Provider
     from tape.plugins import load, names
 
     rows = [(name, text, "") for name, text in describe()]
@@ -23,10 +24,18 @@ def main(argv: Sequence[str]) -> int:
             continue
         name, text = notes.get(backend, (f"{backend}:...", "plugin"))
         try:
-            load("tape.models", backend)
-            rows.append((name, text, ""))
+            opener = load("tape.models", backend)
         except TapeError as error:
             rows.append((name, text, f"not usable: {error}"))
+            continue
+        if isinstance(opener, Provider):
+            missing = opener.missing()
+            name, text = f"{backend}:NAME[@URL]", f"{opener.about}; {opener.needs()}"
+            rows.append(
+                (name, text, "ready; whether it answers is not tried" if missing is None else f"not usable: {missing}")
+            )
+        else:
+            rows.append((name, text, ""))
     width = max(len(name) for name, _, _ in rows)
     for name, text, problem in rows:
         print(f"{name:<{width}}  {text}" + (f"   {problem}" if problem else ""))

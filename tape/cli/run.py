@@ -7,14 +7,12 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tape.budget import Budget
 from tape.cli.switches import add_switches, config_of
 from tape.plugins import load, names
 
-if TYPE_CHECKING:
-    from tape.lm.base import LanguageModel
+LARGER = "Finished episodes are kept; the same command with a larger --run-budget goes on"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -41,14 +39,16 @@ def main(argv: Sequence[str]) -> int:
     if args.limit is not None:
         tasks = tasks[: args.limit]
     from tape.runner.cells import Cell
+    from tape.runner.checks import check_before
     from tape.runner.directory import RunDirectory
+    from tape.runner.models import open_at_price
     from tape.runner.pool import open_pool
     from tape.runner.runner import Runner, errored
     from tape.runner.spec import RunSpec
     from tape.runner.summary import table
     from tape.show.progress import display
 
-    model = _model(args.model, args.cache)
+    model = open_at_price(args.model, args.cache, args.prices)
     spec = RunSpec(
         environment=argv[0],
         options={**options, "limit": args.limit},
@@ -64,27 +64,26 @@ def main(argv: Sequence[str]) -> int:
     )
     directory = RunDirectory(args.out)
     cells = [Cell(spec.label(), spec, tuple(tasks))]
+    run_budget = Budget.parse(args.run_budget)
+    check_before(cells, {args.model: model}, run_budget, args.workers)
     boards = 4 if args.workers == "1" else 0
     try:
         with (
-            open_pool(args.workers, cache=args.cache, opened={args.model: model}) as pool,
+            open_pool(args.workers, cache=args.cache, prices=args.prices, opened={args.model: model}) as pool,
             display(f"{tasks[0].level_set} {spec.label()} {args.model}", quiet=args.quiet, boards=boards) as shown,
         ):
-            groups = Runner(cells, directory, pool, shown.watcher()).run()
+            runner = Runner(cells, directory, pool, shown.watcher(), run_budget=run_budget)
+            groups = runner.run()
     except KeyboardInterrupt:
         command = shlex.join(["tape", "run", *argv])
         print(f"\ninterrupted; finished episodes are kept. Resume with:\n  {command}", file=sys.stderr)
         return 130
     print(table(groups))
     print(f"results: {args.out / 'summary.json'}   replay: tape show {args.out}")
+    if runner.exhausted is not None:
+        print(f"the run's budget is exhausted: {runner.exhausted}. {LARGER}", file=sys.stderr)
+        return 3
     return 1 if errored(groups) else 0
-
-
-def _model(name: str, cache: Path | None) -> LanguageModel:
-    from tape.lm.registry import open_model
-    from tape.runner.models import open_with_cache
-
-    return open_model(name) if cache is None else open_with_cache(name, cache)
 
 
 def positive(text: str) -> int:
@@ -99,6 +98,14 @@ def _parser(environment: str) -> argparse.ArgumentParser:
     parser.add_argument("--agent", default="tape", help=f"{', '.join(names('tape.agents'))} (default: tape)")
     parser.add_argument("--model", default="bundled:mini", help="see `tape models` (default: bundled:mini)")
     parser.add_argument("--budget", default="", help="further hard caps, for instance tokens=5000,calls=100")
+    parser.add_argument(
+        "--run-budget",
+        default="",
+        help="hard caps on the whole run, what it spent before included, for instance usd=1,tokens=100000",
+    )
+    parser.add_argument(
+        "--prices", type=Path, help="a JSON file with prices of models (docs/budgets.md); goes before the shipped ones"
+    )
     parser.add_argument("--repeats", type=positive, default=1, help="episodes per task (default: 1)")
     parser.add_argument("--limit", type=positive, help="only the first N tasks")
     parser.add_argument("--seed", type=int, default=0, help="the root of all randomness (default: 0)")

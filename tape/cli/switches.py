@@ -28,6 +28,7 @@ _HELP = {
     "score": "how nodes are scored",
     "world_model": "simulator: an upper bound only",
     "planning_reserve": "kept from the selector for later planning calls, for instance tokens=500",
+    "on_limit": "at a limit stop, or spend a call kept back on an answer, where the environment takes one",
 }
 
 

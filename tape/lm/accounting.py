@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
 
-from tape.budget import Ledger, Resources
-from tape.errors import BudgetExceededError
+from tape.budget import Ledger, Reservation
+from tape.deadline import Deadline
+from tape.declarations import report_broken
+from tape.errors import BatchError, BudgetExceededError, EndpointError
 from tape.lm.base import FREE, Completion, LanguageModel, Request, Usage, actual_cost, worst_case, worst_case_of_scoring
+from tape.lm.payment import Payment
 from tape.lm.wrapper import WrappedLM
+from tape.resources import Resources
 from tape.trace import LedgerAction, LedgerEvent, TraceWriter
 
 T = TypeVar("T")
@@ -23,11 +29,18 @@ class AccountedLM(WrappedLM):
         model: The model underneath.
         ledger: What pays; a call that does not fit is refused before it is made.
         trace: Where reservations and settlements are written.
+        deadline: No call is begun after it.
     """
 
-    def __init__(self, model: LanguageModel, ledger: Ledger, trace: TraceWriter | None = None) -> None:
+    def __init__(
+        self,
+        model: LanguageModel,
+        ledger: Ledger,
+        trace: TraceWriter | None = None,
+        deadline: Deadline | None = None,
+    ) -> None:
         super().__init__(model)
-        self._ledger, self._trace = ledger, trace
+        self._ledger, self._trace, self._deadline = ledger, trace, deadline or Deadline()
         self.calls: Counter[str] = Counter()
         self.prompts: Counter[str] = Counter()
         self.completions: Counter[str] = Counter()
@@ -45,14 +58,27 @@ class AccountedLM(WrappedLM):
         """The most that one request can use."""
         return worst_case(self._model, request)
 
-    async def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        """Answer requests.
+    def keep_back(self, request: Request) -> Reservation:
+        """Set a request's worst case aside for a later :meth:`generate`.
 
         Raises:
-            BudgetExceededError: Together they might not fit; nothing was called.
-            UnknownCostError: A capped kind has an unknown price.
+            BudgetExceededError: It does not fit.
         """
-        return await self._pay(requests, worst_case, self._model.generate, lambda answer: answer.usage)
+        return self._reserve([request.role], self.worst_case(request))
+
+    async def generate(self, requests: Sequence[Request], kept_back: Reservation | None = None) -> list[Completion]:
+        """Answer requests.
+
+        Args:
+            requests: What is asked.
+            kept_back: Pays for them, if they fit into it.
+
+        Raises:
+            BudgetExceededError: Together they might not fit, or the time is up; nothing was called.
+            UnknownCostError: A capped kind has an unknown price.
+            BatchError: A hosted model did not answer some of them; what was used is settled.
+        """
+        return await self._pay(requests, worst_case, self._model.generate, lambda answer: answer.usage, kept_back)
 
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
         """Probability of each option of each request; paid like :meth:`generate`."""
@@ -64,41 +90,91 @@ class AccountedLM(WrappedLM):
         bound: Callable[[LanguageModel, Request], Resources],
         call: Callable[[Sequence[Request]], Awaitable[list[T]]],
         usage_of: Callable[[T], Usage],
+        kept_back: Reservation | None = None,
     ) -> list[T]:
         if not requests:
             return []
+        self._deadline.require()
         roles = sorted({request.role for request in requests})
-        worst = sum((bound(self._model, request) for request in requests), Resources())
+        bounds = [bound(self._model, request) for request in requests]
+        worst = sum(bounds, Resources())
+        payment = Payment(self._widened(kept_back, roles, worst) if kept_back else self._reserve(roles, worst), bounds)
+
+        def again(index: int, request: Request) -> bool:
+            # A backend that must repeat a call needs the money for it first.
+            try:
+                return payment.add(index, lambda: self._reserve([request.role], bound(self._model, request)))
+            except BudgetExceededError:
+                return False
+
+        failure: BatchError | BudgetExceededError | None = None
+        answers: Sequence[Any] = []
+        try:
+            answers = await call([replace(request, again=partial(again, i)) for i, request in enumerate(requests)])
+        except BatchError as error:
+            answers, failure = error.answers, error
+        except BaseException:
+            metered = self._model.price != FREE
+            self._write("settle" if metered else "release", roles, payment.fail(metered=metered))
+            raise
+        paid, costs = Resources(), []
+        for i, (request, answer) in enumerate(zip(requests, answers, strict=True)):
+            usage = self._checked(request, answer.usage if isinstance(answer, EndpointError) else usage_of(answer))
+            cost = actual_cost(self._model, usage)
+            if usage.cached and usage.calls > 1:
+                # The cache asked nobody before it gave an answer that once took several calls.
+                try:
+                    payment.add(i, partial(self._reserve, [request.role], payment.lacks(i, cost)))
+                except BudgetExceededError as error:
+                    failure = error
+                    costs.append(Resources())  # so it is not taken
+                    continue
+            costs.append(cost)
+            paid = paid if usage.cached else paid + cost
+            self.calls[request.role] += usage.calls
+            self.prompts[request.role] += usage.prompt_tokens
+            self.completions[request.role] += usage.completion_tokens
+        broken = payment.settle(costs, paid)
+        self._write("settle", roles, sum(costs, Resources()))
+        report_broken(self._trace, _purpose(roles), broken)
+        if failure is not None:
+            raise failure
+        return list(answers)
+
+    def _checked(self, request: Request, usage: Usage) -> Usage:
+        """The larger of reported and locally counted usage is what was spent.
+
+        A hosted model's prompt can only be bounded here, so its backend has made that comparison itself.
+        """
+        least = self._model.prompt_tokens(request) if usage.source == "counted" else 0
+        return replace(
+            usage,
+            prompt_tokens=max(usage.prompt_tokens, least),
+            completion_tokens=max(usage.completion_tokens, 0),
+        )
+
+    def _reserve(self, roles: list[str], worst: Resources) -> Reservation:
         try:
             reservation = self._ledger.reserve(worst)
         except BudgetExceededError as error:
-            self._write("refused", roles, {error.kind: error.requested})
+            self._write("refused", roles, Resources({error.kind: error.requested}))
             raise
-        self._write("reserve", roles, dict(worst))
-        try:
-            answers = await call(requests)
-        except BaseException:
-            # What a failed call of a metered model cost is unknown, so all that was set aside is booked.
-            metered = self._model.price != FREE
-            if metered:
-                self._ledger.settle(reservation, Resources(dict.fromkeys(worst)))
-            else:
-                self._ledger.release(reservation)
-            self._write("settle" if metered else "release", roles, dict(worst))
-            raise
-        actual = Resources()
-        for request, answer in zip(requests, answers, strict=True):
-            usage = usage_of(answer)
-            # The larger of reported and locally counted usage is what was spent.
-            counted = Usage(max(usage.prompt_tokens, self._model.prompt_tokens(request)), usage.completion_tokens)
-            actual = actual + actual_cost(self._model, counted)
-            self.calls[request.role] += 1
-            self.prompts[request.role] += counted.prompt_tokens
-            self.completions[request.role] += counted.completion_tokens
-        self._ledger.settle(reservation, actual)
-        self._write("settle", roles, dict(actual))
-        return answers
+        self._write("reserve", roles, worst)
+        return reservation
 
-    def _write(self, what: LedgerAction, roles: list[str], amounts: dict[str, int | None]) -> None:
+    def _widened(self, kept_back: Reservation, roles: list[str], worst: Resources) -> Reservation:
+        """What was kept back, or, where that is too little, all of it together with what else is left."""
+        held = kept_back.worst_case
+        if all((worst[kind] or 0) <= (held[kind] or 0) for kind in self._ledger.capped()):
+            return kept_back
+        kept_back.release()
+        self._write("release", roles, held)
+        return self._reserve(roles, worst)
+
+    def _write(self, what: LedgerAction, roles: list[str], amounts: Resources) -> None:
         if self._trace is not None:
-            self._trace.write(LedgerEvent(what=what, purpose="lm:" + ",".join(roles), amounts=amounts))
+            self._trace.write(LedgerEvent(what=what, purpose=_purpose(roles), amounts=dict(amounts)))
+
+
+def _purpose(roles: list[str]) -> str:
+    return "lm:" + ",".join(roles)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from pydantic import BaseModel
 
-from tape.budget import Resources
 from tape.errors import ConfigError, ConstraintError
+from tape.resources import Resources
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,8 @@ class Request:
         temperature: 0 is greedy.
         seed: Sample i is drawn with a seed derived from this and i.
         role: Which role asks, for accounting and traces.
+        again: Set by whoever pays: asks whether one more call, for the request given, may be made and sets its worst
+            case aside. A backend asks it before it repeats a call that may have cost something. None: it may.
     """
 
     prompt: str | tuple[Message, ...]
@@ -89,6 +91,7 @@ class Request:
     temperature: float = 0.0
     seed: int = 0
     role: str = ""
+    again: Callable[[Request], bool] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.n < 1 or self.max_tokens < 1:
@@ -109,20 +112,46 @@ class Request:
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
+UsageSource = Literal["counted", "reported", "assumed"]
+
+
 @dataclass(frozen=True)
 class Usage:
     """Tokens of one request, all samples together.
 
-    A prompt counts once per request, however many samples are drawn from it.
+    A prompt counts once per call, however many samples are drawn from it.
+
+    Attributes:
+        prompt_tokens: Tokens of the prompt.
+        completion_tokens: Tokens of the samples.
+        calls: Calls that were made for it; more than one where an endpoint had to be asked again.
+        source: ``counted`` by the model's own tokenizer here; ``reported`` by an endpoint; ``assumed``: the endpoint
+            reported nothing credible for a call that it may bill, so the worst case stands in.
+        cached: The answer came from a cache: these are the tokens of the calls that first gave it, and now nothing
+            was paid.
     """
 
     prompt_tokens: int
     completion_tokens: int
+    calls: int = 1
+    source: UsageSource = "counted"
+    cached: bool = field(default=False, compare=False)
 
     @property
     def total(self) -> int:
         """Prompt and completion together."""
         return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        """Both together; what is partly assumed is assumed, and what is partly paid is not from a cache."""
+        ranked: tuple[UsageSource, ...] = ("counted", "reported", "assumed")
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.calls + other.calls,
+            max(self.source, other.source, key=ranked.index),
+            self.cached and other.cached,
+        )
 
 
 @dataclass(frozen=True)
@@ -131,7 +160,8 @@ class Completion:
 
     Attributes:
         texts: The n samples.
-        finish: Per sample: ``stop``, or ``length`` where max_tokens cut it off.
+        finish: Per sample: ``stop``; ``length`` where max_tokens cut it off; ``refusal`` where a hosted model
+            declined to answer.
         logprobs: Per sample: the sum of the log-probabilities of its tokens, the end included,
             under the constrained, untempered distribution; 0.0 where the backend does not say.
         usage: Tokens used.
@@ -187,14 +217,23 @@ class LanguageModel(Protocol):
         """Probability of each option of each request's :class:`Choice`, normalised over the options.
 
         Sampling under a choice mask is per token, not per option (DESIGN section 5); this scores the
-        options whole.
+        options whole. Where a model's answer was none of the options, all its weights are 0.
         """
 
 
+def most_completion_tokens(model: LanguageModel, request: Request) -> int:
+    """The most completion tokens of a request, all samples together.
+
+    ``n * max_tokens``, unless the model has a method of this name: a backend that must wrap what is asked for in
+    more text than the request knows of says so there.
+    """
+    own = getattr(model, "most_completion_tokens", None)
+    return request.n * request.max_tokens if own is None else int(own(request))
+
+
 def worst_case(model: LanguageModel, request: Request) -> Resources:
-    """What a request may use at most: prompt plus ``n * max_tokens`` at the model's price."""
-    prompt, completion = model.prompt_tokens(request), request.n * request.max_tokens
-    return _cost(model.price, prompt, completion)
+    """What one call of a request may use at most: prompt plus ``n * max_tokens`` at the model's price."""
+    return _cost(model.price, model.prompt_tokens(request), most_completion_tokens(model, request))
 
 
 def worst_case_of_scoring(model: LanguageModel, request: Request) -> Resources:
@@ -204,11 +243,11 @@ def worst_case_of_scoring(model: LanguageModel, request: Request) -> Resources:
 
 def actual_cost(model: LanguageModel, usage: Usage) -> Resources:
     """What a completion used."""
-    return _cost(model.price, usage.prompt_tokens, usage.completion_tokens)
+    return _cost(model.price, usage.prompt_tokens, usage.completion_tokens, usage.calls)
 
 
-def _cost(price: Price | None, prompt: int, completion: int) -> Resources:
-    counts: dict[str, int | None] = {"calls": 1, "tokens": prompt + completion, "usd": None}
+def _cost(price: Price | None, prompt: int, completion: int, calls: int = 1) -> Resources:
+    counts: dict[str, int | None] = {"calls": calls, "tokens": prompt + completion, "usd": None}
     if price is not None:
         micro = (price.prompt * prompt + price.completion * completion) * 1_000_000
         counts["usd"] = int(micro.to_integral_value(rounding="ROUND_CEILING"))

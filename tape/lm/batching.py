@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tape.errors import BatchError, EndpointError
 from tape.lm.base import FREE, Completion, LanguageModel, Request, Usage
 from tape.lm.wrapper import WrappedLM
 
@@ -36,6 +37,7 @@ class Cohort:
         self._model = model
         self._running = members
         self._waiting: list[_Waiting] = []
+        self._sent: set[asyncio.Task[None]] = set()
         self.batches = 0
 
     def member(self, index: int) -> CohortMember:
@@ -46,21 +48,45 @@ class Cohort:
         """Wait for the others, then for the batch."""
         future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(member, kind, requests, future))
-        await self._flush_if_ready()
+        self._send_if_ready()
         return await future
 
     async def leave(self) -> None:
         """An episode has ended; the others need not wait for it."""
         self._running -= 1
-        await self._flush_if_ready()
+        self._send_if_ready()
 
-    async def _flush_if_ready(self) -> None:
-        # A cancelled episode (Ctrl-C) waits for nothing; the model is not called for it.
+    async def close(self) -> None:
+        """Wait until nothing is on its way any more; what nobody waits for is cancelled."""
+        await asyncio.gather(*self._sent, return_exceptions=True)
+
+    def _send_if_ready(self) -> None:
+        # A cancelled episode (Ctrl-C, a deadline) waits for nothing; the model is not called for it.
         self._waiting = [w for w in self._waiting if not w.future.done()]
         if not self._waiting or len(self._waiting) < self._running:
             return
         batch = sorted(self._waiting, key=lambda w: w.member)
         self._waiting = []
+        # In a task of its own: a member that is cancelled must not take the others' batch with it.
+        task = asyncio.get_running_loop().create_task(self._send(batch))
+        self._sent.add(task)
+        task.add_done_callback(self._sent.discard)
+        for waiting in batch:
+            waiting.future.add_done_callback(lambda _: self._cancel_if_unwanted(task, batch))
+
+    @staticmethod
+    def _cancel_if_unwanted(task: asyncio.Task[None], batch: Sequence[_Waiting]) -> None:
+        if all(waiting.future.done() for waiting in batch):
+            task.cancel()
+
+    async def _send(self, batch: Sequence[_Waiting]) -> None:
+        try:
+            await self._answer(batch)
+        finally:
+            for waiting in batch:  # only where this task itself was cancelled
+                waiting.future.cancel()
+
+    async def _answer(self, batch: Sequence[_Waiting]) -> None:
         for kind, call in (("generate", self._model.generate), ("score", self._model.score_options)):
             mine = [w for w in batch if w.kind == kind]
             if not mine:
@@ -69,6 +95,9 @@ class Cohort:
             flat = [request for w in mine for request in w.requests]
             try:
                 answers: list[Any] = list(await call(flat))
+            except BatchError as error:
+                # A hosted model keeps its answers to the others itself.
+                answers = list(error.answers)
             except Exception as error:
                 # One bad request must not fail its neighbours, so each episode is asked for alone; not where
                 # the failed batch may have cost something, which would be paid twice.
@@ -80,9 +109,14 @@ class Cohort:
                 continue
             taken = 0
             for w in mine:
-                if not w.future.done():
-                    w.future.set_result(answers[taken : taken + len(w.requests)])
+                own = answers[taken : taken + len(w.requests)]
                 taken += len(w.requests)
+                if w.future.done():
+                    continue
+                if any(isinstance(answer, EndpointError) for answer in own):
+                    w.future.set_exception(BatchError(own))
+                else:
+                    w.future.set_result(own)
 
     async def _alone(self, call: Callable[[Sequence[Request]], Awaitable[list[Any]]], waiting: _Waiting) -> None:
         if waiting.future.done():

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
-from tape.errors import ModelError
+from tape.errors import BatchError, EndpointError, ModelError
 from tape.lm.base import Completion, LanguageModel, Request, Usage
 from tape.lm.wrapper import WrappedLM
 
@@ -23,7 +24,8 @@ class CachedLM(WrappedLM):
 
     The key is :meth:`tape.lm.base.Request.fingerprint` with the model's identity (its checksum, for
     local weights), so another model, prompt, constraint, seed, temperature or length is another entry.
-    Usage is returned as the model reported it, so budgets are the same with and without the cache.
+    Usage is returned as the model reported it, marked as cached: budgets are the same with and without the cache,
+    and what was really paid is told apart (``EpisodeResult.used`` and ``paid``).
 
     Args:
         model: The model underneath.
@@ -56,30 +58,51 @@ class CachedLM(WrappedLM):
             raise ModelError(f"the completion cache cannot be written: {error}; name another file") from error
 
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        """Answer requests; only those not in the cache reach the model."""
-        return await self._through("", _COMPLETION, self._model.generate, requests)
+        """Answer requests; only those not in the cache reach the model.
+
+        Raises:
+            BatchError: A hosted model did not answer some of them; holds the answers to the others.
+        """
+        return await self._through("", _COMPLETION, _cached, self._model.generate, requests)
 
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
-        """Score options; only requests not in the cache reach the model."""
-        return await self._through("score:", _SCORES, self._model.score_options, requests)
+        """Score options; only requests not in the cache reach the model. Raises like :meth:`generate`."""
+        return await self._through("score:", _SCORES, _cached_scores, self._model.score_options, requests)
 
     async def _through(
         self,
         prefix: str,
         adapter: TypeAdapter[T],
+        cached: Callable[[T], T],
         call: Callable[[Sequence[Request]], Awaitable[list[T]]],
         requests: Sequence[Request],
     ) -> list[T]:
+        """The answers; those from the cache are marked by ``cached``."""
         keys = [prefix + request.fingerprint(self.identity) for request in requests]
         found = [self._get(key) for key in keys]
         missing = [i for i, value in enumerate(found) if value is None]
-        fresh = await call([requests[i] for i in missing]) if missing else []
+        try:
+            fresh: Sequence[Any] = await call([requests[i] for i in missing]) if missing else []
+        except BatchError as error:
+            fresh = error.answers
         self.hits += len(requests) - len(missing)
         answers = iter(fresh)
         for i, answer in zip(missing, fresh, strict=True):
-            self._put(keys[i], adapter.dump_json(answer))
-        return [next(answers) if value is None else adapter.validate_json(value) for value in found]
+            if not isinstance(answer, EndpointError):
+                self._put(keys[i], adapter.dump_json(answer))
+        merged = [next(answers) if value is None else cached(adapter.validate_json(value)) for value in found]
+        if any(isinstance(answer, EndpointError) for answer in fresh):
+            raise BatchError(merged)
+        return merged
 
     def close(self) -> None:
         """Close the file."""
         self._db.close()
+
+
+def _cached(completion: Completion) -> Completion:
+    return replace(completion, usage=replace(completion.usage, cached=True))
+
+
+def _cached_scores(scores: tuple[tuple[float, ...], Usage]) -> tuple[tuple[float, ...], Usage]:
+    return scores[0], replace(scores[1], cached=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tape.lm.base import LanguageModel, Price, Request
+from tape.lm.base import LanguageModel, Price, Request, most_completion_tokens
 
 
 class WrappedLM:
@@ -42,3 +42,7 @@ class WrappedLM:
     def scoring_tokens(self, request: Request) -> int:
         """Tokens of scoring a request's options."""
         return self._model.scoring_tokens(request)
+
+    def most_completion_tokens(self, request: Request) -> int:
+        """The most completion tokens of a request."""
+        return most_completion_tokens(self._model, request)

@@ -29,6 +29,11 @@ class LmScorer:
         answers = await self._context.lm.score_options([request for request, _ in asked])
         for name, (request, values), (weights, _) in zip(fresh, asked, answers, strict=True):
             scores = option_values(request, values)
+            if not any(weights):
+                # What cannot be read tells nothing about the state.
+                self._context.count_malformed("score", "the answer is none of the options")
+                self._known[name] = Score(0.0, 0.0)
+                continue
             mean = sum(w * v for w, v in zip(weights, scores, strict=True))
             self._known[name] = Score(scores[weights.index(max(weights))], mean)
         return [self._known[key(state)] for state in states]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -43,13 +43,18 @@ class SolverSelector:
     Args:
         solver: Its name.
         discount: In (0, 1].
-        time_limit: Seconds for each solve, or None.
+        time_limit: Says how many seconds a solve may take, or None; asked anew for each.
         cautious: Prefer a walk to a goal on which every prediction is confident. A wrong prediction costs steps, and
             the world model's doubts tell where it is wrong more often than not.
     """
 
     def __init__(
-        self, solver: str, discount: float = 1.0, time_limit: float | None = None, *, cautious: bool = False
+        self,
+        solver: str,
+        discount: float = 1.0,
+        time_limit: Callable[[], float | None] = lambda: None,
+        *,
+        cautious: bool = False,
     ) -> None:
         self.name, self._discount, self._time_limit = solver, discount, time_limit
         self._confidences = (*CONFIDENCES, 0.0) if cautious else (0.0,)
@@ -75,8 +80,8 @@ class SolverSelector:
 
     def _solve(self, problem: PathProblem) -> PathSolution:
         if self._session is not None:
-            return self._session.solve(problem, self._time_limit)
-        return solvers.solve(problem, self.name, self._time_limit)
+            return self._session.solve(problem, self._time_limit())
+        return solvers.solve(problem, self.name, self._time_limit())
 
 
 class LmSelector:

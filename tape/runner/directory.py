@@ -57,7 +57,9 @@ class RunDirectory:
         """
         wanted = {cell.name: cell.spec.model_dump(mode="json") for cell in cells}
         if self.config_file.exists():
-            different = _differing_cells(self._config()["cells"], wanted)
+            # Through the model, so that a switch which is younger than the run has its default.
+            held = {name: spec.model_dump(mode="json") for name, spec in self.cells().items()}
+            different = _differing_cells(held, wanted)
             if different:
                 shown = "; ".join(f"{k}: {a!r} there, {b!r} now" for k, a, b in different[:MOST_SHOWN])
                 more = f"; and {len(different) - MOST_SHOWN} more" if len(different) > MOST_SHOWN else ""

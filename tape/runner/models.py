@@ -11,12 +11,21 @@ from tape.lm.base import LanguageModel
 Opener = Callable[[str], LanguageModel]
 
 
-def open_with_cache(name: str, cache: Path) -> LanguageModel:
-    """Open a model behind a completion cache."""
-    from tape.lm.cache import CachedLM
-    from tape.lm.registry import open_model
+def open_at_price(name: str, cache: Path | None = None, prices: Path | None = None) -> LanguageModel:
+    """Open a model with its price, behind a completion cache where one is wanted.
 
-    return CachedLM(open_model(name), cache)
+    Args:
+        name: The model's string.
+        cache: An SQLite file.
+        prices: The user's own price file.
+    """
+    from tape.lm.cache import CachedLM
+    from tape.lm.price_table import PriceTable, priced
+    from tape.lm.registry import open_backend
+
+    table = None if prices is None else PriceTable.load(prices)
+    model = open_backend(name)
+    return priced(model if cache is None else CachedLM(model, cache), name, table)
 
 
 class Models:

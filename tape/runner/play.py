@@ -8,10 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tape.agents.base import Agent
+from tape.budget import Payer
+from tape.errors import BudgetExceededError
 from tape.lm.base import LanguageModel
 from tape.lm.batching import Cohort
 from tape.plugins import load
 from tape.protocols import EnvironmentPlugin
+from tape.resources import Resources
 from tape.runner.cells import Job
 from tape.runner.work import Played, Work
 from tape.trace import Event, TraceWriter
@@ -38,29 +41,78 @@ class TextTrace(TraceWriter):
         return str(self._file.getvalue())
 
 
-async def play(work: Work, model: LanguageModel, listener: Listener | None = None) -> list[Played]:
+class StopOnRefusal:
+    """A payer that stops a cohort when the run's budget refuses one of its members.
+
+    What happens in the cohort from then on depends on a budget that is no part of the episodes' keys.
+
+    Args:
+        payer: The run's ledger, or a way to it.
+    """
+
+    def __init__(self, payer: Payer) -> None:
+        self._payer = payer
+        self.refused = False
+        self.tasks: list[asyncio.Task[Played]] = []
+
+    def reserve(self, worst_case: Resources) -> Any:
+        """See :class:`tape.budget.Payer`."""
+        try:
+            return self._payer.reserve(worst_case)
+        except BudgetExceededError:
+            self.refused = True
+            for task in self.tasks:
+                task.cancel()
+            raise
+
+    def settle(self, reservation: Any, actual: Resources) -> None:
+        """See :class:`tape.budget.Payer`."""
+        self._payer.settle(reservation, actual)
+
+    def release(self, reservation: Any) -> None:
+        """See :class:`tape.budget.Payer`."""
+        self._payer.release(reservation)
+
+
+async def play(
+    work: Work, model: LanguageModel, listener: Listener | None = None, payer: Payer | None = None
+) -> list[Played]:
     """Play a cohort in lock-step.
 
     Args:
         work: The cohort.
         model: The model of its configuration, opened.
         listener: Is told every event.
+        payer: The run's ledger, if it has one.
 
     Returns:
-        The episodes, in the order of the jobs.
+        The episodes, in the order of the jobs. Where the run's budget refused something, only those that had ended
+        before.
     """
     plugin: EnvironmentPlugin = load("tape.environments", work.spec.environment)
     agent_class: type[Agent] = load("tape.agents", work.spec.agent)
     agent = agent_class(model, work.spec.config)
     cohort = Cohort(model, len(work.jobs))
+    run = None if payer is None else StopOnRefusal(payer)
     tasks = [
-        asyncio.create_task(_episode(work, job, plugin, agent, cohort, i, listener)) for i, job in enumerate(work.jobs)
+        asyncio.create_task(_episode(work, job, plugin, agent, cohort, i, listener, run))
+        for i, job in enumerate(work.jobs)
     ]
+    if run is not None:
+        run.tasks = tasks
     try:
-        return list(await asyncio.gather(*tasks))
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        if run is not None and run.refused:
+            await asyncio.wait(tasks)
+            ended = [task for task in tasks if not task.cancelled()]
+            return [played for played in (task.result() for task in ended) if played.whole]
+        for task in done:
+            task.result()  # raises what it raised, without waiting for the others
+        return [task.result() for task in tasks]
     finally:
         for task in tasks:
             task.cancel()
+        await cohort.close()
 
 
 async def _episode(
@@ -71,6 +123,7 @@ async def _episode(
     cohort: Cohort,
     index: int,
     listener: Listener | None,
+    run: StopOnRefusal | None,
 ) -> Played:
     spec = work.spec
     try:
@@ -83,6 +136,7 @@ async def _episode(
             trace=trace,
             simulator=plugin.simulator(env) if spec.config.world_model == "simulator" else None,
             model=cohort.member(index),
+            payer=run,
         )
     finally:
         await cohort.leave()
@@ -98,4 +152,4 @@ async def _episode(
         "model": spec.model,
         "result": result.model_dump(mode="json"),
     }
-    return Played(line, trace.text())
+    return Played(line, trace.text(), whole=run is None or not run.refused)

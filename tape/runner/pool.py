@@ -9,10 +9,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
+from tape.budget import Ledger
 from tape.errors import ConfigError, TapeError
 from tape.lm.base import LanguageModel
 from tape.lm.registry import open_model as open_by_name
-from tape.runner.models import Models, open_with_cache
+from tape.runner.models import Models, open_at_price
 from tape.runner.play import play
 from tape.runner.work import Played, Watcher, Work
 
@@ -27,10 +28,15 @@ class WorkerError(TapeError):
 class Pool(Protocol):
     """Plays cohorts. It may be used for one run after the other, and is closed by who opened it."""
 
-    def play(self, work: Sequence[Work], watcher: Watcher) -> Ended:
+    def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
         """Play cohorts; they come back in the order in which they end, which is not always the given one.
 
         Closing the generator drops what is in flight.
+
+        Args:
+            work: The cohorts.
+            watcher: Is told what happens.
+            run: Pays for all of them. Once it has refused something no cohort is begun; those in flight go on.
 
         Raises:
             WorkerError: A worker failed or died.
@@ -51,7 +57,7 @@ class Pool(Protocol):
 class ClosingPool:
     """What the pools share."""
 
-    def play(self, work: Sequence[Work], watcher: Watcher) -> Ended:
+    def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
         """See :class:`Pool`."""
         raise NotImplementedError
 
@@ -77,14 +83,16 @@ class InProcess(ClosingPool):
     def __init__(self, open_model: Callable[[str], LanguageModel] = open_by_name) -> None:
         self._models = Models(open_model)
 
-    def play(self, work: Sequence[Work], watcher: Watcher) -> Ended:
+    def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
         """See :class:`Pool`."""
         # One event loop for all cohorts: an interrupt between two finds nothing half made.
         with asyncio.Runner() as loop:
             for item in work:
+                if run is not None and run.refused:
+                    return
                 model = self._models.get(item.spec.model, item.spec.model_identity)
                 watcher.started(item.jobs)
-                yield item, loop.run(play(item, model, watcher.event))
+                yield item, loop.run(play(item, model, watcher.event, run))
 
     def close(self) -> None:
         """Close the models."""
@@ -92,7 +100,11 @@ class InProcess(ClosingPool):
 
 
 def open_pool(
-    workers: str | int, *, cache: Path | None = None, opened: Mapping[str, LanguageModel] | None = None
+    workers: str | int,
+    *,
+    cache: Path | None = None,
+    prices: Path | None = None,
+    opened: Mapping[str, LanguageModel] | None = None,
 ) -> Pool:
     """Open the pool that ``--workers`` names.
 
@@ -100,13 +112,14 @@ def open_pool(
         workers: ``1`` plays in this process, a larger number in so many worker processes,
             ``ray://HOST:PORT`` on a Ray cluster, ``ray:local`` on one started here.
         cache: A completion cache; every worker opens the file itself.
+        prices: A price file of the user's own, which goes before the shipped ones.
         opened: Models that are open already, by name; used where episodes are played in this process.
 
     Raises:
         ConfigError: It is none of these.
         MissingExtraError: Ray is not installed.
     """
-    opener = open_by_name if cache is None else partial(open_with_cache, cache=cache)
+    opener = partial(open_at_price, cache=cache, prices=prices)
     text = str(workers).strip()
     if text.startswith(("ray://", "ray:")):
         from tape.runner.ray_pool import RayPool

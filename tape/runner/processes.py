@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from multiprocessing import connection, resource_tracker
 from multiprocessing.context import SpawnProcess
 
+from tape.budget import Ledger
+from tape.ledger_host import LedgerClient, LedgerHost, LedgerMessage, LedgerReply
 from tape.lm.registry import open_model as open_by_name
 from tape.runner.models import Models, Opener
 from tape.runner.pool import ClosingPool, Ended, WorkerError
@@ -44,12 +46,15 @@ class Processes(ClosingPool):
         self._count, self._opener = count, open_model
         self._workers: list[_Worker] = []
 
-    def play(self, work: Sequence[Work], watcher: Watcher) -> Ended:
+    def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
         """See :class:`~tape.runner.pool.Pool`."""
         waiting = list(reversed(work))
+        host = None if run is None else LedgerHost(run)
         try:
             self._start(min(self._count, len(waiting)))
             while True:
+                if run is not None and run.refused:
+                    waiting.clear()
                 for worker in self._workers:
                     if worker.work is None and waiting:
                         self._hand_out(worker, waiting.pop(), watcher)
@@ -58,14 +63,22 @@ class Processes(ClosingPool):
                     return
                 for pipe in connection.wait(list(busy)):
                     worker = busy[pipe]  # type: ignore[index]  # only pipes were waited for
-                    reply, done = self._reply(worker), worker.work
+                    reply = self._serve(worker, host)
+                    if reply is None:
+                        continue
+                    done = worker.work
                     assert done is not None
                     worker.work = None
+                    if host is not None:
+                        host.end(id(worker))
                     if reply.played is None:
                         raise WorkerError(f"{done.cell}: {reply.error}")
                     yield done, reply.played
         finally:
-            # What is in flight when the generator is closed is wanted by nobody.
+            # What is in flight when the generator is closed is wanted by nobody, but it may have cost something.
+            for worker in self._workers:
+                if host is not None:
+                    host.end(id(worker))
             self._end([worker for worker in self._workers if worker.work is not None])
 
     def close(self) -> None:
@@ -93,13 +106,22 @@ class Processes(ClosingPool):
             raise _died(worker) from None
 
     @staticmethod
-    def _reply(worker: _Worker) -> Reply:
+    def _serve(worker: _Worker, host: LedgerHost | None) -> Reply | None:
+        """Take one message of a worker in: its answer to a cohort, or a request to the run's ledger."""
         try:
-            reply = worker.pipe.recv()
+            message = worker.pipe.recv()
         except (EOFError, OSError):  # also an answer that breaks off
             raise _died(worker) from None
-        assert isinstance(reply, Reply)
-        return reply
+        if isinstance(message, Reply):
+            return message
+        assert host is not None
+        granted = host.answer(id(worker), message)  # its own errors are no sign of a dead worker
+        if granted is not None:
+            try:
+                worker.pipe.send(granted)
+            except OSError:
+                raise _died(worker) from None
+        return None
 
     def _end(self, workers: Sequence[_Worker]) -> None:
         """End some of the workers: politely, then not."""
@@ -150,10 +172,18 @@ def _main(pipe: connection.Connection, opener: Opener) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_with_parent, daemon=True).start()
     models = Models(opener)
+
+    def ask(message: LedgerMessage) -> LedgerReply:
+        pipe.send(message)
+        reply = pipe.recv()
+        assert isinstance(reply, LedgerReply)
+        return reply
+
+    payer = LedgerClient(ask, pipe.send)
     while True:
         try:
             work = pipe.recv()
-            pipe.send(answer(work, models))
+            pipe.send(answer(work, models, payer))
         except (EOFError, OSError):  # the parent wants no more
             models.close()
             return

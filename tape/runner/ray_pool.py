@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
+from tape.budget import Ledger
 from tape.errors import ConfigError, MissingExtraError
 from tape.lm.registry import open_model as open_by_name
 from tape.runner.models import Models, Opener
@@ -63,8 +64,17 @@ class RayPool(ClosingPool):
             raise WorkerError(f"the Ray cluster {address} cannot be used: {error}.{hint}") from error
         self._remote = ray.remote(num_cpus=1)(_remote)
 
-    def play(self, work: Sequence[Work], watcher: Watcher) -> Ended:
-        """See :class:`~tape.runner.pool.Pool`."""
+    def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
+        """See :class:`~tape.runner.pool.Pool`.
+
+        Raises:
+            ConfigError: The run has a budget, which the machines of a cluster cannot share.
+        """
+        if run is not None:
+            raise ConfigError(
+                "a run's budget cannot be shared with a Ray cluster; use --workers N on one machine, or cap the "
+                "episodes with --budget"
+            )
         waiting, running = deque(work), dict[Any, Work]()
         try:
             while waiting or running:

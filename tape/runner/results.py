@@ -16,8 +16,8 @@ from tape.runner.directory import replace_file
 Value: TypeAlias = str | int | float | bool | None
 LINE = ("cell", "environment", "level_set", "task", "digest", "repeat", "key", "agent", "model")
 RESULT = ("end_state", "success", "partial_walk", "steps", "replans", "mismatches", "malformed")
-TIMES = ("solver_seconds", "wall_seconds")
-"""The last columns; all others are the same whenever the run is repeated."""
+TIMES = ("wall_overrun_seconds", "solver_seconds", "wall_seconds")
+"""The last columns. All others but ``paid_*``, which a cache changes, are the same whenever the run is repeated."""
 
 logger = logging.getLogger("tape.runner")
 
@@ -43,7 +43,7 @@ def _say_left_out() -> None:
 def rows(episodes: Sequence[Mapping[str, Any]]) -> list[dict[str, Value]]:
     """One row per episode; all rows have the same columns in the same order.
 
-    Usage per role is summed; what was used of each resource and its cap have a column each.
+    Usage per role is summed; what was used of each resource, what of it was paid, and its cap have a column each.
     """
     used = _kinds(line["result"]["used"] for line in episodes)
     caps = _kinds(line["result"]["budget"] for line in episodes)
@@ -60,11 +60,12 @@ def _row(line: Mapping[str, Any], used: Sequence[str], caps: Sequence[str]) -> d
     for name in ("lm_calls", "prompt_tokens", "completion_tokens"):
         row[name] = sum(result[name].values())
     row |= {f"used_{kind}": result["used"].get(kind) for kind in used}
+    row |= {f"paid_{kind}": result.get("paid", result["used"]).get(kind) for kind in used}
     row |= {f"budget_{kind}": result["budget"].get(kind) for kind in caps}
     row["budget_violations"] = " ".join(result["budget_violations"])
     row["actions"] = " ".join(result["actions"])
     row["detail"] = result["detail"]
-    row |= {name: result[name] for name in TIMES}
+    row |= {name: result.get(name, 0.0) for name in TIMES}  # lines of earlier versions have no overruns
     # A model may write lone surrogates, which no file format takes.
     return {k: v.encode("utf-8", "backslashreplace").decode() if isinstance(v, str) else v for k, v in row.items()}
 

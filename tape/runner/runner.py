@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tape.errors import UnknownNameError
+from tape.budget import Budget, Ledger
+from tape.errors import BudgetExceededError, ConfigError, UnknownNameError
+from tape.resources import Resources
 from tape.runner.cells import Cell, Job, checked
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
+from tape.runner.journal import Journal
 from tape.runner.pool import Pool
 from tape.runner.work import Line, Played, Watcher, Work
 
@@ -32,9 +36,15 @@ class Runner:
         shared: Run directories that are looked into for episodes before they are played; those that another
             version of the program made are passed over.
         title: What the run is, for people.
+        run_budget: Hard caps on all episodes together, and on what was spent before on the same directory. No part of
+            the episodes' keys.
+
+    Attributes:
+        exhausted: After :meth:`run`: how the run's budget refused, where episodes are missing for it.
+        spent: After :meth:`run`, where it has or had a budget: what the run has cost so far.
 
     Raises:
-        ConfigError: The cells contradict themselves or each other.
+        ConfigError: The cells contradict themselves or each other, or a run cannot be capped like that.
         UnknownNameError: There is no such agent.
     """
 
@@ -46,8 +56,14 @@ class Runner:
         watcher: Watcher | None = None,
         shared: Sequence[RunDirectory] = (),
         title: str = "",
+        run_budget: Budget | None = None,
     ) -> None:
         self.cells = checked(cells)
+        self._run_budget = run_budget or Budget()
+        if "wall_seconds" in self._run_budget:
+            raise ConfigError("wall_seconds is a deadline of single episodes; cap it with --budget, not for a run")
+        self.exhausted: BudgetExceededError | None = None
+        self.spent: Resources | None = None
         self._directory, self._pool, self._title = directory, pool, title
         self._watcher = watcher or Watcher()
         self._shared = [other for other in shared if other.path.resolve() != directory.path.resolve()]
@@ -68,6 +84,7 @@ class Runner:
         Raises:
             RunDirectoryError: The directory holds another run, another version of the program began it, or another
                 process is at work in it.
+            UnknownCostError: The run's budget caps something of which an unknown amount was or may be spent.
             WorkerError: A worker failed or died. What is committed stays; the same command goes on.
             KeyboardInterrupt: Passed on after the summary of what is committed is written; cohorts in
                 flight are dropped and will be played again as a whole.
@@ -82,15 +99,45 @@ class Runner:
                 for other in self._shared:
                     if other.config_file.exists() and other.versions() == versions:
                         self._copy({line["key"]: line for line in other.episodes()}, other)
-                missing = self._missing()
-                if missing:
+                work = self._missing()
+                if work:
                     self._directory.require_versions(cell.spec for cell in self.cells)
-                with closing(self._pool.play(missing, self._watcher)) as ended:
-                    for work, played in ended:
-                        self._commit(work, played)
+                with self._ledger(held) as run:
+                    work = [replace(item, metered=run is not None) for item in work]
+                    with closing(self._pool.play(work, self._watcher, run)) as ended:
+                        for item, played in ended:
+                            self._tell(run)
+                            self._commit(item, played)
             finally:
                 groups = write_derived(self._directory)
         return groups
+
+    @contextmanager
+    def _ledger(self, held: Sequence[Line]) -> Iterator[Ledger | None]:
+        """The run's ledger: where it has a budget, or had one before, so that nothing escapes the next one."""
+        path = self._directory.path / "run-ledger.jsonl"
+        if not self._run_budget and not path.exists():
+            yield None
+            return
+        before = {line["key"]: line["result"] for line in held}
+        # Lines of earlier versions know only what was used.
+        costs = (Resources(result.get("paid", result["used"])) for result in before.values())
+        journal = Journal(path, sum(costs, Resources()))
+        ledger = Ledger(self._run_budget, name="run", payer=journal)
+        try:
+            ledger.book(journal.spent)
+            self._tell(ledger)
+            yield ledger
+        finally:
+            journal.close()
+            self.spent = ledger.used
+            if len(self._committed) < self._total:
+                self.exhausted = ledger.refused
+
+    def _tell(self, run: Ledger | None) -> None:
+        """Tell the display what is left of the run's budget."""
+        if run is not None and run.budget:
+            self._watcher.drained({kind: run.remaining(kind) or 0 for kind in run.budget}, run.budget)
 
     def _missing(self) -> list[Work]:
         """The cohorts of which an episode is missing, in order; their members never change."""

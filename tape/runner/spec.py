@@ -19,6 +19,9 @@ from tape.seeds import derive
 
 PACKAGES = ("tape-agents", "torch", "transformers", "outlines", "outlines_core", "networkx", "pulp", "ortools", "numpy")
 
+LATER = {"on_limit": "stop"}
+"""Switches that are younger than some runs: at these values an episode's key is what it was without them."""
+
 
 class RunSpec(BaseModel):
     """The resolved configuration of a run.
@@ -57,6 +60,9 @@ class RunSpec(BaseModel):
     def episode_key(self, task: Task, repeat: int) -> str:
         """Hash of everything that determines one episode."""
         parts = self.model_dump(exclude={"repeats", "options", "tasks_digest"})
+        for name, default in LATER.items():
+            if parts["config"][name] == default:
+                del parts["config"][name]
         parts |= {"task": task.id, "digest": task.digest, "caps": dict(self.caps(task)), "repeat": repeat}
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 

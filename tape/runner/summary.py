@@ -73,6 +73,11 @@ def _group(name: str, level_set: str, spec: RunSpec, lines: Sequence[Mapping[str
         "lm_tokens": sum(tokens(r) for r in results),
         "solver_seconds": math.fsum(r["solver_seconds"] for r in results),
         "budget_violations": sum(bool(r["budget_violations"]) for r in results),
+        # Lines of earlier versions have none of these.
+        "broken_declarations": sum(sum(r.get("broken_declarations", {}).values()) for r in results),
+        "under_deadline": sum("wall_seconds" in r.get("budget", {}) for r in results),
+        "wall_overruns": sum(r.get("wall_overrun_seconds", 0.0) > 0 for r in results),
+        "longest_wall_overrun_seconds": max(r.get("wall_overrun_seconds", 0.0) for r in results),
     }
 
 
@@ -109,8 +114,23 @@ def table(groups: Sequence[Mapping[str, Any]]) -> str:
     lines = ["| " + " | ".join(escaped(text) for text in row) + " |" for row in rows]
     methods = [text for method, text in NOTES.items() if any(g["ci95_method"] == method for g in groups)]
     interval = f" The interval is {'; '.join(methods)}." if methods else ""
-    note = f"Steps, replans, calls, tokens and solver time are means per episode.{interval}"
+    note = f"Steps, replans, calls, tokens and solver time are means per episode.{interval}{_about_limits(groups)}"
     return "\n".join([*lines, "", note, ""])
+
+
+def _about_limits(groups: Sequence[Mapping[str, Any]]) -> str:
+    """What must be said where results depend on the clock, or where hard caps rest on wrong declarations."""
+    timed = sum(g.get("under_deadline", 0) for g in groups)
+    over = sum(g.get("wall_overruns", 0) for g in groups)
+    longest = max((g.get("longest_wall_overrun_seconds", 0.0) for g in groups), default=0.0)
+    broken = sum(g.get("broken_declarations", 0) for g in groups)
+    said = ""
+    if timed:
+        said += f" {timed} episodes had a deadline on the real clock, so that their results depend on the machine"
+        said += f"; {over} ran over it, by {longest:.2f} s at most." if over else "; none ran over it."
+    if broken:
+        said += f" More than the declared worst case was used {broken} times (broken declarations)."
+    return said
 
 
 def escaped(text: str) -> str:

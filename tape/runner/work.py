@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,11 +22,13 @@ class Work:
         cell: The cell's name.
         spec: Its configuration.
         jobs: Its episodes, in order. Membership is fixed, since it shapes the batches.
+        metered: There is a run's ledger, which must be asked before anything is spent.
     """
 
     cell: str
     spec: RunSpec
     jobs: tuple[Job, ...]
+    metered: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,12 @@ class Played:
     Attributes:
         line: Its line, without ``schema``.
         trace: Its trace, as text.
+        whole: False where the run's budget had a part in how it ended.
     """
 
     line: Line
     trace: str
+    whole: bool = True
 
 
 @dataclass
@@ -50,8 +54,10 @@ class Watcher:
         started: A cohort begins: its jobs.
         event: An event of an episode: key and event. Only where episodes are played in this process.
         finished: A committed episode, how many are done, how many there are.
+        drained: What is left of the run's budget and its caps, in counts by kind; before each ``finished``.
     """
 
     started: Callable[[Sequence[Job]], None] = lambda _: None
     event: Callable[[str, Event], None] = lambda _key, _event: None
     finished: Callable[[Line, int, int], None] = lambda _line, _done, _total: None
+    drained: Callable[[Mapping[str, int], Mapping[str, int]], None] = lambda _left, _caps: None

@@ -7,6 +7,7 @@ import sys
 import traceback
 from dataclasses import dataclass
 
+from tape.budget import Payer
 from tape.errors import TapeError
 from tape.runner.models import Models
 from tape.runner.play import play
@@ -26,12 +27,18 @@ class Reply:
     error: str = ""
 
 
-def answer(work: Work, models: Models) -> Reply:
-    """Play a cohort in a worker; an error is part of the answer."""
+def answer(work: Work, models: Models, payer: Payer | None = None) -> Reply:
+    """Play a cohort in a worker; an error is part of the answer.
+
+    Args:
+        work: The cohort.
+        models: What the worker keeps open.
+        payer: The way to the run's ledger, for a metered cohort.
+    """
     try:
         model = models.get(work.spec.model, work.spec.model_identity)
         one_thread()
-        return Reply(asyncio.run(play(work, model)))
+        return Reply(asyncio.run(play(work, model, payer=payer if work.metered else None)))
     except TapeError as error:
         return Reply(None, str(error))
     except Exception:

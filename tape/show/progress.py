@@ -12,12 +12,15 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.text import Text
 
+from tape.resources import in_units
 from tape.runner.cells import Job
 from tape.runner.work import Watcher
 from tape.trace import (
     ActedEvent,
+    BrokenDeclarationEvent,
     Event,
     FinishedEvent,
+    LedgerEvent,
     MismatchEvent,
     ObservedEvent,
     ReplannedEvent,
@@ -47,6 +50,18 @@ class Tally:
         return f"{label} | {self.cell}" if len(self._counts) > 1 else label
 
 
+class Rest:
+    """What is left of the run's budget."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def tell(self, left: Mapping[str, int], caps: Mapping[str, int]) -> None:
+        """Take it in."""
+        parts = [f"{in_units(kind, count)} of {in_units(kind, caps[kind])}" for kind, count in left.items()]
+        self.text = f" | left for the run: {', '.join(parts)}"
+
+
 class PlainDisplay:
     """One line per finished episode.
 
@@ -58,11 +73,11 @@ class PlainDisplay:
 
     def __init__(self, label: str, out: TextIO | None = None, *, quiet: bool = False) -> None:
         self._label, self._out, self._quiet = label, out or sys.stdout, quiet
-        self._tally = Tally()
+        self._tally, self._rest = Tally(), Rest()
 
     def watcher(self) -> Watcher:
         """What the runner tells."""
-        return Watcher(finished=self._finished)
+        return Watcher(finished=self._finished, drained=self._rest.tell)
 
     def __enter__(self) -> PlainDisplay:
         return self
@@ -76,7 +91,8 @@ class PlainDisplay:
             return
         wins, seen = self._tally.score()
         episode = "" if self._quiet else f"{one_line(line)} | "
-        self._out.write(f"[{done}/{total}] {self._tally.named(self._label)} | {episode}{wins}/{seen} solved\n")
+        score = f"{episode}{wins}/{seen} solved{self._rest.text}"
+        self._out.write(f"[{done}/{total}] {self._tally.named(self._label)} | {score}\n")
         self._out.flush()
 
 
@@ -85,7 +101,11 @@ def one_line(line: Mapping[str, Any]) -> str:
     result = line["result"]
     notes = "".join(
         f", {count} {name}"
-        for name, count in (("replans", result["replans"]), ("malformed", result["malformed"]))
+        for name, count in (
+            ("replans", result["replans"]),
+            ("malformed", result["malformed"]),
+            ("broken declarations", sum(result.get("broken_declarations", {}).values())),
+        )
         if count
     )
     return f"{line['task']} #{line['repeat']}: {result['end_state']}, {result['steps']} steps{notes}"
@@ -96,7 +116,7 @@ class _Scene:
 
     def __init__(self, name: str) -> None:
         self.name, self.picture, self.note = name, "", "planning"
-        self.remaining: Mapping[str, int] = {}
+        self.remaining: dict[str, int] = {}
         self.walk: Sequence[str] = ()
         self.at = 0
 
@@ -104,7 +124,13 @@ class _Scene:
         """Take an event in."""
         match event:
             case ObservedEvent():
-                self.picture, self.remaining = event.picture, event.remaining
+                self.picture, self.remaining = event.picture, dict(event.remaining)
+            case LedgerEvent(what="settle"):
+                # Between observations, which have the exact rest.
+                for kind in self.remaining.keys() & event.amounts.keys():
+                    self.remaining[kind] = max(0, self.remaining[kind] - (event.amounts[kind] or 0))
+            case BrokenDeclarationEvent():
+                self.note = f"broken declaration: {event.purpose} used more {event.kind} than declared"
             case WalkSelectedEvent():
                 self.walk, self.at = event.actions, 0
                 self.note = f"{event.selector}: {event.status}" + (" (partial walk)" if event.partial else "")
@@ -125,7 +151,7 @@ class _Scene:
         walk = Text("walk  ", style="dim")
         for i, action in enumerate(self.walk):
             walk.append(f"{action} ", style="dim strike" if i < self.at else "bold" if i == self.at else "")
-        left = Text("left  " + ", ".join(f"{n} {kind}" for kind, n in self.remaining.items()), style="dim")
+        left = Text("left  " + ", ".join(in_units(kind, n) for kind, n in self.remaining.items()), style="dim")
         return Panel(
             Group(Text(self.picture), walk, left, Text(self.note, overflow="ellipsis", no_wrap=True)),
             title=Text(self.name),
@@ -148,6 +174,7 @@ class LiveDisplay:
         self._console = console
         self._scenes: dict[str, _Scene] = {}
         self._tally, self._done, self._total = Tally(), 0, 1
+        self._rest = Rest()
 
     def __enter__(self) -> LiveDisplay:
         self._live.__enter__()
@@ -159,7 +186,7 @@ class LiveDisplay:
 
     def watcher(self) -> Watcher:
         """What the runner tells."""
-        return Watcher(self._started, self._event, self._finished)
+        return Watcher(self._started, self._event, self._finished, self._rest.tell)
 
     def _started(self, jobs: Sequence[Job]) -> None:
         self._scenes = {job.key: _Scene(f"{job.task.id} #{job.repeat}") for job in jobs[: self._boards]}
@@ -178,7 +205,7 @@ class LiveDisplay:
     def _score(self) -> Text:
         wins, seen = self._tally.score()
         share = f"{wins / seen:.2f}" if seen else "-"  # the interval needs the levels: see the table
-        return Text(f"{self._tally.named(self._label)}: {wins}/{seen} solved, {share}")
+        return Text(f"{self._tally.named(self._label)}: {wins}/{seen} solved, {share}{self._rest.text}")
 
     def _draw(self) -> None:
         filled = 60 * self._done // self._total

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments import demo, model_card, readme_table
+from experiments import cli, demo, model_card, readme_table
+from experiments.matrix import find
 from tape.lm.bundled import weights_folder
 
 
@@ -34,3 +35,13 @@ def test_the_demo_runs_draws_and_resumes(tmp_path: Path, capsys: pytest.CaptureF
     assert demo.main(args) == 0
     assert "[1/10]" not in capsys.readouterr().out, "a finished demo has nothing to run"
     assert demo.main(["--models", "nonsense", "--out", str(tmp_path / "e")]) == 2
+
+
+@pytest.mark.slow
+def test_an_experiment_stops_at_its_budget_and_goes_on_with_a_larger_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--limit", "1", "--seeds", "1", "--models", "bundled:nano", "--out", str(tmp_path / "run"), "--quiet"]
+    assert cli.main(find("tradeoff"), [*arguments, "--run-budget", "calls=30"]) == 3
+    assert "larger --run-budget" in capsys.readouterr().err
+    assert cli.main(find("tradeoff"), [*arguments, "--run-budget", "calls=100000"]) == 0

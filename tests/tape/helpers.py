@@ -55,10 +55,10 @@ def tiny_lm() -> TransformersLM:
 
 
 def without_times(path: Path) -> list[dict[str, Any]]:
-    """The committed episodes of a run directory, but for what a clock measured."""
+    """The committed episodes of a run directory, but for what a clock measured and what a cache saved."""
     lines = [json.loads(line) for line in (path / "episodes.jsonl").read_text().splitlines()]
     for line in lines:
-        for name in ("wall_seconds", "solver_seconds"):
+        for name in ("wall_seconds", "wall_overrun_seconds", "solver_seconds", "paid"):
             line["result"].pop(name)
     return lines
 
@@ -135,7 +135,7 @@ class SimulatedModel(ScriptedLM):
 
 def play(level=CORRIDOR, steps=4, agent=TapeAgent, model=None, **settings):  # type: ignore[no-untyped-def]
     """Play one episode; returns its result and its events."""
-    options = {k: settings.pop(k) for k in ("budget", "simulator", "parent", "seed") if k in settings}
+    options = {k: settings.pop(k) for k in ("budget", "simulator", "parent", "payer", "seed") if k in settings}
     trace = TraceWriter("test")
     model = model or SimulatedModel(level)
     result = agent(model, **settings).run(SokobanEnvironment(level, steps), trace=trace, **options)

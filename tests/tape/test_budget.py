@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.budget import Budget, Ledger, Resources, declare, kind_of
+from tape.budget import Budget, Ledger, Resources, declare, in_units, kind_of
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 
 
@@ -86,6 +86,65 @@ def test_usage_above_the_reservation_is_booked_and_counted() -> None:
     ledger.settle(ledger.reserve(Resources({"steps": 1})), Resources({"steps": 3}))
     assert ledger.violations == {"steps": 1}
     assert ledger.overspent() == ("steps",)
+
+
+def test_a_reservation_is_a_context_that_books_what_is_left_open() -> None:
+    ledger = Ledger(Budget({"tokens": 20}))
+    with ledger.reserve(Resources({"tokens": 5})) as call:
+        call.settle(Resources({"tokens": 2}))
+    with pytest.raises(RuntimeError), ledger.reserve(Resources({"tokens": 5})):
+        raise RuntimeError("half-way")
+    with ledger.reserve(Resources({"tokens": 5})) as call:
+        call.release()
+    assert ledger.used["tokens"] == 7
+    assert ledger.reserved == Resources()
+
+
+def test_declarations_are_broken_where_something_was_promised() -> None:
+    ledger = Ledger(Budget({"usd": 9}))
+    found = ledger.settle(
+        ledger.reserve(Resources({"usd": 1, "steps": 1, "tokens": None})),
+        Resources({"usd": 2, "steps": 2, "tokens": 5, "seconds": 9}),
+    )
+    assert [(broken.kind, broken.declared, broken.used) for broken in found] == [("steps", 1, 2), ("usd", 1, 2)]
+    assert ledger.violations == {"steps": 1, "usd": 1}
+    assert not ledger.overspent()
+
+
+def test_what_remains_is_never_below_nothing() -> None:
+    ledger = Ledger(Budget({"usd": 1}))
+    ledger.settle(ledger.reserve(Resources({"usd": 1})), Resources({"usd": 5}))
+    assert ledger.remaining("usd") == 0
+    with pytest.raises(BudgetExceededError):
+        ledger.reserve(Resources({"usd": 1}))
+
+
+def test_a_payer_refuses_but_is_not_seen() -> None:
+    run = Ledger(Budget({"tokens": 5}), name="run")
+    one, two = Ledger(Budget({"tokens": 9}), payer=run), Ledger(payer=run)
+    assert (one.remaining("tokens"), two.remaining("tokens"), two.capped()) == (9, None, ())
+    nested = Ledger(parent=one)
+    held = nested.reserve(Resources({"tokens": 4}))
+    with pytest.raises(BudgetExceededError, match="run ledger"):
+        two.reserve(Resources({"tokens": 2}))
+    assert two.reserved == Resources()
+    assert run.refused is not None
+    nested.settle(held, Resources({"tokens": 3}), paid=Resources())
+    with pytest.raises(ConfigError, match="give it to the parent"):
+        Ledger(parent=one, payer=run)
+    assert (nested.used["tokens"], one.used["tokens"], one.paid["tokens"], run.used["tokens"]) == (3, 3, 0, 0)
+
+
+def test_a_kind_of_ones_own_is_counted_in_its_own_resolution() -> None:
+    kind = declare("paint", "litre", "0.25")
+    assert Budget.parse("paint=2.5") == {"paint": 10}
+    assert Resources.of(paint=0.75)["paint"] == 3
+    assert kind.amount(3) == Decimal("0.75")
+    assert in_units("paint", 3) == "0.75 paint"
+    assert in_units("usd", 50_000) == "0.05 usd"
+    assert in_units("never declared", 4) == "4 never declared"
+    with pytest.raises(ConfigError, match="finer than the resolution"):
+        Budget.of(paint="0.1")
 
 
 def test_unknown_usage_books_the_whole_reservation() -> None:

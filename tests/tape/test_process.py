@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from tape.lm.bundled import sizes
+from tape.resources import Resources
+from tape.runner.journal import Journal
 from tests.tape.helpers import without_times
 
 pytestmark = pytest.mark.slow
@@ -97,12 +99,28 @@ def test_a_killed_run_resumes_to_the_same_episodes(tmp_path: Path, whole: list[A
     assert play(out) == whole
 
 
+def test_a_killed_run_has_spent_what_it_may_have_spent(tmp_path: Path, whole: list[Any]) -> None:
+    out, budget = tmp_path / "run", ("--run-budget", "tokens=100000000,calls=1000000")
+    stop_after(out, 2, signal.SIGKILL, *budget)
+    assert by_key(play(out, "0", *budget, "--workers", "2")) == by_key(whole)
+    journal = Journal(out / "run-ledger.jsonl", Resources())
+    journal.close()
+    used = [line["result"]["used"] for line in whole]
+    for kind in ("tokens", "calls", "steps"):
+        assert (journal.spent[kind] or 0) >= sum(found[kind] for found in used)
+    # All episodes but those of one cohort are played once.
+    assert (journal.spent["steps"] or 0) <= 2 * sum(found["steps"] for found in used)
+
+
 def test_a_cache_changes_nothing_but_the_work(tmp_path: Path, whole: list[Any]) -> None:
     cache = str(tmp_path / "cache.sqlite")
     assert play(tmp_path / "a", "0", "--cache", cache) == whole
     filled = Path(cache).read_bytes()
     assert play(tmp_path / "b", "0", "--cache", cache) == whole
     assert Path(cache).read_bytes() == filled, "the second run asked the model for something new"
+    results = [json.loads(line)["result"] for line in (tmp_path / "b" / "episodes.jsonl").read_text().splitlines()]
+    assert all(result["paid"] == {"steps": result["steps"]} for result in results)
+    assert all(result["used"]["tokens"] for result in results)
 
 
 def test_constrained_and_forced_execution_act_alike_with_a_real_model(tmp_path: Path, whole: list[Any]) -> None:

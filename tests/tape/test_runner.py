@@ -172,6 +172,22 @@ def test_keys_depend_on_everything_that_matters_and_seeds_only_on_the_level(leve
     assert spec_for(levels, agent="open_loop").episode_seed(task, 0) == spec.episode_seed(task, 0)
 
 
+def test_switches_that_are_younger_than_a_run_do_not_change_it(tmp_path: Path, levels: Path) -> None:
+    [task, _] = PLUGIN.tasks({"levels": str(levels), "slack": 2})
+    spec = spec_for(levels, config=AgentConfig())
+    assert spec.episode_key(task, 0) == "ccb4c0969e4f48f3"
+    answering = spec_for(levels, config=AgentConfig(on_limit="final_answer"))
+    assert answering.episode_key(task, 0) != spec.episode_key(task, 0)
+    spec = spec_for(levels, repeats=1)
+    run(spec, tmp_path / "a")
+    config = json.loads((tmp_path / "a" / "config.json").read_text())
+    del config["cells"]["tape"]["config"]["on_limit"]
+    (tmp_path / "a" / "config.json").write_text(json.dumps(config))
+    before = (tmp_path / "a" / "episodes.jsonl").read_bytes()
+    run(spec, tmp_path / "a")
+    assert (tmp_path / "a" / "episodes.jsonl").read_bytes() == before
+
+
 def test_the_simulator_is_said_in_every_output(tmp_path: Path, levels: Path) -> None:
     spec = spec_for(levels, repeats=1, config=AgentConfig(world_model="simulator", max_replans=1))
     groups = run(spec, tmp_path / "a")

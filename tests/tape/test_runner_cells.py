@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from envs.sokoban.plugin import PLUGIN
+from tape.budget import Budget, Ledger
 from tape.errors import ConfigError, RunDirectoryError, UnknownNameError
 from tape.runner import results
 from tape.runner.cells import Cell
@@ -35,9 +36,9 @@ class Signed(InProcess):
         super().__init__(lambda _: tiny_lm())
         self.asked: list[tuple[str, int]] = []
 
-    def play(self, work: Sequence[Work], watcher: Watcher) -> Ended:
+    def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
         self.asked = [(item.cell, len(item.jobs)) for item in work]
-        for item, played in super().play(work, watcher):
+        for item, played in super().play(work, watcher, run):
             for episode in played:
                 episode.line["result"]["detail"] = f"{item.cell} {[job.key for job in item.jobs]}"
             yield item, played
@@ -46,8 +47,8 @@ class Signed(InProcess):
 class Backwards(Signed):
     """The last cohort ends first, as may happen with many workers."""
 
-    def play(self, work: Sequence[Work], watcher: Watcher) -> Ended:
-        yield from super().play(work[::-1], watcher)
+    def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
+        yield from super().play(work[::-1], watcher, run)
 
 
 def cells_of(folder: Path, *names: str, **changes: Any) -> list[Cell]:
@@ -186,8 +187,9 @@ def test_a_run_is_not_finished_by_another_version_of_the_program(tmp_path: Path)
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))
     before = file.read_bytes()
     with pytest.raises(RunDirectoryError, match=r"another version .*sources: 'another' there.*torch: '0\.1' there"):
-        play(cells, tmp_path / "a")
+        play(cells, tmp_path / "a", run_budget=Budget({"calls": 99}))
     assert file.read_bytes() == before
+    assert not (tmp_path / "a" / "run-ledger.jsonl").exists()
 
 
 def test_episodes_of_another_version_are_not_shared(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 from rich.console import Console
 
 from tape.runner.cells import Job
-from tape.show.progress import LiveDisplay, PlainDisplay, display
-from tape.trace import ObservedEvent
+from tape.show.progress import LiveDisplay, PlainDisplay, _Scene, display
+from tape.trace import BrokenDeclarationEvent, LedgerEvent, ObservedEvent
 
 
 def line(cell: str, success: bool) -> dict[str, Any]:
@@ -64,3 +64,30 @@ def test_one_bar_with_the_boards_where_they_can_be_followed() -> None:
     assert text.rstrip().endswith("a label | b: 0/1 solved, 0.00")
     assert "#@ $.#" not in live(0)
     assert "2/4 episodes" in live(0)
+
+
+def test_the_budget_of_the_run_is_shown_as_it_drains() -> None:
+    out = io.StringIO()
+    with PlainDisplay("a label", out) as shown:
+        watcher = shown.watcher()
+        for done, left in enumerate((400_000, 150_000), 1):
+            watcher.drained({"usd": left, "calls": 9}, {"usd": 1_000_000, "calls": 10})
+            watcher.finished(line("a", True), done, 2)
+    first, second = out.getvalue().splitlines()
+    assert first.endswith("1/1 solved | left for the run: 0.4 usd of 1 usd, 9 calls of 10 calls")
+    assert second.endswith("2/2 solved | left for the run: 0.15 usd of 1 usd, 9 calls of 10 calls")
+
+
+def test_an_episodes_budget_drains_between_observations() -> None:
+    scene = _Scene("one")
+    scene.tell(ObservedEvent(step=0, key="s", picture="", remaining={"usd": 50_000, "tokens": 90}))
+    scene.tell(LedgerEvent(what="reserve", purpose="lm:plan", amounts={"usd": 30_000, "tokens": 80}))
+    scene.tell(LedgerEvent(what="settle", purpose="lm:plan", amounts={"usd": 10_000, "tokens": 200, "calls": 1}))
+    assert scene.remaining == {"usd": 40_000, "tokens": 0}
+    scene.tell(BrokenDeclarationEvent(purpose="lm:plan", kind="tokens", declared=80, used=200))
+    console = Console(file=io.StringIO(), width=100, color_system=None)
+    console.print(scene.panel())
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert "0.04 usd, 0 tokens" in text
+    assert "broken declaration: lm:plan" in text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tape.budget import Budget, Ledger
+from tape.budget import Budget, Ledger, Resources
 from tape.errors import BudgetExceededError, ModelError
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import (
@@ -24,6 +24,7 @@ from tape.lm.base import (
 from tape.lm.batching import Cohort
 from tape.lm.cache import CachedLM
 from tape.lm.scripted import ScriptedLM
+from tape.trace import BrokenDeclarationEvent, TraceWriter
 from tests.tape.helpers import tiny_lm
 
 PROMPT = " size: 7x9 wall: none player: (1,1) box: (2,2) goal: (3,3)"
@@ -168,6 +169,52 @@ def test_the_cache_answers_equal_requests_and_no_others(tmp_path: Path) -> None:
     asyncio.run(second.generate([Request(PROMPT, 6, Regex(r"(?: [UDLR]){4}"), n=2, temperature=1.0, seed=6)]))
     assert second.hits == 2
     second.close()
+
+
+def test_a_cached_answer_counts_against_budgets_and_costs_nothing(tmp_path: Path) -> None:
+    price = Price(Decimal("1e-6"), Decimal("2e-6"))
+    requests = [Request("one two", 9), Request("three", 9, Choice(("yes", "no")))]
+
+    def pay(path: Path) -> Ledger:
+        model = CachedLM(ScriptedLM(["yes"], price=price), path)
+        ledger = Ledger(Budget.of(tokens=100, usd="0.01", calls=9))
+        lm = AccountedLM(model, ledger)
+        asyncio.run(lm.generate(requests[:1]))
+        asyncio.run(lm.score_options(requests[1:]))
+        model.close()
+        assert lm.calls.total() == 2
+        return ledger
+
+    first, second = pay(tmp_path / "cache"), pay(tmp_path / "cache")
+    assert first.used == second.used == first.paid == Resources({"calls": 2, "tokens": 5, "usd": 7})
+    assert second.paid == Resources()
+    assert first.remaining("tokens") == second.remaining("tokens") == 95
+
+
+def test_a_run_pays_only_what_a_cache_does_not_answer(tmp_path: Path) -> None:
+    run = Ledger(Budget({"calls": 2}), name="run")
+    for _ in range(5):
+        model = CachedLM(ScriptedLM(["yes"]), tmp_path / "cache")
+        episode = Ledger(Budget({"calls": 1}), payer=run)
+        asyncio.run(AccountedLM(model, episode).generate([Request("one two", 9)]))
+        model.close()
+        assert episode.used["calls"] == 1
+    assert run.used["calls"] == 1
+
+
+def test_one_request_that_uses_too_much_is_not_excused_by_its_batch(caplog: pytest.LogCaptureFixture) -> None:
+    class Greedy(ScriptedLM):
+        async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+            return [Completion(("a",), ("stop",), (0.0,), Usage(1, used)) for used in (7, 0)]
+
+    ledger, trace = Ledger(Budget({"tokens": 50})), TraceWriter("test")
+    asyncio.run(AccountedLM(Greedy([""]), ledger, trace).generate([Request("x", 5, role="plan"), Request("x", 5)]))
+    assert ledger.violations == {"tokens": 1}
+    assert not ledger.overspent()
+    assert ledger.used["tokens"] == 9
+    [event] = [event for event in trace.events if isinstance(event, BrokenDeclarationEvent)]
+    assert (event.purpose, event.kind, event.declared, event.used) == ("lm:,plan", "tokens", 6, 8)
+    assert "used 8 tokens where at most 6 tokens was declared" in caplog.text
 
 
 def test_a_file_that_is_no_cache_is_refused(tmp_path: Path) -> None:

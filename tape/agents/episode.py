@@ -1,0 +1,198 @@
+"""One episode in progress: the only way to the environment, the ledger and the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from tape.budget import Ledger, unknown
+from tape.config import AgentConfig
+from tape.deadline import KIND as WALL
+from tape.deadline import Deadline, in_thread
+from tape.declarations import report_broken
+from tape.episode import EpisodeResult
+from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError
+from tape.protocols import Action, AsyncEnvironment, Environment, Observation, State, WorldModel
+from tape.resources import Resources, kind_of
+from tape.roles.context import RoleContext
+from tape.seeds import derive
+from tape.trace import ActedEvent, LedgerEvent, ObservedEvent, TraceWriter
+
+T = TypeVar("T")
+LIMITS = ("replan_limit", "infeasible")
+"""End states by a limit, beside ``budget:<kind>``."""
+
+
+class EpisodeEnded(Exception):  # noqa: N818 - it is how an episode ends, not an error
+    """Raised by :class:`Episode` to end an episode with a given end state."""
+
+    def __init__(self, end_state: str, detail: str = "", *, limit: bool = False) -> None:
+        self.end_state, self.detail = end_state, detail
+        self.limit = limit or end_state in LIMITS or end_state.startswith("budget:")
+        """A limit ended it, rather than the goal or a fault: where it may, the agent answers for a last time."""
+        super().__init__(end_state)
+
+
+@contextmanager
+def environment_faults(what: str) -> Iterator[None]:
+    """Turn any exception of an environment's own code into :class:`EnvironmentFaultError`."""
+    try:
+        yield
+    except Exception as error:
+        raise EnvironmentFaultError(f"{what}: {type(error).__name__}: {error}") from error
+
+
+@dataclass
+class Episode:
+    """One episode in progress: the environment behind its ledger and trace.
+
+    Attributes:
+        env: The environment.
+        config: The agent's switches.
+        ledger: Pays for steps and LM calls.
+        trace: The event log.
+        roles: Model, prompts and domain for the LM roles.
+        seed: Seed of everything the agent samples.
+        simulator: The exact world model, only where the configuration asks for it.
+        deadline: Real time.
+        state: The current abstract state.
+        result: Filled as the episode goes.
+    """
+
+    env: Environment
+    config: AgentConfig
+    ledger: Ledger
+    trace: TraceWriter
+    roles: RoleContext
+    seed: int
+    simulator: WorldModel | None
+    deadline: Deadline = field(default_factory=Deadline)
+    state: State = None
+    result: EpisodeResult = field(default_factory=lambda: EpisodeResult(end_state="failure", success=False))
+
+    def remaining(self) -> dict[str, int]:
+        """Counts left of every capped kind but real time, on which no prompt may depend."""
+        left = {kind: self.ledger.remaining(kind) for kind in self.ledger.capped()}
+        return {kind: value for kind, value in left.items() if value is not None}
+
+    def require_affordable_action(self) -> None:
+        """End the episode by its budget if not even the cheapest known action fits any more.
+
+        Agents ask this before they ask a model: nothing is planned where nothing can be done.
+
+        Raises:
+            BudgetExceededError: No admissible action fits.
+            EpisodeEnded: The horizon is reached.
+        """
+        self._require_horizon()
+        refused: BudgetExceededError | None = None
+        for action in self.env.domain.admissible(self.state) or ():
+            try:
+                self.ledger.release(self.ledger.reserve(self.env.domain.cost(self.state, action)))
+                return
+            except BudgetExceededError as error:
+                refused = error
+        if refused is not None:
+            raise refused
+
+    def seed_for(self, *names: object) -> int:
+        """A seed derived by name from the episode's."""
+        return derive(self.seed, *names)
+
+    async def reset(self, seed: int) -> State:
+        """Begin; observe.
+
+        Raises:
+            EnvironmentFaultError: The environment failed.
+        """
+        with environment_faults("reset failed"):
+            observation = await self._maybe_in_thread(lambda: self.env.reset(seed), "environment reset")
+        return self.observe(observation)
+
+    def observe(self, observation: Observation) -> State:
+        """Project an observation, remember it as the current state and log it."""
+        domain, left = self.env.domain, self.remaining()
+        if self.deadline.is_set:
+            left[WALL] = int((self.deadline.left() or 0) / float(kind_of(WALL).resolution))
+        with environment_faults("the observation cannot be projected"):
+            self.state = domain.project(observation)
+        self.trace.write(
+            ObservedEvent(
+                step=self.result.steps,
+                key=domain.key(self.state),
+                picture=domain.render(self.state),
+                remaining=left,
+            )
+        )
+        return self.state
+
+    async def step(self, action: Action, *, text: str = "", planned: Action | None = None) -> State:
+        """Reserve the action's worst case, act, settle, observe.
+
+        Raises:
+            BudgetExceededError: The action does not fit, or the time is up; it was not executed.
+            EnvironmentFaultError: The environment failed.
+            EpisodeEnded: The horizon is reached, or the environment says that the goal is.
+        """
+        self._require_horizon()
+        self.deadline.require()
+        worst, purpose = self.env.domain.cost(self.state, action), f"step:{action}"
+        reservation = self.ledger.reserve(worst)
+        self.trace.write(LedgerEvent(what="reserve", purpose=purpose, amounts=dict(worst)))
+        try:
+            observation, cost = await self._act(action)
+        except BaseException:
+            # What a failed or cancelled step used is unknown, so all of its worst case is booked.
+            reservation.settle(unknown(worst))
+            self.trace.write(LedgerEvent(what="settle", purpose=purpose, amounts=dict(worst)))
+            raise
+        broken = reservation.settle(cost)
+        self.trace.write(LedgerEvent(what="settle", purpose=purpose, amounts=dict(cost)))
+        report_broken(self.trace, purpose, broken)
+        self.result.steps += 1
+        self.result.actions.append(action)
+        self.trace.write(ActedEvent(step=self.result.steps, action=action, text=text, planned=planned, cost=dict(cost)))
+        state = self.observe(observation)
+        self.end_if_solved()
+        return state
+
+    async def _act(self, action: Action) -> tuple[Observation, Resources]:
+        """Let the environment act."""
+        with environment_faults(f"step({action!r}) failed"):
+            if isinstance(self.env, AsyncEnvironment):
+                outcome = await self.env.astep(action)
+            else:
+                outcome = await self._maybe_in_thread(lambda: self.env.step(action), "environment step")
+            observation, cost = outcome
+            if not isinstance(cost, Resources):
+                raise TypeError(f"the cost must be Resources, not {cost!r}")
+        return observation, cost
+
+    async def _maybe_in_thread(self, call: Callable[[], T], name: str) -> T:
+        """Make a blocking call; where there is a deadline, in a way that can be given up when it passes."""
+        return await in_thread(call, name) if self.deadline.is_set else call()
+
+    def end_if_solved(self) -> None:
+        """End the episode if the environment says that the goal is reached."""
+        with environment_faults("the goal check failed"):
+            self.result.success = bool(self.env.success())
+        if self.result.success:
+            raise EpisodeEnded("success")
+
+    def _require_horizon(self) -> None:
+        if self.config.horizon is not None and self.result.steps >= self.config.horizon:
+            raise EpisodeEnded("failure", f"the horizon of {self.config.horizon} moves is reached", limit=True)
+
+    def require_known_costs(self) -> None:
+        """Refuse to start where a capped kind's cost is unknown.
+
+        Raises:
+            UnknownCostError: Names the kind and the action.
+        """
+        for action in self.env.domain.admissible(self.state) or ():
+            cost = self.env.domain.cost(self.state, action)
+            unknown = [kind for kind in self.ledger.capped() if cost[kind] is None]
+            if unknown:
+                raise UnknownCostError(f"action {action!r} has an unknown cost in {unknown[0]} under a hard cap")

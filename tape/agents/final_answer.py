@@ -1,0 +1,90 @@
+"""``on_limit="final_answer"``: one last call, kept back from the start, to answer with what is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tape.agents.episode import Episode, environment_faults
+from tape.budget import Reservation
+from tape.config import AgentConfig
+from tape.errors import (
+    BudgetExceededError,
+    ConfigError,
+    ConstraintError,
+    EnvironmentFaultError,
+    InvalidOutputError,
+    ModelError,
+)
+from tape.protocols import Environment, TakesAnswers
+from tape.trace import AnsweredEvent
+
+ROLE = "answer"
+
+
+def require_answers_taken(config: AgentConfig, env: Environment) -> None:
+    """Refuse a configuration whose final answer nobody would take.
+
+    Raises:
+        ConfigError: It asks for one.
+    """
+    if config.on_limit == "final_answer" and not isinstance(env, TakesAnswers):
+        raise ConfigError(
+            f"on_limit='final_answer': {type(env).__name__} takes no final answer (it has no method answer); use "
+            "on_limit='stop'"
+        )
+
+
+class FinalAnswer:
+    """The call that is kept back.
+
+    Args:
+        episode: The episode.
+        env: Its environment.
+        reservation: The worst case of the call.
+    """
+
+    def __init__(self, episode: Episode, env: TakesAnswers, reservation: Reservation) -> None:
+        self._episode, self._env, self._reservation = episode, env, reservation
+
+    @classmethod
+    def reserved(cls, episode: Episode) -> FinalAnswer | None:
+        """Keep the call back, if the configuration asks for it.
+
+        Raises:
+            BudgetExceededError: The budget does not even cover that call.
+        """
+        if episode.config.on_limit != "final_answer":
+            return None
+        env, lm = episode.env, episode.roles.lm
+        assert isinstance(env, TakesAnswers)
+        with environment_faults("no final answer can be asked for"):
+            request = env.longest_answer_request(lm.dialect)
+        return cls(episode, env, lm.keep_back(replace(request, role=ROLE)))
+
+    async def give(self) -> None:
+        """Ask for the answer and hand it in; where that fails, the episode has ended as it had."""
+        episode, result = self._episode, self._episode.result
+        try:
+            with environment_faults("no final answer can be asked for"):
+                request = self._env.answer_request(episode.state, episode.roles.lm.dialect)
+            [completion] = await episode.roles.lm.generate([replace(request, role=ROLE)], self._reservation)
+            text = completion.texts[0]
+            with environment_faults("the final answer was not taken"):
+                try:
+                    self._env.answer(text)
+                except InvalidOutputError as error:
+                    episode.roles.count_malformed(ROLE, text, error)
+                    return
+                result.success = bool(episode.env.success())
+        except (BudgetExceededError, ModelError, ConstraintError, EnvironmentFaultError) as error:
+            result.detail = f"{result.detail}; no final answer: {error}"
+            return
+        result.final_answer = text
+        episode.trace.write(AnsweredEvent(text=text, success=result.success))
+        if result.success:
+            result.end_state = "success"
+
+    def drop(self) -> None:
+        """Give the reservation back where it was not needed."""
+        if self._reservation.open:
+            self._reservation.release()

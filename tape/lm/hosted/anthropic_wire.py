@@ -1,0 +1,90 @@
+"""Anthropic's messages.
+
+Messages are formatted by Outlines' adapter, which knows no structured outputs and no system prompt for Anthropic; both
+go to the client underneath.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+from tape.lm.hosted.stainless import post
+from tape.lm.hosted.wire import Call, Failure, Reply, Sample, Session, count, first_words
+
+
+@dataclass(frozen=True)
+class AnthropicWire:
+    """Implements :class:`tape.lm.hosted.wire.Wire`.
+
+    Attributes:
+        model: The model's name.
+        base_url: Where the API is.
+        key: The API key.
+    """
+
+    model: str
+    base_url: str
+    key: str = field(repr=False)
+    native: frozenset[str] = frozenset(("schema",))
+    samples: bool = False
+
+    def open(self) -> Session:
+        """Make a client; retries and time limits are not its business."""
+        import anthropic
+
+        client = anthropic.AsyncAnthropic(api_key=self.key, base_url=self.base_url, max_retries=0, timeout=None)
+        return _AnthropicSession(self, client)
+
+
+class _AnthropicSession:
+    def __init__(self, wire: AnthropicWire, client: Any) -> None:
+        self._wire, self._client = wire, client
+
+    async def send(self, call: Call) -> Reply | Failure:
+        import anthropic
+        from outlines.inputs import Chat
+        from outlines.models.anthropic import AnthropicTypeAdapter
+        from outlines.models.utils import set_additional_properties_false_json_schema
+
+        fields: dict[str, Any] = {}
+        if call.form.kind == "schema":
+            # Every object must say that it has no further properties.
+            schema = set_additional_properties_false_json_schema(copy.deepcopy(call.form.value))
+            fields["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+        if "temperature" not in call.without:
+            fields["temperature"] = min(call.temperature, 1.0)
+        system = "\n\n".join(m.content for m in call.messages if m.role == "system")
+        if system:
+            fields["system"] = system
+        chat = Chat([{"role": m.role, "content": m.content} for m in call.messages if m.role != "system"])
+        messages = AnthropicTypeAdapter().format_input(chat)["messages"]
+        create = self._client.messages.with_raw_response.create
+        sent = create(model=self._wire.model, messages=messages, max_tokens=call.max_tokens, extra_body=fields)
+        body = await post(anthropic, sent, self._wire.key)
+        return body if isinstance(body, Failure) else _reply(body)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+def _reply(body: dict[str, Any]) -> Reply | Failure:
+    blocks = body.get("content")
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        return Failure("garbage", f"the answer is no message: {first_words(str(body))!r}")
+    text = "".join(block["text"] for block in blocks if isinstance(block.get("text"), str))
+    finish = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refusal"}
+    sample = Sample(text, finish.get(str(body.get("stop_reason")), "stop"))
+    return Reply((sample,), _usage(body.get("usage")))
+
+
+def _usage(usage: object) -> tuple[int, int] | None:
+    if not isinstance(usage, dict):
+        return None
+    prompt, completion = count(usage.get("input_tokens")), count(usage.get("output_tokens"))
+    if prompt is None or completion is None:
+        return None
+    # Prompt tokens written to and read from the provider's cache are counted apart.
+    cached = (count(usage.get(f"cache_{name}_input_tokens")) or 0 for name in ("creation", "read"))
+    return prompt + sum(cached), completion

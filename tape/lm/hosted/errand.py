@@ -1,0 +1,32 @@
+"""What one request has cost so far, and whether it may cost more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tape.lm.base import Request, Usage
+
+
+class Errand:
+    """One request on its way: what was paid for, and whether another call may be made.
+
+    The payer's first reservation covers one call that may be billed; each further one is asked for.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.usage = Usage(0, 0, calls=0, source="reported")
+        self.last = ""
+        self._covered = True
+
+    def may_call(self, request: Request) -> bool:
+        """Whether one more call is paid for; asks the payer where it is not."""
+        if not self._covered:
+            again = self.request.again
+            self._covered = again is None or again(replace(request, again=None))
+        return self._covered
+
+    def pay(self, usage: Usage) -> None:
+        """Note what a call used or may have used."""
+        self.usage += usage
+        self._covered = False

@@ -1,0 +1,218 @@
+"""How a constraint is put to an endpoint, and how the answer is read back and checked here.
+
+Endpoints enforce JSON schemas; few know choices and regular expressions. What an endpoint does not know is wrapped:
+``Choice(("a", "b"))`` becomes the schema of ``{"answer": "a" or "b"}`` and the answer is taken out again. Whatever the
+endpoint promises, every answer is checked here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from tape.errors import ConstraintError
+from tape.lm.base import Choice, Constraint, Forced, Grammar, JsonSchema, Regex
+from tape.lm.constraints import to_pattern
+
+FormKind = Literal["free", "schema", "regex", "choice", "grammar"]
+
+ANSWER = "answer"
+"""The one field of a wrapped answer."""
+
+BOUNDS = frozenset(
+    ("greater_than", "greater_than_equal", "less_than", "less_than_equal", "multiple_of", "too_long", "too_short")
+) | {"string_too_long", "string_too_short", "string_pattern_mismatch", "value_error", "assertion_error"}
+"""Pydantic's names of what decoders commonly do not enforce; breaking one does not show that a schema was ignored."""
+
+_FENCE = re.compile(r"^```[a-z]*\s*\n(.*?)\n?\s*```$", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Form:
+    """A constraint as one endpoint is asked for it.
+
+    Attributes:
+        kind: What the endpoint enforces; ``free``: nothing.
+        value: A JSON schema, a pattern, a list of options or a grammar.
+        wrapped: The answer stands in the field ``answer`` of a JSON object.
+    """
+
+    kind: FormKind
+    value: Any = None
+    wrapped: bool = False
+
+
+FREE_FORM = Form("free")
+
+
+def form_of(constraint: Constraint | None, native: frozenset[str]) -> Form:
+    """The form of a constraint for an endpoint that enforces the kinds in ``native``.
+
+    Raises:
+        ConstraintError: A grammar, and the endpoint enforces none.
+    """
+    match constraint:
+        case None:
+            return FREE_FORM
+        case JsonSchema(model):
+            return Form("schema", portable(model.model_json_schema()))
+        case Choice() | Forced():
+            options = [constraint.text] if isinstance(constraint, Forced) else list(constraint.options)
+            if "choice" in native:
+                return Form("choice", options)
+            return Form("schema", _wrapper({"type": "string", "enum": options}), wrapped=True)
+        case Regex(pattern):
+            if "regex" in native:
+                return Form("regex", pattern)
+            # A JSON schema's pattern may match anywhere in the text unless it is anchored.
+            return Form("schema", _wrapper({"type": "string", "pattern": f"^(?:{pattern})$"}), wrapped=True)
+        case Grammar(text):
+            if "grammar" in native:
+                return Form("grammar", text)
+            raise ConstraintError("this endpoint cannot enforce a context-free grammar; use a Regex or JsonSchema")
+
+
+def _wrapper(inner: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": {ANSWER: inner}, "required": [ANSWER], "additionalProperties": False}
+
+
+def portable(schema: Any) -> Any:
+    """The same schema without tuples: endpoints know arrays of one item type, and few know ``prefixItems``."""
+    if isinstance(schema, list):
+        return [portable(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    items = schema.get("prefixItems")
+    if items and all(item == items[0] for item in items):
+        rest = {key: value for key, value in schema.items() if key != "prefixItems"}
+        schema = {**rest, "items": items[0], "minItems": len(items), "maxItems": len(items)}
+    return {key: portable(value) for key, value in schema.items()}
+
+
+MOST_EASE = 2
+"""The highest level of :func:`eased`, where nothing is enforced."""
+
+_BOUNDS = frozenset(("minItems", "maxItems", "minLength", "maxLength", "pattern", "format", "multipleOf"))
+_BOUNDS |= {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
+
+
+def eased(form: Form, level: int) -> Form:
+    """A form that asks for less: 1: a schema without bounds, which some endpoints refuse; 2: nothing."""
+    if level == 0 or form.kind == "free":
+        return form
+    if level == 1:
+        return replace(form, value=_unbounded(form.value)) if form.kind == "schema" else form
+    return replace(FREE_FORM, wrapped=form.wrapped)
+
+
+def _unbounded(schema: Any, *, names: bool = False) -> Any:
+    """A schema without bounds; with ``names``, the keys are names that the schema gives, and all stay."""
+    if isinstance(schema, list):
+        return [_unbounded(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: value for key, value in schema.items() if names or key not in _BOUNDS}
+    return {key: _unbounded(value, names=not names and key in ("properties", "$defs")) for key, value in kept.items()}
+
+
+def describe(constraint: Constraint | None) -> str:
+    """What a constraint asks for, in words; for endpoints that enforce nothing, and for asking again."""
+    match constraint:
+        case None:
+            return ""
+        case JsonSchema(model):
+            schema = json.dumps(portable(model.model_json_schema()), separators=(",", ":"))
+            return f"Answer with one JSON object of this schema and with nothing else: {schema}"
+        case Choice(options):
+            return f"Answer with one of these texts and with nothing else: {json.dumps(list(options))}"
+        case Forced(text):
+            return f"Answer with this text and with nothing else: {json.dumps(text)}"
+        case Regex(pattern):
+            return f"Answer with a text that matches this regular expression and with nothing else: {pattern}"
+        case Grammar(text):
+            return f"Answer with a text of this grammar and with nothing else: {text}"
+
+
+def most_tokens(request_tokens: int, constraint: Constraint | None, native: frozenset[str]) -> int:
+    """The length limit for one sample, with room for the wrapper where there is one.
+
+    A text of B bytes has at most B tokens, so a wrapped choice is never cut off.
+    """
+    match constraint:
+        case Choice() | Forced():
+            options = (constraint.text,) if isinstance(constraint, Forced) else constraint.options
+            longest = max(len(json.dumps(option)) for option in options)
+            return max(request_tokens, longest) + _WRAPPER_TOKENS
+        case Regex() if "regex" not in native:
+            return request_tokens + 2 * _WRAPPER_TOKENS
+        case _:
+            return request_tokens
+
+
+_WRAPPER_TOKENS = 16
+"""Room for ``{"answer": ""}`` with white space; twice that where quotes inside the answer must be escaped."""
+
+
+def read_back(form: Form, constraint: Constraint | None, text: str) -> str:
+    """The answer to the constraint in an endpoint's text; the text itself where it cannot be taken out.
+
+    Surrounding white space and a code fence are dropped where that makes the answer a valid one.
+    """
+    candidates = [text, text.strip()]
+    fenced = _FENCE.match(text.strip())
+    if fenced:
+        candidates.append(fenced[1])
+    # An endpoint that ignores the wrapper may answer the bare text, and one that enforces nothing may use the wrapper.
+    wrapped = [inner for inner in map(_unwrap, candidates) if inner is not None] if form.wrapped else []
+    for candidate in [*wrapped, *candidates]:
+        if problem_of(constraint, candidate) is None:
+            return candidate
+    return wrapped[0] if wrapped else text
+
+
+def _unwrap(text: str) -> str | None:
+    try:
+        loaded = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    inner = loaded.get(ANSWER) if isinstance(loaded, dict) and len(loaded) == 1 else None
+    return inner if isinstance(inner, str) else None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why an answer does not meet its constraint.
+
+    Attributes:
+        reason: In words.
+        ignored: An endpoint that enforces the constraint could not have written it.
+    """
+
+    reason: str
+    ignored: bool = True
+
+
+def problem_of(constraint: Constraint | None, text: str) -> Problem | None:
+    """What is wrong with an answer; None where nothing is, or nothing can be told (grammars)."""
+    match constraint:
+        case None | Grammar():
+            return None
+        case JsonSchema(model):
+            try:
+                model.model_validate_json(text)
+            except ValidationError as error:
+                first = error.errors(include_url=False, include_input=False)[0]
+                where = ".".join(map(str, first["loc"]))
+                ignored = any(item["type"] not in BOUNDS for item in error.errors(include_url=False))
+                return Problem(f"{where}: {first['msg']}" if where else first["msg"], ignored)
+            return None
+        case Choice(options):
+            return None if text in options else Problem("it is none of the options")
+        case Forced(wanted):
+            return None if text == wanted else Problem("it is another text")
+        case Regex():
+            return None if re.fullmatch(to_pattern(constraint), text) else Problem("it does not match the pattern")

@@ -1,0 +1,40 @@
+"""How an endpoint is treated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tape.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How an endpoint is treated.
+
+    Attributes:
+        concurrency: Most calls in flight, per process.
+        timeout: Seconds for one call.
+        retries: Further tries after a retryable failure: too many calls, time-out, broken connection, server error.
+        repairs: Further tries after an answer that breaks the constraint.
+        backoff: Seconds before the first retry; doubled with each, and drawn from the upper half.
+        max_wait: Most seconds to wait before a retry; an endpoint that asks for more is given up.
+        reasoning: Tokens that a reasoning model may think before it answers; they add to every request's limit and
+            to its worst case.
+
+    Raises:
+        ConfigError: One is out of range.
+    """
+
+    concurrency: int = 8
+    timeout: float = 120.0
+    retries: int = 4
+    repairs: int = 1
+    backoff: float = 0.5
+    max_wait: float = 60.0
+    reasoning: int = 0
+
+    def __post_init__(self) -> None:
+        if self.concurrency < 1 or self.timeout <= 0:
+            raise ConfigError("a hosted model needs concurrency >= 1 and timeout > 0")
+        if min(self.retries, self.repairs, self.backoff, self.max_wait, self.reasoning) < 0:
+            raise ConfigError("retries, repairs, backoff, max_wait and reasoning of a hosted model must be >= 0")

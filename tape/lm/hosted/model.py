@@ -1,0 +1,285 @@
+"""A hosted model: calls in flight, retries, repairs, and an honest account of what they used."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import warnings
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
+from tape.errors import BatchError, ConstraintError, EndpointError, EndpointWarning
+from tape.lm.base import Choice, Completion, Message, Price, Request, Usage
+from tape.lm.hosted.errand import Errand
+from tape.lm.hosted.forms import MOST_EASE, Form, describe, eased, form_of, most_tokens, problem_of, read_back
+from tape.lm.hosted.limits import Limits
+from tape.lm.hosted.loops import InLoop
+from tape.lm.hosted.wire import RETRYABLE, UNBILLED, Call, Failure, Reply, Sample, Session, Wire
+from tape.seeds import derive
+
+T = TypeVar("T")
+
+_ABOUT_FORMS = ("schema", "response_format", "structured", "output_config", "regex", "grammar", "choice", "pattern")
+"""Words in the refusal of a request that is refused for what it wants enforced."""
+
+
+class HostedLM:
+    """Implements :class:`tape.lm.base.LanguageModel` on an endpoint.
+
+    Prompts cannot be counted here, so :meth:`prompt_tokens` is an upper bound (a token has at least one byte); what is
+    settled is the usage that the endpoint reports, or the worst case where it reports none.
+
+    Args:
+        wire: The provider's part.
+        name: The string it was opened with.
+        identity: Changes whenever its answers may, as far as that is known.
+        dialect: ``chat`` or ``compact``.
+        price: Its price, if declared.
+        limits: Concurrency, time-outs, retries.
+        sleep: Waits before a retry.
+    """
+
+    def __init__(
+        self,
+        wire: Wire,
+        *,
+        name: str,
+        identity: str,
+        dialect: str = "chat",
+        price: Price | None = None,
+        limits: Limits | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.name, self.identity, self.dialect, self.price = name, identity, dialect, price
+        self.limits = limits or Limits()
+        self._wire, self._sleep = wire, sleep
+        self._said: set[str] = set()
+        self._without: frozenset[str] = frozenset()
+        self._ease: dict[str, int] = {}
+        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, InLoop] = WeakKeyDictionary()
+
+    def prompt_tokens(self, request: Request) -> int:
+        """An upper bound: one token per byte of prompt and constraint, and room for the chat template."""
+        texts = [message.content for message in _messages(request)]
+        # The constraint may be sent as a schema, in words, or both.
+        constraint = 2 * len(describe(request.constraint).encode())
+        return 64 + sum(16 + len(text.encode()) for text in texts) + constraint
+
+    def most_completion_tokens(self, request: Request) -> int:
+        """Samples times limit, the wrapper of the constraint and the reasoning included."""
+        return request.n * self._max_tokens(request)
+
+    def scoring_tokens(self, request: Request) -> int:
+        """One answer: options are not scored but chosen from."""
+        return self._max_tokens(request)
+
+    def _max_tokens(self, request: Request) -> int:
+        return most_tokens(request.max_tokens, request.constraint, self._wire.native) + self.limits.reasoning
+
+    async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        """Answer requests, with several calls in flight.
+
+        An answer that still breaks its constraint after all repairs is returned as it is, for the reader to count.
+
+        Raises:
+            BatchError: Some requests failed; holds the answers to the others.
+        """
+        return await self._each(requests, self._complete)
+
+    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
+        """Ask for one option each: the answer gets weight 1, and none where it is no option.
+
+        Raises:
+            BatchError: Some requests failed; holds the answers to the others.
+        """
+        return await self._each(requests, self._score)
+
+    async def _each(self, requests: Sequence[Request], one: Callable[[Request], Awaitable[T]]) -> list[T]:
+        outcomes = await asyncio.gather(*(one(request) for request in requests), return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException) and not isinstance(outcome, EndpointError):
+                raise outcome
+        if any(isinstance(outcome, EndpointError) for outcome in outcomes):
+            raise BatchError(outcomes)
+        return outcomes  # type: ignore[return-value]  # no exceptions are left in it
+
+    async def _score(self, request: Request) -> tuple[tuple[float, ...], Usage]:
+        if not isinstance(request.constraint, Choice):
+            raise ConstraintError("score_options needs requests with a Choice")
+        completion = await self._complete(replace(request, n=1, temperature=0.0))
+        weights = tuple(float(option == completion.texts[0]) for option in request.constraint.options)
+        return weights, completion.usage
+
+    async def _complete(self, request: Request) -> Completion:
+        errand = Errand(request)
+        try:
+            form = form_of(request.constraint, self._wire.native)
+        except ConstraintError as error:
+            raise EndpointError(f"{self.name}: {error}", errand.usage) from None
+        samples: list[Sample] = []
+        while len(samples) < request.n:
+            missing = request.n - len(samples)
+            asked = replace(request, n=missing) if self._wire.samples and not samples else replace(request, n=1)
+            seed = request.seed if not samples else derive(request.seed, len(samples))
+            reply = await self._ask(errand, replace(asked, seed=seed), form)
+            samples += reply.samples[:missing]
+        read = [await self._read(errand, sample, form) for sample in samples]
+        texts, finish = tuple(s.text for s in read), tuple(s.finish for s in read)
+        return Completion(texts, finish, (0.0,) * request.n, errand.usage)
+
+    async def _read(self, errand: Errand, sample: Sample, form: Form) -> Sample:
+        """Take the answer out of a sample; ask again where it breaks the constraint."""
+        request = errand.request
+        for attempt in range(self.limits.repairs + 1):
+            if sample.finish == "refusal":
+                return sample
+            text = read_back(form, request.constraint, sample.text)
+            problem = problem_of(request.constraint, text)
+            if problem is None:
+                return replace(sample, text=text)
+            # Of an answer that was cut off, only its beginning tells whether the schema was enforced.
+            cut = sample.finish != "stop"
+            ignored = _no_object(form, sample.text) if cut else problem.ignored
+            if ignored and form.kind != "free" and not self._eased(form):
+                self._say(
+                    "ignored", f"ignores the {form.kind} that it is asked to enforce: {problem.reason}: {text[:200]!r}"
+                )
+            asked = replace(request, n=1, prompt=_repair(request, sample.text, problem.reason))
+            if cut or attempt == self.limits.repairs or not errand.may_call(asked):
+                break
+            [sample, *_] = (await self._ask(errand, asked, form)).samples
+        return replace(sample, text=text)
+
+    async def _ask(self, errand: Errand, request: Request, form: Form) -> Reply:
+        """One call, repeated after retryable failures.
+
+        Raises:
+            EndpointError: It failed for good.
+        """
+        tries = 0
+        while True:
+            if not errand.may_call(request):
+                raise EndpointError(
+                    f"{self.name}: {errand.last or 'one call gives too few samples'}; the budget has no room for "
+                    "another call",
+                    errand.usage,
+                )
+            call = self._call(request, form)
+            async with self._here() as session:
+                outcome = await self._send(session, call)
+            if isinstance(outcome, Reply):
+                reply = Reply(tuple(replace(s, text=_writable(s.text)) for s in outcome.samples), outcome.usage)
+                errand.pay(self._usage(request, call, reply))
+                return reply
+            if outcome.kind not in UNBILLED:
+                errand.pay(self._worst(request, call))
+            errand.last = outcome.message
+            if outcome.status in (400, 422) and self._give_in(outcome, call, form):
+                continue
+            if outcome.kind not in RETRYABLE or tries == self.limits.retries:
+                again = f" (tried {tries + 1} times)" if tries else ""
+                raise EndpointError(f"{self.name}: {outcome.message}{again}", errand.usage)
+            await self._wait(outcome, tries, errand)
+            tries += 1
+
+    def _call(self, request: Request, form: Form) -> Call:
+        messages = _messages(request)
+        ease = self._eased(form)
+        if ease:
+            last = messages[-1]
+            messages = (*messages[:-1], replace(last, content=f"{last.content}\n\n{describe(request.constraint)}"))
+        seed = request.seed if request.temperature > 0 else None
+        limit = self._max_tokens(request)
+        return Call(messages, limit, request.n, request.temperature, seed, eased(form, ease), self._without)
+
+    def _eased(self, form: Form) -> int:
+        """How much of a form the endpoint has refused; 0 for nothing."""
+        return self._ease.get(repr(form.value), 0)
+
+    async def _send(self, session: Session, call: Call) -> Reply | Failure:
+        try:
+            async with asyncio.timeout(self.limits.timeout):
+                return await session.send(call)
+        except TimeoutError:
+            return Failure("timeout", f"no answer within {self.limits.timeout:g} s")
+
+    def _give_in(self, failure: Failure, call: Call, form: Form) -> bool:
+        """After a refused request: ask for less, where the refusal says what is too much, and say so.
+
+        Returns:
+            Whether the next call differs from the refused one.
+        """
+        said = failure.message.lower()
+        for name in ("temperature", "seed"):
+            if name in said and name not in self._without:
+                self._without |= {name}
+                self._say(name, f"does not take a {name}, so none is sent: {failure.message}")
+        ease = self._eased(form)
+        refused = call.form == eased(form, ease) and any(word in said for word in _ABOUT_FORMS)
+        if refused and form.kind != "free" and ease < MOST_EASE:
+            # Another call may have eased it already; a form that has no simpler one is asked for in words alone.
+            ease = 1 if ease == 0 and eased(form, 1) != form else MOST_EASE
+            self._ease[repr(form.value)] = ease
+            what = "without its bounds" if ease < MOST_EASE else "in words only"
+            self._say(f"form {ease}", f"does not take the {form.kind}, so it is asked for {what}: {failure.message}")
+        return call.without != self._without or call.form != eased(form, self._eased(form))
+
+    def _say(self, topic: str, what: str) -> None:
+        """Warn, once per topic."""
+        if topic not in self._said:
+            self._said.add(topic)
+            warnings.warn(f"{self.name} ({self.identity}) {what}", EndpointWarning, stacklevel=2)
+
+    async def _wait(self, failure: Failure, tries: int, errand: Errand) -> None:
+        seconds = failure.retry_after
+        if seconds is None:
+            seconds = min(self.limits.backoff * 2**tries, self.limits.max_wait) * random.uniform(0.5, 1.0)
+        elif seconds > self.limits.max_wait:
+            raise EndpointError(
+                f"{self.name}: {failure.message}; it asks to wait {seconds:g} s, more than "
+                f"max_wait={self.limits.max_wait:g}",
+                errand.usage,
+            )
+        await self._sleep(seconds)
+
+    def _usage(self, request: Request, call: Call, reply: Reply) -> Usage:
+        """What the endpoint reports, if that is credible: not less than one token per two words."""
+        prompt = sum(len(message.content.split()) for message in call.messages)
+        answers = sum(len(sample.text.split()) for sample in reply.samples)
+        if reply.usage is None or reply.usage[0] * 2 < prompt or reply.usage[1] * 2 < answers:
+            self._say("usage", "reports no credible usage, so the worst case is booked for each call")
+            return self._worst(request, call)
+        return Usage(*reply.usage, source="reported")
+
+    def _worst(self, request: Request, call: Call) -> Usage:
+        return Usage(self.prompt_tokens(request), call.n * call.max_tokens, source="assumed")
+
+    def _here(self) -> InLoop:
+        loop = asyncio.get_running_loop()
+        if loop not in self._loops:
+            self._loops[loop] = InLoop(self._wire, self.limits.concurrency)
+        return self._loops[loop]
+
+
+def _no_object(form: Form, text: str) -> bool:
+    """Whether a text does not even begin as the JSON object that it should be."""
+    return form.kind == "schema" and bool(text.strip()) and not text.lstrip().startswith("{")
+
+
+def _writable(text: str) -> str:
+    """JSON can spell half a surrogate pair, which no file and no further request can hold."""
+    return text.encode("utf-8", errors="replace").decode()
+
+
+def _messages(request: Request) -> tuple[Message, ...]:
+    return (Message("user", request.prompt),) if isinstance(request.prompt, str) else request.prompt
+
+
+def _repair(request: Request, answer: str, reason: str) -> tuple[Message, ...]:
+    """The conversation that asks for a better answer."""
+    wanted = describe(request.constraint)
+    # No endpoint takes an empty message.
+    said = Message("assistant", answer if answer.strip() else "(nothing)")
+    return (*_messages(request), said, Message("user", f"That answer cannot be used: {reason}. {wanted}"))

@@ -1,0 +1,146 @@
+"""OpenAI's chat completions, which most servers speak.
+
+Messages and schemas are formatted by Outlines' adapters; the call goes through the client underneath, because Outlines'
+models return the text alone and drop usage, finish reasons and headers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tape.lm.hosted.forms import Form
+from tape.lm.hosted.stainless import post
+from tape.lm.hosted.wire import Call, Failure, Reply, Sample, Session, count, first_words
+
+Flavour = Literal["openai", "vllm", "sglang"]
+
+NATIVE: dict[Flavour, frozenset[str]] = {
+    "openai": frozenset(("schema",)),
+    "vllm": frozenset(("schema", "regex", "choice", "grammar")),
+    "sglang": frozenset(("schema", "regex", "grammar")),
+}
+
+NO_KEY = "none"
+"""What is sent where no key is set: the client insists on one, servers on one's own machine need none."""
+
+
+@dataclass(frozen=True)
+class OpenAIWire:
+    """Implements :class:`tape.lm.hosted.wire.Wire`.
+
+    Attributes:
+        model: The model's name at the endpoint.
+        base_url: For instance ``http://127.0.0.1:8000/v1``.
+        key: The API key; empty for none.
+        flavour: Which fields ask for structured outputs.
+        length_field: ``max_completion_tokens`` at OpenAI, ``max_tokens`` elsewhere.
+        seed_field: ``seed``; ``random_seed`` at Mistral; empty: no seed is taken.
+        seed_bits: The longest seed that is taken; a longer one keeps its lowest bits.
+        samples: Whether ``n`` is taken.
+    """
+
+    model: str
+    base_url: str
+    key: str = field(repr=False)
+    flavour: Flavour = "openai"
+    length_field: str = "max_tokens"
+    seed_field: str = "seed"
+    seed_bits: int = 63
+    samples: bool = True
+
+    @property
+    def native(self) -> frozenset[str]:
+        """The kinds of form that the endpoint enforces."""
+        return NATIVE[self.flavour]
+
+    def open(self) -> Session:
+        """Make a client; retries and time limits are not its business."""
+        import openai
+
+        key = self.key or NO_KEY
+        client = openai.AsyncOpenAI(api_key=key, base_url=self.base_url, max_retries=0, timeout=None)
+        return _OpenAISession(self, client)
+
+
+class _OpenAISession:
+    def __init__(self, wire: OpenAIWire, client: Any) -> None:
+        self._wire, self._client = wire, client
+
+    async def send(self, call: Call) -> Reply | Failure:
+        import openai
+        from outlines.inputs import Chat
+        from outlines.models.openai import OpenAITypeAdapter
+
+        wire = self._wire
+        fields: dict[str, Any] = {wire.length_field: call.max_tokens, **_structured(wire.flavour, call.form)}
+        if call.n > 1:
+            fields["n"] = call.n
+        if "temperature" not in call.without:
+            fields["temperature"] = call.temperature
+        if call.seed is not None and wire.seed_field and "seed" not in call.without:
+            fields[wire.seed_field] = call.seed % 2**wire.seed_bits
+        messages = OpenAITypeAdapter().format_input(
+            Chat([{"role": m.role, "content": m.content} for m in call.messages])
+        )
+        create = self._client.chat.completions.with_raw_response.create
+        body = await post(openai, create(model=wire.model, messages=messages, extra_body=fields), wire.key)
+        return body if isinstance(body, Failure) else _reply(body)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+def _structured(flavour: Flavour, form: Form) -> dict[str, Any]:
+    """The fields that ask for a form."""
+    from outlines.models.openai import OpenAITypeAdapter
+    from outlines.models.sglang import SGLangTypeAdapter
+    from outlines.models.vllm import VLLMTypeAdapter
+    from outlines.types import CFG, JsonSchema, Regex
+
+    match form.kind:
+        case "free":
+            return {}
+        case "choice":
+            return {"structured_outputs": {"choice": form.value}}  # Outlines would make a pattern of it
+        case "schema":
+            asked: Any = JsonSchema(form.value)
+        case "regex":
+            asked = Regex(form.value)
+        case "grammar":
+            asked = CFG(form.value)
+    adapters = {"openai": OpenAITypeAdapter, "vllm": VLLMTypeAdapter, "sglang": SGLangTypeAdapter}
+    fields: dict[str, Any] = adapters[flavour]().format_output_type(asked)
+    return {**fields, **fields.pop("extra_body", {})}
+
+
+def _reply(body: dict[str, Any]) -> Reply | Failure:
+    """Read a chat completion."""
+    choices = body.get("choices")
+    samples = [_sample(choice) for choice in choices] if isinstance(choices, list) else []
+    if not samples or None in samples:
+        return Failure("garbage", f"the answer is no chat completion: {first_words(str(body))!r}")
+    return Reply(tuple(sample for sample in samples if sample is not None), _usage(body.get("usage")))
+
+
+def _sample(choice: object) -> Sample | None:
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        return None
+    refusal, content, reason = message.get("refusal"), message.get("content"), choice.get("finish_reason")
+    if isinstance(refusal, str) and refusal:
+        return Sample(refusal, "refusal")
+    if content is not None and not isinstance(content, str):
+        return None
+    finish = {"length": "length", "content_filter": "refusal"}.get(str(reason), "stop")
+    return Sample(content or "", finish)
+
+
+def _usage(usage: object) -> tuple[int, int] | None:
+    if not isinstance(usage, dict):
+        return None
+    prompt, completion = count(usage.get("prompt_tokens")), count(usage.get("completion_tokens"))
+    if prompt is None or completion is None:
+        return None
+    # Some endpoints leave hidden reasoning out of completion_tokens but not out of the total.
+    return prompt, max(completion, (count(usage.get("total_tokens")) or 0) - prompt)

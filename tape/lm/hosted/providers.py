@@ -1,0 +1,220 @@
+"""The providers: what each model string means, and what it needs.
+
+``PROVIDER:NAME[@URL][#OPTION=VALUE,...]``, for instance ``openai:my-model@http://127.0.0.1:8000/v1#concurrency=16``.
+Keys come from the environment only.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from importlib.util import find_spec
+from urllib.parse import urlsplit
+
+from tape.errors import ConfigError, MissingExtraError, ModelError
+from tape.lm.base import LanguageModel, Price
+from tape.lm.hosted.anthropic_wire import AnthropicWire
+from tape.lm.hosted.limits import Limits
+from tape.lm.hosted.model import HostedLM
+from tape.lm.hosted.openai_wire import OpenAIWire
+from tape.lm.hosted.wire import Wire
+
+DIALECTS = ("chat", "compact")
+
+_ARGUMENT = re.compile(r"(?P<model>.+?)(?:@(?P<url>https?://[^#]*))?(?:#(?P<options>.*))?", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Provider:
+    """One way to reach hosted models; calling it opens one.
+
+    Attributes:
+        name: The word before the colon.
+        about: One line for ``tape models``.
+        url: Where it is unless another URL is given.
+        wire: Makes the provider's part from model, URL and key.
+        package: The client package that it needs, which is also the extra's name.
+        key: The environment variable with the key.
+        needs_key: Whether it can be used without one at its own URL.
+    """
+
+    name: str
+    about: str
+    url: str
+    wire: Callable[[str, str, str], Wire]
+    package: str = "openai"
+    key: str = ""
+    needs_key: bool = False
+
+    @property
+    def url_variable(self) -> str:
+        """The environment variable that replaces the URL."""
+        return f"{self.name.upper()}_BASE_URL"
+
+    def needs(self) -> str:
+        """What must be there, in words."""
+        optional = "" if self.needs_key else " if the server wants one"
+        return f"extra {self.package}, key in {self.key}{optional}; {self.url} or {self.url_variable}"
+
+    def missing(self) -> str | None:
+        """What is not there; None where it can be used now, as far as that shows without calling it."""
+        if find_spec(self.package) is None:
+            return f"the package {self.package} is missing: pip install 'tape-agents[{self.package}]'"
+        if self.needs_key and not os.environ.get(self.url_variable) and not os.environ.get(self.key):
+            return f"{self.key} is not set"
+        return None
+
+    def __call__(self, argument: str, price: Price | None = None) -> LanguageModel:
+        """Open ``NAME[@URL][#OPTION=VALUE,...]``.
+
+        Args:
+            argument: What stands after the provider's name.
+            price: Its price per token; unknown unless it is declared.
+
+        Raises:
+            ConfigError: The argument is malformed, or the URL holds a secret.
+            ModelError: No key is set where one is needed.
+            MissingExtraError: The client package is not installed.
+        """
+        found = _ARGUMENT.fullmatch(argument)
+        if found is None:
+            raise ConfigError(f"{self.name}: expected {self.name}:NAME[@URL][#OPTION=VALUE,...]")
+        url = found["url"] or os.environ.get(self.url_variable) or self.url
+        self._check_url(url)
+        limits, dialect = _options(self.name, found["options"] or "")
+        if find_spec(self.package) is None:
+            raise MissingExtraError(
+                f"{self.name}: models need the package {self.package}; install it with "
+                f"pip install 'tape-agents[{self.package}]'"
+            )
+        key = os.environ.get(self.key, "")
+        if not key and self.needs_key and url == self.url:
+            raise ModelError(f"{self.name}:{found['model']} needs a key: set the environment variable {self.key}")
+        if not re.fullmatch(r"[!-~]*", key):
+            raise ModelError(f"the environment variable {self.key} holds characters that no key has; set it again")
+        return HostedLM(
+            self.wire(found["model"], url, key),
+            name=f"{self.name}:{argument}",
+            identity=f"{self.name}:{found['model']}@{url}",
+            dialect=dialect,
+            price=price,
+            limits=limits,
+        )
+
+    def listed(self, argument: str) -> str:
+        """The name that price lists have it by: without options, and with its URL where that is not the usual one."""
+        found = _ARGUMENT.fullmatch(argument)
+        if found is None:
+            return f"{self.name}:{argument}"
+        url = found["url"] or os.environ.get(self.url_variable) or self.url
+        return f"{self.name}:{found['model']}" + ("" if url == self.url else f"@{url}")
+
+    def _check_url(self, url: str) -> None:
+        """Refuse URLs with secrets, without repeating them: names of models are written to traces."""
+        parts = urlsplit(url)
+        if parts.username or parts.password or parts.query:
+            raise ConfigError(
+                f"{self.name}: the URL must hold no user, password or query; put the key into the environment variable "
+                f"{self.key}"
+            )
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ConfigError(f"{self.name}: {url!r} is no http or https URL, for instance http://127.0.0.1:8000/v1")
+
+
+def _options(provider: str, text: str) -> tuple[Limits, str]:
+    """Read ``concurrency=4,dialect=compact``."""
+    kinds = {field.name: float if "float" in str(field.type) else int for field in fields(Limits)}
+    values: dict[str, float] = {}
+    dialect = DIALECTS[0]
+    for part in filter(None, text.split(",")):
+        name, _, value = part.partition("=")
+        if name == "dialect" and value in DIALECTS:
+            dialect = value
+            continue
+        try:
+            values[name] = kinds[name](value)
+        except (KeyError, ValueError):
+            raise ConfigError(
+                f"{provider}: {part!r} is no option; there are dialect=chat|compact and numbers for {', '.join(kinds)}"
+            ) from None
+    return Limits(**values), dialect  # type: ignore[arg-type]  # ints where ints are declared
+
+
+def _openai(model: str, url: str, key: str) -> Wire:
+    # OpenAI's own models take max_completion_tokens only, most other servers max_tokens only.
+    own = urlsplit(url).hostname == "api.openai.com"
+    return OpenAIWire(model, url, key, length_field="max_completion_tokens" if own else "max_tokens")
+
+
+OPENAI = Provider(
+    "openai",
+    "OpenAI, or any OpenAI-compatible endpoint by its URL",
+    "https://api.openai.com/v1",
+    _openai,
+    key="OPENAI_API_KEY",
+    needs_key=True,
+)
+
+ANTHROPIC = Provider(
+    "anthropic",
+    "Anthropic",
+    "https://api.anthropic.com",
+    AnthropicWire,
+    "anthropic",
+    "ANTHROPIC_API_KEY",
+    needs_key=True,
+)
+
+GEMINI = Provider(
+    "gemini",
+    "Gemini, by Google's OpenAI-compatible endpoint",
+    "https://generativelanguage.googleapis.com/v1beta/openai/",
+    lambda model, url, key: OpenAIWire(model, url, key, seed_field=""),
+    key="GEMINI_API_KEY",
+    needs_key=True,
+)
+
+MISTRAL = Provider(
+    "mistral",
+    "Mistral",
+    "https://api.mistral.ai/v1",
+    lambda model, url, key: OpenAIWire(model, url, key, seed_field="random_seed", seed_bits=31),
+    key="MISTRAL_API_KEY",
+    needs_key=True,
+)
+
+VLLM = Provider(
+    "vllm",
+    "a vLLM server, version 0.12 or newer",
+    "http://localhost:8000/v1",
+    lambda model, url, key: OpenAIWire(model, url, key, "vllm"),
+    key="VLLM_API_KEY",
+)
+
+SGLANG = Provider(
+    "sglang",
+    "an SGLang server",
+    "http://localhost:30000/v1",
+    lambda model, url, key: OpenAIWire(model, url, key, "sglang"),
+    key="SGLANG_API_KEY",
+)
+
+OLLAMA = Provider(
+    "ollama",
+    "an Ollama server",
+    "http://localhost:11434/v1",
+    lambda model, url, key: OpenAIWire(model, url, key, seed_bits=31, samples=False),
+    key="OLLAMA_API_KEY",
+)
+
+LLAMACPP = Provider(
+    "llamacpp",
+    "a llama.cpp server",
+    "http://localhost:8080/v1",
+    lambda model, url, key: OpenAIWire(model, url, key, seed_bits=31),
+    key="LLAMACPP_API_KEY",
+)
+
+PROVIDERS = (OPENAI, ANTHROPIC, GEMINI, MISTRAL, VLLM, SGLANG, OLLAMA, LLAMACPP)

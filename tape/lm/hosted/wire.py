@@ -1,0 +1,158 @@
+"""What a provider's part must do: send one call, and say what came of it without raising."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Literal, Protocol
+
+from tape.lm.base import Message
+from tape.lm.hosted.forms import FREE_FORM, Form
+
+FailureKind = Literal["limit", "timeout", "connect", "cut", "server", "garbage", "refused"]
+
+RETRYABLE: frozenset[FailureKind] = frozenset(("limit", "timeout", "connect", "cut", "server", "garbage"))
+UNBILLED: frozenset[FailureKind] = frozenset(("limit", "connect", "refused"))
+"""Failures after which the endpoint has certainly computed nothing. All others may be billed."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One HTTP request to an endpoint.
+
+    Attributes:
+        messages: The conversation.
+        max_tokens: Most tokens per sample.
+        n: Samples.
+        temperature: Sampling temperature.
+        seed: Sent where the endpoint takes one and the temperature is above 0; None: not sent.
+        form: What is asked to be enforced.
+        without: Fields that the endpoint has refused and that are left out: ``temperature``, ``seed``.
+    """
+
+    messages: tuple[Message, ...]
+    max_tokens: int
+    n: int = 1
+    temperature: float = 0.0
+    seed: int | None = None
+    form: Form = FREE_FORM
+    without: frozenset[str] = field(default_factory=frozenset)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One answer: its text and why it ended (``stop``, ``length`` or ``refusal``)."""
+
+    text: str
+    finish: str
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What an endpoint answered.
+
+    Attributes:
+        samples: At least one, perhaps fewer than asked for.
+        usage: Prompt and completion tokens as reported; None where nothing credible was reported.
+    """
+
+    samples: tuple[Sample, ...]
+    usage: tuple[int, int] | None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What went wrong with one call.
+
+    Attributes:
+        kind: ``limit``: too many calls; ``timeout``; ``connect``: not reached; ``cut``: the connection broke;
+            ``server``: its own error; ``garbage``: an answer that is none; ``refused``: request, key or model is wrong.
+        message: For people; holds no key.
+        status: The HTTP status, or None.
+        retry_after: Seconds that the endpoint asks to wait, or None.
+    """
+
+    kind: FailureKind
+    message: str
+    status: int | None = None
+    retry_after: float | None = None
+
+
+class Session(Protocol):
+    """A provider's open client."""
+
+    async def send(self, call: Call) -> Reply | Failure:
+        """Send one call; never raises for what the endpoint or the network did."""
+
+    async def close(self) -> None:
+        """Give the connections back."""
+
+
+class Wire(Protocol):
+    """One provider's way of speaking."""
+
+    @property
+    def native(self) -> frozenset[str]:
+        """The kinds of :class:`tape.lm.hosted.forms.Form` that the endpoint enforces as they are."""
+
+    @property
+    def samples(self) -> bool:
+        """Whether one call can ask for several samples."""
+
+    def open(self) -> Session:
+        """Make a client; nothing is sent yet."""
+
+
+def redacted(text: str, key: str) -> str:
+    """A text without the key; an endpoint may repeat it in its errors."""
+    return text.replace(key, "[key]") if key else text
+
+
+def kind_of_status(status: int, text: str) -> FailureKind:
+    """What an HTTP error status means."""
+    if status == 429:
+        return "refused" if "insufficient_quota" in text else "limit"
+    if status in (408, 409):
+        return "timeout"
+    return "server" if status >= 500 else "refused"
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds of a ``Retry-After`` header, which holds seconds or a date."""
+    value = headers.get("retry-after")
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            when = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        if when.tzinfo is None:
+            when = when.replace(tzinfo=UTC)
+        seconds = (when - datetime.now(UTC)).total_seconds()
+    return max(seconds, 0.0) if seconds < float("inf") else None
+
+
+def json_object(raw: bytes, key: str) -> dict[str, Any] | None:
+    """The JSON object in a response's body, without the key; None where it is none."""
+    try:
+        loaded = json.loads(redacted(raw.decode("utf-8", errors="replace"), key))
+    except (ValueError, RecursionError):
+        return None
+    return loaded if isinstance(loaded, dict) else None
+
+
+def count(value: object) -> int | None:
+    """A reported number of tokens; None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def first_words(text: str) -> str:
+    """The beginning of a long text on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= 300 else line[:297] + "..."

@@ -1,0 +1,161 @@
+"""Prices of hosted models: dated data files, shipped or the user's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from tape.errors import ConfigError
+from tape.lm.base import Completion, LanguageModel, Price, Request, Usage
+from tape.lm.wrapper import WrappedLM
+from tape.plugins import load, names
+
+SCHEMA = 1
+EXAMPLE = '{"schema": 1, "date": "2025-01-31", "source": "where the prices are published", "per_tokens": 1000000, '
+
+
+@dataclass(frozen=True)
+class PriceTable:
+    """Prices by model string.
+
+    Attributes:
+        prices: US dollars per token, by the model's string, for instance ``openai:NAME``.
+        dates: When each price was valid.
+    """
+
+    prices: Mapping[str, Price]
+    dates: Mapping[str, date]
+
+    @classmethod
+    def load(cls, path: Path) -> PriceTable:
+        """Read a price file.
+
+        Raises:
+            ConfigError: It is missing or malformed; says where.
+        """
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{path}: the price file cannot be read: {error}") from error
+        return _parse(text, str(path))
+
+    @classmethod
+    @lru_cache(maxsize=1)
+    def shipped(cls) -> PriceTable:
+        """The tables of the package; of a model in two of them, the later price."""
+        tables = [
+            _parse(file.read_text(encoding="utf-8"), file.name)
+            for file in files("tape.lm").joinpath("prices").iterdir()
+            if file.name.endswith(".json")
+        ]
+        found = cls({}, {})
+        for table in sorted(tables, key=lambda table: sorted(table.dates.values())):
+            found = cls({**found.prices, **table.prices}, {**found.dates, **table.dates})
+        return found
+
+
+def _parse(text: str, where: str) -> PriceTable:
+    try:
+        record: dict[str, Any] = json.loads(text, parse_float=Decimal)
+        if record["schema"] != SCHEMA:
+            raise ValueError(f"schema {record['schema']} is not {SCHEMA}")
+        day, per, models = date.fromisoformat(record["date"]), int(record["per_tokens"]), dict(record["models"])
+        if per < 1:
+            raise ValueError("per_tokens must be at least 1")
+    except (ValueError, KeyError, TypeError, ArithmeticError) as error:
+        raise ConfigError(
+            f"{where}: not a price file: {type(error).__name__}: {error}; expected {_example()}"
+        ) from error
+    prices = {}
+    for name, entry in models.items():
+        try:
+            amounts = [Decimal(str(entry[part])) for part in ("prompt", "completion")]
+            if not all(amount.is_finite() and amount >= 0 for amount in amounts):
+                raise ValueError("a price is a number >= 0")
+        except (ValueError, KeyError, TypeError, ArithmeticError) as error:
+            raise ConfigError(
+                f"{where}: the price of {name!r} is malformed: {type(error).__name__}: {error}; expected "
+                '{"prompt": "0.15", "completion": "0.60"}'
+            ) from error
+        prices[str(name)] = Price(amounts[0] / per, amounts[1] / per)
+    return PriceTable(prices, dict.fromkeys(prices, day))
+
+
+def _example(name: str = "openai:NAME") -> str:
+    return EXAMPLE + f'"models": {{"{name}": {{"prompt": "0.15", "completion": "0.60"}}}}}}'
+
+
+def missing_price(name: str) -> str:
+    """What is said where a hard cap on US dollars meets a model without a price."""
+    return (
+        f"usd is capped, but the price of {name} is unknown. Put what it costs (US dollars per million tokens) into a "
+        f"file, {_example(name)}, and pass it with --prices FILE; or lift the cap on usd"
+    )
+
+
+class PricedLM(WrappedLM):
+    """A model at a price from a table, which is part of its identity: what is affordable depends on it.
+
+    Args:
+        model: The model underneath; a cache belongs below, so that its entries outlive a change of price.
+        price: US dollars per token.
+    """
+
+    def __init__(self, model: LanguageModel, price: Price) -> None:
+        super().__init__(model)
+        self._price = price
+
+    @property
+    def price(self) -> Price | None:
+        """The price."""
+        return self._price
+
+    @property
+    def identity(self) -> str:
+        """The model's identity and its price."""
+        return f"{self._model.identity} at {self._price.prompt}+{self._price.completion} usd/token"
+
+    async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        """Answer requests."""
+        return await self._model.generate(requests)
+
+    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
+        """Score options."""
+        return await self._model.score_options(requests)
+
+    def close(self) -> None:
+        """Close what is below."""
+        close = getattr(self._model, "close", None)
+        if callable(close):
+            close()
+
+
+def priced(model: LanguageModel, name: str, own: PriceTable | None = None) -> LanguageModel:
+    """A model with its price: the user's own, else what the model says itself, else the shipped one, else unknown.
+
+    Args:
+        model: The model.
+        name: The string it was opened with.
+        own: The user's table.
+    """
+    listed = _listed(name)
+    price = None if own is None else own.prices.get(name, own.prices.get(listed))
+    if price is None and model.price is None:
+        price = PriceTable.shipped().prices.get(listed)
+    return model if price is None else PricedLM(model, price)
+
+
+def _listed(name: str) -> str:
+    """The name of a hosted model without what does not concern its price; other endpoints have prices of their own."""
+    from tape.lm.hosted.providers import Provider
+
+    backend, _, argument = name.partition(":")
+    opener = load("tape.models", backend) if backend in names("tape.models") else None
+    return opener.listed(argument) if isinstance(opener, Provider) else name

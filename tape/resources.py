@@ -1,0 +1,149 @@
+"""Kinds of resources, and amounts of them as integers (DESIGN section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from tape.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class ResourceKind:
+    """A kind of resource, held as an integer count of its resolution.
+
+    Attributes:
+        name: For instance ``"usd"``.
+        unit: For people, for instance ``"US dollar"``.
+        resolution: The size of one count in units, for instance ``Decimal("1e-6")``.
+    """
+
+    name: str
+    unit: str
+    resolution: Decimal
+
+    def count(self, amount: int | float | str | Decimal) -> int:
+        """Turn an amount in units into counts.
+
+        Raises:
+            ConfigError: The amount is negative, not a number, or not a whole number of counts.
+        """
+        try:
+            value = Decimal(str(amount)) / self.resolution
+        except ArithmeticError:
+            raise ConfigError(f"{self.name}: {amount!r} is not a number of {self.unit}s") from None
+        if not value.is_finite() or value < 0:
+            raise ConfigError(f"{self.name}: {amount!r} must be a finite number >= 0")
+        if value != value.to_integral_value():
+            raise ConfigError(f"{self.name}: {amount!r} is finer than the resolution of {self.resolution} {self.unit}")
+        return int(value)
+
+    def amount(self, count: int) -> Decimal:
+        """Turn counts into units."""
+        return count * self.resolution
+
+
+_KINDS: dict[str, ResourceKind] = {}
+
+
+def declare(name: str, unit: str, resolution: str | int = 1) -> ResourceKind:
+    """Declare a resource kind of your own; declaring the same kind again is harmless.
+
+    Do it where the module of your environment or tools is imported, so that worker processes know the kind too.
+
+    Args:
+        name: What budgets and costs call it, for instance ``"gold"``.
+        unit: For people, in the singular, for instance ``"coin"``.
+        resolution: The smallest amount that is told apart, in units: ``1`` for things that are counted, ``"1e-6"``
+            for micro-dollars.
+
+    Raises:
+        ConfigError: The name is taken by a different declaration, or the resolution is not positive.
+    """
+    kind = ResourceKind(name, unit, Decimal(str(resolution)))
+    if kind.resolution <= 0:
+        raise ConfigError(f"{name}: the resolution must be positive, got {resolution}")
+    if _KINDS.setdefault(name, kind) != kind:
+        raise ConfigError(f"resource {name!r} is already declared as {_KINDS[name]}")
+    return kind
+
+
+declare("steps", "step")
+declare("calls", "call")
+declare("tokens", "token")
+declare("usd", "US dollar", "1e-6")
+declare("seconds", "second", "1e-3")
+"""What tools declare to take, on a simulated clock; ``wall_seconds`` is real time."""
+declare("wall_seconds", "second", "1e-3")
+
+
+def in_units(name: str, count: int) -> str:
+    """A count of a resource as people read it, for instance ``0.05 usd``; a kind not declared here stays a count."""
+    kind = _KINDS.get(name)
+    amount = Decimal(count) if kind is None else kind.amount(count)
+    text = f"{amount:f}"
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text} {name}"
+
+
+def kind_of(name: str) -> ResourceKind:
+    """Look a declared kind up.
+
+    Raises:
+        ConfigError: It was never declared.
+    """
+    try:
+        return _KINDS[name]
+    except KeyError:
+        known = ", ".join(sorted(_KINDS))
+        raise ConfigError(
+            f"resource {name!r} is not declared; declared: {known}. Use tape.budget.declare(name, unit, resolution)"
+        ) from None
+
+
+class Resources(Mapping[str, int | None]):
+    """An immutable amount of each of some resources, in counts; kinds not named are zero.
+
+    ``None`` means that the amount is unknown; it is never treated as zero.
+    """
+
+    __slots__ = ("_counts",)
+
+    def __init__(self, counts: Mapping[str, int | None] | None = None) -> None:
+        for name, count in (counts or {}).items():
+            if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 0):
+                raise ConfigError(f"{name}: a count is an integer >= 0, got {count!r}; Resources.of takes units")
+        self._counts = {k: v for k, v in sorted((counts or {}).items()) if v != 0}
+
+    @classmethod
+    def of(cls, **amounts: int | float | str | Decimal | None) -> Resources:
+        """Build from amounts in units, for instance ``Resources.of(steps=3, usd="0.05")``."""
+        return cls({name: None if value is None else kind_of(name).count(value) for name, value in amounts.items()})
+
+    def __getitem__(self, name: str) -> int | None:
+        return self._counts.get(name, 0)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._counts
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._counts)
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def __add__(self, other: Resources) -> Resources:
+        total: dict[str, int | None] = dict(self._counts)
+        for name, count in other._counts.items():
+            mine = total.get(name, 0)
+            total[name] = None if mine is None or count is None else mine + count
+        return Resources(total)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Resources) and self._counts == other._counts
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._counts.items()))
+
+    def __repr__(self) -> str:
+        return f"Resources({self._counts})"

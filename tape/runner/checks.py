@@ -1,0 +1,44 @@
+"""What can be known to go wrong before a run begins, so that it fails at the start and leaves nothing behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tape.agents.final_answer import require_answers_taken
+from tape.budget import Budget
+from tape.errors import ConfigError, UnknownCostError
+from tape.lm.base import LanguageModel
+from tape.lm.price_table import missing_price
+from tape.plugins import load
+from tape.protocols import EnvironmentPlugin
+from tape.runner.cells import Cell
+
+
+def check_before(cells: Sequence[Cell], models: Mapping[str, LanguageModel], run_budget: Budget, workers: str) -> None:
+    """Check a run's budgets against its models and environments.
+
+    Args:
+        cells: The run.
+        models: Its models, opened, by name.
+        run_budget: Caps on the whole run.
+        workers: As ``--workers`` has it.
+
+    Raises:
+        UnknownCostError: US dollars are capped and a model has no price.
+        ConfigError: Such a cap cannot be kept, or the environment takes no final answer.
+    """
+    if run_budget and workers.startswith("ray:"):
+        raise ConfigError(
+            "a run's budget cannot be shared with a Ray cluster; use --workers N on one machine, or cap the episodes "
+            "with --budget"
+        )
+    if "wall_seconds" in run_budget:
+        raise ConfigError("wall_seconds is a deadline of single episodes; cap it with --budget, not with --run-budget")
+    for cell in cells:
+        capped = "usd" in run_budget or any("usd" in cell.spec.caps(task) for task in cell.tasks)
+        model = models.get(cell.spec.model)
+        if capped and model is not None and model.price is None:
+            raise UnknownCostError(missing_price(cell.spec.model))
+        if cell.spec.config.on_limit == "final_answer" and cell.tasks:
+            plugin: EnvironmentPlugin = load("tape.environments", cell.spec.environment)
+            require_answers_taken(cell.spec.config, plugin.make(cell.tasks[0]))

@@ -1,0 +1,121 @@
+"""The bundled LM as a chat model: reads Sokoban's chat prompts, answers in JSON; every decision is its own.
+
+A prompt in the chat dialect is rewritten in the compact one, answered by the bundled LM under constrained decoding, and
+its words are put into the JSON that was asked for. It stands behind a real HTTP endpoint in the tests, as a general
+instruction-tuned LM would.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from envs.sokoban import compact
+from tape.lm.base import Choice, Completion, LanguageModel, Regex, Request, Usage
+
+_CELL = re.compile(r"\((\d+),(\d+)\)")
+
+
+class ChatPlayer:
+    """Implements :class:`tape.lm.base.LanguageModel` for the chat dialect.
+
+    Args:
+        model: A bundled model.
+    """
+
+    dialect, price = "chat", None
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+        self.name = self.identity = f"chat:{model.name}"
+
+    def prompt_tokens(self, request: Request) -> int:
+        assert not isinstance(request.prompt, str)
+        return sum(len(message.content.split()) for message in request.prompt)
+
+    def scoring_tokens(self, request: Request) -> int:
+        raise NotImplementedError
+
+    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
+        raise NotImplementedError
+
+    async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        return [await self._answer(request) for request in requests]
+
+    async def _answer(self, request: Request) -> Completion:
+        assert not isinstance(request.prompt, str)
+        # Where it is asked to mend an answer, the task is what it was asked for first.
+        first = next(message for message in request.prompt if message.role == "user")
+        board, _, task = first.content.partition("\n\n")
+        lines = board.splitlines()
+        state = compact.text(" ".join(lines[:5]).split())
+        left = next((int(line.split()[-1]) for line in lines[5:] if line.startswith("steps left")), compact.MAX_NUMBER)
+        answers = await self._task(request, task, state, max(1, min(left, compact.MAX_NUMBER)))
+        texts = tuple(text if isinstance(text, str) else json.dumps(text, separators=(",", ":")) for text in answers)
+        for text in texts:
+            self._require(request, text)
+        used = Usage(self.prompt_tokens(request), sum(max(1, len(text.split(","))) for text in texts))
+        return Completion(texts, ("stop",) * len(texts), (0.0,) * len(texts), used)
+
+    @staticmethod
+    def _require(request: Request, text: str) -> None:
+        """What the endpoint was asked to enforce is enforced."""
+        match request.constraint:
+            case Choice(options):
+                assert text in options, (text, options)
+            case Regex(pattern):
+                assert re.fullmatch(pattern, text), (text, pattern)
+
+    async def _task(self, request: Request, task: str, state: str, left: int) -> list[Any]:
+        if task.startswith("Write a plan"):
+            moves = Regex(f"(?: [UDLR]){{1,{left}}}")
+            query = compact.plan_query(left)
+            texts = await self._ask(state, query, moves, left + 1, request.n, request.temperature, request.seed)
+            return [{"actions": text.split()} for text in texts]
+        if task.startswith("Simulate"):
+            return [
+                {"outcomes": await self._rollout(state, task.split("other: ")[1].split(".", maxsplit=1)[0].split())}
+            ]
+        if task.startswith("Say what"):
+            return [await self._next(state, task.split("move ")[1][0], sure="which is valid" in task)]
+        if task.startswith("Judge"):
+            words = Choice((" solved", " open", " hopeless"))
+            [word] = await self._ask(state, compact.score_query(), words, 2)
+            return ["possible" if word == " open" else word.strip()]
+        assert task.startswith("Think"), task
+        fixed = re.search(r'"action":"([UDLR])"', str(getattr(request.constraint, "pattern", "")))
+        move = fixed[1] if fixed else "[UDLR]"
+        plan = re.search(r"goes on with ([UDLR ]+):", task)
+        query = compact.act_query(left, plan[1].split() if plan else ())
+        pattern = Regex(f" next: (?:move|push) {move} action: {move}")
+        texts = await self._ask(state, query, pattern, 6, request.n, request.temperature, request.seed)
+        return [{"thought": text.split(" action:")[0].strip(), "action": text[-1]} for text in texts]
+
+    async def _ask(
+        self, state: str, query: list[str], constraint: Any, tokens: int, n: int = 1, warmth: float = 0, seed: int = 0
+    ) -> tuple[str, ...]:
+        request = Request(state + compact.text(query), tokens, constraint, n, warmth, seed)
+        [completion] = await self._model.generate([request])
+        return completion.texts
+
+    async def _next(self, state: str, action: str, *, sure: bool = False) -> dict[str, Any]:
+        before = state.split(" player:")[1].split(" goal:", maxsplit=1)[0]
+        count = len(_CELL.findall(before))
+        pattern = Regex(rf"(?: \([0-9],[0-9]\)){{{count}}}" + ("" if sure else "| invalid"))
+        [text] = await self._ask(state, compact.next_query(action), pattern, count + 1)
+        found = _CELL.findall(before if text == " invalid" else text)
+        player, *boxes = ([int(r), int(c)] for r, c in found)
+        return {"valid": text != " invalid", "player": player, "boxes": boxes}
+
+    async def _rollout(self, state: str, actions: list[str]) -> list[dict[str, Any]]:
+        outcomes = []
+        for action in actions:
+            outcome = await self._next(state, action)
+            outcomes.append(outcome)
+            if not outcome["valid"]:
+                break
+            (row, col), boxes = outcome["player"], "".join(f" ({r},{c})" for r, c in outcome["boxes"])
+            state = re.sub(r"player: .* goal:", f"player: ({row},{col}) box:{boxes} goal:", state)
+        return outcomes

@@ -1,0 +1,202 @@
+"""Mutated LM outputs through every parser: nothing but InvalidOutputError comes out, and every parser ends."""
+
+import json
+import os
+import random
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from envs.sokoban.chat_dialect import ActAnswer, ChatDialect, Outcome, PlanAnswer, RolloutAnswer
+from envs.sokoban.compact_dialect import CompactDialect
+from envs.sokoban.domain import SokobanDomain
+from tape.errors import InvalidOutputError
+from tape.lm.base import Choice, Constraint, Forced, JsonSchema, Regex
+from tape.lm.hosted import anthropic_wire, openai_wire
+from tape.lm.hosted.forms import form_of, problem_of, read_back
+from tape.lm.hosted.wire import Failure, Reply, json_object, retry_after
+from tests.tape.helpers import ROOM
+
+SEED = 20
+COMPACT, CHAT = CompactDialect(SokobanDomain(ROOM)), ChatDialect(SokobanDomain(ROOM))
+STATE = ROOM.start
+
+VALID = [
+    " U D L R R",
+    " (1,2) (2,3)",
+    " invalid",
+    " next: push L action: L",
+    '{"actions": ["U", "D", "L", "R"]}',
+    '{"valid": true, "player": [1, 2], "boxes": [[2, 3]]}',
+    '{"outcomes": [{"valid": true, "player": [1, 2], "boxes": [[2, 3]]}, {"valid": false, "player": [1, 2], '
+    '"boxes": []}]}',
+    '{"thought": "I go left, so that the box is not blocked; then up.", "action": "L"}',
+    '{"answer": "possible"}',
+    '```json\n{"answer": "possible"}\n```',
+    "First, I move right instead of left, because the wall is on the left. Then up.",
+]
+
+PIECES = [
+    "{",
+    "}",
+    "[",
+    "]",
+    '"',
+    "\\",
+    ",",
+    ":",
+    "(",
+    ")",
+    " ",
+    "\n",
+    "\x00",
+    "\u2028",
+    "\ud800",
+    "é",
+    "😀",
+    "null",
+    "NaN",
+]
+PIECES += [
+    "true",
+    "-1",
+    "1e999",
+    "9" * 40,
+    "0x1",
+    "U",
+    "then ",
+    "not ",
+    "action:",
+    "plan:",
+    "(9,9)",
+    "->",
+    "```",
+    "\\ud800",
+]
+
+Parser = Callable[[str], object]
+
+PARSERS: dict[str, Parser] = {
+    "compact plan": COMPACT.read_plan,
+    "compact next": lambda text: COMPACT.read_next(STATE, text),
+    "compact act": COMPACT.read_act,
+    "compact rollout": lambda text: COMPACT.read_rollout(STATE, "UD", text),
+    "compact intention": COMPACT.read_intention,
+    "chat plan": CHAT.read_plan,
+    "chat next": lambda text: CHAT.read_next(STATE, text),
+    "chat act": CHAT.read_act,
+    "chat rollout": lambda text: CHAT.read_rollout(STATE, "UDLR", text),
+    "chat intention": CHAT.read_intention,
+}
+
+CONSTRAINTS: list[Constraint | None] = [
+    None,
+    Choice(("possible", "solved")),
+    Forced(" U"),
+    Regex(r"(?: [UDLR]){1,9}"),
+    *(JsonSchema(model) for model in (PlanAnswer, Outcome, RolloutAnswer, ActAnswer)),
+]
+
+
+def mutated(rng: random.Random) -> str:
+    """A valid output after some edits; one in fifty is very long or very deep."""
+    text = rng.choice(VALID)
+    for _ in range(rng.randint(0, 6)):
+        at, to = sorted(rng.randint(0, len(text)) for _ in range(2))
+        match rng.randrange(6):
+            case 0:
+                text = text[:at] + text[to:]
+            case 1:
+                text = text[:at] + rng.choice(PIECES) + text[at:]
+            case 2:
+                text = text[:at] + text[at:to] * rng.randint(2, 4) + text[to:]
+            case 3:
+                text = text[:at] + rng.choice(PIECES) + text[at + 1 :]
+            case 4:
+                text = text[:to]
+            case 5:
+                text = text[:at] + chr(rng.choice((rng.randrange(128), rng.randrange(0x110000)))) + text[at:]
+        text = text[:4000]
+    if rng.random() < 0.02:
+        text = text[: rng.randint(0, 20)] + rng.choice([*PIECES, "[[", '{"a":', "R, ", "U then "]) * 20_000
+    return text
+
+
+@contextmanager
+def ends_within(seconds: int) -> Iterator[None]:
+    """Fail instead of hanging; generous, for it is no speed test."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError(f"a parser has not ended within {seconds} s")
+
+    old = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, old)
+
+
+def through_every_parser(count: int, seed: int) -> Counter[str]:
+    """Send outputs through all parsers; returns how many of each kind of end there were."""
+    rng = random.Random(seed)
+    ends: Counter[str] = Counter()
+    for _ in range(count):
+        text = mutated(rng)
+        with ends_within(20):
+            for name, parse in PARSERS.items():
+                try:
+                    parse(text)
+                    ends[f"{name}: read"] += 1
+                except InvalidOutputError as error:
+                    str(error).encode()  # it is written to traces
+                    ends[f"{name}: invalid"] += 1
+            constraint = rng.choice(CONSTRAINTS)
+            for native in (frozenset[str](), frozenset(("regex", "choice"))):
+                answer = read_back(form_of(constraint, native), constraint, text)
+                ends["answer: fits" if problem_of(constraint, answer) is None else "answer: breaks"] += 1
+            ends[_http(text, rng)] += 1
+    return ends
+
+
+def _http(text: str, rng: random.Random) -> str:
+    """A mutated text as an endpoint's body, or inside one."""
+    body: Any = text.encode("utf-8", errors="surrogatepass")
+    if rng.random() < 0.7:
+        usage = {"prompt_tokens": rng.choice([3, -1, "x", None, True, 1e9]), "completion_tokens": 3}
+        message = rng.choice([{"content": text}, {"refusal": text}, text, None, [text]])
+        choices = rng.choice([[{"message": message, "finish_reason": rng.choice([text, "length", 3])}], text, [text]])
+        body = json.dumps({"choices": choices, "usage": rng.choice([usage, text]), "content": rng.choice([choices, 3])})
+        body = body.encode()
+    retry_after({"retry-after": text[:100]})
+    loaded = json_object(body, "key")
+    if loaded is None:
+        return "http: no object"
+    for wire in (openai_wire, anthropic_wire):
+        outcome = wire._reply(loaded)
+        assert isinstance(outcome, Reply | Failure)
+        assert isinstance(outcome, Failure) or outcome.samples
+    return "http: read"
+
+
+def test_mutated_outputs_are_read_or_counted() -> None:
+    ends = through_every_parser(2_000, SEED)
+    # The sweep reaches both sides of every parser that has two.
+    for name in PARSERS:
+        if name not in ("compact rollout",):
+            assert ends[f"{name}: read"] > 0
+    assert all(ends[f"{name}: invalid"] > 0 for name in PARSERS if name.endswith(("next", "act", "rollout")))
+    assert min(ends[kind] for kind in ("answer: fits", "answer: breaks", "http: read", "http: no object")) > 0
+
+
+@pytest.mark.soak
+def test_100_000_mutated_outputs(record_property: Callable[[str, object], None]) -> None:
+    count = int(os.environ.get("TAPE_FUZZ_OUTPUTS", "100000"))
+    ends = through_every_parser(count, SEED + 1)
+    record_property("outputs", count)
+    record_property("ends", json.dumps(ends, sort_keys=True))

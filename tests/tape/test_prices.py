@@ -1,0 +1,150 @@
+"""Prices of hosted models: dated files, the user's own before the shipped ones, and an error where one is missing."""
+
+import asyncio
+import json
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from envs.sokoban.environment import SokobanEnvironment
+from envs.sokoban.xsb import write
+from tape.agents.open_loop import OpenLoopAgent
+from tape.budget import Budget
+from tape.cli import main
+from tape.errors import ConfigError, UnknownCostError
+from tape.lm.base import FREE, Price, Request
+from tape.lm.cache import CachedLM
+from tape.lm.price_table import PricedLM, PriceTable, missing_price, priced
+from tape.lm.scripted import ScriptedLM
+from tests.tape.helpers import CORRIDOR
+
+SCRIPT = '{"actions": ["R", "R", "R"]}'
+
+
+def table(folder: Path, **models: object) -> Path:
+    path = folder / "prices.json"
+    record = {"schema": 1, "date": "2026-01-31", "source": "here", "per_tokens": 1_000_000}
+    path.write_text(json.dumps({**record, "models": models}))
+    return path
+
+
+def test_the_shipped_tables_are_dated_and_name_their_models_in_full() -> None:
+    shipped = PriceTable.shipped()
+    assert shipped.prices.keys() == shipped.dates.keys()
+    for name, price in shipped.prices.items():
+        assert name.partition(":")[2]
+        assert Decimal(0) < price.prompt <= price.completion < Decimal("0.001"), f"{name} per token"
+        assert date(2025, 1, 1) < shipped.dates[name]
+    assert shipped.prices["openai:gpt-4o-mini"] == Price(Decimal("0.15e-6"), Decimal("0.60e-6"))
+
+
+def test_a_price_is_the_users_own_else_the_models_else_the_shipped_one(tmp_path: Path) -> None:
+    own = PriceTable.load(table(tmp_path, **{"scripted:x": {"prompt": "1", "completion": 2.5}}))
+    assert own.dates == {"scripted:x": date(2026, 1, 31)}
+    expected = Price(Decimal("1e-6"), Decimal("2.5e-6"))
+    for model in (ScriptedLM([""]), ScriptedLM([""], price=None)):
+        assert priced(model, "scripted:x", own).price == expected
+    assert priced(ScriptedLM([""]), "scripted:other", own).price == FREE
+    assert priced(ScriptedLM([""], price=None), "scripted:other", own).price is None
+    assert (
+        priced(ScriptedLM([""], price=None), "openai:gpt-4o", own).price == PriceTable.shipped().prices["openai:gpt-4o"]
+    )
+    assert priced(ScriptedLM([""], price=None), "openai:gpt-4o@http://127.0.0.1:1/v1").price is None, "another endpoint"
+    limited = priced(ScriptedLM([""], price=None), "openai:gpt-4o#concurrency=2")
+    assert limited.price == PriceTable.shipped().prices["openai:gpt-4o"], "options change no price"
+
+
+def test_an_endpoint_named_by_the_environment_has_no_listed_price(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    model = ScriptedLM([""], price=None)
+    assert priced(model, "openai:gpt-4o").price is None
+    own = PriceTable.load(table(tmp_path, **{"openai:gpt-4o@http://127.0.0.1:1/v1": {"prompt": 1, "completion": 2}}))
+    assert priced(model, "openai:gpt-4o#retries=0", own).price is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("no json", "not a price file"),
+        ('{"schema": 2}', "schema 2 is not 1"),
+        ('{"schema": 1, "date": "soon", "per_tokens": 1, "models": {}}', "soon"),
+        ('{"schema": 1, "date": "2026-01-31", "per_tokens": 0, "models": {}}', "per_tokens"),
+        ('{"schema": 1, "date": "2026-01-31", "per_tokens": 1, "models": {"a:b": {"prompt": 1}}}', "price of 'a:b'"),
+        (
+            '{"schema": 1, "date": "2026-01-31", "per_tokens": 1, "models": {"a:b": {"prompt": -1, "completion": 0}}}',
+            "a number >= 0",
+        ),
+    ],
+)
+def test_malformed_tables_say_what_is_wrong(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "p.json").write_text(text)
+    with pytest.raises(ConfigError, match=f"p.json.*{says}"):
+        PriceTable.load(tmp_path / "p.json")
+
+
+def test_the_example_in_the_message_is_a_table(tmp_path: Path) -> None:
+    said = missing_price("openai:new")
+    (tmp_path / "p.json").write_text(said[said.index("{") : said.rindex("}") + 1])
+    assert list(PriceTable.load(tmp_path / "p.json").prices) == ["openai:new"]
+
+
+def test_a_missing_price_under_a_hard_cap_is_an_error_at_the_start() -> None:
+    agent = OpenLoopAgent(ScriptedLM([SCRIPT], price=None))
+    with pytest.raises(UnknownCostError, match=r"usd is capped, but the price of scripted is unknown.*--prices FILE"):
+        agent.run(SokobanEnvironment(CORRIDOR, 4), budget=Budget.of(usd="0.05"))
+    result = agent.run(SokobanEnvironment(CORRIDOR, 4))
+    assert result.success
+    assert result.used["usd"] is None, "unknown is not nothing"
+    assert result.paid["usd"] is None
+
+
+def test_a_cache_outlives_a_change_of_price(tmp_path: Path) -> None:
+    request = Request("what", 9)
+    for micro in (1, 2):
+        cached = CachedLM(ScriptedLM([SCRIPT], price=None), tmp_path / "cache")
+        model = PricedLM(cached, Price(Decimal(micro), Decimal(micro)))
+        [completion] = asyncio.run(model.generate([request]))
+        assert completion.usage.cached == (micro == 2)
+        assert model.identity.endswith(f"at {micro}+{micro} usd/token"), "what is affordable depends on it"
+        model.close()
+
+
+def test_the_command_line_takes_prices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "levels.xsb", [CORRIDOR])
+    (tmp_path / "script.json").write_text(json.dumps([SCRIPT]))
+    name, out = f"scripted:{tmp_path / 'script.json'}", tmp_path / "run"
+    command = ["run", "sokoban", "--levels", str(tmp_path / "levels.xsb"), "--agent", "open_loop", "--model", name]
+    prices = table(tmp_path, **{name: {"prompt": 100, "completion": 1000}})
+    command += ["--out", str(out), "--prices", str(prices)]
+    assert main([*command, "--run-budget", "usd=0.0001"]) == 3
+    said = capsys.readouterr()
+    assert "the run's budget is exhausted: usd of the run ledger" in said.err
+    assert "larger --run-budget" in said.err
+    assert main([*command, "--run-budget", "usd=9"]) == 0
+    assert "left for the run: 8.9" in capsys.readouterr().out
+    [line] = (out / "episodes.jsonl").read_text().splitlines()
+    assert json.loads(line)["result"]["used"]["usd"] > 1000
+    assert main([*command[:-1], str(tmp_path / "absent.json")]) == 2
+    assert "absent.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--run-budget", "wall_seconds=5"], "cap it with --budget"),
+        (["--run-budget", "calls=5", "--workers", "ray:local"], "cannot be shared with a Ray cluster"),
+        (["--on-limit", "final_answer"], "SokobanEnvironment takes no final answer"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_at_the_start(
+    tmp_path: Path, more: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "script.json").write_text(json.dumps([SCRIPT]))
+    model = f"scripted:{tmp_path / 'script.json'}"
+    assert main(["run", "sokoban", "--model", model, "--out", str(tmp_path / "run"), *more]) == 2
+    assert says in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
