@@ -26,8 +26,8 @@ def patched() -> Iterator[list[str]]:
     played: list[str] = []
     play, main = InProcess.play, toy.main
 
-    def noted(self: InProcess, work: list[Work], watcher: object) -> object:
-        for item, found in play(self, work, watcher):  # type: ignore[arg-type]
+    def noted(self: InProcess, work: list[Work], *rest: object) -> object:
+        for item, found in play(self, work, *rest):  # type: ignore[arg-type]
             played.extend(episode.line["key"] for episode in found)
             yield item, found
 
@@ -121,8 +121,8 @@ def test_an_interrupted_run_is_resumed_by_its_command(
 ) -> None:
     play = InProcess.play
 
-    def cut(self: InProcess, work: list[Work], watcher: object) -> object:
-        for number, found in enumerate(play(self, work, watcher)):  # type: ignore[arg-type]
+    def cut(self: InProcess, work: list[Work], *rest: object) -> object:
+        for number, found in enumerate(play(self, work, *rest)):  # type: ignore[arg-type]
             if number == 2:
                 raise KeyboardInterrupt
             yield found

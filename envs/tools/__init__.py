@@ -1,0 +1,1 @@
+"""Tools as an environment: functions with declared costs, called along plans, under hard budgets."""
