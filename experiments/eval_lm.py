@@ -80,7 +80,7 @@ async def evaluate(lm: LanguageModel, kind: str, count: int, seed: int = 0) -> T
     plans = await lm.generate([d.plan_request(s, {"steps": (t[s] or 0) + 2}) for d, _, t, s in alive])
     for (d, level, table, state), completion in zip(alive, plans, strict=True):
         length = table[state] or 0
-        actions = d.read_plan(completion.texts[0]).actions[: length + 2]
+        actions = d.read_plan(state, completion.texts[0]).actions[: length + 2]
         solved = any(is_solved(level, after) for after in replay(level, actions, state))
         tally.add("plan: solves within the shortest + 2", solved)
         bucket = "1-6" if length <= 6 else "7-12" if length <= 12 else "13+"
@@ -88,7 +88,7 @@ async def evaluate(lm: LanguageModel, kind: str, count: int, seed: int = 0) -> T
     acts = await lm.generate([d.act_request(s, {"steps": (t[s] or 0) + 2}, None, ()) for d, _, t, s in alive])
     for (d, level, table, state), completion in zip(alive, acts, strict=True):
         try:
-            _, action = d.read_act(completion.texts[0])
+            _, action = d.read_act(state, completion.texts[0])
         except InvalidOutputError:
             action = ""
         tally.add("act: action is optimal", action in optimal_actions(level, table, state))

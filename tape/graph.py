@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,8 +107,7 @@ class PlanGraph:
         if len(states) != len(actions) + 1:
             raise GraphError(f"a plan of {len(actions)} actions needs {len(actions) + 1} states, got {len(states)}")
         walk = [self.add_state(state) for state in states]
-        for node in dict.fromkeys(walk):
-            self.nx.nodes[node]["support"] += 1
+        self.support(dict.fromkeys(walk))
         taken = [self._edge(a, action, b) for a, action, b in zip(walk, actions, walk[1:], strict=False)]
         for data, confidence in zip(taken, confidences or [1.0] * len(taken), strict=True):
             data["votes"] += 1
@@ -140,6 +139,18 @@ class PlanGraph:
         added: dict[str, Any] = self.nx.edges[source, target, number]
         return added
 
+    def add_variant(self, before: State, action: Action, after: State) -> str:
+        """Add an edge that no plan took but that does what one took does; returns the key of its target."""
+        source, target = self.add_state(before), self.add_state(after)
+        self._edge(source, action, target)
+        return target
+
+    def support(self, nodes: Iterable[str]) -> None:
+        """Count one more plan as passing through nodes."""
+        for node in nodes:
+            self._need(node)
+            self.nx.nodes[node]["support"] += 1
+
     def add_unknown(self, source: str, action: Action, votes: int) -> Edge:
         """Add an edge whose outcome is unknown: an action that the world model rules out, to be tried."""
         self._need(source)
@@ -165,11 +176,17 @@ class PlanGraph:
 
     # --- annotating -------------------------------------------------------------------------
 
-    def set_reward(self, node: str, reward: float) -> None:
-        """Set a node's reward; a node scored as a goal becomes a terminal."""
+    def set_reward(self, node: str, reward: float, *, goal: bool | None = None) -> None:
+        """Set a node's reward; a goal becomes a terminal.
+
+        Args:
+            node: Its key.
+            reward: In [-1, 1].
+            goal: Whether it is a goal; by default where the reward is that of one.
+        """
         self._need(node)
         self.nx.nodes[node]["reward"] = float(reward)
-        self.nx.nodes[node]["goal"] = reward >= GOAL_SCORE
+        self.nx.nodes[node]["goal"] = reward >= GOAL_SCORE if goal is None else goal
 
     def set_cost(self, edge: int, cost: Resources) -> None:
         """Set an edge's cost."""

@@ -6,13 +6,27 @@ from collections.abc import Mapping, Sequence
 
 from tape.agents.base import Episode, EpisodeEnded
 from tape.agents.moves import sample_plans, sample_plans_from
+from tape.alternatives import add_variants
 from tape.budget import Budget, Ledger
 from tape.errors import BudgetExceededError
 from tape.frontier import Frontier, frontier
 from tape.graph import GOAL_SCORE, HOPELESS, PlanGraph
+from tape.lm.base import FREE
 from tape.memory import Memory, RememberingWorldModel
-from tape.protocols import Action, Plan, PlannedActor, Proposer, Score, Scorer, Selector, State, WorldModel
+from tape.protocols import (
+    Action,
+    DeclaredDomain,
+    Plan,
+    PlannedActor,
+    Proposer,
+    Score,
+    Scorer,
+    Selector,
+    State,
+    WorldModel,
+)
 from tape.resources import Resources
+from tape.roles.projector import LmProjector
 from tape.selection import Planned, WalkSelection, most_moves
 from tape.trace import GraphFoldedEvent
 
@@ -47,6 +61,7 @@ class Planner:
     ) -> None:
         self._episode = episode
         self._proposer, self._world_model, self._scorer, self._actor = proposer, world_model, scorer, actor
+        self._projector = LmProjector(episode.roles)
         self._selection = WalkSelection(episode, selector, self._call_cost)
         self.memory = Memory()
         self._rounds = 0
@@ -69,7 +84,7 @@ class Planner:
                 break
         if planned is None and config.on_infeasible == "partial":
             planned = await select(graph, any_end=True)
-            if planned is None and config.probe:
+            if planned is None and config.probe and not isinstance(self._episode.env.domain, DeclaredDomain):
                 planned = self._selection.probe(graph, self._plans, self.memory)
         self._rounds += 1
         if planned is None:
@@ -140,18 +155,22 @@ class Planner:
 
     async def _fold(self, graph: PlanGraph, items: Sequence[tuple[State, Plan]]) -> None:
         """Roll plans out, fold each up to its first invalid action, add what was observed, annotate and log."""
+        domain = self._episode.env.domain
         predicted = await self._world().rollout([(state, plan.actions) for state, plan in items])
         for (state, plan), predictions in zip(items, predicted, strict=True):
             # Only the last prediction of a rollout can be invalid.
             valid = [prediction for prediction in predictions if prediction.state is not None]
             states = [state, *(prediction.state for prediction in valid)]
-            graph.fold(states, plan.actions[: len(valid)], [prediction.confidence for prediction in valid])
-        if self._episode.env.domain.deterministic:
+            taken = plan.actions[: len(valid)]
+            graph.fold(states, taken, [prediction.confidence for prediction in valid])
+            if isinstance(domain, DeclaredDomain) and self._episode.config.selector == "solver":
+                add_variants(graph, domain, state, taken)
+        if domain.deterministic:
             for transition in self.memory.transitions:
                 graph.certify(*transition)
             for prediction in self.memory.refuted:
                 graph.refute(*prediction)
-        start = self._episode.env.domain.key(self._episode.state)
+        start = domain.key(self._episode.state)
         await self._annotate(graph, start)
         self._episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
 
@@ -173,6 +192,9 @@ class Planner:
         for edge in graph.edges():
             graph.set_cost(edge.id, edge.cost + calls[edge.source])
         # Every edge has its cost before the scorer is asked, whose call may be refused.
+        if isinstance(domain, DeclaredDomain):
+            await self._grade(graph, domain, remaining)
+            return
         nodes = graph.nodes
         scores = await self._scorer.score([graph.state(node) for node in nodes], remaining)
         # The environment has not called these states a success, whatever the model thinks of them.
@@ -180,6 +202,17 @@ class Planner:
         for node, score in zip(nodes, scores, strict=True):
             end = bool(graph.attributes(node)["plan_end"])
             graph.set_reward(node, self._reward(score, end=end, visited=node in visited))
+
+    async def _grade(self, graph: PlanGraph, domain: DeclaredDomain, remaining: Mapping[str, int]) -> None:
+        """Put rewards on the ends of a declared domain, where all that counts is what a walk ends with."""
+        ends = [node for node in graph.nodes if domain.is_end(graph.state(node))]
+        scores = await self._scorer.score([graph.state(node) for node in ends], remaining)
+        for node, score in zip(ends, scores, strict=True):
+            mode = self._episode.config.score
+            reward = score.likely if mode == "argmax" else score.mean
+            if mode == "ends":
+                reward *= graph.attributes(node)["support"] / len(graph.plans)
+            graph.set_reward(node, max(reward, _END), goal=True)
 
     def _reward(self, score: Score, *, end: bool, visited: bool) -> float:
         """A node's reward, as ``AgentConfig.score`` says."""
@@ -193,7 +226,12 @@ class Planner:
         return reward
 
     def _call_cost(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:
-        """The actor's own worst case; nothing where no cap concerns it, which saves counting its tokens."""
-        if not _PAID & set(remaining):
+        """The worst case of the actor's call and of reading what it brings.
+
+        Nothing where no cap concerns them, which saves counting their tokens.
+        """
+        paid = _PAID - {"usd"} if self._episode.roles.lm.price == FREE else _PAID
+        if not paid & set(remaining):
             return Resources()
-        return self._actor.worst_case(state, remaining, plan)
+        reading = self._projector.worst_case(state, plan[0]) if plan else Resources()
+        return self._actor.worst_case(state, remaining, plan) + reading

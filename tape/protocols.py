@@ -96,6 +96,28 @@ class Domain(Protocol):
         """
 
 
+@runtime_checkable
+class DeclaredDomain(Domain, Protocol):
+    """A domain whose actions declare what they lead to and what they cost, as calls of tools do; optional.
+
+    No model predicts their outcomes. Variants of an action are part of the plan graph wherever a plan takes one of
+    them, so the solver chooses among them. Its ends, for instance answers, are worth their score, however many steps
+    they take. Every action leads to a state in which it was not before, so walks cannot go round in circles.
+    """
+
+    def outcome(self, state: State, action: Action) -> Prediction:
+        """What is declared to come of an action; ``Prediction(None)`` where it cannot be taken."""
+
+    def variants(self, state: State, action: Action) -> Sequence[Action]:
+        """The action, and others that do the same at another price or quality."""
+
+    def is_end(self, state: State) -> bool:
+        """Whether nothing can be done any more."""
+
+    def declared_costs(self) -> Mapping[str, Resources]:
+        """The worst case of every tool or other family of actions, by its name."""
+
+
 class Environment(Protocol):
     """A task that can be played."""
 
@@ -122,6 +144,22 @@ class AsyncEnvironment(Protocol):
 
     async def astep(self, action: Action) -> tuple[Observation, Resources]:
         """Act; returns what is seen and what the action really cost."""
+
+
+@runtime_checkable
+class Ends(Protocol):
+    """An environment in which an episode can be over without success; optional."""
+
+    def ended(self) -> bool:
+        """Whether nothing can be done any more; asked where ``success()`` says no."""
+
+
+@runtime_checkable
+class TakesProjections(Protocol):
+    """An environment whose actions may refer to what the model has read in an observation; optional."""
+
+    def projected(self, state: State) -> None:
+        """Take over the state as the projector has it."""
 
 
 @runtime_checkable

@@ -11,8 +11,11 @@ from tape.agents.base import Episode, EpisodeEnded
 from tape.budget import Resources
 from tape.graph import Edge, PlanGraph
 from tape.memory import Memory
-from tape.protocols import Action, Plan, Selector, State
+from tape.protocols import Action, DeclaredDomain, Plan, Selector, State
 from tape.trace import GraphFoldedEvent, WalkSelectedEvent
+
+_PATIENCE = 100
+"""How many times the most moves the horizon is where only the end of a walk counts."""
 
 
 @dataclass(frozen=True)
@@ -152,9 +155,11 @@ class WalkSelection:
     def _horizon(self, graph: PlanGraph, remaining: Mapping[str, int]) -> int:
         """L: what is left of the configured horizon, else enough moves for any simple path that can be paid."""
         config, steps = self._episode.config, self._episode.result.steps
+        most = max(1, most_moves(graph, remaining))
         if config.horizon is not None:
             return config.horizon - steps
-        return max(1, most_moves(graph, remaining))
+        # A walk stays at its end until L: with a long L one move more costs next to nothing of what an end is worth.
+        return most * (_PATIENCE if isinstance(self._episode.env.domain, DeclaredDomain) else 1)
 
 
 def most_moves(graph: PlanGraph, remaining: Mapping[str, int]) -> int:

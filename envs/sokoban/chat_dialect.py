@@ -92,8 +92,9 @@ class ChatDialect:
             self._messages(state, task, remaining), 16 + 6 * steps, constraint=JsonSchema(PlanAnswer), role="plan"
         )
 
-    def read_plan(self, text: str) -> Plan:
+    def read_plan(self, state: AbstractState, text: str) -> Plan:
         """The moves of the JSON answer, or the moves at its beginning where it is malformed."""
+        del state
         try:
             return Plan(tuple(PlanAnswer.model_validate_json(text).actions))
         except ValidationError:
@@ -178,8 +179,9 @@ class ChatDialect:
         )
         return Request(self._messages(state, task, remaining), 120, constraint=constraint, role="act")
 
-    def read_act(self, text: str) -> tuple[str, Action]:
+    def read_act(self, state: AbstractState, text: str) -> tuple[str, Action]:
         """Read the thought and the move."""
+        del state
         try:
             answer = ActAnswer.model_validate_json(text)
         except ValidationError as error:

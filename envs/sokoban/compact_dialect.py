@@ -51,8 +51,9 @@ class CompactDialect:
             role="plan",
         )
 
-    def read_plan(self, text: str) -> Plan:
+    def read_plan(self, state: AbstractState, text: str) -> Plan:
         """Moves up to the first word that is none."""
+        del state
         words = text.split()
         actions: list[str] = []
         for word in words:
@@ -107,8 +108,9 @@ class CompactDialect:
             role="act",
         )
 
-    def read_act(self, text: str) -> tuple[str, Action]:
+    def read_act(self, state: AbstractState, text: str) -> tuple[str, Action]:
         """The thought before ``action:`` and the word after it."""
+        del state
         words = text.split()
         if "action:" not in words or words[-1] not in ACTIONS:
             raise InvalidOutputError("expected 'action:' and one of U, D, L, R")

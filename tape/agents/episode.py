@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -14,9 +14,20 @@ from tape.deadline import Deadline, in_thread
 from tape.declarations import report_broken
 from tape.episode import EpisodeResult
 from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError
-from tape.protocols import Action, AsyncEnvironment, Environment, Observation, State, WorldModel
+from tape.protocols import (
+    Action,
+    AsyncEnvironment,
+    DeclaredDomain,
+    Ends,
+    Environment,
+    Observation,
+    State,
+    TakesProjections,
+    WorldModel,
+)
 from tape.resources import Resources, kind_of
 from tape.roles.context import RoleContext
+from tape.roles.projector import LmProjector
 from tape.seeds import derive
 from tape.trace import ActedEvent, LedgerEvent, ObservedEvent, TraceWriter
 
@@ -88,9 +99,9 @@ class Episode:
         """
         self._require_horizon()
         refused: BudgetExceededError | None = None
-        for action in self.env.domain.admissible(self.state) or ():
+        for worst in self.possible_costs().values():
             try:
-                self.ledger.release(self.ledger.reserve(self.env.domain.cost(self.state, action)))
+                self.ledger.release(self.ledger.reserve(worst))
                 return
             except BudgetExceededError as error:
                 refused = error
@@ -109,15 +120,30 @@ class Episode:
         """
         with environment_faults("reset failed"):
             observation = await self._maybe_in_thread(lambda: self.env.reset(seed), "environment reset")
-        return self.observe(observation)
+        return await self.observe(observation)
 
-    def observe(self, observation: Observation) -> State:
-        """Project an observation, remember it as the current state and log it."""
+    async def observe(self, observation: Observation) -> State:
+        """Project an observation, remember it as the current state and log it.
+
+        Raises:
+            EnvironmentFaultError: The environment cannot project its own observation.
+            BudgetExceededError: The model has a part in the projector, and its call does not fit.
+        """
+        with environment_faults("the observation cannot be projected"):
+            self.state = self.env.domain.project(observation)
+        try:
+            self.state = await LmProjector(self.roles).project(self.state)
+        finally:
+            self._log_observed()
+        if isinstance(self.env, TakesProjections):
+            with environment_faults("what was read was not taken"):
+                self.env.projected(self.state)
+        return self.state
+
+    def _log_observed(self) -> None:
         domain, left = self.env.domain, self.remaining()
         if self.deadline.is_set:
             left[WALL] = int((self.deadline.left() or 0) / float(kind_of(WALL).resolution))
-        with environment_faults("the observation cannot be projected"):
-            self.state = domain.project(observation)
         self.trace.write(
             ObservedEvent(
                 step=self.result.steps,
@@ -126,7 +152,6 @@ class Episode:
                 remaining=left,
             )
         )
-        return self.state
 
     async def step(self, action: Action, *, text: str = "", planned: Action | None = None) -> State:
         """Reserve the action's worst case, act, settle, observe.
@@ -154,8 +179,9 @@ class Episode:
         self.result.steps += 1
         self.result.actions.append(action)
         self.trace.write(ActedEvent(step=self.result.steps, action=action, text=text, planned=planned, cost=dict(cost)))
-        state = self.observe(observation)
+        state = await self.observe(observation)
         self.end_if_solved()
+        self._end_if_over()
         return state
 
     async def _act(self, action: Action) -> tuple[Observation, Resources]:
@@ -181,6 +207,13 @@ class Episode:
         if self.result.success:
             raise EpisodeEnded("success")
 
+    def _end_if_over(self) -> None:
+        if isinstance(self.env, Ends):
+            with environment_faults("asking whether it has ended failed"):
+                over = bool(self.env.ended())
+            if over:
+                raise EpisodeEnded("failure", "the environment has ended without success")
+
     def _require_horizon(self) -> None:
         if self.config.horizon is not None and self.result.steps >= self.config.horizon:
             raise EpisodeEnded("failure", f"the horizon of {self.config.horizon} moves is reached", limit=True)
@@ -191,8 +224,14 @@ class Episode:
         Raises:
             UnknownCostError: Names the kind and the action.
         """
-        for action in self.env.domain.admissible(self.state) or ():
-            cost = self.env.domain.cost(self.state, action)
+        for action, cost in self.possible_costs().items():
             unknown = [kind for kind in self.ledger.capped() if cost[kind] is None]
             if unknown:
                 raise UnknownCostError(f"action {action!r} has an unknown cost in {unknown[0]} under a hard cap")
+
+    def possible_costs(self) -> Mapping[str, Resources]:
+        """The worst case of every action or family of actions that the domain can name; else empty."""
+        domain = self.env.domain
+        if isinstance(domain, DeclaredDomain):
+            return domain.declared_costs()
+        return {action: domain.cost(self.state, action) for action in domain.admissible(self.state) or ()}

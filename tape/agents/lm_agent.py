@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tape.agents.base import Agent, Episode
 from tape.config import AgentConfig
-from tape.protocols import Actor, Proposer, Scorer, WorldModel
+from tape.protocols import Actor, DeclaredDomain, Proposer, Scorer, WorldModel
 from tape.roles.actor import MAX_RETRIES, LmActor
+from tape.roles.declared import DeclaredWorldModel
 from tape.roles.proposer import LmProposer
 from tape.roles.scorer import LmScorer
 from tape.roles.world_model import LmWorldModel
@@ -30,8 +31,15 @@ class LmAgent(Agent):
         return LmProposer(episode.roles, self.config.temperature)
 
     def world_model(self, episode: Episode) -> WorldModel:
-        """P_theta, or the simulator where the configuration asks for it."""
-        return episode.simulator or LmWorldModel(episode.roles)
+        """P_theta: the simulator where the configuration asks for it, else what is declared, else the model."""
+        domain = episode.env.domain
+        if episode.simulator is not None:
+            return episode.simulator
+        return DeclaredWorldModel(domain) if isinstance(domain, DeclaredDomain) else self.lm_world_model(episode)
+
+    def lm_world_model(self, episode: Episode) -> WorldModel:
+        """The model's predictions."""
+        return LmWorldModel(episode.roles)
 
     def scorer(self, episode: Episode) -> Scorer:
         """R_theta."""

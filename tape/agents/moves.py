@@ -126,8 +126,7 @@ def require_bounded(episode: Episode, what: str) -> None:
     Raises:
         ConfigError: There is neither a horizon nor a cap on something that every action spends; names ``what``.
     """
-    domain = episode.env.domain
-    costs = [domain.cost(episode.state, action) for action in domain.admissible(episode.state) or ()]
+    costs = list(episode.possible_costs().values())
     spent = any(costs and all(cost[kind] for cost in costs) for kind in episode.ledger.capped())
     if episode.config.horizon is None and not spent:
         raise ConfigError(

@@ -65,9 +65,9 @@ class TapeAgent(LmAgent):
             limited += outcome != "stepped"
             start_replanning(episode, outcome, limited)
 
-    def world_model(self, episode: Episode) -> WorldModel:
-        """P_theta with second thoughts (``doubt``), or the simulator where the configuration asks for it."""
-        return episode.simulator or LmWorldModel(episode.roles, self.config.doubt)
+    def lm_world_model(self, episode: Episode) -> WorldModel:
+        """P_theta with second thoughts (``doubt``)."""
+        return LmWorldModel(episode.roles, self.config.doubt)
 
     def actor(self, episode: Episode) -> PlannedActor:
         """pi_Act; its worst case is part of every edge's cost."""

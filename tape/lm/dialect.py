@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tape.lm.base import Choice, Request
 from tape.protocols import Action, Plan, State
@@ -19,7 +19,7 @@ class Dialect(Protocol):
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
         """Ask for one whole plan."""
 
-    def read_plan(self, text: str) -> Plan:
+    def read_plan(self, state: State, text: str) -> Plan:
         """Read a plan; a malformed one keeps its readable beginning and is marked invalid."""
 
     def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
@@ -46,7 +46,7 @@ class Dialect(Protocol):
         as a hint.
         """
 
-    def read_act(self, text: str) -> tuple[str, Action]:
+    def read_act(self, state: State, text: str) -> tuple[str, Action]:
         """Read the thought and the action."""
 
     def read_intention(self, thought: str) -> Action | None:
@@ -62,6 +62,20 @@ class Dialect(Protocol):
 
     def select_request(self, state: State, walks: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
         """Ask which walk is best (the LM-selector ablation), by a :class:`Choice` with one option per walk."""
+
+
+@runtime_checkable
+class ProjectingDialect(Dialect, Protocol):
+    """A dialect in which the model takes part in the projector z (TAPE section 3.1, DESIGN section 3); optional."""
+
+    def project_request(self, state: State) -> Request | None:
+        """Ask what a newly observed state leaves open, or None where it leaves nothing open."""
+
+    def read_project(self, state: State, text: str) -> State:
+        """The state with what was asked for."""
+
+    def longest_project_request(self, state: State, action: Action) -> Request | None:
+        """A request as long as any that may be made after an action, for its worst case; None if none may be."""
 
 
 def option_values(request: Request, values: Mapping[str, float]) -> tuple[float, ...]:

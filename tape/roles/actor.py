@@ -54,11 +54,11 @@ class LmActor:
         request = self._context.dialect.act_request(state, remaining, fixed, plan)
         request = replace(request, n=count, temperature=self._temperature, seed=seed)
         [completion] = await self._context.lm.generate([request])
-        return [self._read(text, fixed) for text in completion.texts]
+        return [self._read(state, text, fixed) for text in completion.texts]
 
-    def _read(self, text: str, fixed: Action | None) -> Acted:
+    def _read(self, state: State, text: str, fixed: Action | None) -> Acted:
         try:
-            thought, written = self._context.dialect.read_act(text)
+            thought, written = self._context.dialect.read_act(state, text)
         except InvalidOutputError as error:
             self._context.count_malformed("act", text, error)
             # Under the constraint only the thought can be cut off; the action was never in doubt.

@@ -37,12 +37,12 @@ class LmProposer:
             for i, (state, remaining) in enumerate(starts)
         ]
         completions = await self._context.lm.generate(requests)
-        return [self._read(completion) for completion in completions]
+        return [self._read(state, completion) for (state, _), completion in zip(starts, completions, strict=True)]
 
-    def _read(self, completion: Completion) -> list[Plan]:
+    def _read(self, state: State, completion: Completion) -> list[Plan]:
         plans = []
         for text, finish in zip(completion.texts, completion.finish, strict=True):
-            plan = self._context.dialect.read_plan(text)
+            plan = self._context.dialect.read_plan(state, text)
             if finish == "length":
                 plan = replace(plan, valid=False)
             if not plan.valid:

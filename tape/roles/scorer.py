@@ -26,8 +26,11 @@ class LmScorer:
         key = self._context.domain.key
         fresh = {key(state): state for state in states if key(state) not in self._known}
         asked = [self._context.dialect.score_request(state) for state in fresh.values()]
-        answers = await self._context.lm.score_options([request for request, _ in asked])
-        for name, (request, values), (weights, _) in zip(fresh, asked, answers, strict=True):
+        # States that read alike are asked about once; what an answer is worth may differ all the same.
+        distinct = list(dict.fromkeys(request for request, _ in asked))
+        answers = dict(zip(distinct, await self._context.lm.score_options(distinct), strict=True))
+        for name, (request, values) in zip(fresh, asked, strict=True):
+            weights, _ = answers[request]
             scores = option_values(request, values)
             if not any(weights):
                 # What cannot be read tells nothing about the state.

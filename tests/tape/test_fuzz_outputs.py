@@ -81,14 +81,14 @@ PIECES += [
 Parser = Callable[[str], object]
 
 PARSERS: dict[str, Parser] = {
-    "compact plan": COMPACT.read_plan,
+    "compact plan": lambda text: COMPACT.read_plan(STATE, text),
     "compact next": lambda text: COMPACT.read_next(STATE, text),
-    "compact act": COMPACT.read_act,
+    "compact act": lambda text: COMPACT.read_act(STATE, text),
     "compact rollout": lambda text: COMPACT.read_rollout(STATE, "UD", text),
     "compact intention": COMPACT.read_intention,
-    "chat plan": CHAT.read_plan,
+    "chat plan": lambda text: CHAT.read_plan(STATE, text),
     "chat next": lambda text: CHAT.read_next(STATE, text),
-    "chat act": CHAT.read_act,
+    "chat act": lambda text: CHAT.read_act(STATE, text),
     "chat rollout": lambda text: CHAT.read_rollout(STATE, "UDLR", text),
     "chat intention": CHAT.read_intention,
 }

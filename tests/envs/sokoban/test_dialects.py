@@ -67,10 +67,10 @@ def test_unreadable_outcomes_are_invalid_output(text: str) -> None:
 
 def test_a_plan_keeps_its_readable_beginning() -> None:
     dialect = CompactDialect(SokobanDomain(ROOM))
-    assert dialect.read_plan(" U D").valid
-    broken = dialect.read_plan(" U D banana L")
+    assert dialect.read_plan(None, " U D").valid
+    broken = dialect.read_plan(None, " U D banana L")
     assert (broken.actions, broken.valid) == (("U", "D"), False)
-    assert not dialect.read_plan("").valid
+    assert not dialect.read_plan(None, "").valid
 
 
 def test_a_fixed_action_leaves_no_other_admissible() -> None:
@@ -162,7 +162,7 @@ def test_malformed_json_is_counted_and_survived(garbage: str) -> None:
 
 def test_chat_keeps_the_readable_beginning_of_a_plan_and_of_a_rollout() -> None:
     dialect = ChatDialect(SokobanDomain(ROOM))
-    cut = dialect.read_plan('{"actions": ["R", "R", "L')
+    cut = dialect.read_plan(None, '{"actions": ["R", "R", "L')
     assert (cut.actions, cut.valid) == (("R", "R"), False)
     good = '{"valid": true, "player": [2, 3], "boxes": [[2, 4]]}'
     lost = '{"valid": true, "player": [99, 3], "boxes": [[2, 4]]}'

@@ -108,7 +108,7 @@ def test_chat_thoughts(thought: str, intended: str | None) -> None:
 @pytest.mark.parametrize("kind", ["move", "push"])
 def test_compact_thoughts(kind: str, action: str) -> None:
     other = "U" if action != "U" else "D"
-    thought, written = COMPACT.read_act(f" next: {kind} {action} action: {other}")
+    thought, written = COMPACT.read_act(None, f" next: {kind} {action} action: {other}")
     assert (COMPACT.read_intention(thought), written) == (action, other)
 
 
@@ -137,7 +137,7 @@ def test_words_and_letters_in_the_answers_of_both_formats(template: str, action:
     fixed = CHAT.act_request(ROOM.start, {"steps": 5}, other, [])
     assert obeys(free, answer)
     assert obeys(fixed, answer)
-    read, written = CHAT.read_act(answer)
+    read, written = CHAT.read_act(None, answer)
     assert written == other
     assert CHAT.read_intention(read) == action
     # An answer cut off before its action is kept whole by the actor.

@@ -1,0 +1,176 @@
+"""Calls of tools as the text of actions: ``multiply.exact(a=3, b=#1)``, ``answer(value=#2)``.
+
+Values are JSON, or a placeholder ``#k`` for the result of the k-th successful call of the episode. Within a JSON text
+``#k`` is replaced by the result's own text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from envs.tools.errors import InvalidCallError
+
+ANSWER = "answer"
+"""The name of the call that ends an episode."""
+
+LONGEST = 4000
+"""Characters of the longest text that is read as a call."""
+
+_NAME = re.compile(r"\s*([A-Za-z_][\w-]*)(?:\.([\w-]+))?\s*\(\s*")
+_KEY = re.compile(r"([A-Za-z_]\w*)\s*=\s*")
+_PLACEHOLDER = re.compile(r"#(\d{1,3})(?!\d)")
+_SEPARATOR = re.compile(r"\s*(,|\))\s*")
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of one variant of a tool.
+
+    Attributes:
+        kind: What is done, for instance ``multiply``.
+        variant: Which tool of that kind does it; empty where there is one only.
+        args: Names and values, the values as the text that stands in the action.
+    """
+
+    kind: str
+    variant: str = ""
+    args: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def symbol(self) -> str:
+        """What is asked for, whoever does it: ``multiply(a=3, b=#1)``."""
+        return f"{self.kind}({self._arguments()})"
+
+    @property
+    def tool(self) -> str:
+        """The tool's full name: ``multiply.exact``."""
+        return f"{self.kind}.{self.variant}" if self.variant else self.kind
+
+    @property
+    def text(self) -> str:
+        """The action: ``multiply.exact(a=3, b=#1)``."""
+        return f"{self.tool}({self._arguments()})"
+
+    def _arguments(self) -> str:
+        return ", ".join(f"{name}={value}" for name, value in self.args)
+
+    @property
+    def references(self) -> tuple[int, ...]:
+        """The results that it needs, in the order of their mention."""
+        return tuple(int(found) for _, value in self.args for found in _PLACEHOLDER.findall(value))
+
+    def renumbered(self, new: Callable[[int], int]) -> Call:
+        """The same call with other numbers in its placeholders."""
+        args = tuple((n, _PLACEHOLDER.sub(lambda m: f"#{new(int(m[1]))}", v)) for n, v in self.args)
+        return Call(self.kind, self.variant, args)
+
+    def values(self, results: Sequence[Any]) -> dict[str, Any]:
+        """The arguments as Python values.
+
+        Args:
+            results: What was obtained so far; ``#1`` is the first.
+
+        Raises:
+            InvalidCallError: A placeholder has no result.
+        """
+        return {name: _resolved(value, results) for name, value in self.args}
+
+
+def call(kind: str, variant: str = "", **values: Any) -> Call:
+    """A call with these values; a text like ``"#1"`` on its own is a placeholder."""
+    return Call(kind, variant, tuple((name, _written(value)) for name, value in values.items()))
+
+
+def answer(value: Any) -> Call:
+    """The call that answers."""
+    return call(ANSWER, value=value)
+
+
+def from_mapping(tool: str, arguments: Mapping[str, Any]) -> Call:
+    """A call as general models write it: the tool's full name and its arguments."""
+    kind, _, variant = tool.partition(".")
+    return call(kind, variant, **arguments)
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, str) and _PLACEHOLDER.fullmatch(value):
+        return value
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        value = int(value)
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def parse(text: str) -> Call:
+    """Read an action.
+
+    Raises:
+        InvalidCallError: It is no call; says where reading stopped.
+    """
+    if len(text) > LONGEST:
+        raise InvalidCallError(f"a call of {len(text)} characters; the longest that is read has {LONGEST}")
+    head = _NAME.match(text)
+    if head is None:
+        raise InvalidCallError(f"expected TOOL(NAME=VALUE, ...), got {text[:80]!r}")
+    args: list[tuple[str, str]] = []
+    at = head.end()
+    if text[at : at + 1] == ")":
+        at += 1
+    else:
+        while True:
+            name, value, at = _argument(text, at)
+            if name in dict(args):
+                raise InvalidCallError(f"the argument {name} is given twice")
+            args.append((name, value))
+            separator = _SEPARATOR.match(text, at)
+            if separator is None:
+                raise InvalidCallError(f"expected ',' or ')' at {text[at : at + 40]!r}")
+            at = separator.end()
+            if separator[1] == ")":
+                break
+    if text[at:].strip():
+        raise InvalidCallError(f"there is something after the call: {text[at : at + 40]!r}")
+    return Call(head[1], head[2] or "", tuple(args))
+
+
+def _argument(text: str, at: int) -> tuple[str, str, int]:
+    key = _KEY.match(text, at)
+    if key is None:
+        raise InvalidCallError(f"expected NAME=VALUE at {text[at : at + 40]!r}")
+    placeholder = _PLACEHOLDER.match(text, key.end())
+    if placeholder:
+        return key[1], placeholder[0], placeholder.end()
+    try:
+        value, end = json.JSONDecoder().raw_decode(text, key.end())
+    except (ValueError, RecursionError):
+        raise InvalidCallError(f"the value of {key[1]} is neither JSON nor #K: {text[key.end() :][:40]!r}") from None
+    return key[1], _written(value), end
+
+
+def _resolved(value: str, results: Sequence[Any]) -> Any:
+    if _PLACEHOLDER.fullmatch(value):
+        return _result(int(value[1:]), results)
+    return _filled(json.loads(value), results)
+
+
+def _filled(value: Any, results: Sequence[Any]) -> Any:
+    if isinstance(value, str):
+        return _PLACEHOLDER.sub(lambda m: _text(_result(int(m[1]), results)), value)
+    if isinstance(value, list):
+        return [_filled(item, results) for item in value]
+    if isinstance(value, dict):
+        return {name: _filled(item, results) for name, item in value.items()}
+    return value
+
+
+def _result(number: int, results: Sequence[Any]) -> Any:
+    if not 1 <= number <= len(results):
+        raise InvalidCallError(f"#{number} is the result of no call; there are {len(results)} results")
+    return results[number - 1]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

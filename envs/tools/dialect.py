@@ -1,0 +1,76 @@
+"""What the dialects of tool environments share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from envs.tools.calls import Call
+from envs.tools.domain import ToolDomain, as_state
+from envs.tools.plans import in_order
+from envs.tools.state import ToolState
+from tape.errors import ConfigError
+from tape.lm.base import Request
+from tape.protocols import Action, Plan, State
+
+
+class ToolDialect(ABC):
+    """Implements the part of :class:`tape.lm.dialect.Dialect` in which tools differ from other environments.
+
+    Args:
+        domain: The task and its tools.
+    """
+
+    def __init__(self, domain: ToolDomain) -> None:
+        self._domain = domain
+
+    def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
+        """None: no model predicts what tools declare."""
+        del state, actions
+        return None
+
+    def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
+        """Never asked for."""
+        del state, actions, text
+        raise ConfigError("tools declare what they lead to; no model predicts it")
+
+    def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
+        """Never asked for."""
+        del state, action, valid
+        raise ConfigError("tools declare what they lead to; no model predicts it")
+
+    def read_next(self, state: State, text: str) -> State | None:
+        """Never asked for."""
+        del state, text
+        raise ConfigError("tools declare what they lead to; no model predicts it")
+
+    def read_intention(self, thought: str) -> Action | None:
+        """None: what a thought about tools intends is not read."""
+        del thought
+        return None
+
+    def worth(self, state: State) -> float:
+        """What a right answer is worth: the declared quality of all that it rests on."""
+        return self._domain.quality(state)
+
+    @staticmethod
+    def plan_of(state: State, calls: Sequence[Call], *, valid: bool) -> Plan:
+        """A plan of calls, in canonical order."""
+        ordered = in_order(calls, len(as_state(state).got))
+        return Plan(tuple(call.text for call in ordered), valid)
+
+    @abstractmethod
+    def answer_request(self, state: ToolState) -> Request:
+        """Ask for the answer with what has been obtained."""
+
+    @abstractmethod
+    def longest_answer_request(self) -> Request:
+        """A request as long as any that :meth:`answer_request` may make."""
+
+    @abstractmethod
+    def read_answer(self, state: ToolState, text: str) -> Call:
+        """Read the answer.
+
+        Raises:
+            InvalidOutputError: It cannot be read.
+        """

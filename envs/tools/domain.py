@@ -1,0 +1,143 @@
+"""What a tool environment tells the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+
+from envs.tools.calls import ANSWER, Call, parse
+from envs.tools.errors import InvalidCallError
+from envs.tools.state import ToolState
+from envs.tools.tool import STEP, Toolbox
+from tape.errors import UnknownNameError
+from tape.lm.dialect import Dialect
+from tape.protocols import Action, Observation, Prediction, State
+from tape.resources import Resources
+
+Dialects = Mapping[str, Callable[["ToolDomain"], Dialect]]
+"""How the task is written for each family of models, by the dialect's name."""
+
+MOST_RESULTS = 99
+"""An episode obtains no more results."""
+
+
+def as_state(state: State) -> ToolState:
+    """Narrow the engine's opaque state."""
+    assert isinstance(state, ToolState), f"not a state of a tool environment: {state!r}"
+    return state
+
+
+class ToolDomain:
+    """Implements :class:`tape.protocols.DeclaredDomain`.
+
+    Args:
+        task: What is to be done, in words.
+        toolbox: The tools.
+        dialects: How it is written for models.
+    """
+
+    deterministic = False
+
+    def __init__(self, task: str, toolbox: Toolbox, dialects: Dialects) -> None:
+        self.task, self.toolbox, self._dialects = task, toolbox, dialects
+
+    def key(self, state: State) -> str:
+        """See :meth:`envs.tools.state.ToolState.key`."""
+        return as_state(state).key()
+
+    def render(self, state: State) -> str:
+        """Results, failures and the answer, one a line."""
+        return describe(as_state(state))
+
+    def project(self, observation: Observation) -> ToolState:
+        """The state as it was observed; results that a model reads are still to be read."""
+        return as_state(observation.data)
+
+    def admissible(self, state: State) -> Sequence[Action] | None:
+        """None: the arguments are open."""
+        del state
+        return None
+
+    def cost(self, state: State, action: Action) -> Resources:
+        """The declared worst case; of what is no call of a tool, the step."""
+        del state
+        try:
+            call = parse(action)
+            return STEP if call.kind == ANSWER else self.toolbox.find(call).worst
+        except InvalidCallError:
+            return STEP
+
+    def declared_costs(self) -> Mapping[str, Resources]:
+        """The worst case of every tool, and of answering."""
+        return {**{item.name: item.worst for item in self.toolbox.all()}, ANSWER: STEP}
+
+    def outcome(self, state: State, action: Action) -> Prediction:
+        """The result is obtained, or the answer given; an action that the environment would refuse is invalid."""
+        before = as_state(state)
+        try:
+            call = parse(action)
+            self.require_possible(before, call)
+        except InvalidCallError:
+            return Prediction(None)
+        if call.kind == ANSWER:
+            return Prediction(ToolState(before.got, before.failed, call.args[0][1]))
+        repeated = call in before.failed or any(found.call.symbol == call.symbol for found in before.got)
+        return Prediction(None if repeated else before.with_call(call))
+
+    def require_possible(self, state: ToolState, call: Call) -> None:
+        """Check all of a call that can be checked before its values are there.
+
+        Raises:
+            InvalidCallError: Says what is wrong.
+        """
+        if state.answer is not None:
+            raise InvalidCallError("the answer has been given")
+        if unknown := [k for k in call.references if not 1 <= k <= len(state.got)]:
+            raise InvalidCallError(f"#{unknown[0]} is the result of no call; there are {len(state.got)} results")
+        if call.kind == ANSWER:
+            if [name for name, _ in call.args] != ["value"] or call.variant:
+                raise InvalidCallError(f"an answer is {ANSWER}(value=...)")
+            return
+        if len(state.got) >= MOST_RESULTS:
+            raise InvalidCallError(f"an episode obtains at most {MOST_RESULTS} results")
+        item = self.toolbox.find(call)
+        item.require_names(call)
+        if not call.references:
+            item.checked(call.values([]))
+
+    def variants(self, state: State, action: Action) -> Sequence[Action]:
+        """The same call by every tool of its kind, the given one first."""
+        del state
+        call = parse(action)
+        others = (Call(call.kind, item.variant, call.args).text for item in self.toolbox.of_kind(call.kind))
+        return list(dict.fromkeys([action, *others]))
+
+    def is_end(self, state: State) -> bool:
+        """Whether the answer has been given."""
+        return as_state(state).answer is not None
+
+    def quality(self, state: State) -> float:
+        """Probability that all results so far are what was asked for, as declared; unknown ones count as 1."""
+        return prod(self.toolbox.find(found.call).quality or 1.0 for found in as_state(state).got)
+
+    def dialect(self, name: str) -> Dialect:
+        """The prompts in one of the dialects."""
+        if name not in self._dialects:
+            raise UnknownNameError(
+                "dialect for these tools", name, self._dialects, "Use a model that reads one of them."
+            )
+        return self._dialects[name](self)
+
+
+def describe(state: ToolState) -> str:
+    """A state for people and for general models."""
+    lines = [
+        f"#{number} {found.call.text} = {'?' if found.value is None else found.value}"
+        for number, found in enumerate(state.got, 1)
+    ]
+    lines += [f"failed: {call.text}" for call in state.failed]
+    if state.note:
+        lines.append(f"note: {state.note}")
+    if state.answer is not None:
+        lines.append(f"answer: {state.answer}")
+    return "\n".join(lines) or "nothing obtained yet"

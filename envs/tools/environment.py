@@ -1,0 +1,153 @@
+"""Tools as an environment of the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from envs.tools.calls import ANSWER, Call, parse
+from envs.tools.chat_dialect import ChatToolDialect
+from envs.tools.dialect import ToolDialect
+from envs.tools.domain import Dialects, ToolDomain, as_state
+from envs.tools.errors import InvalidCallError, ToolFailedError
+from envs.tools.state import ToolState
+from envs.tools.tool import STEP, Tool, Toolbox
+from tape.budget import Budget
+from tape.lm.base import Request
+from tape.protocols import Action, Observation, State
+from tape.resources import Resources
+from tape.seeds import derive
+
+Judge = Callable[[Any], bool]
+"""Says whether an answer is right."""
+
+
+class ToolEnvironment:
+    """A task to be done by calls of tools and ended by an answer.
+
+    Args:
+        task: What is to be done, in words.
+        tools: The tools; those of one kind from the cheapest to the dearest.
+        budget: Hard caps.
+        judge: Says whether an answer is right. Without one every answer is a success: nobody knows better.
+        dialects: How the task is written for models; general models by default.
+
+    Raises:
+        ToolError: The tools contradict each other.
+    """
+
+    def __init__(
+        self,
+        task: str,
+        tools: Sequence[Tool] | Toolbox,
+        *,
+        budget: Budget | None = None,
+        judge: Judge | None = None,
+        dialects: Dialects | None = None,
+    ) -> None:
+        self.toolbox = tools if isinstance(tools, Toolbox) else Toolbox(tools)
+        self.budget = budget or Budget()
+        self.domain = ToolDomain(task, self.toolbox, dialects or {"chat": ChatToolDialect})
+        self._judge = judge
+        self._state, self._seed = ToolState(), 0
+        self._asked: ToolDialect | None = None
+        self.answered: Any = None
+        """The answer as a value; None before."""
+
+    def reset(self, seed: int) -> Observation:
+        """Start again. What the tools draw depends on the seed and on the call alone, not on what came before."""
+        self._state, self._seed, self.answered = ToolState(), seed, None
+        return self._observation()
+
+    def _observation(self) -> Observation:
+        return Observation(self.domain.render(self._state), self._state)
+
+    def step(self, action: Action) -> tuple[Observation, Resources]:
+        """Act; see :meth:`astep`. Not for use inside a running event loop."""
+        return asyncio.run(self.astep(action))
+
+    async def astep(self, action: Action) -> tuple[Observation, Resources]:
+        """Make a call, or answer. What is no possible call is refused, which takes a step and changes nothing else."""
+        try:
+            call = parse(action)
+            self.domain.require_possible(self._state, call)
+            values = call.values(self._state.values())
+            arguments = {} if call.kind == ANSWER else self.toolbox.find(call).checked(values)
+        except InvalidCallError as error:
+            self._state = ToolState(self._state.got, self._state.failed, self._state.answer, str(error))
+            return self._observation(), STEP
+        if call.kind == ANSWER:
+            self._take(call.args[0][1], values["value"])
+            return self._observation(), STEP
+        used = await self._call(self.toolbox.find(call), call, arguments)
+        return self._observation(), used
+
+    def projected(self, state: State) -> None:
+        """Take over what a model has read in the last result; later calls refer to it."""
+        self._state = as_state(state)
+
+    async def _call(self, item: Tool, call: Call, arguments: dict[str, Any]) -> Resources:
+        """Run a tool and remember what came of it; returns what it used."""
+        drawn = {} if item.random is None else {item.random: self._rng("result", item, arguments)}
+        result: Any = None
+        try:
+            result = item.function(**arguments, **drawn)
+            if inspect.isawaitable(result):
+                result = await result
+            written = json.dumps(to_jsonable_python(result), ensure_ascii=False, allow_nan=False)
+        except ToolFailedError as error:
+            self._state = self._state.with_failure(call, str(error))
+        except Exception as error:  # whatever a tool raises is what the agent has to cope with, and sees
+            self._state = self._state.with_failure(call, f"{type(error).__name__}: {error}")
+        else:
+            text = result if item.reads and isinstance(result, str) else written if item.reads else ""
+            self._state = self._state.with_call(call, written, text)
+        return item.cost.actual(arguments, result, self._rng("cost", item, arguments)) + STEP
+
+    def _rng(self, what: str, item: Tool, arguments: dict[str, Any]) -> random.Random:
+        return random.Random(
+            derive(self._seed, what, item.name, json.dumps(to_jsonable_python(arguments), sort_keys=True))
+        )
+
+    def _take(self, written: str, value: Any) -> None:
+        self.answered = value
+        self._state = ToolState(self._state.got, self._state.failed, written)
+
+    def success(self) -> bool:
+        """Whether the right answer has been given."""
+        return self.ended() and (self._judge is None or self._judge(self.answered))
+
+    def ended(self) -> bool:
+        """Whether an answer has been given: there is no second one."""
+        return self._state.answer is not None
+
+    def longest_answer_request(self, dialect: str) -> Request:
+        """As long as a request for a final answer may be."""
+        return self._tool_dialect(dialect).longest_answer_request()
+
+    def answer_request(self, state: State, dialect: str) -> Request:
+        """Ask for the answer with what has been obtained."""
+        self._asked = self._tool_dialect(dialect)
+        return self._asked.answer_request(as_state(state))
+
+    def answer(self, text: str) -> None:
+        """Take the final answer.
+
+        Raises:
+            InvalidOutputError: It cannot be read, or refers to a result that is not there.
+        """
+        assert self._asked is not None, "an answer is read as it was asked for"
+        call = self._asked.read_answer(self._state, text)
+        self.domain.require_possible(self._state, call)
+        self._take(call.args[0][1], call.values(self._state.values())["value"])
+
+    def _tool_dialect(self, name: str) -> ToolDialect:
+        found = self.domain.dialect(name)
+        assert isinstance(found, ToolDialect), f"the dialect {name} asks for no answers"
+        return found

@@ -1,0 +1,44 @@
+"""Variants in the plan graph: every step of a plan by every tool that does the same (DESIGN section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tape.graph import PlanGraph
+from tape.protocols import Action, DeclaredDomain, State
+
+MOST_STATES = 4000
+"""No more states than about so many are added for one plan; what comes after keeps the plan's own variants."""
+
+
+def add_variants(graph: PlanGraph, domain: DeclaredDomain, state: State, actions: Sequence[Action]) -> None:
+    """Add every walk that does what a folded plan does with any of the variants at each step.
+
+    The plan supports all these walks alike: which variant it names is the model's guess, the choice is the solver's.
+
+    Args:
+        graph: Holds the plan.
+        domain: Declares variants and outcomes.
+        state: Where the plan starts.
+        actions: The plan, cut where it becomes invalid.
+    """
+    walk = {domain.key(state)}
+    own, layer = state, {domain.key(state): state}
+    added: list[str] = []
+    for action in actions:
+        after: dict[str, State] = {}
+        for key, before in layer.items():
+            # Past the limit only the plan itself is followed.
+            options = domain.variants(before, action) if len(added) < MOST_STATES else [action]
+            if len(added) >= MOST_STATES and key != domain.key(own):
+                continue
+            for option in options:
+                reached = domain.outcome(before, option).state
+                if reached is not None:
+                    after.setdefault(graph.add_variant(before, option, reached), reached)
+        following = domain.outcome(own, action).state
+        assert following is not None, "the plan is cut before an action that cannot be taken"
+        own, layer = following, after
+        walk.add(domain.key(own))
+        added += [key for key in after if key not in walk]
+    graph.support(dict.fromkeys(added))
