@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -18,8 +18,8 @@ from envs.sokoban.generator import random_board
 from envs.sokoban.level import ACTIONS, Level, State, is_held_out
 from envs.sokoban.simulator import is_push, step
 from envs.sokoban.table import CostToGo
+from experiments.lm_packing import EOS, PAD, Sequence, collate
 
-PAD, EOS = "<pad>", "<eos>"
 WORDS = [PAD, EOS, *compact.vocabulary()]
 ID = {word: i for i, word in enumerate(WORDS)}
 ACTION_IDS = [ID[a] for a in ACTIONS]
@@ -45,45 +45,6 @@ MIXES = {
         Kind(0.30, (5, 10), (5, 10), 2, 26),
     ),
 }
-
-
-@dataclass
-class Sequence:
-    """One packed sequence.
-
-    Attributes:
-        ids: Token ids.
-        segment: 0 for the state, i for the i-th query.
-        position: Position of each token in its own prompt.
-        label: Target id of the *next* token where it is trained on, else -100.
-        optimal: Bit mask of all optimal actions where the target is a plan step, else 0.
-    """
-
-    ids: list[int] = field(default_factory=list)
-    segment: list[int] = field(default_factory=list)
-    position: list[int] = field(default_factory=list)
-    label: list[int] = field(default_factory=list)
-    optimal: list[int] = field(default_factory=list)
-
-    def prefix(self, words: list[str]) -> None:
-        """Append the state."""
-        self.ids += [ID[w] for w in words]
-        self.segment += [0] * len(words)
-        self.position += range(len(words))
-        self.label += [-100] * len(words)
-        self.optimal += [0] * len(words)
-
-    def query(self, prompt: list[str], answer: list[str], optimal: list[int] | None = None) -> None:
-        """Append a query and its answer; only the answer and its end are trained on."""
-        start = self.segment.count(0)
-        number = self.segment[-1] + 1
-        words = [*prompt, *answer]
-        self.ids += [ID[w] for w in words]
-        self.segment += [number] * len(words)
-        self.position += range(start, start + len(words))
-        self.label += [-100] * (len(prompt) - 1) + [ID[w] for w in answer] + [ID[EOS]]
-        masks = optimal or [0] * len(answer)
-        self.optimal += [0] * (len(prompt) - 1) + masks + [0]
 
 
 def optimal_actions(level: Level, table: CostToGo, state: State) -> list[str]:
@@ -132,7 +93,7 @@ def _interest(level: Level, state: State, action: str) -> float:
 
 def sequence(rng: random.Random, level: Level, table: CostToGo, state: State) -> Sequence:
     """One packed sequence for a state."""
-    out = Sequence()
+    out = Sequence(ID)
     out.prefix(compact.state_words(level, state))
     left = table[state]
     if left:
@@ -212,47 +173,5 @@ def batches(seed: int, size: str, batch: int, first: int = 0) -> Iterator[dict[s
                 continue
             table = CostToGo(level)
             rows += [sequence(rng, level, table, s) for s in draw_states(rng, level, table, per_board, kind.max_length)]
-        yield collate(rows[:batch])
+        yield collate(rows[:batch], ID[PAD])
         index += 1
-
-
-ROW = 96
-"""Tokens in one row of a batch; short sequences share a row."""
-
-
-def collate(sequences: list[Sequence]) -> dict[str, torch.Tensor]:
-    """Fit sequences into rows (first fit, longest first) and build the attention mask.
-
-    A token sees the earlier tokens of its own query and of its own state, nothing else.
-    """
-    rows: list[list[Sequence]] = []
-    room: list[int] = []
-    for item in sorted(sequences, key=lambda s: -len(s.ids)):
-        length = len(item.ids)
-        slot = next((i for i, free in enumerate(room) if free >= length), None)
-        if slot is None:
-            slot = len(rows)
-            rows.append([])
-            room.append(max(ROW, length))
-        rows[slot].append(item)
-        room[slot] -= length
-    width = max(sum(len(s.ids) for s in row) for row in rows)
-
-    def pad(name: str, fill: int) -> torch.Tensor:
-        flat = [[value for s in row for value in getattr(s, name)] for row in rows]
-        return torch.tensor([row + [fill] * (width - len(row)) for row in flat])
-
-    owner = [[i for i, s in enumerate(row) for _ in s.ids] for row in rows]
-    document = torch.tensor([row + [-1] * (width - len(row)) for row in owner])
-    segment = pad("segment", -1)
-    same_document = document[:, :, None] == document[:, None, :]
-    same_segment = segment[:, :, None] == segment[:, None, :]
-    state = (segment == 0)[:, None, :]
-    causal = torch.ones(width, width, dtype=torch.bool).tril()
-    return {
-        "ids": pad("ids", ID[PAD]),
-        "position": pad("position", 0),
-        "label": pad("label", -100),
-        "optimal": pad("optimal", 0),
-        "mask": (same_document & (same_segment | state) & causal)[:, None],
-    }

@@ -1,21 +1,22 @@
-"""The bundled LM's tokenizer: one token per word, each with its leading space.
+"""The bundled LMs' tokenizers: one token per word, each with its leading space.
 
-``python -m experiments.lm_tokenizer FILE`` writes it.
+``python -m experiments.lm_tokenizer FAMILY FILE`` writes one; FAMILY is ``sokoban`` or ``tools``.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
-from experiments.lm_data import EOS, PAD, WORDS
+from experiments.lm_packing import EOS, PAD
 
 
-def build() -> Tokenizer:
+def build(words: Sequence[str]) -> Tokenizer:
     """Words keep their leading space, so that decoding a single token gives its exact text."""
-    vocabulary = {word if word in (PAD, EOS) else f" {word}": i for i, word in enumerate(WORDS)}
+    vocabulary = {word if word in (PAD, EOS) else f" {word}": i for i, word in enumerate(words)}
     tokenizer = Tokenizer(models.WordLevel(vocabulary))
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(" [^ ]+"), behavior="isolated")
     tokenizer.decoder = decoders.Fuse()
@@ -24,4 +25,6 @@ def build() -> Tokenizer:
 
 
 if __name__ == "__main__":
-    build().save(str(Path(sys.argv[1])))
+    from experiments.lm_families import SOKOBAN, TOOLS
+
+    build({"sokoban": SOKOBAN, "tools": TOOLS}[sys.argv[1]].words).save(str(Path(sys.argv[2])))

@@ -1,4 +1,4 @@
-"""Train a bundled Sokoban LM from nothing: ``python -m experiments.train_lm --size mini --out DIR``.
+"""Train a bundled LM from nothing: ``python -m experiments.train_lm --size mini --out DIR``.
 
 Resumable: run the same command again after Ctrl-C or a kill; with more ``--steps`` a finished run is
 extended. Every batch is a function of the seed
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,15 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from experiments.lm_data import ACTION_IDS, EOS, ID, PAD, WORDS, batches
+from experiments.lm_families import Family, family_of
+from experiments.lm_packing import EOS, PAD
 from experiments.lm_tokenizer import build
 
 SIZES = {
     "nano": {"hidden": 96, "layers": 4, "heads": 3, "inner": 256, "steps": 6_000},
     "mini": {"hidden": 192, "layers": 5, "heads": 6, "inner": 512, "steps": 5_500},
     "base": {"hidden": 192, "layers": 8, "heads": 6, "inner": 512, "steps": 6_500},
+    "tools": {"hidden": 192, "layers": 6, "heads": 6, "inner": 512, "steps": 4_000},
 }
 
 
@@ -51,20 +54,20 @@ class Recipe:
 
 def config(size: str) -> LlamaConfig:
     """The Llama configuration of a size."""
-    spec = SIZES[size]
+    spec, family = SIZES[size], family_of(size)
     return LlamaConfig(
-        vocab_size=len(WORDS),
+        vocab_size=len(family.words),
         hidden_size=spec["hidden"],
         intermediate_size=spec["inner"],
         num_hidden_layers=spec["layers"],
         num_attention_heads=spec["heads"],
         num_key_value_heads=spec["heads"],
-        max_position_embeddings=256,
+        max_position_embeddings=family.window,
         rope_parameters={"rope_type": "default", "rope_theta": 1000.0},
         tie_word_embeddings=True,
         bos_token_id=None,
-        eos_token_id=ID[EOS],
-        pad_token_id=ID[PAD],
+        eos_token_id=family.words.index(EOS),
+        pad_token_id=family.words.index(PAD),
     )
 
 
@@ -77,8 +80,8 @@ def _attention(_module: Any, q: Any, k: Any, v: Any, mask: Any, *, scaling: floa
     return out.transpose(1, 2).to(q.dtype), None
 
 
-def loss_of(model: LlamaForCausalLM, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-    """Mean negative log-likelihood of the targets; a plan step's target is any optimal action, evenly."""
+def loss_of(model: LlamaForCausalLM, batch: dict[str, torch.Tensor], actions: Sequence[int]) -> torch.Tensor:
+    """Mean negative log-likelihood of the targets; where several ``actions`` are optimal, any of them, evenly."""
     device = batch["ids"].device
     with torch.autocast(device.type, torch.bfloat16):
         hidden = model.model(
@@ -89,8 +92,10 @@ def loss_of(model: LlamaForCausalLM, batch: dict[str, torch.Tensor]) -> torch.Te
     logp = torch.log_softmax(logits.float(), -1)
     label, optimal = batch["label"][wanted], batch["optimal"][wanted]
     hard = -logp.gather(1, label[:, None])[:, 0]
-    bits = torch.stack([(optimal >> i) & 1 for i in range(4)], 1).float()
-    soft = -(logp[:, ACTION_IDS] * bits).sum(1) / bits.sum(1).clamp(min=1)
+    if not actions:
+        return hard.mean()
+    bits = torch.stack([(optimal >> i) & 1 for i in range(len(actions))], 1).float()
+    soft = -(logp[:, actions] * bits).sum(1) / bits.sum(1).clamp(min=1)
     return torch.where(optimal > 0, soft, hard).mean()
 
 
@@ -119,7 +124,7 @@ def save(model: LlamaForCausalLM, folder: Path, recipe: Recipe) -> None:
     half = LlamaForCausalLM(model.config)
     half.load_state_dict(model.state_dict())
     half.half().save_pretrained(folder)
-    build().save(str(folder / "tokenizer.json"))
+    build(family_of(recipe.size).words).save(str(folder / "tokenizer.json"))
     (folder / "recipe.json").write_text(json.dumps({**SIZES[recipe.size], **asdict(recipe)}))
 
 
@@ -127,6 +132,7 @@ def train(recipe: Recipe, out: Path, device: str, log_every: int = 50) -> None:
     """Train, logging to ``out/log.jsonl``; checkpoints at 1/8, 1/4, 1/2 and the end."""
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(recipe.seed)
+    family: Family = family_of(recipe.size)
     ALL_ATTENTION_FUNCTIONS.register("f32_sdpa", _attention)
     model = LlamaForCausalLM(config(recipe.size)).to(device)
     model.set_attn_implementation("f32_sdpa")
@@ -142,12 +148,12 @@ def train(recipe: Recipe, out: Path, device: str, log_every: int = 50) -> None:
         first, seconds = saved["step"], saved["seconds"]
         print(f"resuming at step {first}", flush=True)
     ladder = {recipe.steps // 8, recipe.steps // 4, recipe.steps // 2, recipe.steps}
-    stream = batches(recipe.seed, recipe.size, recipe.batch, first)
+    stream = family.batches(recipe.seed, recipe.size, recipe.batch, first)
     began, total = time.monotonic() - seconds, 0.0
     try:
         for step in range(first, recipe.steps):
             batch = {k: v.to(device) for k, v in next(stream).items()}
-            loss = loss_of(model, batch)
+            loss = loss_of(model, batch, family.actions)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
             for opt in opts:

@@ -44,6 +44,7 @@ class EpisodeResult(BaseModel):
         broken_declarations: How often more was used than declared as the worst case, by kind.
         actions: The executed actions.
         detail: One sentence where the end state needs one.
+        measures: The environment's own measures beside success, for instance the F1 of an answer.
         final_answer: What was answered at a limit, with ``on_limit="final_answer"``.
         solver_seconds: Time in the solver.
         wall_seconds: Time of the whole episode.
@@ -69,6 +70,7 @@ class EpisodeResult(BaseModel):
     broken_declarations: dict[str, int] = Field(default_factory=dict)
     actions: list[str] = Field(default_factory=list)
     detail: str = ""
+    measures: dict[str, float] = Field(default_factory=dict)
     final_answer: str | None = None
     solver_seconds: float = 0.0
     wall_seconds: float = 0.0

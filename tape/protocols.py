@@ -155,6 +155,14 @@ class Ends(Protocol):
 
 
 @runtime_checkable
+class Measures(Protocol):
+    """An environment that measures more than success, for instance the F1 of an answer; optional."""
+
+    def measures(self) -> Mapping[str, float]:
+        """Its measures of the episode, by name; asked at the end."""
+
+
+@runtime_checkable
 class TakesProjections(Protocol):
     """An environment whose actions may refer to what the model has read in an observation; optional."""
 
@@ -282,6 +290,8 @@ class EnvironmentPlugin(Protocol):
     """An environment as the command line and the runner see it: one object per entry point."""
 
     name: str
+    model: str
+    """The model that plays by default."""
     prompt_version: str
     """Changes whenever a prompt of the environment does; part of an episode's key."""
 

@@ -19,6 +19,7 @@ class SokobanPlugin:
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "sokoban"
+    model = "bundled:mini"
     prompt_version = "2"
 
     def add_arguments(self, parser: Any) -> None:

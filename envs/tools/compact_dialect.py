@@ -120,7 +120,8 @@ class CompactToolDialect(ToolDialect):
         return words
 
     def _afford(self, remaining: Mapping[str, int]) -> list[str]:
-        paid = affordable([item.as_variant() for item in self._table], remaining)
+        priced = {kind: left for kind, left in remaining.items() if kind != "steps"}
+        paid = affordable([item.as_variant() for item in self._table], priced)
         return ["afford:", *map(str, paid)]
 
     def _calls(self, state: ToolState, actions: Sequence[Action]) -> list[str]:

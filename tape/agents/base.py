@@ -30,7 +30,7 @@ from tape.errors import (
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel
 from tape.lm.price_table import missing_price
-from tape.protocols import Environment, WorldModel
+from tape.protocols import Environment, Measures, WorldModel
 from tape.roles.context import RoleContext
 from tape.seeds import derive
 from tape.trace import FinishedEvent, StartedEvent, TraceWriter
@@ -184,6 +184,12 @@ class Agent(ABC):
 
     def _account(self, episode: Episode, lm: AccountedLM, caps: Budget) -> None:
         result = episode.result
+        if isinstance(episode.env, Measures):
+            try:
+                with environment_faults("measuring the episode failed"):
+                    result.measures = dict(sorted(episode.env.measures().items()))
+            except EnvironmentFaultError as error:
+                result.detail = f"{result.detail}; {error}".removeprefix("; ")
         result.malformed = episode.roles.malformed
         result.lm_calls = dict(sorted(lm.calls.items()))
         result.prompt_tokens = dict(sorted(lm.prompts.items()))

@@ -24,7 +24,7 @@ def main(argv: Sequence[str]) -> int:
         parser.parse_args(argv)
         return 2
     plugin = load("tape.environments", argv[0])
-    parser = _parser(argv[0])
+    parser = _parser(argv[0], plugin.model)
     own = parser.add_argument_group(f"{argv[0]} options")
     plugin.add_arguments(own)
     option_names = [action.dest for action in own._group_actions]
@@ -93,10 +93,10 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def _parser(environment: str) -> argparse.ArgumentParser:
+def _parser(environment: str, model: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"tape run {environment}", description=f"Play the tasks of {environment}.")
     parser.add_argument("--agent", default="tape", help=f"{', '.join(names('tape.agents'))} (default: tape)")
-    parser.add_argument("--model", default="bundled:mini", help="see `tape models` (default: bundled:mini)")
+    parser.add_argument("--model", default=model, help=f"see `tape models` (default: {model})")
     parser.add_argument("--budget", default="", help="further hard caps, for instance tokens=5000,calls=100")
     parser.add_argument(
         "--run-budget",

@@ -31,8 +31,13 @@ def card(size: str) -> dict[str, Any]:
     return loaded
 
 
-def load_folder(folder: Path, name: str) -> LanguageModel:
-    """Open a checkpoint folder of the bundled family, shipped or freshly trained.
+def load_folder(folder: Path, name: str, dialect: str = "compact") -> LanguageModel:
+    """Open a checkpoint folder of a bundled family, shipped or freshly trained.
+
+    Args:
+        folder: Weights, configuration, and the tokenizer if it is not the Sokoban family's.
+        name: The string it is opened with.
+        dialect: In which its prompts are written.
 
     Raises:
         ModelError: The folder does not hold such a checkpoint.
@@ -58,7 +63,7 @@ def load_folder(folder: Path, name: str) -> LanguageModel:
     torch.set_num_threads(1)
     model = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
     digest = hashlib.sha256(weights.read_bytes()).hexdigest()[:16]
-    return TransformersLM(model, tokenizer, name=name, identity=f"{name}@{digest}", dialect="compact")
+    return TransformersLM(model, tokenizer, name=name, identity=f"{name}@{digest}", dialect=dialect)
 
 
 @lru_cache(maxsize=4)
@@ -70,11 +75,13 @@ def open_bundled(argument: str) -> LanguageModel:
     """
     if argument not in sizes():
         raise UnknownNameError("bundled model", argument, sizes(), "For instance bundled:mini.")
-    return load_folder(weights_folder() / argument, f"bundled:{argument}")
+    return load_folder(weights_folder() / argument, f"bundled:{argument}", card(argument).get("dialect", "compact"))
 
 
 def describe() -> list[tuple[str, str]]:
     """What ``tape models`` lists."""
     return [
-        (f"bundled:{size}", f"{card(size)['parameters'] / 1e6:.2f} M parameters, Sokoban, offline") for size in sizes()
+        (f"bundled:{size}", f"{facts['parameters'] / 1e6:.2f} M parameters, {facts.get('about', 'Sokoban')}, offline")
+        for size in sizes()
+        for facts in [card(size)]
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tape.runner.spec import RunSpec
@@ -77,8 +77,18 @@ def _group(name: str, level_set: str, spec: RunSpec, lines: Sequence[Mapping[str
         "broken_declarations": sum(sum(r.get("broken_declarations", {}).values()) for r in results),
         "under_deadline": sum("wall_seconds" in r.get("budget", {}) for r in results),
         "wall_overruns": sum(r.get("wall_overrun_seconds", 0.0) > 0 for r in results),
+        "measures": _means(r.get("measures", {}) for r in results),
+        "mean_used": _means(r["used"] for r in results),
         "longest_wall_overrun_seconds": max(r.get("wall_overrun_seconds", 0.0) for r in results),
     }
+
+
+def _means(found: Iterable[Mapping[str, float | None]]) -> dict[str, float]:
+    """The mean of each, where an episode without one counts as 0; left out where one is unknown."""
+    rows = list(found)
+    names = sorted({name for row in rows for name in row})
+    known = [name for name in names if all(row.get(name, 0) is not None for row in rows)]
+    return {name: math.fsum(row.get(name) or 0 for row in rows) / len(rows) for name in known}
 
 
 def tokens(result: Mapping[str, Any]) -> int:

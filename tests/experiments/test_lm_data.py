@@ -10,6 +10,7 @@ from envs.sokoban.level_sets import load_set, names
 from envs.sokoban.simulator import is_solved, replay
 from envs.sokoban.table import CostToGo
 from experiments import lm_data
+from experiments.lm_families import SOKOBAN
 from experiments.lm_tokenizer import build
 from tape.lm.bundled import weights_folder
 
@@ -77,4 +78,4 @@ def test_a_token_sees_its_own_state_and_query_only() -> None:
 
 
 def test_the_shipped_tokenizer_is_the_one_of_the_vocabulary() -> None:
-    assert build().to_str(pretty=True) == (weights_folder() / "tokenizer.json").read_text(encoding="utf-8")
+    assert build(SOKOBAN.words).to_str(pretty=True) == (weights_folder() / "tokenizer.json").read_text(encoding="utf-8")

@@ -1,0 +1,83 @@
+"""GSM-Hard as an environment: arithmetic by tools of several prices and qualities (TAPE appendix E.1)."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+from envs.gsm_hard.arithmetic import ARITY, KINDS, perturbed
+from envs.gsm_hard.errors import ArithmeticToolError
+from envs.gsm_hard.judge import is_right
+from envs.gsm_hard.lexicon import ArithmeticLexicon
+from envs.gsm_hard.problem import Problem
+from envs.gsm_hard.profiles import DEFAULT, PROFILES, Profile
+from envs.tools.chat_dialect import ChatToolDialect
+from envs.tools.compact_dialect import CompactToolDialect
+from envs.tools.cost import Uniform
+from envs.tools.environment import ToolEnvironment
+from envs.tools.errors import ToolFailedError
+from envs.tools.tool import Tool, Toolbox, make_tool
+from tape.budget import Budget
+from tape.resources import Resources
+
+
+def tools(profile: Profile) -> Toolbox:
+    """The tools of a profile: every kind in every variant, with results that are wrong as often as declared."""
+    return Toolbox([_tool(kind, number, profile) for kind in profile.kinds for number in range(len(profile.variants))])
+
+
+def _tool(kind: str, number: int, profile: Profile) -> Tool:
+    variant = profile.variants[number]
+    quality = variant.quality or 1.0
+    exact = KINDS[kind]
+
+    def once(rng: random.Random, *numbers: float) -> float:
+        try:
+            return perturbed(exact(*numbers), quality, rng)
+        except ArithmeticToolError as error:
+            raise ToolFailedError(str(error)) from None
+
+    def unary(a: float, rng: random.Random) -> float:
+        return once(rng, a)
+
+    def binary(a: float, b: float, rng: random.Random) -> float:
+        return once(rng, a, b)
+
+    function: Callable[..., Any] = unary if ARITY[kind] == 1 else binary
+    function.__doc__ = exact.__doc__
+    worst = Resources({name: count for name, count in variant.worst.items() if name != "steps"})
+    cost = Uniform(worst, profile.least_seconds_share)
+    return make_tool(function, kind=kind, variant=variant.name, cost=cost, quality=variant.quality)
+
+
+class GsmHardEnvironment(ToolEnvironment):
+    """One word problem.
+
+    Args:
+        problem: The problem.
+        profile: Which tools there are, by name.
+        budget: Hard caps.
+    """
+
+    def __init__(self, problem: Problem, profile: str = DEFAULT, budget: Budget | None = None) -> None:
+        super().__init__(
+            problem.text,
+            tools(PROFILES[profile]),
+            budget=budget,
+            judge=lambda answer: _number(answer) and is_right(float(answer), problem.target),
+            dialects={
+                "chat": ChatToolDialect,
+                "tools": lambda domain: CompactToolDialect(domain, ArithmeticLexicon(problem.text)),
+            },
+        )
+        self.problem = problem
+
+
+def _number(answer: Any) -> bool:
+    """Whether an answer is a number, or text that is one."""
+    try:
+        return not isinstance(answer, bool) and math.isfinite(float(answer))
+    except (TypeError, ValueError, OverflowError):
+        return False

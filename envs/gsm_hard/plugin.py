@@ -1,0 +1,78 @@
+"""GSM-Hard for the command line and the runner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from envs.gsm_hard.environment import GsmHardEnvironment
+from envs.gsm_hard.generator import problem_set
+from envs.gsm_hard.loader import load
+from envs.gsm_hard.problem import Problem
+from envs.gsm_hard.profiles import DEFAULT, PROFILES, TIGHTNESSES, budget
+from tape.budget import Budget
+from tape.errors import ConfigError
+from tape.protocols import Environment, Task, WorldModel
+
+
+class GsmHardPlugin:
+    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+
+    name = "gsm_hard"
+    prompt_version = "1"
+    model = "bundled:tools"
+
+    def add_arguments(self, parser: Any) -> None:
+        """``--data``, ``--problems``, ``--profile`` and ``--tightness``."""
+        parser.add_argument("--data", type=str, help="a JSON Lines file in the public GSM-Hard format; needs a general LM")
+        parser.add_argument("--problems", default="dev", help="our own problems: dev (100) or test (200) (default: dev)")
+        parser.add_argument("--profile", choices=tuple(PROFILES), default=DEFAULT, help=f"tools (default: {DEFAULT})")
+        parser.add_argument(
+            "--tightness",
+            choices=(*TIGHTNESSES, "none"),
+            default="none",
+            help="a budget made from each problem's number of operations, beside --budget (default: none)",
+        )
+
+    def tasks(self, options: Mapping[str, Any]) -> list[Task]:
+        """One task per problem.
+
+        Raises:
+            GsmHardError: The file cannot be read, or there is no such set.
+        """
+        data, profile = options.get("data"), PROFILES[options["profile"]]
+        problems = load(Path(data)) if data else problem_set(options["problems"])
+        tightness = options["tightness"]
+        name = Path(data).stem if data else f"gsm-{options['problems']}"
+        return [
+            Task(
+                id=problem.id,
+                level_set=name if tightness == "none" else f"{name}-{tightness}",
+                budget=self._budget(problem, profile.name, tightness),
+                digest=problem.digest[:16],
+                facts={"problem": problem, "profile": profile.name, "split": problem.split, "text": problem.text},
+            )
+            for problem in problems
+        ]
+
+    @staticmethod
+    def _budget(problem: Problem, profile: str, tightness: str) -> Budget:
+        if tightness == "none":  # an episode has to end all the same
+            return Budget({"steps": 2 * problem.operations + 3})
+        return budget(PROFILES[profile], problem.operations, tightness)
+
+    def make(self, task: Task) -> Environment:
+        """A fresh environment; the runner passes the task's budget."""
+        return GsmHardEnvironment(task.facts["problem"], task.facts["profile"])
+
+    def simulator(self, environment: Environment) -> WorldModel:
+        """There is none.
+
+        Raises:
+            ConfigError: Always.
+        """
+        raise ConfigError("gsm_hard has no simulator: its tools declare what they lead to; leave world_model at lm")
+
+
+PLUGIN = GsmHardPlugin()

@@ -1,0 +1,72 @@
+"""MuSiQue as an environment: questions of several hops over a local corpus, by retrievers of five prices."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+from envs.musique.lexicon import LookUpLexicon
+from envs.musique.metrics import exact_match, f1
+from envs.musique.question import Question
+from envs.musique.retrieval import RETRIEVERS, Searchable
+from envs.tools.chat_dialect import ChatToolDialect
+from envs.tools.compact_dialect import CompactToolDialect
+from envs.tools.cost import Fixed
+from envs.tools.environment import ToolEnvironment
+from envs.tools.errors import ToolFailedError
+from envs.tools.tool import Tool, Toolbox, make_tool
+from envs.tools.variants import Variant
+from tape.budget import Budget
+from tape.resources import Resources
+
+KIND = "search"
+
+
+def tools(corpus: Searchable) -> Toolbox:
+    """The five retrievers over a corpus."""
+    return Toolbox([_tool(corpus, variant) for variant in RETRIEVERS])
+
+
+def _tool(corpus: Searchable, variant: Variant) -> Tool:
+    def search(query: str, rng: random.Random) -> str:
+        """Search the corpus for passages about a short query, for instance "founder of Aldera"."""
+        found = corpus.retrieve(query, variant.name, rng.getrandbits(32))
+        if not found:
+            raise ToolFailedError("no passage was found")
+        return " ".join(p.text if p.title in p.text else f"{p.title}: {p.text}" for p in found)
+
+    cost = Fixed(Resources({name: count for name, count in variant.worst.items() if name != "steps"}))
+    return make_tool(search, kind=KIND, variant=variant.name, cost=cost, quality=variant.quality, reads=True)
+
+
+class MusiqueEnvironment(ToolEnvironment):
+    """One question.
+
+    Args:
+        question: The question.
+        corpus: What is searched.
+        budget: Hard caps.
+    """
+
+    def __init__(self, question: Question, corpus: Searchable, budget: Budget | None = None) -> None:
+        super().__init__(
+            question.text,
+            tools(corpus),
+            budget=budget,
+            judge=lambda answer: bool(exact_match(_text(answer), question.answers)),
+            dialects={
+                "chat": ChatToolDialect,
+                "tools": lambda domain: CompactToolDialect(domain, LookUpLexicon(question.text)),
+            },
+        )
+        self.question = question
+
+    def measures(self) -> Mapping[str, float]:
+        """Exact match and F1 of the answer; 0 where none was given."""
+        given, answers = _text(self.answered) if self.ended() else "", self.question.answers
+        return {"exact_match": float(self.ended() and exact_match(given, answers)), "f1": f1(given, answers)}
+
+
+def _text(answer: Any) -> str:
+    return answer if isinstance(answer, str) else str(answer)

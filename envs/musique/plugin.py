@@ -1,0 +1,93 @@
+"""MuSiQue for the command line and the runner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from envs.musique.budgets import TIGHTNESSES, budget
+from envs.musique.corpus import PARTS, load_corpus, load_questions
+from envs.musique.environment import MusiqueEnvironment
+from envs.musique.loader import load
+from envs.musique.question import Passage, Question
+from envs.musique.retrieval import Corpus, Searchable
+from tape.budget import Budget
+from tape.errors import ConfigError
+from tape.protocols import Environment, Task, WorldModel
+
+
+class MusiquePlugin:
+    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+
+    name = "musique"
+    prompt_version = "1"
+    model = "bundled:tools"
+
+    def add_arguments(self, parser: Any) -> None:
+        """``--data``, ``--questions``, ``--embeddings`` and ``--tightness``."""
+        parser.add_argument("--data", type=str, help="a JSON Lines file in the public MuSiQue format; needs a general LM")
+        parser.add_argument("--questions", choices=PARTS, default="dev", help="our own questions (default: dev)")
+        parser.add_argument("--embeddings", help="hf:PATH, a local model for dense retrieval (default: BM25)")
+        parser.add_argument(
+            "--tightness",
+            choices=(*TIGHTNESSES, "none"),
+            default="none",
+            help="a budget made from each question's number of hops, beside --budget (default: none)",
+        )
+
+    def tasks(self, options: Mapping[str, Any]) -> list[Task]:
+        """One task per question.
+
+        Raises:
+            MusiqueError: The file cannot be read, or the embeddings cannot be loaded.
+        """
+        data, tightness, embeddings = options.get("data"), options["tightness"], options.get("embeddings")
+        questions = load(Path(data)) if data else load_questions(options["questions"])
+        name = Path(data).stem if data else f"musique-{options['questions']}"
+        name += f"-{embeddings}" if embeddings else ""
+        return [
+            Task(
+                id=question.id,
+                level_set=name if tightness == "none" else f"{name}-{tightness}",
+                budget=self._budget(question, tightness),
+                digest=question.digest[:16],
+                facts={"question": question, "embeddings": embeddings, "text": question.text},
+            )
+            for question in questions
+        ]
+
+    @staticmethod
+    def _budget(question: Question, tightness: str) -> Budget:
+        if tightness == "none":  # an episode has to end all the same
+            return Budget({"steps": 4 * question.operations + 3})
+        return budget(question.operations, tightness)
+
+    def make(self, task: Task) -> Environment:
+        """A fresh environment; the runner passes the task's budget."""
+        question: Question = task.facts["question"]
+        corpus = _corpus(question.passages, task.facts["embeddings"])
+        return MusiqueEnvironment(question, corpus)
+
+    def simulator(self, environment: Environment) -> WorldModel:
+        """There is none.
+
+        Raises:
+            ConfigError: Always.
+        """
+        raise ConfigError("musique has no simulator: its tools declare what they lead to; leave world_model at lm")
+
+
+@lru_cache(maxsize=4)
+def _corpus(passages: tuple[Passage, ...] | None, embeddings: str | None) -> Searchable:
+    """The shared corpus, or a question's own, indexed once."""
+    found = load_corpus() if passages is None else passages
+    if embeddings is None:
+        return Corpus(found)
+    from envs.musique.dense import DenseCorpus
+
+    return DenseCorpus(found, embeddings)
+
+
+PLUGIN = MusiquePlugin()

@@ -1,0 +1,42 @@
+"""The families of bundled models: which words they know and what they are trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+
+from experiments import lm_data, tool_lm_data
+
+Batches = Callable[[int, str, int, int], Iterator[dict[str, torch.Tensor]]]
+
+
+@dataclass(frozen=True)
+class Family:
+    """One vocabulary and one stream of training text.
+
+    Attributes:
+        words: The vocabulary; the position is the id.
+        batches: Of ``(seed, size, batch, first)``.
+        window: Most tokens of a prompt and its answer.
+        actions: Ids of the words among which a target may be spread evenly.
+        dialect: In which its prompts are written.
+        about: What ``tape models`` says.
+    """
+
+    words: list[str]
+    batches: Batches
+    window: int
+    actions: list[int]
+    dialect: str
+    about: str
+
+
+SOKOBAN = Family(lm_data.WORDS, lm_data.batches, 256, lm_data.ACTION_IDS, "compact", "Sokoban")
+TOOLS = Family(tool_lm_data.WORDS, tool_lm_data.batches, 512, [], "tools", "our own GSM-Hard and MuSiQue problems")
+
+
+def family_of(size: str) -> Family:
+    """The family of a size of :data:`experiments.train_lm.SIZES`."""
+    return TOOLS if size == "tools" else SOKOBAN

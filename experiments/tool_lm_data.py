@@ -1,0 +1,50 @@
+"""Training text for the bundled tool LM: arithmetic on word problems, and multi-hop questions with reading.
+
+Every sequence is one state and several queries (``envs/tools/compact_dialect.py``); problems and questions that are
+held out never occur (``is_held_out`` of either environment).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import torch
+
+from experiments import tool_lm_arithmetic, tool_lm_reading
+from experiments.lm_packing import EOS, PAD, Sequence, collate
+
+MARKERS = ("text:", "got:", "failed:", "afford:", "plan:", "<plan>", "<act>", "<score>", "<read>", "->", ";", "=")
+MARKERS += ("answer", "right", "wrong", "none", "<unk>")
+SLOTS = (
+    *(f"v{i}" for i in range(1, 6)),
+    *(f"#{i}" for i in range(1, 10)),
+    *(str(i) for i in range(10)),
+    *(f"n{i}" for i in range(1, 13)),
+    *(f"e{i}" for i in range(1, 41)),
+)
+WORDS = list(
+    dict.fromkeys((PAD, EOS, *MARKERS, *SLOTS, *tool_lm_arithmetic.vocabulary(), *tool_lm_reading.vocabulary()))
+)
+ID = {word: i for i, word in enumerate(WORDS)}
+ARITHMETIC_SHARE = 0.5
+
+
+def batches(seed: int, size: str, batch: int, first: int = 0) -> Iterator[dict[str, torch.Tensor]]:
+    """Endless batches; batch ``i`` depends on ``seed`` and ``i`` alone. See :func:`experiments.lm_data.batches`."""
+    del size
+    index = first
+    while True:
+        rng = random.Random(f"tool-lm-data:{seed}:{index}")
+        rows: list[Sequence] = []
+        while len(rows) < batch:
+            source = tool_lm_arithmetic if rng.random() < ARITHMETIC_SHARE else tool_lm_reading
+            example = source.example(rng)
+            row = Sequence(ID)
+            row.prefix(example.prefix)
+            for prompt, answer in example.queries:
+                row.query(prompt, answer)
+            if example.queries:
+                rows.append(row)
+        yield collate(rows, ID[PAD])
+        index += 1
