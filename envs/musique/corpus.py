@@ -1,0 +1,70 @@
+"""The corpus and the questions that ship with the package; ``make_corpus.py`` says what is in them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import resources
+from typing import Any, TypeVar
+
+from envs.musique.errors import MusiqueError
+from envs.musique.loader import read_record
+from envs.musique.question import Passage, Question
+from envs.musique.words import delexicalise
+
+T = TypeVar("T")
+
+PARTS = ("dev", "test")
+"""``dev`` is for developing agents, ``test`` for comparing them and for nothing else."""
+
+SPLITS = ("trained", "heldout")
+"""Whether training text has all wordings of a question and of the passages that answer it."""
+
+HELD_OUT_SHARE = 4
+
+
+def is_held_out(question: str) -> bool:
+    """Say whether a question is reserved for evaluation: one in four, by the hash of its words without names.
+
+    Training text has only questions that are not held out and the shipped ones all are, so the two never meet,
+    whatever the seeds and the names.
+    """
+    words = " ".join(delexicalise([question]).tokens[0])
+    return int(hashlib.sha256(words.encode()).hexdigest()[:8], 16) % HELD_OUT_SHARE == 0
+
+
+def load_corpus() -> tuple[Passage, ...]:
+    """The shared corpus of the shipped questions."""
+    return _read("corpus.jsonl", lambda record: Passage(record["id"], record["title"], record["text"]))
+
+
+def load_questions(part: str | None = None, split: str | None = None) -> list[Question]:
+    """The shipped questions, all of them answered by :func:`load_corpus`.
+
+    Args:
+        part: Only those of this part (:data:`PARTS`).
+        split: Only those of this split (:data:`SPLITS`).
+
+    Raises:
+        MusiqueError: There is no such part or split.
+    """
+    for what, given, known in (("part", part, PARTS), ("split", split, SPLITS)):
+        if given is not None and given not in known:
+            raise MusiqueError(f"the shipped questions have no {what} {given!r}; there is {' and '.join(known)}")
+    return [q for q, its_part, its_split in _questions() if part in (None, its_part) and split in (None, its_split)]
+
+
+@cache
+def _questions() -> tuple[tuple[Question, str, str], ...]:
+    def read(record: Mapping[str, Any]) -> tuple[Question, str, str]:
+        hops = tuple((relation, subject) for relation, subject in record["hops"])
+        question = Question(record["id"], record["text"], record["answer"], hops=hops, operations=len(hops))
+        return question, record["part"], record["split"]
+
+    return _read("questions.jsonl", read)
+
+
+def _read(name: str, read: Callable[[Mapping[str, Any]], T]) -> tuple[T, ...]:
+    text = (resources.files("envs.musique") / "data" / name).read_text(encoding="utf-8")
+    return tuple(read(read_record(name, number, line)) for number, line in enumerate(text.splitlines(), 1))

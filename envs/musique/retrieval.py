@@ -1,0 +1,118 @@
+"""Five retrievers over a local corpus, from fast, cheap and poor to slow, dear and good."""
+
+from __future__ import annotations
+
+import random
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from envs.musique.errors import MusiqueError
+from envs.musique.question import Passage
+from envs.tools.variants import Variant
+from tape.resources import Resources
+
+RETRIEVERS: tuple[Variant, ...] = tuple(
+    Variant(f"v{number}", Resources.of(seconds=seconds, usd=usd, steps=1), quality)
+    for number, (quality, seconds, usd) in enumerate(
+        [
+            (0.1, "0.2", "0.01"),
+            (0.3, "0.4", "0.025"),
+            (0.5, "0.8", "0.045"),
+            (0.7, "1.6", "0.25"),
+            (0.9, "3.2", "1.00"),
+        ],
+        1,
+    )
+)
+"""Cheapest first. The quality is the share of single-hop queries whose passage is among the three retrieved."""
+
+NOISE: Mapping[str, float] = MappingProxyType({"v1": 0.24, "v2": 0.21, "v3": 0.18, "v4": 0.14, "v5": 0.1})
+"""Standard deviation of what is added to each score, as a share of the largest score."""
+
+MASKED: Mapping[str, float] = MappingProxyType({"v1": 0.89, "v2": 0.69, "v3": 0.5, "v4": 0.29, "v5": 0.09})
+"""How often a passage that would be retrieved is withheld, and the next one retrieved in its place."""
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+class Searchable(ABC):
+    """Passages that can be scored, and retrieved as well as each retriever can.
+
+    Args:
+        passages: The passages, each with an id of its own.
+    """
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        if not passages:
+            raise MusiqueError("a corpus needs at least one passage")
+        self.passages = tuple(passages)
+
+    @abstractmethod
+    def scores(self, query: str) -> npt.NDArray[np.float64]:
+        """The score of each passage for a query; larger is better."""
+
+    def retrieve(self, query: str, variant: str, seed: int | str, k: int = 3) -> list[Passage]:
+        """Retrieve passages as the retriever named does; the same call always gives the same passages.
+
+        Args:
+            query: For instance ``founder of Aldera``.
+            variant: The name of one of :data:`RETRIEVERS`.
+            seed: Names the noise.
+            k: How many passages at most.
+
+        Raises:
+            MusiqueError: There is no such retriever.
+        """
+        if variant not in NOISE:
+            raise MusiqueError(f"there is no retriever {variant!r}; there is: {', '.join(NOISE)}")
+        scores = self.scores(query)
+        low, high = float(scores.min()), float(scores.max())
+        rng = random.Random(f"musique:retrieve:{seed}:{variant}:{query}")
+        sigma = NOISE[variant]
+        # Scores between 0 and 1 take the same noise whatever the length of the query and the kind of scores.
+        noisy = [(s - low) / ((high - low) or 1.0) + rng.gauss(0.0, sigma) for s in scores.tolist()]
+        ranked = sorted(range(len(noisy)), key=lambda i: (-noisy[i], i))
+        masked = MASKED[variant]
+        found: list[Passage] = []
+        for i in ranked:
+            if len(found) == k:
+                break
+            if rng.random() >= masked:
+                found.append(self.passages[i])
+        return found
+
+
+class Corpus(Searchable):
+    """Passages with a BM25 index.
+
+    Args:
+        passages: The passages, each with an id of its own.
+    """
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        import bm25s  # It takes a while to import, and most commands do not need it.
+
+        super().__init__(passages)
+        texts = [_words(f"{passage.title} {passage.text}") for passage in self.passages]
+        self._known = frozenset(word for words in texts for word in words)
+        if not self._known:
+            raise MusiqueError("the passages have no words")
+        self._index: Any = bm25s.BM25()
+        self._index.index(texts, show_progress=False)
+
+    def scores(self, query: str) -> npt.NDArray[np.float64]:
+        """The BM25 score of each passage for a query."""
+        words = [word for word in _words(query) if word in self._known]
+        if not words:
+            return np.zeros(len(self.passages))
+        return np.asarray(self._index.get_scores(words), dtype=np.float64)

@@ -1,0 +1,71 @@
+"""The shipped corpus and questions."""
+
+from collections import Counter
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from envs.musique.corpus import PARTS, SPLITS, is_held_out, load_corpus, load_questions
+from envs.musique.errors import MusiqueError
+from envs.musique.make_corpus import SEED, SIZES, main, make_files
+from envs.musique.words import delexicalise
+from envs.musique.world import make_world
+
+
+def test_the_script_makes_the_shipped_files_again() -> None:
+    folder = resources.files("envs.musique") / "data"
+    for name, text in make_files().items():
+        assert (folder / name).read_text(encoding="utf-8") == text
+
+
+def test_the_script_writes_where_it_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main([str(tmp_path)])
+    assert {path.name for path in tmp_path.iterdir()} == {"corpus.jsonl", "questions.jsonl"}
+    assert "120 records" in capsys.readouterr().out
+
+
+def test_sizes_and_balance() -> None:
+    assert 150 <= len(load_corpus()) <= 250
+    assert len({passage.id for passage in load_corpus()}) == len(load_corpus())
+    whole = load_questions()
+    assert len({question.id for question in whole}) == 120
+    assert len(load_questions("dev")) == 40
+    assert len(load_questions("test")) == 80
+    assert {*load_questions("dev"), *load_questions("test")} == set(whole)
+    for split in SPLITS:
+        assert Counter(q.operations for q in load_questions(split=split)) == {2: 20, 3: 20, 4: 20}
+        for part in PARTS:
+            counts = Counter(q.operations for q in load_questions(part, split))
+            assert set(counts) == {2, 3, 4}
+            assert max(counts.values()) - min(counts.values()) <= 1
+    with pytest.raises(MusiqueError, match="no part 'train'; there is dev and test"):
+        load_questions("train")
+    with pytest.raises(MusiqueError, match="no split 'seen'"):
+        load_questions(split="seen")
+
+
+def test_every_question_is_held_out_and_answered_by_the_passages_alone() -> None:
+    world = make_world(SEED, SIZES)
+    texts = {passage.title: passage.text for passage in load_corpus()}
+    assert set(texts) == set(world.kinds)
+    for question in load_questions():
+        assert is_held_out(question.text)
+        assert question.passages is None
+        assert question.hops is not None
+        assert question.operations == len(question.hops)
+        found: list[str] = []
+        for relation, reference in question.hops:
+            subject = found[int(reference[1:]) - 1] if reference.startswith("#") else reference
+            answer = world.answer(relation, subject)
+            assert answer is not None
+            assert answer in texts[subject]
+            found.append(answer)
+        assert found[-1] == question.answer
+        assert delexicalise([question.text]).entities == (question.hops[0][1],)
+
+
+def test_one_question_text_in_four_is_held_out_whatever_the_names() -> None:
+    assert is_held_out("Who founded Aldera?") == is_held_out("Who founded Belmar Yards?")
+    texts = [f"Who {a}ed the {b} of Aldera?" for a in "abcdefghijklmnopqrst" for b in "abcdefghijklmnopqrst"]
+    assert 0.18 < sum(map(is_held_out, texts)) / len(texts) < 0.32

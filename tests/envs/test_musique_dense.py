@@ -1,0 +1,68 @@
+"""Dense retrieval with a tiny model made on the spot."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs.musique.corpus import load_corpus
+from envs.musique.dense import DenseCorpus
+from envs.musique.errors import MusiqueError
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    path = tmp_path_factory.mktemp("model")
+    words = sorted({word for p in load_corpus() for word in f"{p.title} {p.text}".replace(".", " ").split()})
+    vocabulary = {word: i for i, word in enumerate(["[PAD]", "[UNK]", ".", *words])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]").save_pretrained(path)
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        pad_token_id=0,
+    )
+    BertModel(config).save_pretrained(path)
+    return path
+
+
+@pytest.mark.slow
+def test_passages_are_nearest_to_their_own_text(folder: Path) -> None:
+    passages = load_corpus()[:70]
+    corpus = DenseCorpus(passages, f"hf:{folder}")
+    for number, passage in enumerate(passages):
+        scores = corpus.scores(f"{passage.title}. {passage.text}")
+        assert scores.shape == (len(passages),)
+        assert np.all(np.abs(scores) <= 1 + 1e-6)
+        # The batch that a text is padded in must not change its embedding.
+        assert scores[number] == pytest.approx(1.0, abs=1e-4)
+        assert scores.argmax() == number
+
+
+@pytest.mark.slow
+def test_it_retrieves_like_any_corpus(folder: Path) -> None:
+    corpus = DenseCorpus(load_corpus()[:20], f"hf:{folder}")
+    found = corpus.retrieve("founder of Ulimar Partners", "v4", 1)
+    assert len(found) == 3
+    assert found == corpus.retrieve("founder of Ulimar Partners", "v4", 1)
+
+
+@pytest.mark.parametrize("model", ["PATH", "hf:", "hf:/nowhere", "bundled:base"])
+def test_models_that_are_not_there(model: str) -> None:
+    with pytest.raises(MusiqueError, match="give hf:PATH"):
+        DenseCorpus(load_corpus()[:3], model)
+
+
+def test_incomplete_folders(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(MusiqueError, match="cannot be loaded"):
+        DenseCorpus(load_corpus()[:3], f"hf:{tmp_path}")

@@ -1,0 +1,105 @@
+"""Questions in the public format."""
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs.musique.errors import QuestionFileError
+from envs.musique.loader import UnanswerableWarning, load
+from envs.musique.question import Passage, Question
+
+
+def record(**changes: Any) -> dict[str, Any]:
+    whole = {
+        "id": "2hop__1_2",
+        "question": "Who founded the builder of Aldera?",
+        "answer": "Oris",
+        "answer_aliases": ["Oris Tal"],
+        "answerable": True,
+        "paragraphs": [
+            {"idx": 0, "title": "Aldera", "paragraph_text": "Belmar built Aldera.", "is_supporting": True},
+            {"idx": 1, "title": "Belmar", "paragraph_text": "Oris founded Belmar.", "is_supporting": True},
+        ],
+        "question_decomposition": [{"id": 1}, {"id": 2}, {"id": 3}],
+    }
+    return {name: value for name, value in (whole | changes).items() if value is not ...}
+
+
+def write(path: Path, *records: Any) -> Path:
+    file = path / "questions.jsonl"
+    file.write_text("\n".join(r if isinstance(r, str) else json.dumps(r) for r in records), encoding="utf-8")
+    return file
+
+
+def test_a_question_brings_its_own_passages(tmp_path: Path) -> None:
+    [question] = load(write(tmp_path, record(), ""))
+    assert question == Question(
+        id="2hop__1_2",
+        text="Who founded the builder of Aldera?",
+        answer="Oris",
+        aliases=("Oris Tal",),
+        passages=(Passage("0", "Aldera", "Belmar built Aldera."), Passage("1", "Belmar", "Oris founded Belmar.")),
+        operations=3,
+    )
+    assert question.hops is None
+    assert question.answers == ("Oris", "Oris Tal")
+    [shorter] = load(write(tmp_path, record(question_decomposition=..., answer_aliases=..., answerable=...)))
+    assert shorter.operations == 2
+    assert shorter.digest != question.digest
+    assert question.digest == load(write(tmp_path, record()))[0].digest
+
+
+def test_unanswerable_questions_are_left_out_and_counted(tmp_path: Path) -> None:
+    records = [record(id=str(i), answerable=i % 3 == 0) for i in range(6)]
+    with pytest.warns(UnanswerableWarning, match="4 of 6 questions are unanswerable"):
+        assert [q.id for q in load(write(tmp_path, *records))] == ["0", "3"]
+    with pytest.raises(QuestionFileError, match=r"no answerable question \(1 unanswerable\)"):
+        load(write(tmp_path, record(answerable=False)))
+
+
+PARAGRAPH = {"idx": 0, "title": "Aldera", "paragraph_text": "Text."}
+
+
+@pytest.mark.parametrize(
+    ("bad", "field", "problem"),
+    [
+        ("{", None, "is no JSON"),
+        ("[1]", None, "is a JSON list"),
+        ("[" * 100_000, None, "is no JSON"),
+        (record(id=...), "id", "is missing"),
+        (record(id="first"), "id", "came before"),
+        (record(question=""), "question", "not empty"),
+        (record(answer=7), "answer", "is 7"),
+        (record(answerable="yes"), "answerable", "true or false"),
+        (record(answer_aliases="Oris"), "answer_aliases", "give a list"),
+        (record(answer_aliases=[1]), "answer_aliases", "no text"),
+        (record(paragraphs=[]), "paragraphs", "missing or empty"),
+        (record(paragraphs=["Text."]), "paragraphs[0]", "is no object"),
+        (record(paragraphs=[PARAGRAPH, PARAGRAPH]), "paragraphs", "idx twice"),
+        (record(paragraphs=[PARAGRAPH | {"idx": 1.5}]), "paragraphs[0].idx", "is 1.5"),
+        (record(paragraphs=[PARAGRAPH, {"title": "T"}]), "paragraphs[1].paragraph_text", "is missing"),
+        (record(question_decomposition=3), "question_decomposition", "give a list"),
+    ],
+)
+def test_errors_say_where(tmp_path: Path, bad: Any, field: str | None, problem: str) -> None:
+    file = write(tmp_path, record(id="first"), bad)
+    with pytest.raises(QuestionFileError) as caught:
+        load(file)
+    assert (caught.value.file, caught.value.line, caught.value.field) == (str(file), 2, field)
+    assert problem in str(caught.value)
+    assert f"{file}:2" in str(caught.value)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.line) == (str(caught.value), 2)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(QuestionFileError, match="cannot be read"):
+        load(tmp_path / "none.jsonl")
+    (tmp_path / "latin").write_bytes(b"\xff\xfe\xfa")
+    with pytest.raises(QuestionFileError, match="UTF-8"):
+        load(tmp_path / "latin")
+    with pytest.raises(QuestionFileError, match="no answerable question"):
+        load(write(tmp_path))

@@ -1,0 +1,118 @@
+"""Worlds, their passages and the questions about them."""
+
+import random
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from envs.musique import wordings
+from envs.musique.wordings_ask import ask, draw_chain, hops_of
+from envs.musique.words import VOCABULARY, delexicalise, unknown_words
+from envs.musique.world import MOST_SENTENCES, World, describe, make_world
+
+SEEDS = st.integers(0, 30)
+
+
+def chains(world: World, rng: random.Random, hops: int, count: int) -> list[tuple[tuple[str, str, str], ...]]:
+    drawn = (draw_chain(rng, world, hops) for _ in range(100_000))
+    return [chain for chain, _ in zip((c for c in drawn if c is not None), range(count), strict=False)]
+
+
+def test_there_are_enough_wordings_of_each_relation() -> None:
+    assert 14 <= len(wordings.RELATIONS) <= 20
+    for name, relation in wordings.RELATIONS.items():
+        assert re.fullmatch("[a-z]+", name)
+        assert len(set(relation.sentences)) >= 6
+        assert len(set(relation.phrases)) >= 5
+        assert len(set(relation.questions)) >= 3
+        assert all(s.count("{s}") == 1 or "{s} is married" in s for s in relation.sentences)
+        assert all(s.count("{o}") == 1 and s.endswith(".") for s in relation.sentences)
+        assert all(p.count("{x}") == 1 and p.startswith("the ") for p in relation.phrases)
+        assert all(q.count("{x}") == 1 and q.endswith("?") for q in relation.questions)
+        # A question torn apart at most once must always be possible.
+        assert any(p.endswith("{x}") for p in relation.phrases[:-1])
+
+
+def test_held_out_wordings_have_no_word_that_training_has_not() -> None:
+    seen = set(wordings.TYPES)
+    texts = [
+        *wordings.FRAMES_WHO[:-1],
+        *wordings.FRAMES_WHAT[:-1],
+        *(s for all_ in wordings.BESIDE.values() for s in all_),
+    ]
+    for relation in wordings.RELATIONS.values():
+        for group in (relation.sentences, relation.phrases, relation.questions):
+            texts += group[:-1]
+    for text in texts:
+        seen.update(delexicalise([re.sub(r"\{\w+\}", " ", text)]).tokens[0])
+    assert set(VOCABULARY) - seen <= set(wordings.RELATIONS)
+
+
+@settings(max_examples=15, deadline=None)
+@given(SEEDS)
+def test_worlds_contradict_nothing(seed: int) -> None:
+    world = make_world(seed)
+    assert world == make_world(seed)
+    names = [name.lower() for name in world.kinds]
+    assert not [(a, b) for a in names for b in names if a != b and a in b]
+    assert not {word for name in names for word in name.split()[:1]} & set(VOCABULARY)
+    for subject, facts in world.stated.items():
+        assert 1 <= len(facts) <= 3
+        assert len({relation for relation, _ in facts}) == len(facts)
+        for name, answer in facts:
+            relation = wordings.RELATIONS[name]
+            assert world.kinds[subject] in relation.subjects
+            assert world.kinds[answer] == relation.answer
+            assert answer != subject
+            assert world.truth[name, subject] == answer == world.answer(name, subject)
+            if name in wordings.SYMMETRIC:
+                assert world.truth[name, answer] == subject
+            if name in ("capital", "mouth"):
+                assert world.truth[{"capital": "country", "mouth": "river"}[name], answer] == subject
+
+
+@settings(max_examples=15, deadline=None)
+@given(SEEDS, st.booleans())
+def test_passages_state_their_facts_in_known_words(seed: int, held_out: bool) -> None:
+    world = make_world(seed)
+    rng = random.Random(seed)
+    for subject in world.kinds:
+        text, unseen = describe(rng, world, subject, 1.0 if held_out else 0.0)
+        assert unseen == (tuple(r for r, _ in world.stated[subject]) if held_out else ())
+        assert 1 <= text.count(".") <= MOST_SENTENCES
+        assert subject in text
+        assert all(answer in text for _, answer in world.stated[subject])
+        words = delexicalise([text])
+        assert set(words.entities) <= set(world.kinds)
+        assert not unknown_words(words.tokens[0])
+        assert len(words.tokens[0]) <= 55
+
+
+@pytest.mark.parametrize("hops", [2, 3, 4])
+def test_questions_name_only_their_first_subject(hops: int) -> None:
+    world = make_world(7)
+    rng = random.Random(hops)
+    for chain in chains(world, rng, hops, 200):
+        subject = chain[0][1]
+        for relation, its_subject, answer in chain:
+            assert (its_subject, world.answer(relation, its_subject)) == (subject, answer)
+            subject = answer
+        assert len({chain[0][1], *(answer for _, _, answer in chain)}) == hops + 1
+        asked = ask(rng, chain, held_out=rng.choice([0.0, 0.5]))
+        words = delexicalise([asked.text])
+        assert words.entities == (chain[0][1],)
+        assert words.tokens[0].count("e1") == 1
+        assert not unknown_words(words.tokens[0])
+        assert asked.text[0].isupper()
+        assert hops_of(chain)[0] == chain[0][:2]
+        assert [subject for _, subject in hops_of(chain)[1:]] == [f"#{i}" for i in range(1, hops)]
+
+
+def test_held_out_wordings_are_taken_only_where_asked_for() -> None:
+    world = make_world(3)
+    rng = random.Random(0)
+    drawn = chains(world, rng, 3, 300)
+    assert not any(ask(rng, chain).held_out for chain in drawn)
+    assert all(ask(rng, chain, 1.0).held_out for chain in drawn)
