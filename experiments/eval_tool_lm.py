@@ -12,23 +12,26 @@ import json
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import torch
-
 from envs.gsm_hard.arithmetic import results
-from envs.gsm_hard.environment import GsmHardEnvironment
 from envs.gsm_hard.errors import ArithmeticToolError
 from envs.gsm_hard.generator import generate
 from envs.gsm_hard.judge import is_right
 from envs.gsm_hard.problem import Problem, Step
 from envs.gsm_hard.profiles import DEFAULT, PROFILES, budget
+
+from envs.gsm_hard.environment import GsmHardEnvironment
 from envs.musique.budgets import budget as hop_budget
 from envs.musique.corpus import load_corpus, load_questions
 from envs.musique.environment import MusiqueEnvironment
+from envs.musique.make_corpus import SEED, SIZES
 from envs.musique.question import Passage, Question
 from envs.musique.retrieval import Corpus
 from envs.musique.words import query_text
+from envs.musique.world import World, make_world
 from envs.tools.calls import ANSWER, Call, call, parse
 from envs.tools.compact_dialect import CompactToolDialect
 from envs.tools.plans import in_order
@@ -183,7 +186,7 @@ async def _read_hops(lm: LanguageModel, tally: Tally, question: Question, corpus
     subject = question.hops[0][1] if question.hops else ""
     d = _dialect(MusiqueEnvironment(question, corpus))
     for relation, _ in question.hops or ():
-        truth = _truth(corpus.passages, relation, subject)
+        truth = _world().truth[relation, subject]
         for there in (True, False):
             text = " ".join(p.text for p in _shown(corpus, relation, subject, there=there))
             state = ToolState().with_call(call("search", "v5", query=query_text(relation, subject)), '""', text)
@@ -196,16 +199,16 @@ async def _read_hops(lm: LanguageModel, tally: Tally, question: Question, corpus
         subject = truth
 
 
-def _truth(passages: Sequence[Passage], relation: str, subject: str) -> str:
-    from envs.musique.make_corpus import shipped_world
-
-    del passages
-    return shipped_world().truth[relation, subject]
+@cache
+def _world() -> World:
+    return make_world(SEED, SIZES)
 
 
 def _shown(corpus: Corpus, relation: str, subject: str, *, there: bool) -> list[Passage]:
     own = [p for p in corpus.passages if p.title == subject]
-    ranked = sorted(zip(corpus.scores(query_text(relation, subject)), corpus.passages, strict=True), key=lambda x: -x[0])
+    ranked = sorted(
+        zip(corpus.scores(query_text(relation, subject)), corpus.passages, strict=True), key=lambda x: -x[0]
+    )
     others = [p for _, p in ranked if p.title != subject and subject not in p.text]
     return [*own[: int(there)], *others[: 3 - int(there)]]
 

@@ -1,0 +1,170 @@
+"""What the experiments on tool environments share: cells, and tables of what was spent."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from statistics import fmean
+from typing import Any
+
+from experiments.cli import main
+from experiments.document import Figure, Section, Table
+from experiments.matrix import (
+    BEST_PLAN_AND_ACT,
+    BEST_REACT,
+    OPEN_LOOP,
+    PLAN_AND_ACT,
+    REACT,
+    REPLANNING,
+    SEPARATOR,
+    Experiment,
+    Method,
+    Options,
+    short,
+)
+from experiments.measured import Measured
+from experiments.standard import INTERVALS, share, success_bars
+from tape.config import AgentConfig
+from tape.plugins import load
+from tape.protocols import EnvironmentPlugin, Task
+from tape.resources import in_units
+from tape.runner.cells import Cell
+from tape.runner.spec import RunSpec
+from tape.runner.stats import wilson
+
+TAPE = Method("TAPE", "tape")
+FORCED = Method("TAPE, forced execution", "tape", {"execution": "forced"})
+LM_SELECTS = Method("TAPE, the LM selects", "tape", {"selector": "lm"})
+NO_VOTES = Method("TAPE without votes", "tape", {"score": "expected"})
+METHODS = (OPEN_LOOP, REACT, PLAN_AND_ACT, REPLANNING, BEST_REACT, BEST_PLAN_AND_ACT, TAPE, LM_SELECTS, NO_VOTES)
+TIGHTNESSES = ("tight", "loose")
+
+Category = Callable[[Task], str]
+
+
+def cells(environment: str, given: Mapping[str, Any], options: Options) -> list[Cell]:
+    """Every method with every model on tight and loose budgets: the same tasks, budgets and seeds for all.
+
+    Args:
+        environment: Its name.
+        given: The environment's own options, but for the tightness.
+        options: What the command line of every experiment decides.
+    """
+    return [
+        _cell(environment, {**given, "tightness": tightness}, method, model, options)
+        for model in options.models
+        for tightness in TIGHTNESSES
+        for method in METHODS
+    ]
+
+
+def _cell(environment: str, own: dict[str, Any], method: Method, model: str, options: Options) -> Cell:
+    tasks = tasks_of(environment, tuple(sorted(own.items())))[: options.limit]
+    spec = RunSpec(
+        environment=environment,
+        options={**own, "limit": options.limit},
+        agent=method.agent,
+        config=AgentConfig.make(**method.changes),
+        model=model,
+        model_identity=options.identify(model),
+        seed=options.seed,
+        repeats=options.seeds,
+        prompt_version=_plugin(environment).prompt_version,
+    )
+    return Cell(SEPARATOR.join([own["tightness"], short(model), method.label]), spec, tasks)
+
+
+@lru_cache(maxsize=16)
+def tasks_of(environment: str, own: tuple[tuple[str, Any], ...]) -> tuple[Task, ...]:
+    """The tasks that an environment's options name."""
+    return tuple(_plugin(environment).tasks(dict(own)))
+
+
+def _plugin(environment: str) -> EnvironmentPlugin:
+    found: EnvironmentPlugin = load("tape.environments", environment)
+    return found
+
+
+def bars(measured: Measured, name: str) -> Section:
+    """A bar per method and budget."""
+    several = len(measured.models()) > 1
+    caption = "Right answers within the budget, 95 % intervals."
+    return Section("Figure", (Figure(name, caption, success_bars(measured, by_model=several)),), level=3)
+
+
+def spending(measured: Measured) -> Section:
+    """What was spent of each capped resource, and how episodes ended."""
+    rows = []
+    for setting, model, method, name in _named(measured):
+        group, lines = measured.groups[name], measured.lines[name]
+        kinds = sorted({kind for line in lines for kind in line["result"]["budget"]} - {"steps"})
+        used = [_used(lines, kind) for kind in kinds]
+        ends = ", ".join(f"{state} {count}" for state, count in group["end_states"].items())
+        measures = ", ".join(f"{what} {value:.2f}" for what, value in group["measures"].items())
+        rows.append((setting, f"`{model}`", method, "; ".join(used), measures or "-", ends))
+    head = ("budget", "model", "method", "used of the caps, mean", "measures, mean", "episodes by end state")
+    return Section("Spending", (Table(head, tuple(rows)),), level=3)
+
+
+def _used(lines: Sequence[Mapping[str, Any]], kind: str) -> str:
+    used = [line["result"]["used"].get(kind, 0) or 0 for line in lines]
+    caps = [line["result"]["budget"][kind] for line in lines]
+    return f"{in_units(kind, round(fmean(used)))} ({fmean(u / c for u, c in zip(used, caps, strict=True)):.0%})"
+
+
+def by_category(measured: Measured, heading: str, category: Category) -> Section:
+    """Success by a property of the task.
+
+    Args:
+        measured: The run.
+        heading: What the categories are.
+        category: The category of a task.
+    """
+    of: dict[str, str] = {}
+    for spec in measured.specs.values():
+        own = {name: value for name, value in spec.options.items() if name != "limit"}
+        of |= {task.digest: category(task) for task in tasks_of(spec.environment, tuple(sorted(own.items())))}
+    names = sorted({of[line["digest"]] for lines in measured.lines.values() for line in lines})
+    rows = []
+    for setting, model, method, name in _named(measured):
+        found: list[str] = []
+        for wanted in names:
+            won = [line["result"]["success"] for line in measured.lines[name] if of[line["digest"]] == wanted]
+            low, high = wilson(sum(won), len(won)) if won else (0.0, 1.0)
+            found.append(f"{fmean(won):.2f} ({low:.2f} to {high:.2f}; {len(won)})" if won else "-")
+        rows.append((setting, f"`{model}`", method, *found))
+    head = ("budget", "model", "method", *names)
+    note = "Success, Wilson's 95 % interval and n; repeats of a task count as if they were independent here."
+    return Section(heading, (Table(head, tuple(rows), note),), level=3)
+
+
+def _named(measured: Measured) -> list[tuple[str, str, str, str]]:
+    return [
+        (setting, model, method, name)
+        for setting in measured.settings()
+        for model in measured.models()
+        for method in measured.methods()
+        if (name := measured.name(setting, model, method)) is not None
+    ]
+
+
+def run(experiment: Experiment, environment: str, argv: Sequence[str] | None = None) -> int:
+    """The command line of an experiment on a tool environment: the shared options and the environment's own."""
+
+    def arguments(parser: argparse.ArgumentParser) -> None:
+        _plugin(environment).add_arguments(parser.add_argument_group(f"{environment} options"))
+
+    given = list(sys.argv[1:] if argv is None else argv)
+    own = argparse.ArgumentParser(add_help=False)
+    _plugin(environment).add_arguments(own)
+    chosen = vars(own.parse_known_args(given)[0])
+    chosen.pop("tightness")
+    return main(
+        replace(experiment, cells=lambda options: cells(environment, chosen, options)), given, arguments=arguments
+    )
+
+
+__all__ = ["INTERVALS", "METHODS", "TAPE", "bars", "by_category", "cells", "run", "share", "spending"]
