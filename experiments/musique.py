@@ -30,8 +30,8 @@ EXPERIMENT = Experiment(
     source="figure 3 (its part on MuSiQue), appendix E.1",
     about=(
         "Every hop can be looked up by five retrievers, from fast, cheap and poor to slow, dear and good; what was "
-        "found is read by the model, and a look-up that did not find it can be made again by another retriever. The same "
-        "questions, budgets in seconds and dollars, seeds and model for all agents. Success is an exact match."
+        "found is read by the model, and a look-up that did not find it can be made again by another retriever. The "
+        "same questions, budgets in seconds and dollars, seeds and model for all agents. Success is an exact match."
     ),
     models=("bundled:tools",),
     cells=partial(tool_cells.cells, ENVIRONMENT, OWN),

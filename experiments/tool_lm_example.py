@@ -1,4 +1,4 @@
-"""One training sequence of the bundled tool LM, before it is tokenised."""
+"""One piece of training text for the bundled tool model."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Example:
-    """A state and independent queries about it.
+    """A state, and independent questions about it: each sees the state and itself only.
 
     Attributes:
-        prefix: The words of the state.
-        queries: Prompt and answer of each query; each sees the prefix and itself only. Prompts end in ``->``,
-            answers have no end marker.
+        prefix: The state in words.
+        queries: Prompts, whose last word is ``->``, with their answers; an answer has no end marker.
     """
 
     prefix: list[str]

@@ -64,7 +64,9 @@ class ArithmeticLexicon:
         try:
             return argument_token(value if value.startswith("#") else float(json.loads(value)), self._words)
         except (ArgumentError, TypeError, ValueError) as error:
-            raise InvalidOutputError(f"the bundled tool LM has no word for the argument {value[:40]}: {error}") from None
+            raise InvalidOutputError(
+                f"the bundled tool LM has no word for the argument {value[:40]}: {error}"
+            ) from None
 
     def result(self, state: ToolState, number: int) -> list[str]:
         """Nothing: which calls come next does not depend on what came out."""

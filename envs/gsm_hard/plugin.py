@@ -25,8 +25,12 @@ class GsmHardPlugin:
 
     def add_arguments(self, parser: Any) -> None:
         """``--data``, ``--problems``, ``--profile`` and ``--tightness``."""
-        parser.add_argument("--data", type=str, help="a JSON Lines file in the public GSM-Hard format; needs a general LM")
-        parser.add_argument("--problems", default="dev", help="our own problems: dev (100) or test (200) (default: dev)")
+        parser.add_argument(
+            "--data", type=str, help="a JSON Lines file in the public GSM-Hard format; needs a general LM"
+        )
+        parser.add_argument(
+            "--problems", default="dev", help="our own problems: dev (100) or test (200) (default: dev)"
+        )
         parser.add_argument("--profile", choices=tuple(PROFILES), default=DEFAULT, help=f"tools (default: {DEFAULT})")
         parser.add_argument(
             "--tightness",

@@ -27,7 +27,9 @@ class MusiquePlugin:
 
     def add_arguments(self, parser: Any) -> None:
         """``--data``, ``--questions``, ``--embeddings`` and ``--tightness``."""
-        parser.add_argument("--data", type=str, help="a JSON Lines file in the public MuSiQue format; needs a general LM")
+        parser.add_argument(
+            "--data", type=str, help="a JSON Lines file in the public MuSiQue format; needs a general LM"
+        )
         parser.add_argument("--questions", choices=PARTS, default="dev", help="our own questions (default: dev)")
         parser.add_argument("--embeddings", help="hf:PATH, a local model for dense retrieval (default: BM25)")
         parser.add_argument(

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from envs.gsm_hard.arithmetic import run
+from envs.gsm_hard.errors import GsmHardError
+from envs.gsm_hard.generator import SPLITS, TARGETS, generate, is_held_out, problem_set
+from envs.gsm_hard.problem import Step
+from envs.gsm_hard.templates import CONSTANTS, DISTRACTORS, RARE_KINDS, Part, Template, parse
+from envs.gsm_hard.templates_all import TEMPLATES
+from envs.gsm_hard.templates_order import in_order_of_text
+from envs.gsm_hard.words import argument_token, argument_value, delexicalise, unknown_words
+
+
+def tellings(parts: list[Part]) -> list[list[str]]:
+    """The names of the numbers of each telling that differs in them."""
+    found: list[list[str]] = [[]]
+    for part in parts:
+        if isinstance(part, tuple):
+            more = [[part[0]]] if len(part[0]) == 1 else [[]]
+        elif isinstance(part, list):
+            more = [names for alternative in part for names in tellings(alternative)]
+            more = [list(names) for names in dict.fromkeys(map(tuple, more))]
+        else:
+            more = [[]]
+        found = [names + extra for names in found for extra in more]
+    return found
+
+
+def test_there_are_enough_templates() -> None:
+    assert len({template.name for template in TEMPLATES}) == len(TEMPLATES) >= 30
+    assert sum(template.held_out for template in TEMPLATES) >= 5
+    assert {len(template.steps) for template in TEMPLATES} == {2, 3, 4, 5}
+    for held_out in (False, True):
+        assert any(template.rare for template in TEMPLATES if template.held_out == held_out)
+
+
+def test_held_out_templates_need_no_constant_or_kind_that_is_not_trained_on() -> None:
+    def needs(held_out: bool) -> set[object]:
+        steps = [step for template in TEMPLATES if template.held_out == held_out for step in template.steps]
+        return {step.kind for step in steps} | {arg for step in steps for arg in step.args if isinstance(arg, float)}
+
+    assert needs(True) <= needs(False)
+    assert {len(template.steps) for template in TEMPLATES if template.held_out} == {2, 3, 4, 5}
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+def test_every_telling_has_the_numbers_of_its_program_once(template: Template) -> None:
+    assert len(set(template.wordings)) >= 6
+    used = {arg for step in template.steps for arg in step.args if isinstance(arg, str) and arg[0] != "#"}
+    assert used == set(template.ranges)
+    assert not used & set(DISTRACTORS)
+    assert {f"#{number}" for number in range(1, len(template.steps))} <= {
+        arg for step in template.steps for arg in step.args
+    }
+    for parts in template.parsed:
+        for names in tellings(parts):
+            assert Counter(name for name in names if name in used) == Counter(used)
+            assert set(names) - used <= set(DISTRACTORS)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_problems_are_sound(split: str) -> None:
+    problems = generate(split, 300, 9)
+    trained = {template.name for template in TEMPLATES if not template.held_out}
+    assert len({problem.digest for problem in problems}) == 300
+    for problem in problems:
+        assert problem.program is not None
+        words = delexicalise(problem.text)
+        assert not unknown_words(problem.text)
+        assert len(set(words.numbers)) == len(words.numbers)
+        assert not set(words.numbers) & set(CONSTANTS)
+        assert min(words.numbers) > 0
+        assert run(problem.program) == pytest.approx(problem.target, rel=1e-12)
+        assert TARGETS[0] <= problem.target <= TARGETS[1]
+        assert problem.operations == len(problem.program)
+        for arg in (arg for step in problem.program for arg in step.args):
+            assert argument_value(argument_token(arg, words), words) == arg
+        assert problem.split == split
+        assert (problem.template in trained) == (split != "templates")
+        if split in {"train", "fresh"}:
+            assert is_held_out(problem) == (split == "fresh")
+        assert re.match(r"[A-Z0-9$]", problem.text)
+        assert problem.text[-1] in ".?"
+        assert "?" in problem.text
+        assert not re.search(r"[\[\]{}|]|  | [.,?]", problem.text)
+
+
+def test_held_out_wordings_are_never_trained_on() -> None:
+    # The literal text before the first place or choice tells the wordings apart that have some.
+    wanted = {
+        template.name: template.wordings[-1].split("{")[0].split("[")[0]
+        for template in TEMPLATES
+        if not template.held_out
+    }
+    told = {split: generate(split, 1500, 3) for split in ("train", "fresh", "wordings")}
+    for problem in told["wordings"]:
+        assert wanted[problem.template].lower() in problem.text.lower()
+    alone = {
+        name
+        for name, start in wanted.items()
+        if len(start) > 12
+        and not any(
+            start.lower() in wording.lower() for wording in next(t for t in TEMPLATES if t.name == name).wordings[:-1]
+        )
+    }
+    assert len(alone) > 15
+    seen = [problem for split in ("train", "fresh") for problem in told[split] if problem.template in alone]
+    assert len(seen) > 500
+    assert not any(wanted[problem.template].lower() in problem.text.lower() for problem in seen)
+
+
+def test_shares() -> None:
+    problems = generate("train", 2000, 4)
+    operations = Counter(problem.operations for problem in problems)
+    assert all(operations[count] > 300 for count in (2, 3, 4, 5))
+    rare = sum(any(step.kind in RARE_KINDS for step in problem.program or ()) for problem in problems)
+    assert 0.05 < rare / 2000 < 0.15
+    assert {step.kind for problem in problems for step in problem.program or ()} > RARE_KINDS
+    assert {problem.template for problem in problems} == {t.name for t in TEMPLATES if not t.held_out}
+
+
+def test_the_sets_are_fixed_and_apart() -> None:
+    sets = {name: problem_set(name) for name in ("dev", "test")}
+    assert {name: len(problems) for name, problems in sets.items()} == {"dev": 100, "test": 200}
+    for name, problems in sets.items():
+        half = len(problems) // 2
+        assert Counter(problem.split for problem in problems) == {
+            "fresh": half,
+            "wordings": half // 2,
+            "templates": half // 2,
+        }, name
+        assert len({problem.id for problem in problems}) == len(problems)
+    assert not {problem.digest for problem in sets["dev"]} & {problem.digest for problem in sets["test"]}
+
+
+def test_a_seed_gives_the_same_problems_in_every_process() -> None:
+    code = "from envs.gsm_hard.generator import problem_set as s; print(*(p.digest for p in s('dev')))"
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        .stdout.split()[0:100]
+        .__repr__()
+        for seed in ("1", "2")
+    }
+    assert told == {repr([problem.digest for problem in problem_set("dev")])}
+    assert generate("train", 5, 1)[3] == generate("train", 4, 1)[3]
+
+
+def test_nonsense_is_refused() -> None:
+    with pytest.raises(GsmHardError, match="fresh"):
+        generate("trial", 1, 1)
+    with pytest.raises(GsmHardError, match="count >= 0"):
+        generate("train", -1, 1)
+    with pytest.raises(GsmHardError, match="dev, test"):
+        problem_set("train")
+
+
+def test_calls_come_in_the_order_of_the_text() -> None:
+    steps = (Step("multiply", ("a", "b")), Step("multiply", ("c", "d")), Step("subtract", ("#1", "#2")))
+    assert in_order_of_text(steps, "abcd") == steps
+    assert in_order_of_text(steps, "dxcba") == (
+        Step("multiply", ("d", "c")),
+        Step("multiply", ("b", "a")),
+        Step("subtract", ("#2", "#1")),
+    )
+    chain = (Step("add", ("a", 2.0)), Step("add", ("b", "#1")), Step("add", ("#2", "#1")))
+    assert in_order_of_text(chain, "ba") == (
+        Step("add", ("a", 2.0)),
+        Step("add", ("#1", "b")),
+        Step("add", ("#1", "#2")),
+    )
+
+
+@pytest.mark.parametrize("wording", ["[a|b", "a]", "{a", "a|b"])
+def test_a_wording_with_odd_brackets_is_refused(wording: str) -> None:
+    with pytest.raises(AssertionError):
+        parse(wording)
