@@ -16,14 +16,14 @@ from functools import cache
 from pathlib import Path
 
 import torch
+
 from envs.gsm_hard.arithmetic import results
+from envs.gsm_hard.environment import GsmHardEnvironment
 from envs.gsm_hard.errors import ArithmeticToolError
 from envs.gsm_hard.generator import generate
 from envs.gsm_hard.judge import is_right
 from envs.gsm_hard.problem import Problem, Step
 from envs.gsm_hard.profiles import DEFAULT, PROFILES, budget
-
-from envs.gsm_hard.environment import GsmHardEnvironment
 from envs.musique.budgets import budget as hop_budget
 from envs.musique.corpus import load_corpus, load_questions
 from envs.musique.environment import MusiqueEnvironment

@@ -84,7 +84,7 @@ def kinds_table(facts: dict[str, Any]) -> list[str]:
 
 def main() -> None:
     """Write the card."""
-    cards = {name: card(name) for name in sizes()}
+    cards = {name: card(name) for name in sizes("compact")}
     lines = [size_row(name, facts) for name, facts in cards.items()]
     for name, facts in cards.items():
         if len(facts["ladder"]) == 1:

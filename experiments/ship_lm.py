@@ -1,7 +1,7 @@
 """Freeze a trained model: weights, machine-readable card and the ladder's evaluation.
 
 ``python -m experiments.ship_lm TRAINING_DIR`` copies the last checkpoint to ``tape/lm/weights/SIZE`` and
-evaluates every checkpoint of the ladder on held-out boards; with ``--ladder`` the earlier checkpoints are
+evaluates every checkpoint of the ladder on held-out boards, or problems and questions; with ``--ladder`` the earlier checkpoints are
 shipped too, as ``SIZE-STEP``. No agent is run here: what ships is decided before agents are compared.
 """
 
@@ -16,7 +16,9 @@ from typing import Any
 import torch
 from safetensors.torch import load_file
 
+from experiments import eval_tool_lm
 from experiments.eval_lm import KINDS, report
+from experiments.lm_families import SOKOBAN, TOOLS, family_of
 from experiments.train_lm import SIZES
 from tape.lm.bundled import weights_folder
 
@@ -27,7 +29,10 @@ def ship(checkpoint: Path, name: str, facts: dict[str, Any]) -> None:
     """Copy one checkpoint and write its card."""
     target = weights_folder() / name
     target.mkdir(parents=True, exist_ok=True)
-    for file in ("config.json", "model.safetensors"):
+    files = ["config.json", "model.safetensors"]
+    if facts["dialect"] != SOKOBAN.dialect:
+        files.append("tokenizer.json")  # the Sokoban models share one
+    for file in files:
         shutil.copyfile(checkpoint / file, target / file)
     weights = target / "model.safetensors"
     if weights.stat().st_size > MAX_BYTES:
@@ -46,7 +51,7 @@ def main() -> None:
     """Ship one model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("training", type=Path)
-    parser.add_argument("--count", type=int, default=400, help="held-out states per kind of board")
+    parser.add_argument("--count", type=int, default=400, help="held-out states per kind of board, or problems")
     parser.add_argument("--ladder", action="store_true", help="ship the earlier checkpoints too")
     args = parser.parse_args()
     torch.set_num_threads(1)
@@ -54,15 +59,19 @@ def main() -> None:
     size, last = recipe["size"], int(recipe["steps"])
     log = {line["step"]: line for line in map(json.loads, (args.training / "log.jsonl").read_text().splitlines())}
     checkpoints = {int(p.name.removeprefix("step-")): p for p in args.training.glob("step-*")}
-    ladder = {}
+    family, ladder = family_of(size), {}
     for step, checkpoint in sorted(checkpoints.items()):
-        kinds = list(KINDS) if step == last else ["7x9, one box"]
-        ladder[str(step)] = report(checkpoint, args.count, kinds)
+        if family is TOOLS:
+            ladder[str(step)] = eval_tool_lm.report(checkpoint, args.count)
+        else:
+            ladder[str(step)] = report(checkpoint, args.count, list(KINDS) if step == last else ["7x9, one box"])
         print(f"evaluated {checkpoint}", flush=True)
     for step, checkpoint in sorted(checkpoints.items()):
         if step != last and not args.ladder:
             continue
         facts = {
+            "dialect": family.dialect,
+            "about": family.about,
             "architecture": {"type": "Llama", **SIZES[size], "steps": step},
             "recipe": recipe,
             "training": {**log[max(s for s in log if s <= step)], "sequences": step * recipe["batch"]},

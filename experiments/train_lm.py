@@ -119,13 +119,18 @@ def optimizers(model: LlamaForCausalLM, recipe: Recipe) -> list[torch.optim.Opti
     ]
 
 
+def described(recipe: Recipe) -> dict[str, Any]:
+    """What a training run was made of, for ``recipe.json``."""
+    return {**SIZES[recipe.size], **asdict(recipe), "dialect": family_of(recipe.size).dialect}
+
+
 def save(model: LlamaForCausalLM, folder: Path, recipe: Recipe) -> None:
     """Write float16 safetensors, configuration, tokenizer and recipe: a folder for ``hf:FOLDER``."""
     half = LlamaForCausalLM(model.config)
     half.load_state_dict(model.state_dict())
     half.half().save_pretrained(folder)
     build(family_of(recipe.size).words).save(str(folder / "tokenizer.json"))
-    (folder / "recipe.json").write_text(json.dumps({**SIZES[recipe.size], **asdict(recipe)}))
+    (folder / "recipe.json").write_text(json.dumps(described(recipe)))
 
 
 def train(recipe: Recipe, out: Path, device: str, log_every: int = 50) -> None:
@@ -175,7 +180,7 @@ def train(recipe: Recipe, out: Path, device: str, log_every: int = 50) -> None:
     except KeyboardInterrupt:
         print(f"\nstopped; run the same command again to resume from {state_file}")
         raise SystemExit(130) from None
-    (out / "recipe.json").write_text(json.dumps({**SIZES[recipe.size], **asdict(recipe)}))
+    (out / "recipe.json").write_text(json.dumps(described(recipe)))
 
 
 def _continued(recipe: Recipe, saved: dict[str, Any], step: int, state_file: Path) -> Recipe:

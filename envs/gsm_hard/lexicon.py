@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from envs.gsm_hard.arithmetic import ARITY
 from envs.gsm_hard.errors import ArgumentError, TooManyNumbersError
@@ -89,7 +90,8 @@ class ArithmeticLexicon:
             values = [argument_value(word, self._words) for word in words]
         except ArgumentError as error:
             raise InvalidOutputError(str(error)) from None
-        return call(kind, **dict(zip(NAMES, values, strict=False))).args
+        named: dict[str, Any] = dict(zip(NAMES, values, strict=False))
+        return call(kind, **named).args
 
     def reading(self, state: ToolState) -> Reading | None:
         """None: results are numbers."""

@@ -76,6 +76,7 @@ class GsmHardPlugin:
         Raises:
             ConfigError: Always.
         """
+        del environment
         raise ConfigError("gsm_hard has no simulator: its tools declare what they lead to; leave world_model at lm")
 
 

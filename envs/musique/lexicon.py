@@ -48,8 +48,8 @@ class LookUpLexicon:
         if len(unknown) > UNKNOWN_SHARE * len(tokens):
             raise ModelError(
                 "unsupported: the bundled tool LM reads questions of the project's own corpus alone, and not this one: "
-                f"{len(unknown)} of its words are unknown to it, for instance {', '.join(unknown[:5])}. Choose a general "
-                "model, for instance --model openai:NAME"
+                f"{len(unknown)} of its words are unknown to it, for instance {', '.join(unknown[:5])}. Choose a "
+                "general model, for instance --model openai:NAME"
             )
         return ["<unk>" if token in unknown else token for token in tokens]
 
@@ -73,7 +73,7 @@ class LookUpLexicon:
 
     def pattern(self, state: ToolState, kind: str, references: str) -> str:
         """A relation, and a name of the question or a reference."""
-        del kind
+        del state, kind
         names = len(delexicalise([self._question]).entities)
         options = [*(f"e{number}" for number in range(1, names + 1)), *([references] if references else [])]
         return f" (?:{'|'.join(RELATIONS)}) (?:{'|'.join(options) or 'e1'})"

@@ -78,6 +78,7 @@ class MusiquePlugin:
         Raises:
             ConfigError: Always.
         """
+        del environment
         raise ConfigError("musique has no simulator: its tools declare what they lead to; leave world_model at lm")
 
 

@@ -18,9 +18,14 @@ def weights_folder() -> Path:
     return Path(str(files("tape.lm") / "weights"))
 
 
-def sizes() -> tuple[str, ...]:
-    """Names of the shipped checkpoints, by size and then by training steps."""
+def sizes(dialect: str | None = None) -> tuple[str, ...]:
+    """Names of the shipped checkpoints, by size and then by training steps.
+
+    Args:
+        dialect: Only those that read this dialect.
+    """
     found = [card(path.parent.name) for path in weights_folder().glob("*/card.json")]
+    found = [facts for facts in found if dialect in (None, facts.get("dialect", "compact"))]
     ranked = sorted(found, key=lambda facts: (facts["parameters"], facts["architecture"]["steps"]))
     return tuple(str(facts["name"]).removeprefix("bundled:") for facts in ranked)
 

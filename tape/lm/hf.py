@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 
 from tape.errors import ModelError
@@ -12,7 +13,7 @@ from tape.lm.base import LanguageModel
 def open_hf(argument: str) -> LanguageModel:
     """Open a transformers model from a folder or the local hub cache.
 
-    A folder made by ``experiments/train_lm.py`` speaks the compact dialect, every other model the
+    A folder made by ``experiments/train_lm.py`` speaks the dialect that it was trained on, every other model the
     chat dialect.
 
     Raises:
@@ -24,7 +25,8 @@ def open_hf(argument: str) -> LanguageModel:
     if (folder / "recipe.json").is_file():
         from tape.lm.bundled import load_folder
 
-        return load_folder(folder, f"hf:{argument}")
+        recipe = json.loads((folder / "recipe.json").read_text(encoding="utf-8"))
+        return load_folder(folder, f"hf:{argument}", recipe.get("dialect", "compact"))
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
