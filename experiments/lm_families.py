@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 
@@ -21,6 +22,7 @@ class Family:
         batches: Of ``(seed, size, batch, first)``.
         window: Most tokens of a prompt and its answer.
         actions: Ids of the words among which a target may be spread evenly.
+        space: Where the space of a token stands, see :func:`experiments.lm_tokenizer.build`.
         dialect: In which its prompts are written.
         about: What ``tape models`` says.
     """
@@ -29,12 +31,15 @@ class Family:
     batches: Batches
     window: int
     actions: list[int]
+    space: Literal["before", "after"]
     dialect: str
     about: str
 
 
-SOKOBAN = Family(lm_data.WORDS, lm_data.batches, 256, lm_data.ACTION_IDS, "compact", "Sokoban")
-TOOLS = Family(tool_lm_data.WORDS, tool_lm_data.batches, 512, [], "tools", "our own GSM-Hard and MuSiQue problems")
+SOKOBAN = Family(lm_data.WORDS, lm_data.batches, 256, lm_data.ACTION_IDS, "before", "compact", "Sokoban")
+TOOLS = Family(
+    tool_lm_data.WORDS, tool_lm_data.batches, 512, [], "after", "tools", "our own GSM-Hard and MuSiQue problems"
+)
 
 
 def family_of(size: str) -> Family:

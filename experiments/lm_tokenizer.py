@@ -1,4 +1,4 @@
-"""The bundled LMs' tokenizers: one token per word, each with its leading space.
+"""The bundled LMs' tokenizers: one token per word and a space before or after it.
 
 ``python -m experiments.lm_tokenizer FAMILY FILE`` writes one; FAMILY is ``sokoban`` or ``tools``.
 """
@@ -8,17 +8,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
 from experiments.lm_packing import EOS, PAD
 
 
-def build(words: Sequence[str]) -> Tokenizer:
-    """Words keep their leading space, so that decoding a single token gives its exact text."""
-    vocabulary = {word if word in (PAD, EOS) else f" {word}": i for i, word in enumerate(words)}
+def build(words: Sequence[str], space: Literal["before", "after"] = "before") -> Tokenizer:
+    """Words keep their space, so that decoding a single token gives its exact text.
+
+    Args:
+        words: The vocabulary; the position is the id.
+        space: Where it stands. ``after`` where a word may be the beginning of another: constraints are followed
+            character by character, and after ``a`` no token would go on to ``answer``.
+    """
+    form = " {}" if space == "before" else "{} "
+    vocabulary = {word if word in (PAD, EOS) else form.format(word): i for i, word in enumerate(words)}
     tokenizer = Tokenizer(models.WordLevel(vocabulary))
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(" [^ ]+"), behavior="isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(form.format("[^ ]+")), behavior="isolated")
     tokenizer.decoder = decoders.Fuse()
     tokenizer.add_special_tokens([PAD, EOS])
     return tokenizer
@@ -27,4 +35,5 @@ def build(words: Sequence[str]) -> Tokenizer:
 if __name__ == "__main__":
     from experiments.lm_families import SOKOBAN, TOOLS
 
-    build({"sokoban": SOKOBAN, "tools": TOOLS}[sys.argv[1]].words).save(str(Path(sys.argv[2])))
+    family = {"sokoban": SOKOBAN, "tools": TOOLS}[sys.argv[1]]
+    build(family.words, family.space).save(str(Path(sys.argv[2])))

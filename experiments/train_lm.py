@@ -129,7 +129,7 @@ def save(model: LlamaForCausalLM, folder: Path, recipe: Recipe) -> None:
     half = LlamaForCausalLM(model.config)
     half.load_state_dict(model.state_dict())
     half.half().save_pretrained(folder)
-    build(family_of(recipe.size).words).save(str(folder / "tokenizer.json"))
+    build(family_of(recipe.size).words, family_of(recipe.size).space).save(str(folder / "tokenizer.json"))
     (folder / "recipe.json").write_text(json.dumps(described(recipe)))
 
 

@@ -79,7 +79,7 @@ class ArithmeticLexicon:
         del state
         slots = [f"n{number}" for number in range(1, len(self._words.numbers) + 1)]
         options = [*slots, *map(str, CONSTANTS), *([references] if references else [])]
-        return f" (?:{'|'.join(options)})" * ARITY[kind]
+        return f"(?:{'|'.join(options)}) " * ARITY[kind]
 
     def read(self, state: ToolState, kind: str, words: Sequence[str]) -> tuple[tuple[str, str], ...]:
         """The arguments behind the words."""

@@ -76,7 +76,7 @@ class LookUpLexicon:
         del state, kind
         names = len(delexicalise([self._question]).entities)
         options = [*(f"e{number}" for number in range(1, names + 1)), *([references] if references else [])]
-        return f" (?:{'|'.join(RELATIONS)}) (?:{'|'.join(options) or 'e1'})"
+        return f"(?:{'|'.join(RELATIONS)}) (?:{'|'.join(options) or 'e1'}) "
 
     def read(self, state: ToolState, kind: str, words: Sequence[str]) -> tuple[tuple[str, str], ...]:
         """The query behind the words."""

@@ -1,4 +1,4 @@
-"""The ``tools`` dialect: calls of tools in the words of the bundled tool LM, one token a word.
+"""The ``tools`` dialect: calls of tools in the words of the bundled tool LM, one token a word and the space after it.
 
 A prompt is the state followed by one query; what follows the arrow is the model's::
 
@@ -32,7 +32,7 @@ from tape.protocols import Action, Plan, State
 MOST_REFERENCES = 9
 """The vocabulary has ``#1`` to ``#9``."""
 
-_RIGHT, _WRONG, _NONE = " right", " wrong", " none"
+_RIGHT, _WRONG, _NONE = "right ", "wrong ", "none "
 _REFERENCE = re.compile(r"#[1-9]")
 
 
@@ -68,7 +68,7 @@ class Lexicon(Protocol):
         """The words of the result ``#number``, if results are shown."""
 
     def pattern(self, state: ToolState, kind: str, references: str) -> str:
-        """A regular expression of the arguments of a kind, each word with a space before it.
+        """A regular expression of the arguments of a kind, each word with a space after it.
 
         Args:
             state: The state.
@@ -132,13 +132,14 @@ class CompactToolDialect(ToolDialect):
 
     @staticmethod
     def _text(words: Sequence[str]) -> str:
-        return "".join(f" {word}" for word in words)
+        # A space ends each token, so none is the beginning of another, on which a constraint could run aground.
+        return "".join(f"{word} " for word in words)
 
     # --- planning and acting ----------------------------------------------------------------
 
     def _call_pattern(self, state: ToolState, references: str) -> str:
         ranks = "|".join(f"v{rank}" for rank in range(1, len(self._names) + 1))
-        options = [f" {kind} (?:{ranks}){self._lexicon.pattern(state, kind, references)}" for kind in self._kinds]
+        options = [f"{kind} (?:{ranks}) {self._lexicon.pattern(state, kind, references)}" for kind in self._kinds]
         return "(?:" + "|".join(options) + ")"
 
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
@@ -146,11 +147,11 @@ class CompactToolDialect(ToolDialect):
         here = as_state(state)
         room = MOST_REFERENCES - len(here.got)
         one = self._call_pattern(here, "#[1-9]")
-        calls = f"(?:{one} ;){{0,{room}}}"
+        calls = f"(?:{one}; ){{0,{room}}}"
         return Request(
             self._text([*self._prefix(here), "<plan>", *self._afford(remaining), "->"]),
             max_tokens=6 * room + 3,
-            constraint=Regex(f"{calls} {ANSWER} #[1-9]"),
+            constraint=Regex(f"{calls}{ANSWER} #[1-9] "),
             role="plan",
         )
 
@@ -190,7 +191,7 @@ class CompactToolDialect(ToolDialect):
             pattern = escape(self._text(self._call(here, parse(action))))
         else:
             known = f"#[1-{last}]" if last else ""
-            pattern = self._call_pattern(here, known) + (f"| {ANSWER} {known}" if known else "")
+            pattern = self._call_pattern(here, known) + (f"|{ANSWER} {known} " if known else "")
         return Request(
             self._text([*self._prefix(here), "<act>", *self._afford(remaining), *hint, "->"]),
             max_tokens=6,
@@ -228,7 +229,7 @@ class CompactToolDialect(ToolDialect):
         if reading is None:
             return None
         prompt = self._text(["text:", *reading.text, "<read>", *reading.query, "->"])
-        options = (*(f" {word}" for word in reading.options), _NONE)
+        options = (*(f"{word} " for word in reading.options), _NONE)
         return Request(prompt, max_tokens=2, constraint=Choice(options), role="project")
 
     def read_project(self, state: State, text: str) -> ToolState:
@@ -250,7 +251,7 @@ class CompactToolDialect(ToolDialect):
     def answer_request(self, state: ToolState) -> Request:
         """The action query with an answer as the only action; without results there is none to give."""
         last = max(1, min(len(state.got), MOST_REFERENCES))
-        options = tuple(f" {ANSWER} #{number}" for number in range(1, last + 1))
+        options = tuple(f"{ANSWER} #{number} " for number in range(1, last + 1))
         prompt = self._text([*self._prefix(state), "<act>", *self._afford({}), "->"])
         return Request(prompt, max_tokens=3, constraint=Choice(options), role="answer")
 
