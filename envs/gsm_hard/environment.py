@@ -16,6 +16,7 @@ from envs.gsm_hard.profiles import DEFAULT, PROFILES, Profile
 from envs.tools.chat_dialect import ChatToolDialect
 from envs.tools.compact_dialect import CompactToolDialect
 from envs.tools.cost import Uniform
+from envs.tools.domain import Dialects
 from envs.tools.environment import ToolEnvironment
 from envs.tools.errors import ToolFailedError
 from envs.tools.tool import Tool, Toolbox, make_tool
@@ -52,6 +53,18 @@ def _tool(kind: str, number: int, profile: Profile) -> Tool:
     return make_tool(function, kind=kind, variant=variant.name, cost=cost, quality=variant.quality)
 
 
+def dialects(text: str) -> Dialects:
+    """A word problem as general models and as the bundled tool LM read it.
+
+    Tools of your own can be used with it, if their kinds and arguments are named as here: ``add(a, b)``,
+    ``factorial(a)``.
+
+    Args:
+        text: The problem.
+    """
+    return {"chat": ChatToolDialect, "tools": lambda domain: CompactToolDialect(domain, ArithmeticLexicon(text))}
+
+
 class GsmHardEnvironment(ToolEnvironment):
     """One word problem.
 
@@ -67,10 +80,7 @@ class GsmHardEnvironment(ToolEnvironment):
             tools(PROFILES[profile]),
             budget=budget,
             judge=lambda answer: _number(answer) and is_right(float(answer), problem.target),
-            dialects={
-                "chat": ChatToolDialect,
-                "tools": lambda domain: CompactToolDialect(domain, ArithmeticLexicon(problem.text)),
-            },
+            dialects=dialects(problem.text),
         )
         self.problem = problem
 

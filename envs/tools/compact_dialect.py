@@ -91,7 +91,7 @@ class CompactToolDialect(ToolDialect):
     """Implements :class:`tape.lm.dialect.ProjectingDialect` for the bundled tool LM.
 
     Args:
-        domain: The task and its tools; all kinds have the same table of variants.
+        domain: The task and its tools; kinds with variants share one table of prices.
         lexicon: How its words are written.
     """
 
@@ -99,15 +99,16 @@ class CompactToolDialect(ToolDialect):
         super().__init__(domain)
         self._lexicon = lexicon
         self._kinds = domain.toolbox.kinds
-        self._table = domain.toolbox.of_kind(self._kinds[0])
-        self._names = [item.variant for item in self._table]
+        self._names = {kind: [item.variant for item in domain.toolbox.of_kind(kind)] for kind in self._kinds}
+        # A kind that has one tool only shows nothing of what the others cost.
+        self._table = max(map(domain.toolbox.of_kind, self._kinds), key=len)
 
     # --- writing ----------------------------------------------------------------------------
 
     def _call(self, state: ToolState, call: Call, *, variant: bool = True) -> list[str]:
         if call.kind == ANSWER:
             return [ANSWER, call.args[0][1]]
-        rank = [f"v{self._names.index(call.variant) + 1}"] if variant else []
+        rank = [f"v{self._names[call.kind].index(call.variant) + 1}"] if variant else []
         return [call.kind, *rank, *self._lexicon.arguments(state, call)]
 
     def _prefix(self, state: ToolState) -> list[str]:
@@ -138,9 +139,11 @@ class CompactToolDialect(ToolDialect):
     # --- planning and acting ----------------------------------------------------------------
 
     def _call_pattern(self, state: ToolState, references: str) -> str:
-        ranks = "|".join(f"v{rank}" for rank in range(1, len(self._names) + 1))
-        options = [f"{kind} (?:{ranks}) {self._lexicon.pattern(state, kind, references)}" for kind in self._kinds]
-        return "(?:" + "|".join(options) + ")"
+        return "(?:" + "|".join(self._kind_pattern(state, kind, references) for kind in self._kinds) + ")"
+
+    def _kind_pattern(self, state: ToolState, kind: str, references: str) -> str:
+        ranks = "|".join(f"v{rank}" for rank in range(1, len(self._names[kind]) + 1))
+        return f"{kind} (?:{ranks}) {self._lexicon.pattern(state, kind, references)}"
 
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
         """``<plan> afford: 9 4 1 ->``: the calls still to be made, and the answer."""
@@ -175,8 +178,8 @@ class CompactToolDialect(ToolDialect):
     def _read(self, state: ToolState, words: Sequence[str]) -> Call:
         if len(words) == 2 and words[0] == ANSWER and _REFERENCE.fullmatch(words[1]):
             return answer(words[1])
-        ranks = {f"v{rank}": name for rank, name in enumerate(self._names, 1)}
-        if len(words) < 3 or words[0] not in self._kinds or words[1] not in ranks:
+        ranks = {f"v{rank}": name for rank, name in enumerate(self._names.get(words[0], ()) if words else (), 1)}
+        if len(words) < 3 or words[1] not in ranks:
             raise InvalidOutputError(f"expected a call, got {' '.join(words)[:80]!r}")
         return Call(words[0], ranks[words[1]], self._lexicon.read(state, words[0], words[2:]))
 

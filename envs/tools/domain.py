@@ -17,6 +17,9 @@ from tape.resources import Resources
 Dialects = Mapping[str, Callable[["ToolDomain"], Dialect]]
 """How the task is written for each family of models, by the dialect's name."""
 
+_WIDTH = 72
+"""Characters of a line in a picture."""
+
 MOST_RESULTS = 99
 """An episode obtains no more results."""
 
@@ -46,8 +49,8 @@ class ToolDomain:
         return as_state(state).key()
 
     def render(self, state: State) -> str:
-        """Results, failures and the answer, one a line."""
-        return describe(as_state(state))
+        """Results, failures and the answer, one a line; of what is only predicted no more than the tool."""
+        return picture(as_state(state))
 
     def project(self, observation: Observation) -> ToolState:
         """The state as it was observed; results that a model reads are still to be read."""
@@ -129,8 +132,20 @@ class ToolDomain:
         return self._dialects[name](self)
 
 
+def picture(state: ToolState) -> str:
+    """A state for people."""
+    lines = [
+        f"#{number} {found.call.tool} ?" if found.value is None else f"#{number} {found.call.text} = {found.value}"
+        for number, found in enumerate(state.got, 1)
+    ]
+    lines += [f"failed: {call.text}" for call in state.failed]
+    lines += [f"note: {state.note}"] if state.note else []
+    lines += [] if state.answer is None else [f"answer: {state.answer}"]
+    return "\n".join(line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…" for line in lines) or "start"
+
+
 def describe(state: ToolState) -> str:
-    """A state for people and for general models."""
+    """A state for general models."""
     lines = [
         f"#{number} {found.call.text} = {'?' if found.value is None else found.value}"
         for number, found in enumerate(state.got, 1)

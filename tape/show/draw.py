@@ -11,6 +11,12 @@ from tape.graph import Edge, PlanGraph
 
 WALK, CERTIFIED, REFUTED, PLAIN = "#0b5cad", "#1a7f37", "#b42318", "#8a8a8a"
 
+LONGEST_ACTION = 44
+"""Characters of an edge's label."""
+
+MOST_NODES = 24
+"""Larger graphs are drawn without what no plan and no walk takes."""
+
 BEND = 0.28
 """How far edges that lead back bend out of the way."""
 
@@ -50,7 +56,7 @@ def _distances(start: str, neighbours: Mapping[str, Sequence[str]]) -> dict[str,
 
 
 def draw(graph: PlanGraph, path: Path, *, start: str, walk: Sequence[int] = (), title: str = "") -> None:
-    """Write a picture.
+    """Write a picture; of a graph of more than :data:`MOST_NODES` nodes only what plans and the walk pass through.
 
     The walk is a thick solid line with filled arrow heads, refuted edges are dotted with a cross,
     certified ones dash-dotted with a tick, so that the picture reads without colour too.
@@ -68,6 +74,7 @@ def draw(graph: PlanGraph, path: Path, *, start: str, walk: Sequence[int] = (), 
     if path.suffix not in (".svg", ".png", ".pdf"):
         raise GraphError(f"{path}: a picture ends in .svg, .png or .pdf")
     graph.attributes(start)
+    graph, walk, left_out = _essence(graph, start, walk)
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -76,7 +83,8 @@ def draw(graph: PlanGraph, path: Path, *, start: str, walk: Sequence[int] = (), 
     labels = {node: str(graph.attributes(node)["label"]) for node in graph.nodes}
     tall = max(label.count("\n") for label in labels.values()) + 3.2
     wide = max(len(line) for label in labels.values() for line in label.splitlines())
-    dx, dy = max(1.15, 0.062 * wide + 0.75), 0.125 * tall + 0.42
+    longest = max((len(_short(edge.action)) for edge in graph.edges()), default=0)
+    dx, dy = max(1.15, 0.062 * wide + max(0.75, 0.075 * longest + 0.3)), 0.125 * tall + 0.42
     columns = max(x for x, _ in places.values()) + 1
     rows = 1 - min(y for _, y in places.values())
     figure = Figure(figsize=(dx * columns + 0.4, dy * rows + 0.9), dpi=110)
@@ -93,13 +101,32 @@ def draw(graph: PlanGraph, path: Path, *, start: str, walk: Sequence[int] = (), 
     usable = {edge.id for edge in graph.usable_edges()}
     for edge in graph.edges():
         _edge(axes, edge, spots, boxes, on_walk=edge.id in chosen, usable=edge.id in usable)
-    caption = "thick: selected walk   ✓ certified   ✗ refuted   double frame: goal   ×n: plans through it"
+    caption = f"{left_out}thick: selected walk   ✓ certified   ✗ refuted   double frame: goal   ×n: plans through it"
     axes.text(
         -0.5 * dx, 0.5 * dy + 0.42, title or "plan graph", fontsize=10, weight="bold", va="center", parse_math=False
     )
     axes.text(-0.5 * dx, 0.5 * dy + 0.18, caption, fontsize=7, color="#444444", va="center")
     with matplotlib.rc_context({"svg.hashsalt": "tape"}):
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+def _essence(graph: PlanGraph, start: str, walk: Sequence[int]) -> tuple[PlanGraph, Sequence[int], str]:
+    """A large graph without the edges that no plan and no walk takes, its walk, and what to say of what is gone."""
+    if len(graph.nodes) <= MOST_NODES:
+        return graph, walk, ""
+    kept = sorted({edge.id for edge in graph.edges() if edge.votes or edge.certified or edge.refuted} | set(walk))
+    ends = {node for number in kept for node in (graph.edge(number).source, graph.edge(number).target)} | {start}
+    data = graph.to_dict()
+    edges = len(data["links"])
+    data["nodes"] = [node for node in data["nodes"] if node["id"] in ends]
+    data["links"] = [link for link in data["links"] if link["key"] in set(kept)]
+    number = {old: new for new, old in enumerate(kept)}
+    said = f"{len(graph.nodes) - len(ends)} nodes and {edges - len(kept)} edges that no plan takes are left out   "
+    return PlanGraph.from_dict(data), [number[old] for old in walk], said
+
+
+def _short(action: str) -> str:
+    return action if len(action) <= LONGEST_ACTION else f"{action[: LONGEST_ACTION - 1]}…"
 
 
 def _node(axes: Any, graph: PlanGraph, node: str, label: str, spot: tuple[float, float], start: str) -> Any:
@@ -129,7 +156,7 @@ def _edge(
     a, b = spots[edge.source], spots[edge.target]
     if edge.source == edge.target:
         box = boxes[edge.source].get_bbox_patch().get_window_extent().transformed(axes.transData.inverted())
-        loop = f"↻ {edge.action}{mark}"
+        loop = f"↻ {_short(edge.action)}{mark}"
         axes.text(a[0], box.y0 - 0.12, loop, fontsize=6.5, color=colour, ha="center", va="center", parse_math=False)
         return
     backwards = b[0] <= a[0]
@@ -158,7 +185,7 @@ def _edge(
     axes.text(
         x,
         y,
-        f"{edge.action}{mark}",
+        f"{_short(edge.action)}{mark}",
         fontsize=8 if on_walk else 6.5,
         color=colour,
         weight="bold" if on_walk else "normal",

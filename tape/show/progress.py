@@ -12,6 +12,7 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.text import Text
 
+from tape.deadline import KIND as WALL
 from tape.resources import in_units
 from tape.runner.cells import Job
 from tape.runner.work import Watcher
@@ -108,7 +109,28 @@ def one_line(line: Mapping[str, Any]) -> str:
         )
         if count
     )
-    return f"{line['task']} #{line['repeat']}: {result['end_state']}, {result['steps']} steps{notes}"
+    return f"{line['task']} #{line['repeat']}: {result['end_state']}, {result['steps']} steps{_used(result)}{notes}"
+
+
+def _used(result: Mapping[str, Any]) -> str:
+    """What was used of the caps, but for steps, which are told anyway, and real time."""
+    kinds = [kind for kind in result["budget"] if kind not in ("steps", WALL)]
+    return "".join(
+        f", {in_units(kind, used).removesuffix(f' {kind}')} of {in_units(kind, result['budget'][kind])}"
+        for kind in kinds
+        if (used := result["used"].get(kind, 0)) is not None
+    )
+
+
+_NARROW, _WIDE = 38, 76
+"""Columns of a panel."""
+
+_SHORT = 12
+"""Characters of an action that still is a move."""
+
+
+def _gap(wide: bool, *, last: bool) -> str:
+    return "" if last else "\n" if wide else " "
 
 
 class _Scene:
@@ -149,13 +171,18 @@ class _Scene:
     def panel(self) -> Panel:
         """Board, walk, budget and note."""
         walk = Text("walk  ", style="dim")
+        # Moves stand side by side, calls of tools one below the other.
+        wide = any(len(action) > _SHORT for action in self.walk)
         for i, action in enumerate(self.walk):
-            walk.append(f"{action} ", style="dim strike" if i < self.at else "bold" if i == self.at else "")
+            style = "dim strike" if i < self.at else "bold" if i == self.at else ""
+            walk.append(
+                f"{'      ' if wide and i else ''}{action}{_gap(wide, last=i == len(self.walk) - 1)}", style=style
+            )
         left = Text("left  " + ", ".join(in_units(kind, n) for kind, n in self.remaining.items()), style="dim")
         return Panel(
             Group(Text(self.picture), walk, left, Text(self.note, overflow="ellipsis", no_wrap=True)),
             title=Text(self.name),
-            width=38,
+            width=_WIDE if wide or len(max(self.picture.splitlines(), key=len, default="")) > _NARROW - 4 else _NARROW,
         )
 
 

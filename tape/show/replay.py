@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tape.graph import PlanGraph
+from tape.resources import in_units
 from tape.show.draw import draw
 from tape.trace import (
     ActedEvent,
@@ -28,12 +29,12 @@ def describe(events: Sequence[Event]) -> Iterator[str]:
     for event in events:
         match event:
             case StartedEvent():
-                caps = ", ".join(f"{kind} {cap}" for kind, cap in event.budget.items()) or "none"
+                caps = ", ".join(in_units(kind, cap) for kind, cap in event.budget.items()) or "none"
                 yield f"{event.config['agent']} with {event.config['model']}; budget: {caps}"
                 if event.config.get("world_model") == "simulator":
                     yield "NOTE: transitions come from the simulator (an upper bound, not the default mode)"
             case ObservedEvent():
-                left = ", ".join(f"{n} {kind}" for kind, n in event.remaining.items())
+                left = ", ".join(in_units(kind, n) for kind, n in event.remaining.items())
                 yield f"\nstep {event.step}: {event.key}   left: {left or 'unlimited'}\n{event.picture}"
             case PlansSampledEvent():
                 yield f"{len(event.plans)} plans sampled"
