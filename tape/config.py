@@ -26,6 +26,8 @@ class AgentConfig(BaseModel):
             because the only admissible output is known; ``free`` shows the step as a hint (ablation).
         replan: False: no mismatch check, and the episode ends with the walk (ablation).
         replan_every_step: Plan again after every step even without a mismatch (ablation).
+        reselect: Where a step has used less than its worst case, select the rest of the walk anew on the same graph:
+            what was saved may pay for something better. No model is asked.
         max_replans: Most replanning rounds, mismatches and ended walks together.
         resample: Most further samplings in a row when no walk is feasible.
         extend: Most further plans of a planning round, sampled from inside the plan graph, nearest nodes first,
@@ -58,6 +60,7 @@ class AgentConfig(BaseModel):
     execution: Execution = "constrained"
     replan: bool = True
     replan_every_step: bool = False
+    reselect: bool = True
     max_replans: int = Field(default=10, ge=0)
     resample: int = Field(default=2, ge=0)
     extend: int = Field(default=8, ge=0)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
 
 from tape.agents.base import Episode
 from tape.agents.moves import mismatched, write_action
-from tape.graph import UNKNOWN
+from tape.graph import UNKNOWN, Edge
 from tape.memory import Memory
 from tape.protocols import Actor
 from tape.selection import Planned
 
 Outcome = Literal["ended", "mismatch", "probed", "stepped"]
+
+
+Reselect = Callable[[Planned], Awaitable[Planned | None]]
+"""Asks for the best walk from the current node of a plan's graph with what is left now."""
 
 
 class Executor:
@@ -21,10 +26,11 @@ class Executor:
         episode: The episode.
         actor: Writes the actions.
         memory: Takes every observed transition.
+        reselect: Is asked where a step has used less than its worst case, so that more may fit than was planned for.
     """
 
-    def __init__(self, episode: Episode, actor: Actor, memory: Memory) -> None:
-        self._episode, self._actor, self._memory = episode, actor, memory
+    def __init__(self, episode: Episode, actor: Actor, memory: Memory, reselect: Reselect) -> None:
+        self._episode, self._actor, self._memory, self._reselect = episode, actor, memory, reselect
 
     async def execute(self, planned: Planned) -> Outcome:
         """Follow a walk.
@@ -38,12 +44,14 @@ class Executor:
             BudgetExceededError: A step or call does not fit.
         """
         episode = self._episode
-        actions = [edge.action for edge in planned.walk]
-        for i, edge in enumerate(planned.walk):
-            before = episode.state
-            written, text = await write_action(episode, self._actor, edge.action, actions[i:])
+        rest = planned.walk
+        while rest:
+            edge, actions = rest[0], [edge.action for edge in rest]
+            before, left = episode.state, episode.remaining()
+            written, text = await write_action(episode, self._actor, edge.action, actions)
             after = await episode.step(written, text=text, planned=edge.action)
             self._memory.add(before, written, after)
+            rest = rest[1:]
             if not episode.config.replan:
                 continue
             if edge.target == UNKNOWN:
@@ -54,4 +62,13 @@ class Executor:
                 return "mismatch"
             if episode.config.replan_every_step:
                 return "stepped"
+            if rest and episode.config.reselect and self._saved(edge, left):
+                better = await self._reselect(planned)
+                if better is not None:
+                    planned, rest = better, better.walk
         return "ended"
+
+    def _saved(self, edge: Edge, left: Mapping[str, int]) -> bool:
+        """Whether a step left more of any budget than its worst case would have."""
+        now = self._episode.remaining()
+        return any(now[kind] > count - (edge.cost[kind] or 0) for kind, count in left.items())

@@ -91,6 +91,26 @@ class Planner:
             raise EpisodeEnded("infeasible", "no walk keeps the remaining budget")
         return planned
 
+    async def reselect(self, planned: Planned) -> Planned | None:
+        """The best walk from the current node of a graph that is there already, with what is left now.
+
+        None where the walk in hand is to be kept: the model selects, what is left is reserved for planning, there is
+        no walk any more, or only one without a goal where there was one with.
+
+        Raises:
+            BudgetExceededError: The episode's time is up.
+        """
+        episode = self._episode
+        left, reserve = episode.remaining(), episode.config.planning_reserve
+        short = any(left.get(kind, count) < count for kind, count in reserve.items())
+        if episode.config.selector != "solver" or planned.partial or short:
+            return None
+        try:
+            found = await self._selection.select(planned.graph)
+        except EpisodeEnded:
+            return None  # the solver gave up, as the trace says; the walk in hand is still feasible
+        return None if found is None or (planned.at_goal and not found.at_goal) else found
+
     async def _build(self, attempt: int) -> PlanGraph:
         """Sample, predict, fold and annotate."""
         episode, domain = self._episode, self._episode.env.domain

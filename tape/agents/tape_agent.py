@@ -54,7 +54,7 @@ class TapeAgent(LmAgent):
             actor=actor,
             selector=self.selector(episode),
         )
-        executor = Executor(episode, actor, planner.memory)
+        executor = Executor(episode, actor, planner.memory, planner.reselect)
         limited = 0
         while True:
             planned = await planner.plan()

@@ -80,6 +80,7 @@ def pictures(events: Sequence[Event], folder: Path, name: str) -> list[Path]:
     written: list[Path] = []
     count = 0
     folded: GraphFoldedEvent | None = None
+    drawn: list[str] = []
     for i, event in enumerate(events):
         if isinstance(event, GraphFoldedEvent):
             folded = event
@@ -88,9 +89,12 @@ def pictures(events: Sequence[Event], folder: Path, name: str) -> list[Path]:
         later = next((e for e in events[i + 1 :] if isinstance(e, WalkSelectedEvent | ActedEvent)), None)
         if isinstance(later, WalkSelectedEvent):
             continue  # the next picture shows what came of it
+        if event.actions and event.actions == drawn[-len(event.actions) :]:
+            continue  # selected anew on the way, and the same
+        drawn = event.actions
         count += 1
         graph = PlanGraph.from_dict(folded.graph)
-        start = str(folded.graph["start"])
+        start = event.nodes[0] if event.nodes else str(folded.graph["start"])
         steps = zip(event.nodes, event.actions, event.nodes[1:], strict=False)
         walk = [graph.find(a, action, b) for a, action, b in steps]
         stem = folder / f"{name}-graph-{count}"
