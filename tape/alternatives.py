@@ -11,6 +11,27 @@ MOST_STATES = 4000
 """No more states than about so many are added for one plan; what comes after keeps the plan's own variants."""
 
 
+def possible(domain: DeclaredDomain, state: State, actions: Sequence[Action]) -> list[Action]:
+    """A plan with each action that cannot be taken replaced by the first of its variants that can, as far as that goes.
+
+    Which variant a plan names is no reason to drop the plan: the call may have failed by that one alone.
+
+    Args:
+        domain: Declares variants and outcomes.
+        state: Where the plan starts.
+        actions: The plan.
+    """
+    found: list[Action] = []
+    for action in actions:
+        options = [(option, domain.outcome(state, option).state) for option in domain.variants(state, action)]
+        option, reached = next(((option, after) for option, after in options if after is not None), (action, None))
+        found.append(option)
+        if reached is None:
+            break
+        state = reached
+    return found
+
+
 def add_variants(graph: PlanGraph, domain: DeclaredDomain, state: State, actions: Sequence[Action]) -> None:
     """Add every walk that does what a folded plan does with any of the variants at each step.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tape.agents.base import Episode, EpisodeEnded
 from tape.agents.moves import sample_plans, sample_plans_from
-from tape.alternatives import add_variants
+from tape.alternatives import add_variants, possible
 from tape.budget import Budget, Ledger
 from tape.errors import BudgetExceededError
 from tape.frontier import Frontier, frontier
@@ -176,6 +177,9 @@ class Planner:
     async def _fold(self, graph: PlanGraph, items: Sequence[tuple[State, Plan]]) -> None:
         """Roll plans out, fold each up to its first invalid action, add what was observed, annotate and log."""
         domain = self._episode.env.domain
+        varied = isinstance(domain, DeclaredDomain) and self._episode.config.selector == "solver"
+        if isinstance(domain, DeclaredDomain) and varied:
+            items = [(s, replace(plan, actions=tuple(possible(domain, s, plan.actions)))) for s, plan in items]
         predicted = await self._world().rollout([(state, plan.actions) for state, plan in items])
         for (state, plan), predictions in zip(items, predicted, strict=True):
             # Only the last prediction of a rollout can be invalid.
@@ -183,7 +187,7 @@ class Planner:
             states = [state, *(prediction.state for prediction in valid)]
             taken = plan.actions[: len(valid)]
             graph.fold(states, taken, [prediction.confidence for prediction in valid])
-            if isinstance(domain, DeclaredDomain) and self._episode.config.selector == "solver":
+            if isinstance(domain, DeclaredDomain) and varied:
                 add_variants(graph, domain, state, taken)
         if domain.deterministic:
             for transition in self.memory.transitions:

@@ -240,7 +240,7 @@ class CompactToolDialect(ToolDialect):
         here = as_state(state)
         reading = self._lexicon.reading(here)
         assert reading is not None, "nothing had to be read"
-        if text == _NONE:
+        if text.strip() == _NONE.strip():
             return here.read(None)
         if text.strip() not in reading.options:
             raise InvalidOutputError(f"{text!r} is none of the answers there can be")

@@ -49,6 +49,10 @@ class ToolDialect(ABC):
         del thought
         return None
 
+    def unread(self, state: State) -> ToolState:
+        """What cannot be read was not found."""
+        return as_state(state).read(None)
+
     def worth(self, state: State) -> float:
         """What a right answer is worth: the declared quality of all that it rests on."""
         return self._domain.quality(state)

@@ -74,6 +74,9 @@ class ProjectingDialect(Dialect, Protocol):
     def read_project(self, state: State, text: str) -> State:
         """The state with what was asked for."""
 
+    def unread(self, state: State) -> State:
+        """The state where the model's answer could not be read."""
+
     def longest_project_request(self, state: State, action: Action) -> Request | None:
         """A request as long as any that may be made after an action, for its worst case; None if none may be."""
 

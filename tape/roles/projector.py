@@ -24,7 +24,7 @@ class LmProjector:
         self._context = context
 
     async def project(self, state: State) -> State:
-        """The state as it is after reading; an answer that cannot be read changes nothing.
+        """The state as it is after reading.
 
         Raises:
             BudgetExceededError: The call does not fit; it was not made.
@@ -39,7 +39,7 @@ class LmProjector:
             return dialect.read_project(state, completion.texts[0])
         except InvalidOutputError as error:
             self._context.count_malformed(ROLE, completion.texts[0], error)
-            return state
+            return dialect.unread(state)
 
     def worst_case(self, state: State, action: Action) -> Resources:
         """The most that reading what an action brings can use."""

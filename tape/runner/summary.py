@@ -78,7 +78,7 @@ def _group(name: str, level_set: str, spec: RunSpec, lines: Sequence[Mapping[str
         "under_deadline": sum("wall_seconds" in r.get("budget", {}) for r in results),
         "wall_overruns": sum(r.get("wall_overrun_seconds", 0.0) > 0 for r in results),
         "measures": _means(r.get("measures", {}) for r in results),
-        "mean_used": _means(r["used"] for r in results),
+        "mean_used": _means(r.get("used", {}) for r in results),
         "longest_wall_overrun_seconds": max(r.get("wall_overrun_seconds", 0.0) for r in results),
     }
 

@@ -114,7 +114,7 @@ def one_line(line: Mapping[str, Any]) -> str:
 
 def _used(result: Mapping[str, Any]) -> str:
     """What was used of the caps, but for steps, which are told anyway, and real time."""
-    kinds = [kind for kind in result["budget"] if kind not in ("steps", WALL)]
+    kinds = [kind for kind in result.get("budget", ()) if kind not in ("steps", WALL)]
     return "".join(
         f", {in_units(kind, used).removesuffix(f' {kind}')} of {in_units(kind, result['budget'][kind])}"
         for kind in kinds

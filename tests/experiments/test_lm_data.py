@@ -11,6 +11,7 @@ from envs.sokoban.simulator import is_solved, replay
 from envs.sokoban.table import CostToGo
 from experiments import lm_data
 from experiments.lm_families import SOKOBAN
+from experiments.lm_packing import PAD, Sequence, collate
 from experiments.lm_tokenizer import build
 from tape.lm.bundled import weights_folder
 
@@ -62,12 +63,12 @@ def test_batches_depend_on_seed_and_number_alone() -> None:
 
 
 def test_a_token_sees_its_own_state_and_query_only() -> None:
-    one, two = lm_data.Sequence(), lm_data.Sequence()
+    one, two = Sequence(lm_data.ID), Sequence(lm_data.ID)
     for sequence in (one, two):
         sequence.prefix(["player:", "(1,1)"])
         sequence.query(["<next>", "U", "->"], ["invalid"])
         sequence.query(["<score>", "->"], ["open"])
-    batch = lm_data.collate([one, two])
+    batch = collate([one, two], lm_data.ID[PAD])
     assert batch["ids"].shape == (1, 18)
     mask = batch["mask"][0, 0]
     assert mask[8].tolist() == [True, True, *[False] * 4, True, True, True, *[False] * 9]
