@@ -23,7 +23,8 @@ def possible(domain: DeclaredDomain, state: State, actions: Sequence[Action]) ->
     """
     found: list[Action] = []
     for action in actions:
-        options = [(option, domain.outcome(state, option).state) for option in domain.variants(state, action)]
+        tried = dict.fromkeys([action, *domain.variants(state, action)])
+        options = [(option, domain.outcome(state, option).state) for option in tried]
         option, reached = next(((option, after) for option, after in options if after is not None), (action, None))
         found.append(option)
         if reached is None:
@@ -36,9 +37,11 @@ def add_variants(graph: PlanGraph, domain: DeclaredDomain, state: State, actions
     """Add every walk that does what a folded plan does with any of the variants at each step.
 
     The plan supports all these walks alike: which variant it names is the model's guess, the choice is the solver's.
+    Edges are added in the order in which the domain names the variants, and of walks of equal worth the solver takes
+    the one whose edges came first; so this comes before the plan itself is folded.
 
     Args:
-        graph: Holds the plan.
+        graph: Gets the walks.
         domain: Declares variants and outcomes.
         state: Where the plan starts.
         actions: The plan, cut where it becomes invalid.

@@ -186,9 +186,9 @@ class Planner:
             valid = [prediction for prediction in predictions if prediction.state is not None]
             states = [state, *(prediction.state for prediction in valid)]
             taken = plan.actions[: len(valid)]
-            graph.fold(states, taken, [prediction.confidence for prediction in valid])
             if isinstance(domain, DeclaredDomain) and varied:
                 add_variants(graph, domain, state, taken)
+            graph.fold(states, taken, [prediction.confidence for prediction in valid])
         if domain.deterministic:
             for transition in self.memory.transitions:
                 graph.certify(*transition)

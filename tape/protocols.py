@@ -109,7 +109,10 @@ class DeclaredDomain(Domain, Protocol):
         """What is declared to come of an action; ``Prediction(None)`` where it cannot be taken."""
 
     def variants(self, state: State, action: Action) -> Sequence[Action]:
-        """The action, and others that do the same at another price or quality."""
+        """All that do the same at another price or quality, the action among them.
+
+        Of walks of equal worth the one is taken that has the variants named first at its beginning.
+        """
 
     def is_end(self, state: State) -> bool:
         """Whether nothing can be done any more."""

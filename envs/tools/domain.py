@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 from envs.tools.calls import ANSWER, Call, parse
+from envs.tools.cost import Fixed
 from envs.tools.errors import InvalidCallError
 from envs.tools.state import ToolState
 from envs.tools.tool import STEP, Toolbox
@@ -109,11 +110,17 @@ class ToolDomain:
             item.checked(call.values([]))
 
     def variants(self, state: State, action: Action) -> Sequence[Action]:
-        """The same call by every tool of its kind, the given one first."""
+        """The same call by every tool of its kind.
+
+        The dearest comes first where its cost is uncertain: what it does not use pays for better calls later. Else the
+        cheapest does: what is not spent yet can still mend a call that fails.
+        """
         del state
         call = parse(action)
-        others = (Call(call.kind, item.variant, call.args).text for item in self.toolbox.of_kind(call.kind))
-        return list(dict.fromkeys([action, *others]))
+        tools = self.toolbox.of_kind(call.kind)
+        if any(not isinstance(item.cost, Fixed) for item in tools):
+            tools = tools[::-1]
+        return [Call(call.kind, item.variant, call.args).text for item in tools] or [action]
 
     def is_end(self, state: State) -> bool:
         """Whether the answer has been given."""
