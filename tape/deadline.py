@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import TypeVar
 
 from tape.errors import BudgetExceededError
@@ -20,6 +21,9 @@ T = TypeVar("T")
 KIND = "wall_seconds"
 LEAST = 0.001
 """Seconds: the least time limit that is passed on."""
+
+_LIMITED: ContextVar[bool] = ContextVar("limited", default=False)
+"""Whether the episode that runs in this task has a deadline."""
 
 
 class DeadlineError(BudgetExceededError):
@@ -74,13 +78,22 @@ class Deadline:
             raise self.error()
 
     def timeout(self) -> asyncio.Timeout:
-        """A context that cancels what waits inside it when the time is up, by ``TimeoutError``."""
+        """A context that cancels what waits inside it when the time is up, by ``TimeoutError``.
+
+        From here on :func:`blocking` knows whether this task's time is limited.
+        """
+        _LIMITED.set(self.is_set)
         left = None if self._limit is None else max(0.0, self._seconds(self._limit) - self.elapsed())
         return asyncio.timeout(left)
 
     @staticmethod
     def _seconds(limit: int) -> float:
         return float(kind_of(KIND).amount(limit))
+
+
+async def blocking(call: Callable[[], T], name: str) -> T:
+    """Make a blocking call; where the running episode has a deadline, in a way that can be given up when it passes."""
+    return await in_thread(call, name) if _LIMITED.get() else call()
 
 
 async def in_thread(call: Callable[[], T], name: str) -> T:
@@ -99,7 +112,8 @@ async def in_thread(call: Callable[[], T], name: str) -> T:
         try:
             result = call()
         except BaseException as error:  # whatever it is, it belongs to the one who waits
-            failure = error
+            # A future refuses StopIteration.
+            failure = RuntimeError(repr(error)) if isinstance(error, StopIteration) else error
             post(lambda: done.set_exception(failure))
         else:
             post(lambda: done.set_result(result))

@@ -212,9 +212,11 @@ class Planner:
         moves = most_moves(graph, remaining)
         longest = max((edge.action for edge in graph.edges()), key=len, default="")
         sources = dict.fromkeys(edge.source for edge in graph.edges())
-        calls = {node: self._call_cost(graph.state(node), remaining, [longest] * moves) for node in sources}
+        calls = {node: self._actor_cost(graph.state(node), remaining, [longest] * moves) for node in sources}
+        taken_in = {edge.action: graph.state(edge.source) for edge in graph.edges()}
+        readings = {action: self._reading_cost(state, action) for action, state in taken_in.items()}
         for edge in graph.edges():
-            graph.set_cost(edge.id, edge.cost + calls[edge.source])
+            graph.set_cost(edge.id, edge.cost + calls[edge.source] + readings[edge.action])
         # Every edge has its cost before the scorer is asked, whose call may be refused.
         if isinstance(domain, DeclaredDomain):
             await self._grade(graph, domain, remaining)
@@ -250,12 +252,17 @@ class Planner:
         return reward
 
     def _call_cost(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:
-        """The worst case of the actor's call and of reading what it brings.
+        """The worst case of the actor's call and of reading what it brings."""
+        reading = self._reading_cost(state, plan[0]) if plan else Resources()
+        return self._actor_cost(state, remaining, plan) + reading
 
-        Nothing where no cap concerns them, which saves counting their tokens.
-        """
+    def _actor_cost(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:
+        return self._actor.worst_case(state, remaining, plan) if self._calls_are_paid() else Resources()
+
+    def _reading_cost(self, state: State, action: Action) -> Resources:
+        return self._projector.worst_case(state, action) if self._calls_are_paid() else Resources()
+
+    def _calls_are_paid(self) -> bool:
+        """Whether a cap concerns model calls; else their tokens need not be counted."""
         paid = _PAID - {"usd"} if self._episode.roles.lm.price == FREE else _PAID
-        if not paid & set(remaining):
-            return Resources()
-        reading = self._projector.worst_case(state, plan[0]) if plan else Resources()
-        return self._actor.worst_case(state, remaining, plan) + reading
+        return bool(paid & set(self._episode.remaining()))

@@ -101,6 +101,11 @@ def kind_of(name: str) -> ResourceKind:
         ) from None
 
 
+def kinds() -> tuple[str, ...]:
+    """The names of all declared resources."""
+    return tuple(_KINDS)
+
+
 class Resources(Mapping[str, int | None]):
     """An immutable amount of each of some resources, in counts; kinds not named are zero.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +20,16 @@ ANSWER = "answer"
 LONGEST = 4000
 """Characters of the longest text that is read as a call."""
 
-_NAME = re.compile(r"\s*([A-Za-z_][\w-]*)(?:\.([\w-]+))?\s*\(\s*")
-_KEY = re.compile(r"([A-Za-z_]\w*)\s*=\s*")
-_PLACEHOLDER = re.compile(r"#(\d{1,3})(?!\d)")
+DEEPEST = 20
+"""Lists and objects inside each other in a value."""
+
+_KIND, _VARIANT, _ARGUMENT = r"[^\W\d][\w-]*", r"[\w-]+", r"[^\W\d]\w*"
+_NAME = re.compile(rf"\s*({_KIND})(?:\.({_VARIANT}))?\s*\(\s*")
+_KEY = re.compile(rf"({_ARGUMENT})\s*=\s*")
+_PLACEHOLDER = re.compile(r"#([1-9][0-9]{0,2})(?![0-9])")
 _SEPARATOR = re.compile(r"\s*(,|\))\s*")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True)
@@ -80,8 +86,18 @@ class Call:
         return {name: _resolved(value, results) for name, value in self.args}
 
 
-def call(kind: str, variant: str = "", **values: Any) -> Call:
-    """A call with these values; a text like ``"#1"`` on its own is a placeholder."""
+def can_be_written(kind: str, variant: str, arguments: Iterable[str]) -> bool:
+    """Whether calls of a tool with these names can be read again."""
+    names = (re.fullmatch(_KIND, kind), re.fullmatch(rf"(?:{_VARIANT})?", variant))
+    return all(names) and all(re.fullmatch(_ARGUMENT, name) for name in arguments)
+
+
+def call(kind: str, variant: str = "", /, **values: Any) -> Call:
+    """A call with these values; a text like ``"#1"`` on its own is a placeholder.
+
+    Raises:
+        InvalidCallError: A value is no JSON, or nested too deep.
+    """
     return Call(kind, variant, tuple((name, _written(value)) for name, value in values.items()))
 
 
@@ -91,7 +107,11 @@ def answer(value: Any) -> Call:
 
 
 def from_mapping(tool: str, arguments: Mapping[str, Any]) -> Call:
-    """A call as general models write it: the tool's full name and its arguments."""
+    """A call as general models write it: the tool's full name and its arguments.
+
+    Raises:
+        InvalidCallError: A value is no JSON, or nested too deep.
+    """
     kind, _, variant = tool.partition(".")
     return call(kind, variant, **arguments)
 
@@ -101,7 +121,21 @@ def _written(value: Any) -> str:
         return value
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         value = int(value)
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    if not _is_shallow(value, DEEPEST):
+        raise InvalidCallError(f"a value has more than {DEEPEST} lists and objects inside each other")
+    try:
+        text = json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidCallError(f"a value is no JSON: {error}") from None
+    # Lone surrogates stay escaped: no tokenizer and no file takes them as they are.
+    return text if text.isascii() or not _SURROGATE.search(text) else json.dumps(value, sort_keys=True)
+
+
+def _is_shallow(value: Any, levels: int) -> bool:
+    if not isinstance(value, list | dict):
+        return True
+    items = value.values() if isinstance(value, dict) else value
+    return levels > 0 and all(_is_shallow(item, levels - 1) for item in items)
 
 
 def parse(text: str) -> Call:
@@ -144,7 +178,7 @@ def _argument(text: str, at: int) -> tuple[str, str, int]:
     if placeholder:
         return key[1], placeholder[0], placeholder.end()
     try:
-        value, end = json.JSONDecoder().raw_decode(text, key.end())
+        value, end = _DECODER.raw_decode(text, key.end())
     except (ValueError, RecursionError):
         raise InvalidCallError(f"the value of {key[1]} is neither JSON nor #K: {text[key.end() :][:40]!r}") from None
     return key[1], _written(value), end

@@ -13,6 +13,7 @@ from envs.tools import chat_schema
 from envs.tools.calls import ANSWER, Call, answer, call, from_mapping, parse
 from envs.tools.dialect import ToolDialect
 from envs.tools.domain import ToolDomain, as_state, describe
+from envs.tools.errors import InvalidCallError
 from envs.tools.state import Obtained, ToolState
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
@@ -26,6 +27,9 @@ prices and qualities. The last thing to do is to answer; there is only one answe
 
 LONGEST_TEXT = 6000
 """Characters of a result that a model is shown for reading."""
+
+LONGEST_QUESTION = 500
+"""Characters of what a result is read for."""
 
 PLAN_TOKENS, ACT_TOKENS, ANSWER_TOKENS = 1200, 400, 100
 _SCORES = {"right": 1.0, "wrong": 0.0}
@@ -44,7 +48,9 @@ class ChatToolDialect(ToolDialect):
             f"{key}: {field.get('type', 'value')}"
             for key, field in item.arguments.model_json_schema().get("properties", {}).items()
         )
-        costs = ", ".join(in_units(kind, count) for kind, count in item.worst.items() if count is not None)
+        worst = item.worst
+        costs = ", ".join(in_units(kind, count) for kind, count in worst.items() if count is not None)
+        costs += ", for the rest nobody knows" if None in worst.values() else ""
         quality = "" if item.quality is None else f"; right with probability {item.quality:g}"
         return f"- {item.name}({takes}): {item.description} Costs at most {costs}{quality}."
 
@@ -77,11 +83,12 @@ class ChatToolDialect(ToolDialect):
     def read_plan(self, state: State, text: str) -> Plan:
         """The calls and the answer; of a malformed plan what can be read of its beginning."""
         try:
-            data = self._plan.model_validate_json(text).model_dump()
-        except ValidationError:
+            data = self._plan.model_validate_json(text).model_dump(mode="json", exclude_unset=True)
+            calls = [from_mapping(item["tool"], item["arguments"]) for item in data["calls"]]
+            calls.append(answer(data["answer"]))
+        except (ValidationError, InvalidCallError):
             return self.plan_of(state, _readable(text), valid=False)
-        calls = [from_mapping(item["tool"], item["arguments"]) for item in data["calls"]]
-        return self.plan_of(state, [*calls, answer(data["answer"])], valid=True)
+        return self.plan_of(state, calls, valid=True)
 
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """Ask whether the calls answer the task; a right answer is worth the quality of what it rests on."""
@@ -118,7 +125,7 @@ class ChatToolDialect(ToolDialect):
         if isinstance(data.get("action"), str):
             return str(data.get("thought", "")), parse(data["action"]).text
         try:
-            read = self._act.model_validate(data).model_dump()
+            read = self._act.model_validate_json(text).model_dump(mode="json", exclude_unset=True)
         except ValidationError as error:
             raise InvalidOutputError(f"no call: {error.errors()[0]['msg']}") from None
         return read["thought"], from_mapping(read["call"]["tool"], read["call"]["arguments"]).text
@@ -150,7 +157,7 @@ class ChatToolDialect(ToolDialect):
     @staticmethod
     def _question(state: ToolState, found: Obtained) -> str:
         values = found.call.values(state.values()[:-1])
-        return ", ".join(f"{name}: {value}" for name, value in values.items())
+        return ", ".join(f"{name}: {value}" for name, value in values.items())[:LONGEST_QUESTION]
 
     def read_project(self, state: State, text: str) -> ToolState:
         """The state with what was read, or with a failed call."""
@@ -167,7 +174,7 @@ class ChatToolDialect(ToolDialect):
         planned = parse(action)
         if planned.kind == ANSWER or not self._domain.toolbox.find(planned).reads:
             return None
-        return self._reading(planned.symbol, "x" * 500, "x" * LONGEST_TEXT)
+        return self._reading(planned.symbol, _filler(LONGEST_QUESTION), _filler(LONGEST_TEXT))
 
     def answer_request(self, state: ToolState) -> Request:
         """Ask for the answer."""
@@ -176,7 +183,7 @@ class ChatToolDialect(ToolDialect):
 
     def longest_answer_request(self) -> Request:
         """With :data:`envs.tools.chat_schema.MOST_CALLS` results of some length."""
-        filler = Obtained(call("x", value="x" * 200), json.dumps("x" * 400))
+        filler = Obtained(call("x", value=_filler(200)), json.dumps(_filler(400)))
         return self.answer_request(ToolState((filler,) * chat_schema.MOST_CALLS))
 
     def read_answer(self, state: ToolState, text: str) -> Call:
@@ -186,6 +193,11 @@ class ChatToolDialect(ToolDialect):
             return answer(chat_schema.FinalAnswer.model_validate_json(text).answer)
         except ValidationError as error:
             raise InvalidOutputError(f"no answer: {error.errors()[0]['msg']}") from None
+
+
+def _filler(characters: int) -> str:
+    """Stands for a text that is not there yet; as many tokens as prose of this length has at most."""
+    return "x " * (characters // 2)
 
 
 def _named(name: str) -> Call:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Union
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -19,7 +19,7 @@ LONGEST_THOUGHT = 300
 """Characters of a thought."""
 
 Placeholder = Annotated[str, Field(pattern=r"^#[1-9][0-9]?$")]
-Value = float | str
+Value = Annotated[float, Field(allow_inf_nan=False)] | str
 _STRICT = ConfigDict(extra="forbid")
 _THOUGHT = (str, Field(max_length=LONGEST_THOUGHT))
 
@@ -44,7 +44,7 @@ def _model(name: str, **fields: Any) -> type[BaseModel]:
 
 
 def _or_placeholder(kind: Any) -> Any:
-    return kind if kind is str else kind | Placeholder
+    return kind if kind is str else Union[kind, Placeholder]  # noqa: UP007 - some hints know no |
 
 
 def _one_of(models: Sequence[type[BaseModel]]) -> Any:

@@ -22,6 +22,7 @@ from typing import Protocol
 from envs.tools.calls import ANSWER, Call, answer, parse
 from envs.tools.dialect import ToolDialect
 from envs.tools.domain import ToolDomain, as_state
+from envs.tools.errors import ToolError
 from envs.tools.state import ToolState
 from envs.tools.variants import affordable
 from tape.errors import InvalidOutputError
@@ -93,6 +94,9 @@ class CompactToolDialect(ToolDialect):
     Args:
         domain: The task and its tools; kinds with variants share one table of prices.
         lexicon: How its words are written.
+
+    Raises:
+        ToolError: Some have more than one variant, but not as many as others.
     """
 
     def __init__(self, domain: ToolDomain, lexicon: Lexicon) -> None:
@@ -102,6 +106,12 @@ class CompactToolDialect(ToolDialect):
         self._names = {kind: [item.variant for item in domain.toolbox.of_kind(kind)] for kind in self._kinds}
         # A kind that has one tool only shows nothing of what the others cost.
         self._table = max(map(domain.toolbox.of_kind, self._kinds), key=len)
+        for kind in self._kinds:
+            if len(self._names[kind]) not in (1, len(self._table)):
+                raise ToolError(
+                    f"{kind} has {len(self._names[kind])} variants, another kind {len(self._table)}: the bundled tool "
+                    "LM knows one table for all; give each kind as many variants, or one tool only"
+                )
 
     # --- writing ----------------------------------------------------------------------------
 
@@ -148,7 +158,7 @@ class CompactToolDialect(ToolDialect):
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
         """``<plan> afford: 9 4 1 ->``: the calls still to be made, and the answer."""
         here = as_state(state)
-        room = MOST_REFERENCES - len(here.got)
+        room = max(0, MOST_REFERENCES - len(here.got))
         one = self._call_pattern(here, "#[1-9]")
         calls = f"(?:{one}; ){{0,{room}}}"
         return Request(
@@ -163,7 +173,7 @@ class CompactToolDialect(ToolDialect):
         here = as_state(state)
         calls: list[Call] = []
         valid = False
-        for part in text.split(";"):
+        for part in text.split(";")[: MOST_REFERENCES + 1]:
             try:
                 found = self._read(here, part.split())
             except InvalidOutputError:

@@ -9,7 +9,9 @@ from decimal import Decimal
 from typing import Any, Protocol
 
 from envs.tools.errors import ToolError
-from tape.resources import Resources, kind_of
+from tape.resources import Resources, kind_of, kinds
+
+_COUNTED_HERE = {"steps", "calls", "tokens", "wall_seconds"}
 
 Amount = int | float | str | Decimal | None
 
@@ -50,18 +52,39 @@ class Fixed:
 
 
 @dataclass(frozen=True)
+class Unknown:
+    """Nobody knows: an unknown amount of everything that tools can use; under a hard cap on it nothing starts."""
+
+    def worst(self) -> Resources:
+        """Unknown in every declared kind but those that are counted here, whatever a tool does."""
+        return Resources(dict.fromkeys(set(kinds()) - _COUNTED_HERE))
+
+    def actual(self, arguments: Mapping[str, Any], result: Any, rng: random.Random) -> Resources:
+        """Unknown too."""
+        del arguments, result, rng
+        return self.worst()
+
+
+@dataclass(frozen=True)
 class PerUnit:
     """So much for each unit, for instance for each character of an argument.
 
     Args:
         each: The cost of one unit.
-        units: Counts the units of a call from its arguments and its result.
+        units: Counts the units of a call from its arguments and its result, which is None for a call that failed; where
+            it cannot count those, the worst case is booked.
         at_most: Units of the largest call. One that has more is paid in full and reported as a broken declaration.
+
+    Raises:
+        ToolError: ``at_most`` is no whole number >= 0.
     """
 
     each: Resources
     units: Callable[[Mapping[str, Any], Any], int] = field(repr=False)
     at_most: int
+
+    def __post_init__(self) -> None:
+        self.worst()
 
     def worst(self) -> Resources:
         """The cost of the largest call."""

@@ -85,11 +85,12 @@ class ToolDomain:
             return Prediction(None)
         if call.kind == ANSWER:
             return Prediction(ToolState(before.got, before.failed, call.args[0][1]))
-        repeated = call in before.failed or any(found.call.symbol == call.symbol for found in before.got)
-        return Prediction(None if repeated else before.with_call(call))
+        return Prediction(before.with_call(call))
 
     def require_possible(self, state: ToolState, call: Call) -> None:
-        """Check all of a call that can be checked before its values are there.
+        """Check all of a call that can be checked; in a predicted state the values of results are not there yet.
+
+        A call is made once: the same tool would say the same again, and what has been obtained is there already.
 
         Raises:
             InvalidCallError: Says what is wrong.
@@ -106,8 +107,13 @@ class ToolDomain:
             raise InvalidCallError(f"an episode obtains at most {MOST_RESULTS} results")
         item = self.toolbox.find(call)
         item.require_names(call)
-        if not call.references:
-            item.checked(call.values([]))
+        for number, found in enumerate(state.got, 1):
+            if found.call.symbol == call.symbol:
+                raise InvalidCallError(f"#{number} is the result of {call.symbol} already")
+        if call in state.failed:
+            raise InvalidCallError(f"{call.text} has failed already; use another tool or other arguments")
+        if all(state.got[k - 1].value is not None for k in call.references):
+            item.checked(call.values(state.values() if call.references else []))
 
     def variants(self, state: State, action: Action) -> Sequence[Action]:
         """The same call by every tool of its kind.

@@ -7,6 +7,7 @@ import inspect
 import json
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from pydantic_core import to_jsonable_python
@@ -15,10 +16,11 @@ from envs.tools.calls import ANSWER, Call, parse
 from envs.tools.chat_dialect import ChatToolDialect
 from envs.tools.dialect import ToolDialect
 from envs.tools.domain import Dialects, ToolDomain, as_state
-from envs.tools.errors import InvalidCallError, ToolFailedError
+from envs.tools.errors import InvalidCallError, ToolError, ToolFailedError
 from envs.tools.state import ToolState
 from envs.tools.tool import STEP, Tool, Toolbox
 from tape.budget import Budget
+from tape.deadline import blocking
 from tape.lm.base import Request
 from tape.protocols import Action, Observation, State
 from tape.resources import Resources
@@ -26,6 +28,9 @@ from tape.seeds import derive
 
 Judge = Callable[[Any], bool]
 """Says whether an answer is right."""
+
+LONGEST_NOTE = 300
+"""Characters of an error that models are shown."""
 
 
 class ToolEnvironment:
@@ -95,20 +100,35 @@ class ToolEnvironment:
     async def _call(self, item: Tool, call: Call, arguments: dict[str, Any]) -> Resources:
         """Run a tool and remember what came of it; returns what it used."""
         drawn = {} if item.random is None else {item.random: self._rng("result", item, arguments)}
-        result: Any = None
+        result, failed = None, True
         try:
-            result = item.function(**arguments, **drawn)
-            if inspect.isawaitable(result):
-                result = await result
+            if inspect.iscoroutinefunction(item.function):
+                result = await item.function(**arguments, **drawn)
+            else:
+                result = await blocking(partial(item.function, **arguments, **drawn), f"tool {item.name}")
+                if inspect.isawaitable(result):
+                    result = await result
             written = json.dumps(to_jsonable_python(result), ensure_ascii=False, allow_nan=False)
+            written.encode()  # lone surrogates are no text: no tokenizer takes them
+            text = (result if isinstance(result, str) else written) if item.reads else ""
+            if item.reads and not text.strip():
+                raise ToolFailedError("the result is empty")
         except ToolFailedError as error:
-            self._state = self._state.with_failure(call, str(error))
+            self._fail(call, str(error))
         except Exception as error:  # whatever a tool raises is what the agent has to cope with, and sees
-            self._state = self._state.with_failure(call, f"{type(error).__name__}: {error}")
+            self._fail(call, f"{type(error).__name__}: {error}")
         else:
-            text = result if item.reads and isinstance(result, str) else written if item.reads else ""
-            self._state = self._state.with_call(call, written, text)
-        return item.cost.actual(arguments, result, self._rng("cost", item, arguments)) + STEP
+            self._state, failed = self._state.with_call(call, written, text), False
+        try:
+            return item.cost.actual(arguments, result, self._rng("cost", item, arguments)) + STEP
+        except Exception as error:
+            if failed:
+                return item.worst  # the units of a result that is not there cannot be counted
+            raise ToolError(f"{item.name}: what a call used cannot be counted: {error}") from error
+
+    def _fail(self, call: Call, note: str) -> None:
+        written = note[:LONGEST_NOTE].encode("utf-8", "replace").decode()
+        self._state = self._state.with_failure(call, written)
 
     def _rng(self, what: str, item: Tool, arguments: dict[str, Any]) -> random.Random:
         return random.Random(

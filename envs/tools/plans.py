@@ -31,7 +31,8 @@ def in_order(calls: Sequence[Call], obtained: int = 0) -> list[Call]:
     placed: dict[str, int] = {}
     while waiting:
         ready = {k: c.renumbered(number.__getitem__) for k, c in waiting.items() if number.keys() >= set(c.references)}
-        chosen = min(ready, key=lambda k: (ready[k].symbol, k))
+        # One that is there already goes first: what waits for it must not have to wait longer than for its twin.
+        chosen = min(ready, key=lambda k: (ready[k].symbol not in placed, ready[k].symbol, k))
         found = ready[chosen]
         if found.symbol not in placed:
             ordered.append(found)

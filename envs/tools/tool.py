@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from envs.tools.calls import ANSWER, Call
+from envs.tools.calls import ANSWER, Call, can_be_written
 from envs.tools.cost import Amount, Cost, amounts
 from envs.tools.errors import InvalidCallError, ToolError
 from envs.tools.variants import Variant
@@ -51,6 +51,11 @@ class Tool:
     def __post_init__(self) -> None:
         if self.kind == ANSWER:
             raise ToolError(f"{ANSWER!r} is what ends an episode; give the tool another name")
+        if not can_be_written(self.kind, self.variant, self.arguments.model_fields):
+            raise ToolError(
+                f"{self.name}({', '.join(self.arguments.model_fields)}): names have letters, digits and _ only, those "
+                "of tools and variants - too"
+            )
         if self.quality is not None and not 0 < self.quality <= 1:
             raise ToolError(f"{self.name}: the quality is a probability in (0, 1], got {self.quality}")
 
@@ -114,7 +119,10 @@ def make_tool(
         raise ToolError(f"{name}: give either cost=... or amounts ({', '.join(fixed)}), not both")
     fields: dict[str, Any] = {}
     drawn = None
-    hints = get_type_hints(function)
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except Exception as error:  # whatever evaluating a hint raises
+        raise ToolError(f"{name}: its type hints cannot be read: {error}") from error
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
             raise ToolError(f"{name}: the parameter {parameter} cannot be given by name")
@@ -125,7 +133,13 @@ def make_tool(
             continue
         default = ... if parameter.default is parameter.empty else parameter.default
         fields[parameter.name] = (hints[parameter.name], default)
-    arguments = create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
+    try:
+        arguments = create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
+        arguments.model_json_schema()
+        if hidden := fields.keys() - arguments.model_fields.keys():
+            raise TypeError(f"{min(hidden)} is private")
+    except Exception as error:  # pydantic has no common base of what it refuses
+        raise ToolError(f"{name}: its parameters have no JSON schema: {error}") from error
     described = inspect.getdoc(function) or ""
     if not described:
         raise ToolError(f"{name}: the function needs a docstring, which tells the model what it does")

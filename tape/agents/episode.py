@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from tape.budget import Ledger, unknown
 from tape.config import AgentConfig
 from tape.deadline import KIND as WALL
-from tape.deadline import Deadline, in_thread
+from tape.deadline import Deadline, blocking
 from tape.declarations import report_broken
 from tape.episode import EpisodeResult
 from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError
@@ -31,7 +30,6 @@ from tape.roles.projector import LmProjector
 from tape.seeds import derive
 from tape.trace import ActedEvent, LedgerEvent, ObservedEvent, TraceWriter
 
-T = TypeVar("T")
 LIMITS = ("replan_limit", "infeasible")
 """End states by a limit, beside ``budget:<kind>``."""
 
@@ -119,7 +117,7 @@ class Episode:
             EnvironmentFaultError: The environment failed.
         """
         with environment_faults("reset failed"):
-            observation = await self._maybe_in_thread(lambda: self.env.reset(seed), "environment reset")
+            observation = await blocking(lambda: self.env.reset(seed), "environment reset")
         return await self.observe(observation)
 
     async def observe(self, observation: Observation) -> State:
@@ -190,15 +188,11 @@ class Episode:
             if isinstance(self.env, AsyncEnvironment):
                 outcome = await self.env.astep(action)
             else:
-                outcome = await self._maybe_in_thread(lambda: self.env.step(action), "environment step")
+                outcome = await blocking(lambda: self.env.step(action), "environment step")
             observation, cost = outcome
             if not isinstance(cost, Resources):
                 raise TypeError(f"the cost must be Resources, not {cost!r}")
         return observation, cost
-
-    async def _maybe_in_thread(self, call: Callable[[], T], name: str) -> T:
-        """Make a blocking call; where there is a deadline, in a way that can be given up when it passes."""
-        return await in_thread(call, name) if self.deadline.is_set else call()
 
     def end_if_solved(self) -> None:
         """End the episode if the environment says that the goal is reached."""

@@ -7,6 +7,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,11 +15,19 @@ import pytest
 from envs.sokoban.chat_dialect import ActAnswer, ChatDialect, Outcome, PlanAnswer, RolloutAnswer
 from envs.sokoban.compact_dialect import CompactDialect
 from envs.sokoban.domain import SokobanDomain
+from envs.tools import chat_schema
+from envs.tools.chat_dialect import ChatToolDialect
+from envs.tools.dialect import ToolDialect
+from envs.tools.domain import ToolDomain
+from envs.tools.state import ToolState
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Constraint, Forced, JsonSchema, Regex
 from tape.lm.hosted import anthropic_wire, openai_wire
 from tape.lm.hosted.forms import form_of, problem_of, read_back
 from tape.lm.hosted.wire import Failure, Reply, json_object, retry_after
+from tape.protocols import State
+from tests.envs.tools import helpers as tools
+from tests.envs.tools import lexicon
 from tests.tape.helpers import ROOM
 
 SEED = 20
@@ -37,6 +46,17 @@ VALID = [
     '{"thought": "I go left, so that the box is not blocked; then up.", "action": "L"}',
     '{"answer": "possible"}',
     '```json\n{"answer": "possible"}\n```',
+    '{"calls": [{"tool": "add", "arguments": {"a": 1, "b": "#1"}}, {"tool": "note", "arguments": {"text": "see #1", '
+    '"tags": ["x"]}}], "answer": "#2"}',
+    '{"thought": "add them", "call": {"tool": "multiply.exact", "arguments": {"a": 2.5, "b": "#1"}}}',
+    '{"thought": "as planned", "action": "add(a=1, b=[#1, \\"x\\", {}])"}',
+    '{"thought": "", "action": "add(a=1, b=#1)"}',
+    '{"found": true, "answer": "Ann Ode"}',
+    '{"answer": "#1"}',
+    " add v1 n1 n2 ; multiply v3 #1 n2 ; answer #2",
+    " search v2 founder e1",
+    " answer #1",
+    " e1",
     "First, I move right instead of left, because the wall is on the left. Then up.",
 ]
 
@@ -78,6 +98,8 @@ PIECES += [
     "\\ud800",
 ]
 
+PIECES += ["#1", "#99", "#0", ";", "v1", "answer", "add", "add(", "=", "a=1", '"tool"', '"arguments": {', "Infinity"]
+
 Parser = Callable[[str], object]
 
 PARSERS: dict[str, Parser] = {
@@ -93,12 +115,39 @@ PARSERS: dict[str, Parser] = {
     "chat intention": CHAT.read_intention,
 }
 
+TOOLS = tools.domain()
+TOOLS_CHAT = ChatToolDialect(TOOLS)
+GOT = tools.after(tools.call("add", a=1, b=2))
+UNREAD = ToolState().with_call(tools.call("search", "grade1", relation="founder", of="Acme"), '"text"', "text")
+
+
+def _followed(domain: ToolDomain, dialect: ToolDialect, text: str) -> None:
+    """Read a plan and take it as far as it goes, as the engine does."""
+    state: State = GOT
+    for action in dialect.read_plan(state, text).actions:
+        domain.cost(state, action)
+        state = domain.outcome(state, action).state
+        if state is None:
+            break
+        assert domain.variants(state, action)[0] == action
+
+
+for _name, _domain, _dialect in (("chat", TOOLS, TOOLS_CHAT), ("compact", lexicon.DOMAIN, lexicon.DIALECT)):
+    PARSERS |= {
+        f"tools {_name} plan": partial(_followed, _domain, _dialect),
+        f"tools {_name} act": partial(_dialect.read_act, GOT),
+        f"tools {_name} project": partial(_dialect.read_project, UNREAD),
+        f"tools {_name} answer": partial(_dialect.read_answer, GOT),
+    }
+
 CONSTRAINTS: list[Constraint | None] = [
     None,
     Choice(("possible", "solved")),
     Forced(" U"),
     Regex(r"(?: [UDLR]){1,9}"),
     *(JsonSchema(model) for model in (PlanAnswer, Outcome, RolloutAnswer, ActAnswer)),
+    JsonSchema(chat_schema.plan_model(TOOLS.toolbox)),
+    JsonSchema(chat_schema.act_model(TOOLS.toolbox)),
 ]
 
 
@@ -190,7 +239,11 @@ def test_mutated_outputs_are_read_or_counted() -> None:
     for name in PARSERS:
         if name not in ("compact rollout",):
             assert ends[f"{name}: read"] > 0
-    assert all(ends[f"{name}: invalid"] > 0 for name in PARSERS if name.endswith(("next", "act", "rollout")))
+    assert all(
+        ends[f"{name}: invalid"] > 0
+        for name in PARSERS
+        if name.endswith(("next", "act", "rollout", "project", "answer"))
+    )
     assert min(ends[kind] for kind in ("answer: fits", "answer: breaks", "http: read", "http: no object")) > 0
 
 

@@ -1,0 +1,71 @@
+"""A small lexicon for the compact dialect, and the tools that go with it."""
+
+import json
+import re
+from collections.abc import Sequence
+
+from envs.tools import Tool, tool
+from envs.tools.calls import Call
+from envs.tools.compact_dialect import CompactToolDialect, Reading
+from envs.tools.domain import ToolDomain
+from envs.tools.state import ToolState
+from envs.tools.tool import Toolbox
+from tape.errors import InvalidOutputError
+
+NUMBERS = {"n1": 3, "n2": 4, "n3": 5}
+ENTITIES = {"e1": "Acme", "e2": "Ann Ode"}
+
+
+class SlotLexicon:
+    """Numbers are slots of the task; ``search`` takes a relation and an entity."""
+
+    def task(self) -> list[str]:
+        return ["ann", "has", "n1", "n2", "n3"]
+
+    def arguments(self, state: ToolState, call: Call) -> list[str]:
+        names = {json.dumps(value): slot for slot, value in {**NUMBERS, **ENTITIES}.items()}
+        return [names.get(value, value.strip('"')) for _, value in call.args]
+
+    def result(self, state: ToolState, number: int) -> list[str]:
+        found = state.got[number - 1]
+        return [] if found.value is None or found.call.kind != "search" else ["=", "e2"]
+
+    def pattern(self, state: ToolState, kind: str, references: str) -> str:
+        last = f"|{references}" if references else ""
+        return f" founder (?:e1|e2{last})" if kind == "search" else f"(?: (?:n1|n2|n3{last})){{2}}"
+
+    def read(self, state: ToolState, kind: str, words: Sequence[str]) -> tuple[tuple[str, str], ...]:
+        values = [word if word.startswith("#") else json.dumps((NUMBERS | ENTITIES).get(word, word)) for word in words]
+        known = {*NUMBERS, *ENTITIES, "founder"}
+        if len(words) != 2 or not all(word in known or re.fullmatch("#[1-9]", word) for word in words):
+            raise InvalidOutputError("no arguments")
+        return tuple(zip(("relation", "of") if kind == "search" else ("a", "b"), values, strict=True))
+
+    def reading(self, state: ToolState) -> Reading | None:
+        found = state.unread()
+        if found is None:
+            return None
+        options = {word: json.dumps(name) for word, name in ENTITIES.items()}
+        return Reading(tuple(found.text.split()), ("founder", "e1"), options)
+
+
+def tools() -> list[Tool]:
+    made = []
+    for rank, (usd, quality) in enumerate([("0.001", 0.5), ("0.004", 0.9), ("0.02", 1.0)], 1):
+        settings = {"variant": f"grade{rank}", "usd": usd, "quality": quality}
+
+        def number(a: float, b: float) -> float:
+            """Compute."""
+            return a + b
+
+        def text(relation: str, of: str) -> str:
+            """Search."""
+            return ""
+
+        made += [tool(kind="add", **settings)(number), tool(kind="multiply", **settings)(number)]  # type: ignore[arg-type]
+        made.append(tool(kind="search", reads=True, **settings)(text))  # type: ignore[arg-type]
+    return made
+
+
+DOMAIN = ToolDomain("Ann has 3, 4, 5.", Toolbox(tools()), {})
+DIALECT = CompactToolDialect(DOMAIN, SlotLexicon())

@@ -1,0 +1,143 @@
+"""The compact dialect with a small lexicon: exact texts, and whatever its own constraints admit can be read."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs.tools import ToolError
+from envs.tools.calls import answer, call, parse
+from envs.tools.compact_dialect import CompactToolDialect
+from envs.tools.domain import ToolDomain
+from envs.tools.state import ToolState
+from envs.tools.tool import Toolbox
+from tape.errors import InvalidOutputError
+from tape.lm.base import Choice, Regex
+from tests.envs.tools.helpers import after
+from tests.envs.tools.lexicon import DIALECT, SlotLexicon, tools
+
+LEFT = {"usd": 9500, "steps": 30}
+
+
+def state() -> ToolState:
+    got = after(call("multiply", "grade2", a=3, b=4), call("add", "grade1", a="#1", b=5))
+    return got.with_failure(call("search", "grade1", relation="founder", of="Acme"), "not found")
+
+
+def test_texts_are_exactly_as_documented() -> None:
+    prefix = " text: ann has n1 n2 n3 got: multiply n1 n2 ; add #1 n3 ; failed: search v1 founder e1 ;"
+    here = state()
+    plan = [call("add", "grade3", a="#2", b=4).text, answer("#3").text]
+    assert DIALECT.plan_request(here, LEFT).prompt == f"{prefix} <plan> afford: 9 2 0 ->"
+    assert DIALECT.act_request(here, LEFT, None, ()).prompt == f"{prefix} <act> afford: 9 2 0 ->"
+    hinted = f"{prefix} <act> afford: 9 2 0 plan: add v3 #2 n2 ; answer #3 ->"
+    assert DIALECT.act_request(here, LEFT, None, plan).prompt == hinted
+    assert DIALECT.answer_request(here).prompt == f"{prefix} <act> afford: 9 9 9 ->"
+    assert (
+        DIALECT.plan_request(ToolState(), LEFT).prompt == " text: ann has n1 n2 n3 got: failed: <plan> afford: 9 2 0 ->"
+    )
+
+
+def test_scores_and_results_are_exactly_as_documented() -> None:
+    found = ToolState().with_call(call("search", "grade3", relation="founder", of="Acme"), '"Ann Ode"')
+    request, worth = DIALECT.score_request(ToolState(found.got, answer="#1"))
+    assert request.prompt == " text: ann has n1 n2 n3 got: search founder e1 = e2 ; failed: <score> answer #1 ->"
+    assert worth == {" right": 1.0, " wrong": 0.0}
+    poor = ToolState(after(call("add", "grade1", a=3, b=4)).got, answer="#1")
+    assert DIALECT.score_request(poor)[1][" right"] == 0.5
+
+
+@given(st.data(), st.integers(0, 12))
+def test_plans_that_the_constraint_admits_are_read(data: st.DataObject, obtained: int) -> None:
+    here = after(*(call("add", "grade1", a=3, b=k) for k in range(obtained)))
+    request = DIALECT.plan_request(here, LEFT)
+    assert isinstance(request.constraint, Regex)
+    text = data.draw(st.from_regex(request.constraint.pattern, fullmatch=True))
+    plan = DIALECT.read_plan(here, text)
+    assert plan.valid
+    written = text.split(" ; ")
+    assert parse(plan.actions[-1]).kind == "answer"
+    assert len(plan.actions) <= len(written) <= max(0, 9 - obtained) + 1
+    assert len(text.split()) <= request.max_tokens
+
+
+@given(st.data(), st.integers(0, 11))
+def test_actions_that_the_constraint_admits_are_read_and_written_back(data: st.DataObject, obtained: int) -> None:
+    here = after(*(call("add", "grade1", a=3, b=k) for k in range(obtained)))
+    request = DIALECT.act_request(here, LEFT, None, ())
+    assert isinstance(request.constraint, Regex)
+    text = data.draw(st.from_regex(request.constraint.pattern, fullmatch=True))
+    thought, action = DIALECT.read_act(here, text)
+    assert thought == ""
+    # References are limited to what is there.
+    assert all(1 <= k <= min(obtained, 9) for k in parse(action).references)
+    fixed = DIALECT.act_request(here, LEFT, action, [action])
+    assert isinstance(fixed.constraint, Regex)
+    assert re.fullmatch(fixed.constraint.pattern, text)
+    assert len(text.split()) <= request.max_tokens
+
+
+def test_a_planned_action_is_the_only_one_admitted() -> None:
+    request = DIALECT.act_request(state(), LEFT, call("add", "grade3", a="#2", b=4).text, ())
+    assert isinstance(request.constraint, Regex)
+    assert re.fullmatch(request.constraint.pattern, " add v3 #2 n2")
+    assert not re.fullmatch(request.constraint.pattern, " add v3 #1 n2")
+
+
+def test_walks_are_the_only_admissible_answers_to_select() -> None:
+    walks = [[call("add", "grade1", a=3, b=4).text, answer("#1").text], [answer("#1").text]]
+    request = DIALECT.select_request(ToolState(), walks, LEFT)
+    assert request.constraint == Choice((" add v1 n1 n2 ; answer #1", " answer #1"))
+    assert all(len(option.split()) <= request.max_tokens for option in (" add v1 n1 n2 ; answer #1",))
+
+
+@pytest.mark.parametrize(
+    ("text", "actions"),
+    [
+        ("", ()),
+        (" add v1 n1 n2 ; add v9 n1 n2 ; answer #1", ("add.grade1(a=3, b=4)",)),
+        (" add v1 n1 n2 ; answer", ("add.grade1(a=3, b=4)",)),
+        (" add v1 n1 n2 ; answer #0", ("add.grade1(a=3, b=4)",)),
+        (" power v1 n1 n2 ; answer #1", ()),
+    ],
+)
+def test_of_a_malformed_plan_the_beginning_is_kept(text: str, actions: tuple[str, ...]) -> None:
+    plan = DIALECT.read_plan(ToolState(), text)
+    assert (plan.actions, plan.valid) == (actions, False)
+
+
+def test_a_plan_without_an_answer_is_no_valid_one() -> None:
+    assert not DIALECT.read_plan(ToolState(), " add v1 n1 n2").valid
+
+
+def test_results_are_read_by_a_choice_of_what_there_can_be() -> None:
+    made = call("search", "grade1", relation="founder", of="Acme")
+    here = ToolState().with_call(made, '"acme ."', "acme was founded by ann ode .")
+    request = DIALECT.project_request(here)
+    assert request is not None
+    assert request.prompt == " text: acme was founded by ann ode . <read> founder e1 ->"
+    assert request.constraint == Choice((" e1", " e2", " none"))
+    assert DIALECT.read_project(here, " e2").values() == ["Ann Ode"]
+    assert DIALECT.read_project(here, " none").failed == (made,)
+    with pytest.raises(InvalidOutputError):
+        DIALECT.read_project(here, " e7")
+    assert DIALECT.project_request(ToolState()) is None
+    assert DIALECT.longest_project_request(ToolState(), made.text) is None
+
+
+def test_final_answers_refer_to_what_is_there() -> None:
+    request = DIALECT.answer_request(state())
+    assert request.constraint == Choice((" answer #1", " answer #2"))
+    assert DIALECT.read_answer(state(), " answer #2") == answer("#2")
+    assert DIALECT.longest_answer_request().constraint == Choice((" answer #1",))
+    for text in (" add v1 n1 n2", " answer", ""):
+        with pytest.raises(InvalidOutputError):
+            DIALECT.read_answer(state(), text)
+
+
+def test_all_kinds_have_one_table() -> None:
+    with pytest.raises(ToolError, match="multiply has other variants than add"):
+        CompactToolDialect(
+            ToolDomain("t", Toolbox([t for t in tools() if t.name != "multiply.grade2"]), {}), SlotLexicon()
+        )
