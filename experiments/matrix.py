@@ -239,4 +239,6 @@ def most_calls(cell: Cell, task: Task) -> int | None:
     """An upper bound on the LM requests of one episode of a cell; None where its agent knows none."""
     steps = cell.spec.caps(task)["steps"]
     # A plan in the bundled models' grammar never has more moves than steps remain.
-    return agent_class(cell.spec.agent).most_lm_calls(cell.spec.config, int(steps), int(steps))
+    bound = agent_class(cell.spec.agent).most_lm_calls(cell.spec.config, int(steps), int(steps))
+    environment: EnvironmentPlugin = load("tape.environments", cell.spec.environment)
+    return None if bound is None else bound + environment.reads * (int(steps) + 1)

@@ -9,10 +9,13 @@ from pathlib import Path
 
 from experiments.headline_table import headline_text
 from experiments.solver_table import solver_text
+from experiments.tool_table import tool_text
 
 README = Path(__file__).parent.parent / "README.md"
 HEADLINE_BEGIN, HEADLINE_END = "<!-- headline:begin -->\n", "<!-- headline:end -->"
 SOLVERS_BEGIN, SOLVERS_END = "<!-- solver table:begin -->\n", "<!-- solver table:end -->"
+
+TOOLS_BEGIN, TOOLS_END = "<!-- tools:begin -->\n", "<!-- tools:end -->"
 
 
 def _between(text: str, begin: str, end: str, section: str) -> str:
@@ -37,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     text = README.read_text(encoding="utf-8")
     fresh = _between(text, HEADLINE_BEGIN, HEADLINE_END, headline_text())
     fresh = _between(fresh, SOLVERS_BEGIN, SOLVERS_END, solver_text())
+    fresh = _between(fresh, TOOLS_BEGIN, TOOLS_END, tool_text())
     if args.check:
         if fresh != text:
             print("README.md is stale: run python -m experiments.readme_table", file=sys.stderr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,15 @@ ENGINE = "2"
 """Label of the engine; raise it with every change that may change an episode. Entries tell sources apart anyway."""
 
 
-def entry(measured: Measured, engine: str) -> dict[str, Any] | None:
-    """What a run adds to the list; None where it played nothing of the test set."""
-    cells = {name: group for name, group in measured.groups.items() if split(name)[0] == TEST_SET}
+def entry(measured: Measured, engine: str, settings: Collection[str] = (TEST_SET,)) -> dict[str, Any] | None:
+    """What a run adds to the list; None where it played nothing of the test set.
+
+    Args:
+        measured: The run.
+        engine: The engine's label.
+        settings: Settings that are played on a test set.
+    """
+    cells = {name: group for name, group in measured.groups.items() if split(name)[0] in settings}
     if not cells:
         return None
     specs = [measured.specs[name] for name in cells]

@@ -6,10 +6,11 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from statistics import fmean
 from typing import Any
 
+from experiments import register, tool_table
 from experiments.cli import main
 from experiments.document import Figure, Section, Table
 from experiments.matrix import (
@@ -26,7 +27,7 @@ from experiments.matrix import (
     short,
 )
 from experiments.measured import Measured
-from experiments.standard import INTERVALS, share, success_bars
+from experiments.standard import success_bars
 from tape.config import AgentConfig
 from tape.plugins import load
 from tape.protocols import EnvironmentPlugin, Task
@@ -41,6 +42,8 @@ LM_SELECTS = Method("TAPE, the LM selects", "tape", {"selector": "lm"})
 NO_VOTES = Method("TAPE without votes", "tape", {"score": "expected"})
 METHODS = (OPEN_LOOP, REACT, PLAN_AND_ACT, REPLANNING, BEST_REACT, BEST_PLAN_AND_ACT, TAPE, LM_SELECTS, NO_VOTES)
 TIGHTNESSES = ("tight", "loose")
+RUNS = "tool_test_set_runs.json"
+"""The list of all runs on the test sets of tool environments."""
 
 Category = Callable[[Task], str]
 
@@ -162,9 +165,15 @@ def run(experiment: Experiment, environment: str, argv: Sequence[str] | None = N
     _plugin(environment).add_arguments(own)
     chosen = vars(own.parse_known_args(given)[0])
     chosen.pop("tightness")
-    return main(
-        replace(experiment, cells=lambda options: cells(environment, chosen, options)), given, arguments=arguments
-    )
+    played = replace(experiment, cells=lambda options: cells(environment, chosen, options))
+    return main(played, given, arguments=arguments, after=partial(_keep, environment, chosen))
 
 
-__all__ = ["INTERVALS", "METHODS", "TAPE", "bars", "by_category", "cells", "run", "share", "spending"]
+def _keep(environment: str, chosen: Mapping[str, Any], args: argparse.Namespace, measured: Measured) -> None:
+    """List a run on the test set where it is published, and keep its figures for the README's table."""
+    tested = not chosen.get("data") and "test" in (chosen.get("problems"), chosen.get("questions"))
+    new = register.entry(measured, register.ENGINE, TIGHTNESSES)
+    if args.publish is None or not tested or new is None:
+        return
+    register.add(args.publish / RUNS, {"environment": environment, "options": dict(chosen), **new})
+    tool_table.keep(args.publish / tool_table.FILE.name, environment, measured)

@@ -295,6 +295,8 @@ class EnvironmentPlugin(Protocol):
     name: str
     model: str
     """The model that plays by default."""
+    reads: bool
+    """Whether the model takes part in the projector: then it may be asked once more after every step."""
     prompt_version: str
     """Changes whenever a prompt of the environment does; part of an episode's key."""
 

@@ -12,7 +12,7 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("code", EXAMPLES, ids=["agent", "graph"])
+@pytest.mark.parametrize("code", EXAMPLES, ids=["agent", "tools", "graph"])
 def test_examples_run(code: str, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr

@@ -53,7 +53,7 @@ def _tool(kind: str, number: int, profile: Profile) -> Tool:
     return make_tool(function, kind=kind, variant=variant.name, cost=cost, quality=variant.quality)
 
 
-def dialects(text: str) -> Dialects:
+def word_problem(text: str) -> Dialects:
     """A word problem as general models and as the bundled tool LM read it.
 
     Tools of your own can be used with it, if their kinds and arguments are named as here: ``add(a, b)``,
@@ -80,7 +80,7 @@ class GsmHardEnvironment(ToolEnvironment):
             tools(PROFILES[profile]),
             budget=budget,
             judge=lambda answer: _number(answer) and is_right(float(answer), problem.target),
-            dialects=dialects(problem.text),
+            dialects=word_problem(problem.text),
         )
         self.problem = problem
 

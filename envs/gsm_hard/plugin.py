@@ -22,6 +22,7 @@ class GsmHardPlugin:
     name = "gsm_hard"
     prompt_version = "1"
     model = "bundled:tools"
+    reads = False
 
     def add_arguments(self, parser: Any) -> None:
         """``--data``, ``--problems``, ``--profile`` and ``--tightness``."""

@@ -1,1 +1,8 @@
 """Questions that take several look-ups, over a local corpus and retrievers of rising price and quality."""
+
+from envs.musique.corpus import load_corpus, load_questions
+from envs.musique.environment import MusiqueEnvironment
+from envs.musique.question import Passage, Question
+from envs.musique.retrieval import Corpus
+
+__all__ = ["Corpus", "MusiqueEnvironment", "Passage", "Question", "load_corpus", "load_questions"]

@@ -20,6 +20,7 @@ class SokobanPlugin:
 
     name = "sokoban"
     model = "bundled:mini"
+    reads = False
     prompt_version = "2"
 
     def add_arguments(self, parser: Any) -> None:
