@@ -24,6 +24,7 @@ class MusiquePlugin:
     name = "musique"
     prompt_version = "1"
     model = "bundled:tools"
+    built_on = ("envs.tools",)
     reads = True
 
     def add_arguments(self, parser: Any) -> None:

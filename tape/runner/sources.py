@@ -6,6 +6,7 @@ import hashlib
 import inspect
 from collections.abc import Iterable
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,8 +33,11 @@ def _digest(named: tuple[tuple[str, str], ...]) -> str:
     for group, name in named:
         plugin = load(group, name)
         file = Path(inspect.getfile(plugin if inspect.isclass(plugin) else type(plugin)))
-        if not any(file.is_relative_to(folder) for folder in folders):
-            folders.append(file.parent)
+        # A plugin may be built on packages beside its own folder, and names them.
+        others = [Path(import_module(package).__path__[0]) for package in getattr(plugin, "built_on", ())]
+        for place in [file.parent, *others]:
+            if not any(place.is_relative_to(folder) for folder in folders):
+                folders.append(place)
     for folder in folders:
         for file in sorted(folder.rglob("*")):
             if file.suffix in SUFFIXES:
