@@ -198,7 +198,7 @@ class LanguageModel(Protocol):
 
     @property
     def dialect(self) -> str:
-        """Which prompts it understands: ``compact`` or ``chat``."""
+        """Which prompts it understands: ``chat``, or ``compact`` or ``tools`` of the bundled models."""
 
     @property
     def price(self) -> Price | None:

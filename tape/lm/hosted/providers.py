@@ -21,7 +21,7 @@ from tape.lm.hosted.model import HostedLM
 from tape.lm.hosted.openai_wire import OpenAIWire
 from tape.lm.hosted.wire import Wire
 
-DIALECTS = ("chat", "compact")
+DIALECTS = ("chat", "compact", "tools")
 
 _ARGUMENT = re.compile(r"(?P<model>.+?)(?:@(?P<url>https?://[^#]*))?(?:#(?P<options>.*))?", re.DOTALL)
 
@@ -137,7 +137,8 @@ def _options(provider: str, text: str) -> tuple[Limits, str]:
             values[name] = kinds[name](value)
         except (KeyError, ValueError):
             raise ConfigError(
-                f"{provider}: {part!r} is no option; there are dialect=chat|compact and numbers for {', '.join(kinds)}"
+                f"{provider}: {part!r} is no option; there are dialect={'|'.join(DIALECTS)} and numbers for "
+                f"{', '.join(kinds)}"
             ) from None
     return Limits(**values), dialect  # type: ignore[arg-type]  # ints where ints are declared
 
