@@ -2,17 +2,27 @@
 
 import asyncio
 import json
+import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
+from tokenizers import Tokenizer
 
+from envs.gsm_hard.environment import GsmHardEnvironment
+from envs.gsm_hard.generator import problem_set
+from envs.gsm_hard.profiles import PROFILES, budget
+from envs.tools.state import ToolState
 from experiments.eval_lm import evaluate
-from experiments.train_lm import Recipe, learning_rate, train
+from experiments.lm_families import SOKOBAN, TOOLS
+from experiments.lm_tokenizer import build
+from experiments.train_lm import Recipe, learning_rate, main, train
 from tape.lm.bundled import card, load_folder, sizes, weights_folder
 from tape.lm.registry import open_model
+from tape.lm.scripted import obeys
 
 pytestmark = pytest.mark.slow
 
@@ -27,19 +37,17 @@ def test_training_resumes_to_the_same_weights(tmp_path: Path, monkeypatch: pytes
 
     import experiments.train_lm as module
 
-    original = module.batches
-
-    def failing(seed: int, size: str, batch: int, first: int = 0):  # type: ignore[no-untyped-def]
-        for i, item in enumerate(original(seed, size, batch, first)):
+    def failing(seed: int, size: str, batch: int, first: int = 0) -> Iterator[dict[str, torch.Tensor]]:
+        for i, item in enumerate(SOKOBAN.batches(seed, size, batch, first)):
             if first + i == 5:
                 raise Cut
             yield item
 
     monkeypatch.setattr(module, "SAVE_EVERY", 4)
-    monkeypatch.setattr(module, "batches", failing)
-    with pytest.raises(Cut):
-        train(recipe, tmp_path / "cut", "cpu", log_every=2)
-    monkeypatch.setattr(module, "batches", original)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "family_of", lambda _: replace(SOKOBAN, batches=failing))
+        with pytest.raises(Cut):
+            train(recipe, tmp_path / "cut", "cpu", log_every=2)
     train(recipe, tmp_path / "cut", "cpu", log_every=2)
     whole, cut = (load_file(tmp_path / name / "step-8" / "model.safetensors") for name in ("whole", "cut"))
     assert all(torch.equal(whole[name], cut[name]) for name in whole)
@@ -54,6 +62,36 @@ def test_training_resumes_to_the_same_weights(tmp_path: Path, monkeypatch: pytes
     lm = open_model(f"hf:{folder}")
     assert lm.dialect == "compact"
     assert lm.identity.startswith(f"hf:{folder}@")
+
+
+def test_a_short_training_of_the_tool_model_writes_a_folder_that_speaks_its_dialect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["train_lm", "--size", "tools", "--steps", "3", "--out", str(tmp_path)])
+    main()
+    folder = tmp_path / "step-3"
+    recipe = json.loads((folder / "recipe.json").read_text())
+    assert recipe == json.loads((tmp_path / "recipe.json").read_text())
+    assert (recipe["size"], recipe["steps"], recipe["dialect"]) == ("tools", 3, "tools")
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    assert tokenizer.to_str() == build(TOOLS.words, "after").to_str()
+    lm = open_model(f"hf:{folder}")
+    assert (lm.dialect, lm.identity.partition("@")[0]) == ("tools", f"hf:{folder}")
+
+    # It has learnt nothing yet, but what it writes are calls, word by word, and prompts have no unknown words.
+    problem = problem_set("dev")[0]
+    domain = GsmHardEnvironment(problem).domain
+    dialect = domain.dialect(lm.dialect)
+    left = budget(PROFILES["priced"], problem.operations, "tight")
+    request = dialect.plan_request(ToolState(), left)
+    assert isinstance(request.prompt, str)
+    assert lm.prompt_tokens(request) == len(request.prompt.split())
+    wanted = [request, dialect.act_request(ToolState(), left, None, ())]
+    plan, act = asyncio.run(lm.generate([replace(one, n=4, temperature=1.0) for one in wanted]))
+    assert all(dialect.read_plan(ToolState(), text).actions for text in plan.texts)
+    for text in act.texts:
+        assert obeys(wanted[1], text)
+        assert domain.outcome(ToolState(), dialect.read_act(ToolState(), text)[1]).state is not None
 
 
 def test_the_learning_rate_warms_up_holds_and_falls() -> None:

@@ -32,7 +32,7 @@ class SlotLexicon:
 
     def pattern(self, state: ToolState, kind: str, references: str) -> str:
         last = f"|{references}" if references else ""
-        return f" founder (?:e1|e2{last})" if kind == "search" else f"(?: (?:n1|n2|n3{last})){{2}}"
+        return f"founder (?:e1|e2{last}) " if kind == "search" else f"(?:(?:n1|n2|n3{last}) ){{2}}"
 
     def read(self, state: ToolState, kind: str, words: Sequence[str]) -> tuple[tuple[str, str], ...]:
         values = [word if word.startswith("#") else json.dumps((NUMBERS | ENTITIES).get(word, word)) for word in words]

@@ -263,13 +263,34 @@ def _after_failure(request: Request) -> str:
     return follow(searches("good" if "failed: search.poor" in prompt(request) else "poor")[:1])(request)
 
 
-@pytest.mark.parametrize("answer", ['{"found": tru', '{"found": true, "answer": 3}', ""])
-def test_a_reading_that_cannot_be_read_is_counted_and_the_text_stands(answer: str) -> None:
-    lm = ScriptedLM(script(searches("good")[:1], project=lambda request: answer or "{}"))
+@pytest.mark.parametrize("answer", ['{"found": tru', '{"found": true, "answer": 3}', "{}", ""])
+def test_a_reading_that_cannot_be_read_is_counted_and_makes_the_call_a_failed_one(answer: str) -> None:
+    lm = ScriptedLM(script(searches("good")[:1], project=lambda _: answer))
     env = ToolEnvironment("Who founded Acme?", [poor, good])
     result = TapeAgent(lm, execution="forced").run(env)
-    assert result.malformed > 0
-    assert env.answered == "Acme was founded by Ann Ode."
+    assert (result.malformed, result.mismatches, result.end_state) == (2, 2, "infeasible")
+    assert [action.split("(")[0] for action in result.actions] == ["search.good", "search.poor"]
+    assert (env.answered, env._state.got) == (None, ())
+    assert [made.variant for made in env._state.failed] == ["good", "poor"]
+
+
+@pytest.mark.parametrize("agent", [TapeAgent, PlanAndActReplanAgent])
+def test_after_a_reading_that_cannot_be_read_another_tool_is_tried(agent: type[Agent]) -> None:
+    readings: list[str] = []
+
+    def first_in_vain(request: Request) -> str:
+        readings.append(prompt(request))
+        return "I think it is" if len(readings) == 1 else read(request)
+
+    def act(request: Request) -> str:
+        return follow(searches("good" if "failed: search.boastful" in prompt(request) else "boastful")[:1])(request)
+
+    plans = searches("boastful")[:1], searches("good")[:1]
+    env = ToolEnvironment("Who founded Acme?", [boastful, good])
+    result = agent(ScriptedLM(script(*plans, act=act, project=first_in_vain)), horizon=9).run(env)
+    assert (result.malformed, result.mismatches, result.end_state) == (1, 1, "success")
+    assert [action.split("(")[0] for action in result.actions] == ["search.boastful", "search.good", "answer"]
+    assert (env.answered, len(readings)) == ("Ann Ode", 2)
 
 
 def test_reading_is_paid_from_the_same_budget() -> None:

@@ -15,7 +15,7 @@ from envs.tools.domain import ToolDomain
 from envs.tools.plans import in_order
 from envs.tools.state import ToolState
 from envs.tools.variants import Variant, affordable, best_assignment
-from tape.alternatives import add_variants
+from tape.alternatives import add_variants, possible
 from tape.graph import PlanGraph
 from tape.resources import Resources
 from tape.roles.selector import SolverSelector
@@ -87,6 +87,63 @@ def test_past_the_limit_the_plans_own_variants_are_kept(monkeypatch: pytest.Monk
     graph, actions = built(here, calls)
     assert tuple(actions) in walks(graph, here.key(ToolState()))
     assert len(graph.nodes) < 20
+
+
+QUICK, EXACT = call("multiply", "quick", a=1, b=2), call("multiply", "exact", a=1, b=2)
+DIVIDE, SUM, END = call("divide", a=1, b=0), call("add", a="#1", b=3), answer("#2")
+
+
+def possible_calls(state: ToolState, *calls: Call) -> list[Call]:
+    return [parse(action) for action in possible(domain(), state, [made.text for made in calls])]
+
+
+@pytest.mark.parametrize(("failed", "other"), [(QUICK, EXACT), (EXACT, QUICK)])
+def test_a_plan_whose_call_failed_by_one_variant_is_planned_by_another(failed: Call, other: Call) -> None:
+    state = ToolState().with_failure(failed, "no")
+    assert possible_calls(state, failed, SUM, END) == [other, SUM, END]
+    assert possible_calls(state, other, SUM, END) == [other, SUM, END]
+
+
+def test_a_later_call_that_failed_by_one_variant_is_planned_by_another() -> None:
+    first = call("add", a=1, b=3)
+    assert possible_calls(ToolState().with_failure(QUICK, ""), first, QUICK, END) == [first, EXACT, END]
+
+
+def test_where_no_variant_is_possible_the_plan_is_cut_at_the_call() -> None:
+    both = ToolState().with_failure(QUICK, "no").with_failure(EXACT, "no")
+    assert possible_calls(both, QUICK, SUM, END) == [QUICK]
+    assert possible_calls(ToolState().with_failure(DIVIDE, "by zero"), DIVIDE, SUM, END) == [DIVIDE]
+    assert possible_calls(both, call("add", a=1, b=3), EXACT, END) == [call("add", a=1, b=3), EXACT]
+    assert possible(domain(), both, []) == []
+
+
+@given(plans(most=5), st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["quick", "exact"])), max_size=6))
+def test_what_is_planned_instead_can_be_taken_and_names_the_same_calls(
+    calls: list[Call], failures: list[tuple[int, str]]
+) -> None:
+    here = domain()
+    calls = [*in_order(calls), answer(1)]
+    state = ToolState()
+    for number, variant in failures:
+        made = calls[number % len(calls)]
+        if made.kind == "multiply":
+            state = state.with_failure(Call(made.kind, variant, made.args), "")
+    found = possible_calls(state, *calls)
+    assert [made.symbol for made in found] == [made.symbol for made in calls[: len(found)]]
+    whole = True
+    for number, (named, made) in enumerate(zip(calls, found, strict=False)):
+        as_named = here.outcome(state, named.text).state
+        reached = here.outcome(state, made.text).state
+        if as_named is not None:
+            assert made == named, "what can be taken is kept"
+        if reached is None:
+            whole = False
+            assert number == len(found) - 1
+            assert all(here.outcome(state, option).state is None for option in here.variants(state, named.text))
+            break
+        assert isinstance(reached, ToolState)
+        state = reached
+    assert whole == (len(found) == len(calls) and here.is_end(state))
 
 
 @st.composite

@@ -26,26 +26,25 @@ def state() -> ToolState:
 
 
 def test_texts_are_exactly_as_documented() -> None:
-    prefix = " text: ann has n1 n2 n3 got: multiply n1 n2 ; add #1 n3 ; failed: search v1 founder e1 ;"
+    prefix = "text: ann has n1 n2 n3 got: multiply n1 n2 ; add #1 n3 ; failed: search v1 founder e1 ;"
     here = state()
     plan = [call("add", "grade3", a="#2", b=4).text, answer("#3").text]
-    assert DIALECT.plan_request(here, LEFT).prompt == f"{prefix} <plan> afford: 9 2 0 ->"
-    assert DIALECT.act_request(here, LEFT, None, ()).prompt == f"{prefix} <act> afford: 9 2 0 ->"
-    hinted = f"{prefix} <act> afford: 9 2 0 plan: add v3 #2 n2 ; answer #3 ->"
+    assert DIALECT.plan_request(here, LEFT).prompt == f"{prefix} <plan> afford: 9 2 0 -> "
+    assert DIALECT.act_request(here, LEFT, None, ()).prompt == f"{prefix} <act> afford: 9 2 0 -> "
+    hinted = f"{prefix} <act> afford: 9 2 0 plan: add v3 #2 n2 ; answer #3 -> "
     assert DIALECT.act_request(here, LEFT, None, plan).prompt == hinted
-    assert DIALECT.answer_request(here).prompt == f"{prefix} <act> afford: 9 9 9 ->"
-    assert (
-        DIALECT.plan_request(ToolState(), LEFT).prompt == " text: ann has n1 n2 n3 got: failed: <plan> afford: 9 2 0 ->"
-    )
+    assert DIALECT.answer_request(here).prompt == f"{prefix} <act> afford: 9 9 9 -> "
+    empty = "text: ann has n1 n2 n3 got: failed: <plan> afford: 9 2 0 -> "
+    assert DIALECT.plan_request(ToolState(), LEFT).prompt == empty
 
 
 def test_scores_and_results_are_exactly_as_documented() -> None:
     found = ToolState().with_call(call("search", "grade3", relation="founder", of="Acme"), '"Ann Ode"')
     request, worth = DIALECT.score_request(ToolState(found.got, answer="#1"))
-    assert request.prompt == " text: ann has n1 n2 n3 got: search founder e1 = e2 ; failed: <score> answer #1 ->"
-    assert worth == {" right": 1.0, " wrong": 0.0}
+    assert request.prompt == "text: ann has n1 n2 n3 got: search founder e1 = e2 ; failed: <score> answer #1 -> "
+    assert worth == {"right ": 1.0, "wrong ": 0.0}
     poor = ToolState(after(call("add", "grade1", a=3, b=4)).got, answer="#1")
-    assert DIALECT.score_request(poor)[1][" right"] == 0.5
+    assert DIALECT.score_request(poor)[1]["right "] == 0.5
 
 
 @given(st.data(), st.integers(0, 12))
@@ -56,7 +55,7 @@ def test_plans_that_the_constraint_admits_are_read(data: st.DataObject, obtained
     text = data.draw(st.from_regex(request.constraint.pattern, fullmatch=True))
     plan = DIALECT.read_plan(here, text)
     assert plan.valid
-    written = text.split(" ; ")
+    written = text.split("; ")
     assert parse(plan.actions[-1]).kind == "answer"
     assert len(plan.actions) <= len(written) <= max(0, 9 - obtained) + 1
     assert len(text.split()) <= request.max_tokens
@@ -81,25 +80,25 @@ def test_actions_that_the_constraint_admits_are_read_and_written_back(data: st.D
 def test_a_planned_action_is_the_only_one_admitted() -> None:
     request = DIALECT.act_request(state(), LEFT, call("add", "grade3", a="#2", b=4).text, ())
     assert isinstance(request.constraint, Regex)
-    assert re.fullmatch(request.constraint.pattern, " add v3 #2 n2")
-    assert not re.fullmatch(request.constraint.pattern, " add v3 #1 n2")
+    assert re.fullmatch(request.constraint.pattern, "add v3 #2 n2 ")
+    assert not re.fullmatch(request.constraint.pattern, "add v3 #1 n2 ")
 
 
 def test_walks_are_the_only_admissible_answers_to_select() -> None:
     walks = [[call("add", "grade1", a=3, b=4).text, answer("#1").text], [answer("#1").text]]
     request = DIALECT.select_request(ToolState(), walks, LEFT)
-    assert request.constraint == Choice((" add v1 n1 n2 ; answer #1", " answer #1"))
-    assert all(len(option.split()) <= request.max_tokens for option in (" add v1 n1 n2 ; answer #1",))
+    assert request.constraint == Choice(("add v1 n1 n2 ; answer #1 ", "answer #1 "))
+    assert all(len(option.split()) <= request.max_tokens for option in request.constraint.options)
 
 
 @pytest.mark.parametrize(
     ("text", "actions"),
     [
         ("", ()),
-        (" add v1 n1 n2 ; add v9 n1 n2 ; answer #1", ("add.grade1(a=3, b=4)",)),
-        (" add v1 n1 n2 ; answer", ("add.grade1(a=3, b=4)",)),
-        (" add v1 n1 n2 ; answer #0", ("add.grade1(a=3, b=4)",)),
-        (" power v1 n1 n2 ; answer #1", ()),
+        ("add v1 n1 n2 ; add v9 n1 n2 ; answer #1 ", ("add.grade1(a=3, b=4)",)),
+        ("add v1 n1 n2 ; answer ", ("add.grade1(a=3, b=4)",)),
+        ("add v1 n1 n2 ; answer #0 ", ("add.grade1(a=3, b=4)",)),
+        ("power v1 n1 n2 ; answer #1 ", ()),
     ],
 )
 def test_of_a_malformed_plan_the_beginning_is_kept(text: str, actions: tuple[str, ...]) -> None:
@@ -108,7 +107,7 @@ def test_of_a_malformed_plan_the_beginning_is_kept(text: str, actions: tuple[str
 
 
 def test_a_plan_without_an_answer_is_no_valid_one() -> None:
-    assert not DIALECT.read_plan(ToolState(), " add v1 n1 n2").valid
+    assert not DIALECT.read_plan(ToolState(), "add v1 n1 n2 ").valid
 
 
 def test_results_are_read_by_a_choice_of_what_there_can_be() -> None:
@@ -116,28 +115,57 @@ def test_results_are_read_by_a_choice_of_what_there_can_be() -> None:
     here = ToolState().with_call(made, '"acme ."', "acme was founded by ann ode .")
     request = DIALECT.project_request(here)
     assert request is not None
-    assert request.prompt == " text: acme was founded by ann ode . <read> founder e1 ->"
-    assert request.constraint == Choice((" e1", " e2", " none"))
-    assert DIALECT.read_project(here, " e2").values() == ["Ann Ode"]
-    assert DIALECT.read_project(here, " none").failed == (made,)
+    assert request.prompt == "text: acme was founded by ann ode . <read> founder e1 -> "
+    assert request.constraint == Choice(("e1 ", "e2 ", "none "))
+    assert DIALECT.read_project(here, "e2 ").values() == ["Ann Ode"]
+    assert DIALECT.read_project(here, "none ").failed == (made,)
     with pytest.raises(InvalidOutputError):
-        DIALECT.read_project(here, " e7")
+        DIALECT.read_project(here, "e7 ")
+    assert DIALECT.unread(here) == DIALECT.read_project(here, "none ")
     assert DIALECT.project_request(ToolState()) is None
     assert DIALECT.longest_project_request(ToolState(), made.text) is None
 
 
 def test_final_answers_refer_to_what_is_there() -> None:
     request = DIALECT.answer_request(state())
-    assert request.constraint == Choice((" answer #1", " answer #2"))
-    assert DIALECT.read_answer(state(), " answer #2") == answer("#2")
-    assert DIALECT.longest_answer_request().constraint == Choice((" answer #1",))
-    for text in (" add v1 n1 n2", " answer", ""):
+    assert request.constraint == Choice(("answer #1 ", "answer #2 "))
+    assert DIALECT.read_answer(state(), "answer #2 ") == answer("#2")
+    assert DIALECT.longest_answer_request().constraint == Choice(("answer #1 ",))
+    for text in ("add v1 n1 n2 ", "answer ", ""):
         with pytest.raises(InvalidOutputError):
             DIALECT.read_answer(state(), text)
 
 
-def test_all_kinds_have_one_table() -> None:
-    with pytest.raises(ToolError, match="multiply has other variants than add"):
-        CompactToolDialect(
-            ToolDomain("t", Toolbox([t for t in tools() if t.name != "multiply.grade2"]), {}), SlotLexicon()
-        )
+@given(st.data(), st.integers(0, 11))
+def test_every_word_that_is_asked_for_and_admitted_ends_in_its_space(data: st.DataObject, obtained: int) -> None:
+    here = after(*(call("add", "grade1", a=3, b=k) for k in range(obtained)))
+    for request in (DIALECT.plan_request(here, LEFT), DIALECT.act_request(here, LEFT, None, ())):
+        assert isinstance(request.prompt, str)
+        assert isinstance(request.constraint, Regex)
+        text = data.draw(st.from_regex(request.constraint.pattern, fullmatch=True))
+        for written in (request.prompt, text):
+            assert written == "".join(f"{word} " for word in written.split())
+
+
+def without(*names: str) -> CompactToolDialect:
+    """The dialect of all tools but some."""
+    return CompactToolDialect(ToolDomain("t", Toolbox([t for t in tools() if t.name not in names]), {}), SlotLexicon())
+
+
+def test_kinds_with_variants_have_one_table() -> None:
+    with pytest.raises(ToolError, match="multiply has 2 variants, another kind 3"):
+        without("multiply.grade2")
+    without("add.grade2", "multiply.grade2", "search.grade2")
+
+
+def test_a_kind_of_one_tool_stands_beside_kinds_with_variants() -> None:
+    dialect = without("search.grade1", "search.grade3")
+    request = dialect.act_request(ToolState(), LEFT, None, ())
+    assert isinstance(request.prompt, str)
+    # What can be afforded is told of the tools that there is a choice of.
+    assert request.prompt.endswith("<act> afford: 9 2 0 -> ")
+    assert isinstance(request.constraint, Regex)
+    admitted = [rank for rank in "123" if re.fullmatch(request.constraint.pattern, f"search v{rank} founder e1 ")]
+    assert admitted == ["1"]
+    assert all(re.fullmatch(request.constraint.pattern, f"add v{rank} n1 n2 ") for rank in "123")
+    assert dialect.read_act(ToolState(), "search v1 founder e1 ")[1] == 'search.grade2(relation="founder", of="Acme")'

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.tools import ToolEnvironment
+from envs.tools import ToolEnvironment, tool
 from envs.tools.calls import answer, call
+from envs.tools.cost import Cost, Fixed, Uniform
 from envs.tools.domain import describe
 from envs.tools.state import ToolState
 from tape.errors import UnknownNameError
@@ -85,14 +86,34 @@ def test_costs_are_the_worst_case_and_a_refused_action_costs_its_step() -> None:
     assert set(here.declared_costs()) == {"multiply.quick", "multiply.exact", "add", "divide", "note", "answer"}
 
 
-def test_variants_do_the_same_with_the_given_one_first() -> None:
-    here = domain()
-    assert here.variants(after(), "multiply.exact(a=1, b=#1)") == [
-        "multiply.exact(a=1, b=#1)",
-        "multiply.quick(a=1, b=#1)",
-    ]
-    assert here.variants(after(), "add(a=1, b=2)") == ["add(a=1, b=2)"]
-    assert here.variants(after(), "answer(value=1)") == ["answer(value=1)"]
+@pytest.mark.parametrize("named", ["quick", "exact"])
+def test_of_variants_of_certain_cost_the_cheapest_comes_first_whichever_is_named(named: str) -> None:
+    cheapest_first = ["multiply.quick(a=1, b=#1)", "multiply.exact(a=1, b=#1)"]
+    assert domain().variants(after(), f"multiply.{named}(a=1, b=#1)") == cheapest_first
+
+
+def test_what_has_no_variants_is_its_own() -> None:
+    assert domain().variants(after(), "add(a=1, b=2)") == ["add(a=1, b=2)"]
+    assert domain().variants(after(), "answer(value=1)") == ["answer(value=1)"]
+    assert domain().variants(after(), "power(a=1)") == ["power(a=1)"]
+
+
+@pytest.mark.parametrize("uncertain", ["slow", "fast", "both"])
+@pytest.mark.parametrize("named", ["slow", "fast"])
+def test_of_variants_of_uncertain_cost_the_dearest_comes_first(uncertain: str, named: str) -> None:
+    made = []
+    for variant, seconds in (("fast", 1), ("slow", 4)):
+        worst = Resources.of(seconds=seconds)
+        cost: Cost = Uniform(worst, 0.5) if uncertain in (variant, "both") else Fixed(worst)
+
+        @tool(kind="look", variant=variant, cost=cost)
+        def look(at: str) -> str:
+            """Look."""
+            return at
+
+        made.append(look)
+    dearest_first = ['look.slow(at="x")', 'look.fast(at="x")']
+    assert domain(made).variants(after(), f'look.{named}(at="x")') == dearest_first
 
 
 def test_quality_is_the_product_and_unknown_ones_count_as_one() -> None:
