@@ -16,13 +16,17 @@ OWN = {"data": None, "problems": "test", "profile": "priced"}
 """The environment's options by default."""
 
 
+def _operations(count: int) -> str:
+    return "1 operation" if count == 1 else f"{count} operations"
+
+
 def sections(measured: Measured) -> list[Section]:
     return [
         tool_cells.bars(measured, ENVIRONMENT),
         tool_cells.spending(measured),
         tool_cells.by_category(measured, "By wording", lambda task: task.facts["split"] or "file"),
         tool_cells.by_category(
-            measured, "By number of operations", lambda task: f"{task.facts['problem'].operations} operations"
+            measured, "By number of operations", lambda task: _operations(task.facts["problem"].operations)
         ),
     ]
 
@@ -56,4 +60,4 @@ EXPERIMENT = Experiment(
 )
 
 if __name__ == "__main__":
-    sys.exit(tool_cells.run(EXPERIMENT, ENVIRONMENT))
+    sys.exit(tool_cells.run(EXPERIMENT, ENVIRONMENT, OWN))

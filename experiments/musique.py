@@ -53,4 +53,4 @@ EXPERIMENT = Experiment(
 )
 
 if __name__ == "__main__":
-    sys.exit(tool_cells.run(EXPERIMENT, ENVIRONMENT))
+    sys.exit(tool_cells.run(EXPERIMENT, ENVIRONMENT, OWN))

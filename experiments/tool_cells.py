@@ -154,15 +154,26 @@ def _named(measured: Measured) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def run(experiment: Experiment, environment: str, argv: Sequence[str] | None = None) -> int:
-    """The command line of an experiment on a tool environment: the shared options and the environment's own."""
+def run(
+    experiment: Experiment, environment: str, defaults: Mapping[str, Any], argv: Sequence[str] | None = None
+) -> int:
+    """The command line of an experiment on a tool environment: the shared options and the environment's own.
+
+    Args:
+        experiment: The experiment.
+        environment: Its environment.
+        defaults: Of the environment's own options.
+        argv: The command line; ``sys.argv`` by default.
+    """
 
     def arguments(parser: argparse.ArgumentParser) -> None:
         _plugin(environment).add_arguments(parser.add_argument_group(f"{environment} options"))
+        parser.set_defaults(**defaults)
 
     given = list(sys.argv[1:] if argv is None else argv)
     own = argparse.ArgumentParser(add_help=False)
     _plugin(environment).add_arguments(own)
+    own.set_defaults(**defaults)
     chosen = vars(own.parse_known_args(given)[0])
     chosen.pop("tightness")
     played = replace(experiment, cells=lambda options: cells(environment, chosen, options))

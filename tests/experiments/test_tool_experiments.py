@@ -67,6 +67,7 @@ class Case:
         categories: Headings of the report's sections by category, with the column that such a task has.
         row: A task in the public format.
         of_file: The same headings with the column of that task.
+        defaults: The options that the script chooses by itself.
         scripts: Models by the name that the command line gives them.
     """
 
@@ -75,6 +76,7 @@ class Case:
     categories: dict[str, str]
     row: dict[str, Any]
     of_file: dict[str, str]
+    defaults: dict[str, Any]
     scripts: dict[str, Callable[[], LanguageModel]]
 
     @property
@@ -82,7 +84,7 @@ class Case:
         return self.experiment.name
 
     def run(self, *args: str) -> int:
-        return tool_cells.run(self.experiment, self.name, args)
+        return tool_cells.run(self.experiment, self.name, self.defaults, args)
 
 
 PROBLEM, QUESTION = problem_set("dev")[0], load_questions("dev")[0]
@@ -92,7 +94,8 @@ CASES = [
         ("--problems", "dev"),
         {"By wording": PROBLEM.split, "By number of operations": f"{PROBLEM.operations} operations"},
         ROPE,
-        {"By wording": "file", "By number of operations": "1 operations"},
+        {"By wording": "file", "By number of operations": "1 operation"},
+        gsm_hard.OWN,
         {
             "own": lambda: arithmetic_script(PROBLEM, "v2"),
             "chat": lambda: ScriptedLM(script(HALVED, act=follow(HALVED))),
@@ -104,6 +107,7 @@ CASES = [
         {"By number of hops": f"{QUESTION.operations} hops"},
         SHIP,
         {"By number of hops": "2 hops"},
+        musique.OWN,
         {
             "own": lambda: look_up_script(QUESTION, first_name, "v2"),
             "chat": lambda: ScriptedLM(script(LOOKED_UP, act=follow(LOOKED_UP), project=said)),

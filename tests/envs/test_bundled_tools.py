@@ -1,0 +1,71 @@
+"""The bundled tool model on its two environments: real episodes, here and through HTTP."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tape.cli.main import main
+from tape.lm.bundled import card, open_bundled, sizes
+from tests.tape.endpoint import Endpoint
+from tests.tape.helpers import without_times
+
+pytestmark = pytest.mark.slow
+
+
+def run(environment: str, model: str, out: Path, *more: str, limit: int = 6) -> list[dict[str, Any]]:
+    args = ["run", environment, "--model", model, "--out", str(out), "--quiet", "--limit", str(limit)]
+    assert main([*args, "--tightness", "loose", *more]) == 0
+    lines = without_times(out)
+    assert all(not line["result"]["budget_violations"] for line in lines)
+    return [line["result"] for line in lines]
+
+
+@pytest.mark.parametrize("environment", ["gsm_hard", "musique"])
+@pytest.mark.parametrize("agent", ["tape", "react", "plan_and_act_replan"])
+def test_some_episodes_succeed_and_none_ends_by_a_fault(environment: str, agent: str, tmp_path: Path) -> None:
+    results = run(environment, "bundled:tools", tmp_path, "--agent", agent, limit=10)
+    assert sum(result["success"] for result in results) >= 2
+    assert {result["end_state"].partition(":")[0] for result in results} <= {
+        "success",
+        "failure",
+        "budget",
+        "infeasible",
+        "replan_limit",
+    }
+
+
+@pytest.mark.parametrize("environment", ["gsm_hard", "musique"])
+def test_episodes_through_http_are_those_without_it(environment: str, tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    with Endpoint(open_bundled("tools")) as endpoint:
+        name = f"openai:bundled:tools@{endpoint.url}#dialect=tools,concurrency=1"
+        hosted = run(environment, name, tmp_path / "http", "--cohort", "1", limit=3)
+    local = run(environment, "bundled:tools", tmp_path / "local", "--cohort", "1", limit=3)
+    same = ("actions", "end_state", "success", "steps", "replans", "malformed", "lm_calls", "measures")
+    assert [{name: r[name] for name in same} for r in hosted] == [{name: r[name] for name in same} for r in local]
+
+
+def test_the_same_command_gives_the_same_episodes_on_two_workers(tmp_path: Path) -> None:
+    one = run("musique", "bundled:tools", tmp_path / "one", "--cohort", "3")
+    two = run("musique", "bundled:tools", tmp_path / "two", "--cohort", "3", "--workers", "2")
+    assert sorted(map(json.dumps, one)) == sorted(map(json.dumps, two))
+
+
+def test_it_is_listed_as_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models"]) == 0
+    assert "GSM-Hard and MuSiQue" in next(
+        line for line in capsys.readouterr().out.splitlines() if "bundled:tools" in line
+    )
+    assert sizes("tools") == ("tools",)
+    assert "tools" not in sizes("compact")
+    assert card("tools")["bytes"] <= 8_000_000
+
+
+def test_it_plays_no_sokoban_and_the_sokoban_models_call_no_tools(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for environment, model in (("sokoban", "bundled:tools"), ("gsm_hard", "bundled:mini")):
+        assert main(["run", environment, "--model", model, "--limit", "1", "--out", str(tmp_path / model[8:])]) == 2
+        assert "dialect" in capsys.readouterr().err
