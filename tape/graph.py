@@ -188,6 +188,16 @@ class PlanGraph:
         self.nx.nodes[node]["reward"] = float(reward)
         self.nx.nodes[node]["goal"] = reward >= GOAL_SCORE if goal is None else goal
 
+    def no_end(self, node: str) -> None:
+        """Take a node off the ends of plans: a walk that ends there has come to nothing."""
+        self._need(node)
+        self.nx.nodes[node]["plan_end"] = False
+
+    def depths(self, start: str) -> dict[str, int]:
+        """Fewest edges from a node to every other that can be reached from it."""
+        self._need(start)
+        return dict(nx.single_source_shortest_path_length(self.nx, start))
+
     def set_cost(self, edge: int, cost: Resources) -> None:
         """Set an edge's cost."""
         self._data(edge)["cost"] = dict(cost)

@@ -34,6 +34,9 @@ from tape.trace import GraphFoldedEvent
 _END = 1e-4
 """Weight of the mean score of an open end: no number of stays there outweighs one at a goal (below 10,000 moves)."""
 
+_DEPTH = 1e-7
+"""Weight of a step towards an end that cannot be paid for as far as is known."""
+
 _PAID = {"calls", "tokens", "usd"}
 """The kinds that model calls use."""
 
@@ -104,7 +107,7 @@ class Planner:
         episode = self._episode
         left, reserve = episode.remaining(), episode.config.planning_reserve
         short = any(left.get(kind, count) < count for kind, count in reserve.items())
-        if episode.config.selector != "solver" or planned.partial or short:
+        if episode.config.selector != "solver" or short:
             return None
         try:
             found = await self._selection.select(planned.graph)
@@ -142,6 +145,8 @@ class Planner:
         start = episode.env.domain.key(episode.state)
         # The LM as selector picks among the plans sampled from the start, and asks for no goal.
         left = config.extend if config.selector == "solver" else 0
+        if isinstance(episode.env.domain, DeclaredDomain) and any(graph.attributes(n)["goal"] for n in graph.nodes):
+            left = 0  # there are ends: if none can be paid for, plans from further on cannot either
         planned_from = {start}
         while left > 0 and not (planned and planned.at_goal):
             nodes = frontier(graph, start, self._selection.remaining(), planned_from)[: min(left, config.num_plans)]
@@ -230,8 +235,15 @@ class Planner:
             graph.set_reward(node, self._reward(score, end=end, visited=node in visited))
 
     async def _grade(self, graph: PlanGraph, domain: DeclaredDomain, remaining: Mapping[str, int]) -> None:
-        """Put rewards on the ends of a declared domain, where all that counts is what a walk ends with."""
+        """Put rewards on the ends of a declared domain, where all that counts is what a walk ends with.
+
+        No other node is an end of a walk. Where no end can be paid for, a partial walk goes as far as it can.
+        """
+        depths = graph.depths(domain.key(self._episode.state))
         ends = [node for node in graph.nodes if domain.is_end(graph.state(node))]
+        for node in set(graph.nodes) - set(ends):
+            graph.no_end(node)
+            graph.set_reward(node, _DEPTH * depths.get(node, 0), goal=False)
         scores = await self._scorer.score([graph.state(node) for node in ends], remaining)
         for node, score in zip(ends, scores, strict=True):
             mode = self._episode.config.score

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,7 @@ class GsmHardPlugin:
                 id=problem.id,
                 level_set=name if tightness == "none" else f"{name}-{tightness}",
                 budget=self._budget(problem, profile.name, tightness),
-                digest=problem.digest[:16],
+                digest=_digest(problem, profile.name),
                 facts={"problem": problem, "profile": profile.name, "split": problem.split, "text": problem.text},
             )
             for problem in problems
@@ -80,6 +81,11 @@ class GsmHardPlugin:
         """
         del environment
         raise ConfigError("gsm_hard has no simulator: its tools declare what they lead to; leave world_model at lm")
+
+
+def _digest(problem: Problem, profile: str) -> str:
+    """Identifies a problem with its tools."""
+    return hashlib.sha256(f"{problem.digest} {PROFILES[profile]!r}".encode()).hexdigest()[:16]
 
 
 PLUGIN = GsmHardPlugin()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -56,7 +57,7 @@ class MusiquePlugin:
                 id=question.id,
                 level_set=name if tightness == "none" else f"{name}-{tightness}",
                 budget=self._budget(question, tightness),
-                digest=question.digest[:16],
+                digest=_digest(question, embeddings),
                 facts={"question": question, "embeddings": embeddings, "text": question.text},
             )
             for question in questions
@@ -82,6 +83,12 @@ class MusiquePlugin:
         """
         del environment
         raise ConfigError("musique has no simulator: its tools declare what they lead to; leave world_model at lm")
+
+
+def _digest(question: Question, embeddings: str | None) -> str:
+    """Identifies a question with what is searched for its answer, and how."""
+    shared = "" if question.passages is not None else repr(load_corpus())
+    return hashlib.sha256(f"{question.digest} {shared} {embeddings}".encode()).hexdigest()[:16]
 
 
 @lru_cache(maxsize=4)
