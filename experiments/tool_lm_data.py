@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import torch
 
@@ -27,7 +28,26 @@ WORDS = list(
     dict.fromkeys((PAD, EOS, *MARKERS, *SLOTS, *tool_lm_arithmetic.vocabulary(), *tool_lm_reading.vocabulary()))
 )
 ID = {word: i for i, word in enumerate(WORDS)}
-ARITHMETIC_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Mix:
+    """What batches are made of from some step on.
+
+    Attributes:
+        start: The step.
+        arithmetic: Share of word problems; the others are multi-hop questions and passages to read.
+        reading: Share of the passages among these.
+    """
+
+    start: int
+    arithmetic: float
+    reading: float
+
+
+# A read answer is one word, a plan fifteen: with even shares reading was still at .57 when plans were at .96.
+MIXES = (Mix(0, 0.5, 0.5), Mix(2200, 0.15, 0.8))
+"""In the order of their starts."""
 
 
 def batches(seed: int, size: str, batch: int, first: int = 0) -> Iterator[dict[str, torch.Tensor]]:
@@ -37,9 +57,10 @@ def batches(seed: int, size: str, batch: int, first: int = 0) -> Iterator[dict[s
     while True:
         rng = random.Random(f"tool-lm-data:{seed}:{index}")
         rows: list[Sequence] = []
+        mix = [mix for mix in MIXES if mix.start <= index][-1]
         while len(rows) < batch:
-            source = tool_lm_arithmetic if rng.random() < ARITHMETIC_SHARE else tool_lm_reading
-            example = source.example(rng)
+            arithmetic = rng.random() < mix.arithmetic
+            example = tool_lm_arithmetic.example(rng) if arithmetic else tool_lm_reading.example(rng, mix.reading)
             row = Sequence(ID)
             row.prefix(example.prefix)
             for prompt, answer in example.queries:

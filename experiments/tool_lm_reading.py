@@ -41,10 +41,15 @@ def vocabulary() -> list[str]:
     return sorted(words | {f"e{i}" for i in range(1, MOST_ENTITIES + 1)})
 
 
-def example(rng: random.Random) -> Example:
-    """Draw an example; the same state of the generator always gives the same one."""
+def example(rng: random.Random, reading: float = 0.5) -> Example:
+    """Draw an example; the same state of the generator always gives the same one.
+
+    Args:
+        rng: Source of randomness.
+        reading: Share of the passages to read; the others are states of a question.
+    """
     world = _world(rng.randrange(WORLDS))
-    return _question_state(rng, world) if rng.random() < 0.5 else _reading(rng, world)
+    return _reading(rng, world) if rng.random() >= 1 - reading else _question_state(rng, world)
 
 
 @lru_cache(maxsize=WORLDS)
