@@ -97,3 +97,12 @@ class ArithmeticLexicon:
         """None: results are numbers."""
         del state
         return None
+
+    def longest_call(self, kind: str) -> list[str]:
+        """Slots, references or constants, none of which is longer."""
+        widest = max((f"n{len(self._words.numbers)}", *map(str, CONSTANTS)), key=len)
+        return [widest] * ARITY[kind]
+
+    def longest_reading(self) -> Reading | None:
+        """None: results are numbers."""
+        return None

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from envs.tools.errors import InvalidCallError
@@ -67,11 +68,11 @@ class Call:
     @property
     def references(self) -> tuple[int, ...]:
         """The results that it needs, in the order of their mention."""
-        return tuple(int(found) for _, value in self.args for found in _PLACEHOLDER.findall(value))
+        return tuple(number for _, value in self.args for number in _numbers(value))
 
     def renumbered(self, new: Callable[[int], int]) -> Call:
         """The same call with other numbers in its placeholders."""
-        args = tuple((n, _PLACEHOLDER.sub(lambda m: f"#{new(int(m[1]))}", v)) for n, v in self.args)
+        args = tuple((name, _replaced(value, lambda found: f"#{new(int(found[1]))}")) for name, value in self.args)
         return Call(self.kind, self.variant, args)
 
     def values(self, results: Sequence[Any]) -> dict[str, Any]:
@@ -184,19 +185,40 @@ def _argument(text: str, at: int) -> tuple[str, str, int]:
     return key[1], _written(value), end
 
 
+def _replaced(value: str, new: Callable[[re.Match[str]], str]) -> str:
+    """A value with its placeholders replaced; the names in an object are none, whatever they look like."""
+    if "{" not in value:  # nothing to tell apart
+        return _PLACEHOLDER.sub(new, value)
+    return _written(_with_texts(json.loads(value), lambda text: _PLACEHOLDER.sub(new, text)))
+
+
+def _numbers(value: str) -> list[int]:
+    found: list[int] = []
+
+    def see(match: re.Match[str]) -> str:
+        found.append(int(match[1]))
+        return match[0]
+
+    if "#" in value:
+        _replaced(value, see)
+    return found
+
+
 def _resolved(value: str, results: Sequence[Any]) -> Any:
     if _PLACEHOLDER.fullmatch(value):
         return _result(int(value[1:]), results)
-    return _filled(json.loads(value), results)
+    filled = partial(_PLACEHOLDER.sub, lambda found: as_text(_result(int(found[1]), results)))
+    return _with_texts(json.loads(value), filled)
 
 
-def _filled(value: Any, results: Sequence[Any]) -> Any:
+def _with_texts(value: Any, new: Callable[[str], str]) -> Any:
+    """JSON with other texts; the names in objects stay."""
     if isinstance(value, str):
-        return _PLACEHOLDER.sub(lambda m: _text(_result(int(m[1]), results)), value)
+        return new(value)
     if isinstance(value, list):
-        return [_filled(item, results) for item in value]
+        return [_with_texts(item, new) for item in value]
     if isinstance(value, dict):
-        return {name: _filled(item, results) for name, item in value.items()}
+        return {name: _with_texts(item, new) for name, item in value.items()}
     return value
 
 
@@ -206,5 +228,11 @@ def _result(number: int, results: Sequence[Any]) -> Any:
     return results[number - 1]
 
 
-def _text(value: Any) -> str:
+def is_placeholder(value: str) -> bool:
+    """Whether the value of an argument is a result and nothing else."""
+    return _PLACEHOLDER.fullmatch(value) is not None
+
+
+def as_text(value: Any) -> str:
+    """A result as it stands within a text."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -14,6 +14,7 @@ from envs.tools.calls import ANSWER, Call, answer, call, from_mapping, parse
 from envs.tools.dialect import ToolDialect
 from envs.tools.domain import ToolDomain, as_state, describe
 from envs.tools.errors import InvalidCallError
+from envs.tools.shown import LONGEST_NOTE, LONGEST_QUESTION, LONGEST_RESULT, LONGEST_TEXT, cut, filler
 from envs.tools.state import Obtained, ToolState
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
@@ -21,15 +22,10 @@ from tape.protocols import Action, Plan, State
 from tape.resources import in_units
 
 RULES = """You solve a task by calling tools. A placeholder #1, #2, ... stands for the result of the first, second, ...
-successful call, and may be used as an argument, or inside a text argument. Every call costs what is listed; a call that
-does not fit into what is left of the budget is not made. Tools named KIND.VARIANT of one kind do the same at different
+successful call, and may be used as an argument, or inside a text argument; of a long result you are shown the beginning
+only, its placeholder stands for all of it. Every call costs what is listed; a call that does not fit into what is left
+of the budget is not made. Tools named KIND.VARIANT of one kind do the same at different
 prices and qualities. The last thing to do is to answer; there is only one answer."""
-
-LONGEST_TEXT = 6000
-"""Characters of a result that a model is shown for reading."""
-
-LONGEST_QUESTION = 500
-"""Characters of what a result is read for."""
 
 PLAN_TOKENS, ACT_TOKENS, ANSWER_TOKENS = 1200, 400, 100
 _SCORES = {"right": 1.0, "wrong": 0.0}
@@ -64,7 +60,9 @@ class ChatToolDialect(ToolDialect):
 
     def _messages(self, state: ToolState, ask: str, remaining: Mapping[str, int] | None = None) -> tuple[Message, ...]:
         left = ", ".join(in_units(kind, count) for kind, count in (remaining or {}).items())
-        parts = [f"Tools:\n{self._tools}", f"Task: {self._domain.task}", f"So far:\n{describe(state)}"]
+        # Predicted results come up in worst cases only, so they are as long as any that is shown.
+        done = describe(state, unknown=filler(LONGEST_RESULT))
+        parts = [f"Tools:\n{self._tools}", f"Task: {self._domain.task}", f"So far:\n{done}"]
         parts += [f"Left of the budget: {left}"] if left else []
         return (Message("system", RULES), Message("user", "\n\n".join([*parts, ask])))
 
@@ -148,7 +146,7 @@ class ChatToolDialect(ToolDialect):
 
     def _reading(self, symbol: str, question: str, text: str) -> Request:
         ask = (
-            f"The call {symbol} asks: {question}\nIts result:\n{text[:LONGEST_TEXT]}\n\n"
+            f"The call {symbol} asks: {question}\nIts result:\n{cut(text, LONGEST_TEXT)}\n\n"
             'What is the shortest answer that the result gives? Answer as JSON: {"found": true, "answer": "..."}; '
             "found is false if it gives none."
         )
@@ -157,7 +155,7 @@ class ChatToolDialect(ToolDialect):
     @staticmethod
     def _question(state: ToolState, found: Obtained) -> str:
         values = found.call.values(state.values()[:-1])
-        return ", ".join(f"{name}: {value}" for name, value in values.items())[:LONGEST_QUESTION]
+        return cut(", ".join(f"{name}: {value}" for name, value in values.items()), LONGEST_QUESTION)
 
     def read_project(self, state: State, text: str) -> ToolState:
         """The state with what was read, or with a failed call."""
@@ -174,7 +172,7 @@ class ChatToolDialect(ToolDialect):
         planned = parse(action)
         if planned.kind == ANSWER or not self._domain.toolbox.find(planned).reads:
             return None
-        return self._reading(planned.symbol, _filler(LONGEST_QUESTION), _filler(LONGEST_TEXT))
+        return self._reading(planned.symbol, filler(LONGEST_QUESTION), filler(LONGEST_TEXT))
 
     def answer_request(self, state: ToolState) -> Request:
         """Ask for the answer."""
@@ -182,9 +180,9 @@ class ChatToolDialect(ToolDialect):
         return Request(self._messages(state, ask), ANSWER_TOKENS, constraint=JsonSchema(chat_schema.FinalAnswer))
 
     def longest_answer_request(self) -> Request:
-        """With :data:`envs.tools.chat_schema.MOST_CALLS` results of some length."""
-        filler = Obtained(call("x", value=_filler(200)), json.dumps(_filler(400)))
-        return self.answer_request(ToolState((filler,) * chat_schema.MOST_CALLS))
+        """With :data:`envs.tools.chat_schema.MOST_CALLS` results as long as they are shown, and an error."""
+        one = Obtained(call("x", value=filler(200)), filler(LONGEST_RESULT))
+        return self.answer_request(ToolState((one,) * chat_schema.MOST_CALLS, note=filler(LONGEST_NOTE)))
 
     def read_answer(self, state: ToolState, text: str) -> Call:
         """The answer as a call."""
@@ -193,11 +191,6 @@ class ChatToolDialect(ToolDialect):
             return answer(chat_schema.FinalAnswer.model_validate_json(text).answer)
         except ValidationError as error:
             raise InvalidOutputError(f"no answer: {error.errors()[0]['msg']}") from None
-
-
-def _filler(characters: int) -> str:
-    """Stands for a text that is not there yet; as many tokens as prose of this length has at most."""
-    return "x " * (characters // 2)
 
 
 def _named(name: str) -> Call:

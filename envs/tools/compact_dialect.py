@@ -33,6 +33,9 @@ from tape.protocols import Action, Plan, State
 MOST_REFERENCES = 9
 """The vocabulary has ``#1`` to ``#9``."""
 
+MOST_FAILED = 9
+"""Failed calls for which the longest request has room."""
+
 _RIGHT, _WRONG, _NONE = "right ", "wrong ", "none "
 _REFERENCE = re.compile(r"#[1-9]")
 
@@ -86,6 +89,12 @@ class Lexicon(Protocol):
 
     def reading(self, state: ToolState) -> Reading | None:
         """What has to be read in the last result, if anything."""
+
+    def longest_call(self, kind: str) -> list[str]:
+        """As many words as the arguments of a call of a kind and its result may have, and as long."""
+
+    def longest_reading(self) -> Reading | None:
+        """As long as :meth:`reading` may be; None where nothing is ever read."""
 
 
 class CompactToolDialect(ToolDialect):
@@ -241,6 +250,9 @@ class CompactToolDialect(ToolDialect):
         reading = self._lexicon.reading(as_state(state))
         if reading is None:
             return None
+        return self._reading_request(reading)
+
+    def _reading_request(self, reading: Reading) -> Request:
         prompt = self._text(["text:", *reading.text, "<read>", *reading.query, "->"])
         options = (*(f"{word} " for word in reading.options), _NONE)
         return Request(prompt, max_tokens=2, constraint=Choice(options), role="project")
@@ -257,20 +269,28 @@ class CompactToolDialect(ToolDialect):
         return here.read(reading.options[text.strip()])
 
     def longest_project_request(self, state: State, action: Action) -> Request | None:
-        """None: this model is local and free, so nobody has to set its worst case aside."""
-        del state, action
-        return None
+        """A reading of the longest text there can be; None after an action whose result is not read."""
+        del state
+        planned = parse(action)
+        longest = self._lexicon.longest_reading()
+        if longest is None or planned.kind == ANSWER or not self._domain.toolbox.find(planned).reads:
+            return None
+        return self._reading_request(longest)
 
     def answer_request(self, state: ToolState) -> Request:
         """The action query with an answer as the only action; without results there is none to give."""
-        last = max(1, min(len(state.got), MOST_REFERENCES))
+        return self._answer_request(self._prefix(state), max(1, min(len(state.got), MOST_REFERENCES)))
+
+    def _answer_request(self, prefix: Sequence[str], last: int) -> Request:
         options = tuple(f"{ANSWER} #{number} " for number in range(1, last + 1))
-        prompt = self._text([*self._prefix(state), "<act>", *self._afford({}), "->"])
+        prompt = self._text([*prefix, "<act>", *self._afford({}), "->"])
         return Request(prompt, max_tokens=3, constraint=Choice(options), role="answer")
 
     def longest_answer_request(self) -> Request:
-        """With no results yet."""
-        return self.answer_request(ToolState())
+        """With :data:`MOST_REFERENCES` results and :data:`MOST_FAILED` failed calls, all of the longest kind."""
+        made = max(([kind, "v1", *self._lexicon.longest_call(kind), ";"] for kind in self._kinds), key=_width)
+        prefix = [*self._prefix(ToolState())[:-1], *made * MOST_REFERENCES, "failed:", *made * MOST_FAILED]
+        return self._answer_request(prefix, MOST_REFERENCES)
 
     def read_answer(self, state: ToolState, text: str) -> Call:
         """The answer as a call."""
@@ -278,3 +298,7 @@ class CompactToolDialect(ToolDialect):
         if found.kind != ANSWER:
             raise InvalidOutputError(f"expected an answer, got {text[:80]!r}")
         return found
+
+
+def _width(words: Sequence[str]) -> tuple[int, int]:
+    return len(words), sum(len(word.encode()) for word in words)

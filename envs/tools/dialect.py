@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import takewhile
 
-from envs.tools.calls import Call
+from envs.tools.calls import Call, parse
 from envs.tools.domain import ToolDomain, as_state
+from envs.tools.errors import InvalidCallError
 from envs.tools.plans import in_order
 from envs.tools.state import ToolState
 from tape.errors import ConfigError
@@ -59,9 +61,10 @@ class ToolDialect(ABC):
 
     @staticmethod
     def plan_of(state: State, calls: Sequence[Call], *, valid: bool) -> Plan:
-        """A plan of calls, in canonical order."""
-        ordered = in_order(calls, len(as_state(state).got))
-        return Plan(tuple(call.text for call in ordered), valid)
+        """A plan of calls, in canonical order; it ends before the first whose text cannot be read as that call."""
+        written = list(takewhile(_can_be_read, calls))
+        ordered = in_order(written, [found.call for found in as_state(state).got])
+        return Plan(tuple(call.text for call in ordered), valid and len(written) == len(calls))
 
     @abstractmethod
     def answer_request(self, state: ToolState) -> Request:
@@ -78,3 +81,11 @@ class ToolDialect(ABC):
         Raises:
             InvalidOutputError: It cannot be read.
         """
+
+
+def _can_be_read(call: Call) -> bool:
+    """Whether a call's text stands for it: a model may put anything into names, and write without end."""
+    try:
+        return parse(call.text) == call
+    except InvalidCallError:
+        return False

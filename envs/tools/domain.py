@@ -8,6 +8,7 @@ from math import prod
 from envs.tools.calls import ANSWER, Call, parse
 from envs.tools.cost import Fixed
 from envs.tools.errors import InvalidCallError
+from envs.tools.shown import LONGEST_RESULT, cut
 from envs.tools.state import ToolState
 from envs.tools.tool import STEP, Toolbox
 from tape.errors import UnknownNameError
@@ -113,16 +114,19 @@ class ToolDomain:
         if call in state.failed:
             raise InvalidCallError(f"{call.text} has failed already; use another tool or other arguments")
         if all(state.got[k - 1].value is not None for k in call.references):
-            item.checked(call.values(state.values() if call.references else []))
+            item.filled(call, state.values() if call.references else [])
 
     def variants(self, state: State, action: Action) -> Sequence[Action]:
         """The same call by every tool of its kind.
 
         The dearest comes first where its cost is uncertain: what it does not use pays for better calls later. Else the
-        cheapest does: what is not spent yet can still mend a call that fails.
+        cheapest does: what is not spent yet can still mend a call that fails. What is no call has no other variant.
         """
         del state
-        call = parse(action)
+        try:
+            call = parse(action)
+        except InvalidCallError:
+            return [action]
         tools = self.toolbox.of_kind(call.kind)
         if any(not isinstance(item.cost, Fixed) for item in tools):
             tools = tools[::-1]
@@ -157,10 +161,15 @@ def picture(state: ToolState) -> str:
     return "\n".join(line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…" for line in lines) or "start"
 
 
-def describe(state: ToolState) -> str:
-    """A state for general models."""
+def describe(state: ToolState, unknown: str = "?") -> str:
+    """A state for general models; of long results the beginning.
+
+    Args:
+        state: The state.
+        unknown: Stands for results that are only predicted.
+    """
     lines = [
-        f"#{number} {found.call.text} = {'?' if found.value is None else found.value}"
+        f"#{number} {found.call.text} = {unknown if found.value is None else cut(found.value, LONGEST_RESULT)}"
         for number, found in enumerate(state.got, 1)
     ]
     lines += [f"failed: {call.text}" for call in state.failed]

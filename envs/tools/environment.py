@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from pydantic_core import to_jsonable_python
-
 from envs.tools.calls import ANSWER, Call, parse
 from envs.tools.chat_dialect import ChatToolDialect
 from envs.tools.dialect import ToolDialect
 from envs.tools.domain import Dialects, ToolDomain, as_state
 from envs.tools.errors import InvalidCallError, ToolError, ToolFailedError
+from envs.tools.results import jsonable
+from envs.tools.shown import LONGEST_NOTE, cut
 from envs.tools.state import ToolState
 from envs.tools.tool import STEP, Tool, Toolbox
 from tape.budget import Budget
@@ -28,9 +28,6 @@ from tape.seeds import derive
 
 Judge = Callable[[Any], bool]
 """Says whether an answer is right."""
-
-LONGEST_NOTE = 300
-"""Characters of an error that models are shown."""
 
 
 class ToolEnvironment:
@@ -82,10 +79,13 @@ class ToolEnvironment:
         try:
             call = parse(action)
             self.domain.require_possible(self._state, call)
-            values = call.values(self._state.values())
-            arguments = {} if call.kind == ANSWER else self.toolbox.find(call).checked(values)
+            results = self._state.values()
+            values = call.values(results) if call.kind == ANSWER else {}
+            arguments = {} if call.kind == ANSWER else self.toolbox.find(call).filled(call, results)
         except InvalidCallError as error:
-            self._state = ToolState(self._state.got, self._state.failed, self._state.answer, str(error))
+            self._state = ToolState(
+                self._state.got, self._state.failed, self._state.answer, cut(str(error), LONGEST_NOTE)
+            )
             return self._observation(), STEP
         if call.kind == ANSWER:
             self._take(call.args[0][1], values["value"])
@@ -108,7 +108,7 @@ class ToolEnvironment:
                 result = await blocking(partial(item.function, **arguments, **drawn), f"tool {item.name}")
                 if inspect.isawaitable(result):
                     result = await result
-            written = json.dumps(to_jsonable_python(result), ensure_ascii=False, allow_nan=False)
+            written = json.dumps(jsonable(result), ensure_ascii=False, allow_nan=False)
             written.encode()  # lone surrogates are no text: no tokenizer takes them
             text = (result if isinstance(result, str) else written) if item.reads else ""
             if item.reads and not text.strip():
@@ -127,13 +127,10 @@ class ToolEnvironment:
             raise ToolError(f"{item.name}: what a call used cannot be counted: {error}") from error
 
     def _fail(self, call: Call, note: str) -> None:
-        written = note[:LONGEST_NOTE].encode("utf-8", "replace").decode()
-        self._state = self._state.with_failure(call, written)
+        self._state = self._state.with_failure(call, cut(note, LONGEST_NOTE))
 
     def _rng(self, what: str, item: Tool, arguments: dict[str, Any]) -> random.Random:
-        return random.Random(
-            derive(self._seed, what, item.name, json.dumps(to_jsonable_python(arguments), sort_keys=True))
-        )
+        return random.Random(derive(self._seed, what, item.name, json.dumps(jsonable(arguments), sort_keys=True)))
 
     def _take(self, written: str, value: Any) -> None:
         self.answered = value

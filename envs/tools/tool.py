@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from envs.tools.calls import ANSWER, Call, can_be_written
+from envs.tools.calls import ANSWER, Call, as_text, can_be_written, is_placeholder
 from envs.tools.cost import Amount, Cost, amounts
 from envs.tools.errors import InvalidCallError, ToolError
 from envs.tools.variants import Variant
@@ -86,6 +86,22 @@ class Tool:
             where = ".".join(map(str, first["loc"])) or "arguments"
             raise InvalidCallError(f"{self.name}: {where}: {first['msg']}") from None
         return {name: getattr(model, name) for name in type(model).model_fields}
+
+    def filled(self, call: Call, results: Sequence[Any]) -> dict[str, Any]:
+        """The arguments of a call as the function takes them.
+
+        A result that is no text is written as one where a text is asked for.
+
+        Raises:
+            InvalidCallError: They do not fit the schema, or a placeholder has no result.
+        """
+        values = call.values(results)
+        for name, written in call.args:
+            field = self.arguments.model_fields.get(name)
+            asked = None if field is None else field.annotation
+            if is_placeholder(written) and (asked is str or (asked == str | None and values[name] is not None)):
+                values[name] = as_text(values[name])
+        return self.checked(values)
 
     def require_names(self, call: Call) -> None:
         """Check the names of a call's arguments, whose values may not be there yet.

@@ -24,6 +24,7 @@ from tape.errors import (
     ConfigError,
     ConstraintError,
     EnvironmentFaultError,
+    InvalidOutputError,
     ModelError,
     UnknownCostError,
 )
@@ -176,6 +177,9 @@ class Agent(ABC):
             result.end_state, result.detail = "model_error", str(error)
         except EnvironmentFaultError as error:
             result.end_state, result.detail = "env_error", str(error)
+        except InvalidOutputError as error:
+            # Roles and agents cope with what they ask for; this came up where nobody did, and ends this episode alone.
+            result.end_state, result.detail = "invalid_output", str(error)
         except SolverError as error:
             result.end_state, result.detail = "solver_error", str(error)
         finally:

@@ -139,6 +139,60 @@ def test_foreign_questions_are_unsupported() -> None:
     assert (result.end_state, result.steps) == ("model_error", 0)
 
 
+def _name(number: int) -> str:
+    return "Q" + "abcdefghij"[number // 10] + "abcdefghij"[number % 10]
+
+
+@pytest.mark.parametrize("stop", [".", ""])
+def test_of_passages_with_too_many_names_the_beginning_is_read(stop: str) -> None:
+    text = f"Ada Quill founded Belmar Yards{stop} " + " ".join(f"she saw {_name(k)}{stop}" for k in range(99))
+    state = ToolState().with_call(call("search", "v5", query="founder of Belmar Yards"), json.dumps(text), text)
+    reading = LookUpLexicon(QUESTION.text).reading(state)
+    assert reading is not None
+    assert list(reading.options) == [f"e{number}" for number in range(2, 41)]
+    assert reading.options["e2"] == '"Ada Quill"'
+    assert reading.options["e40"] == json.dumps(_name(37))
+    corpus = Corpus([Passage(str(k), f"Aldera {k}", text) for k in range(5)])
+    lm = look_up_script(QUESTION, lambda request: request.constraint.options[0])  # type: ignore[union-attr]
+    result = TapeAgent(lm).run(MusiqueEnvironment(QUESTION, corpus), budget=MUCH)
+    assert (result.end_state, result.lm_calls["project"]) == ("failure", 2)
+
+
+def test_no_reading_is_longer_than_the_longest_one() -> None:
+    longest = LookUpLexicon(QUESTION.text).longest_reading()
+    assert longest is not None
+    corpus = Corpus(load_corpus())
+    for question in load_questions("dev"):
+        lexicon = LookUpLexicon(question.text)
+        assert question.hops is not None
+        relation, subject = question.hops[0]
+        text = " ".join(passage.text for passage in corpus.retrieve(f"{relation} of {subject}", "v5", 0)) * 9
+        made = call("search", "v5", query=f"{relation} of {subject}")
+        reading = lexicon.reading(ToolState().with_call(made, json.dumps(text), text))
+        assert reading is not None
+        assert len(" ".join((*reading.text, *reading.query))) <= len(" ".join((*longest.text, *longest.query)))
+        assert len(reading.text) <= len(longest.text)
+        assert reading.options.keys() <= longest.options.keys()
+
+
+@pytest.mark.parametrize("calls", range(3, 14))
+def test_under_a_cap_on_calls_a_walk_that_starts_can_be_read_to_its_end(calls: int) -> None:
+    env = MusiqueEnvironment(QUESTION, CORPUS)
+    lm = look_up_script(QUESTION, honest())
+    result = TapeAgent(lm, num_plans=1, execution="constrained").run(env, budget=MUCH | Budget({"calls": calls}))
+    # Else it would run out in the middle, with what was paid for still to be read.
+    assert result.end_state == "success" or not result.actions or result.lm_calls["plan"] > 1
+
+
+def test_what_the_bundled_model_cannot_read_for_is_unsupported() -> None:
+    state = ToolState().with_call(call("search", "v5", query="who built it?"), '"text"', "text")
+    with pytest.raises(ModelError, match="unsupported"):
+        LookUpLexicon(QUESTION.text).reading(state)
+    crowd = LookUpLexicon("Who founded " + " and ".join(_name(k) for k in range(50)) + "?")
+    with pytest.raises(ModelError, match=r"unsupported.*more than 40"):
+        crowd.task()
+
+
 def test_all_shipped_questions_can_be_read_and_planned() -> None:
     corpus = Corpus(load_corpus())
     for question in load_questions():

@@ -48,6 +48,12 @@ class SlotLexicon:
         options = {word: json.dumps(name) for word, name in ENTITIES.items()}
         return Reading(tuple(found.text.split()), ("founder", "e1"), options)
 
+    def longest_call(self, kind: str) -> list[str]:
+        return ["founder", "e1", "=", "e2"] if kind == "search" else ["n1", "n2"]
+
+    def longest_reading(self) -> Reading | None:
+        return Reading(("acme",) * 20, ("founder", "e1"), dict.fromkeys(ENTITIES, ""))
+
 
 def tools() -> list[Tool]:
     made = []

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from envs.tools import ToolEnvironment, tool
-from envs.tools.chat_dialect import LONGEST_TEXT
+from envs.tools.chat_dialect import ChatToolDialect
+from envs.tools.shown import LONGEST_TEXT
+from envs.tools.state import ToolState
 from tape.agents.base import Agent
 from tape.agents.best_of_n_react import BestOfNReactAgent
 from tape.agents.plan_and_act import PlanAndActAgent
@@ -15,6 +17,7 @@ from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape_agent import TapeAgent
 from tape.budget import Budget
+from tape.errors import InvalidOutputError
 from tape.lm.base import Price, Request
 from tape.lm.scripted import ScriptedLM
 from tape.resources import kind_of
@@ -303,3 +306,30 @@ def test_reading_is_paid_from_the_same_budget() -> None:
     # Two results of up to 6000 characters may have to be read: no walk is begun that cannot pay for that.
     assert {count for tokens, count in steps.items() if tokens <= 2 * LONGEST_TEXT // 2} == {0}
     assert {count for tokens, count in steps.items() if tokens > 12_000} == {3}
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"tool": "add me", "arguments": {"a": 1, "b": 2}},
+        {"tool": "add", "arguments": {"a me": 1, "b": 2}},
+        {"tool": "note", "arguments": {"text": "a" * 5000}},
+        {"tool": "", "arguments": {"a": 1}},
+    ],
+)
+def test_a_plan_with_a_call_that_cannot_be_read_ends_no_run(item: dict[str, Any]) -> None:
+    good = {"tool": "add", "arguments": {"a": 1, "b": 2}}
+    plan = json.dumps({"calls": [good, item], "answer": "#2"})
+    read = ChatToolDialect(environment().domain).read_plan(ToolState(), plan)
+    assert (read.actions, read.valid) == (("add(a=1, b=2)",), False)
+    result = TapeAgent(ScriptedLM(lambda request, sample: plan), horizon=4).run(environment(usd="0.1"))
+    assert result.end_state == "infeasible"
+
+
+def test_an_output_that_nobody_coped_with_ends_its_episode_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def play(self: TapeAgent, episode: object) -> None:
+        raise InvalidOutputError("no words for it")
+
+    monkeypatch.setattr(TapeAgent, "_play", play)
+    result = TapeAgent(ScriptedLM([])).run(environment())
+    assert (result.end_state, result.detail) == ("invalid_output", "no words for it")

@@ -97,3 +97,11 @@ def test_no_argument_name_is_taken(arguments: dict[str, object]) -> None:
 
 def test_the_variant_is_no_part_of_what_is_asked_for() -> None:
     assert call("m", "quick", a=1).symbol == call("m", "exact", a=1).symbol == "m(a=1)"
+
+
+def test_the_names_in_an_object_are_no_references() -> None:
+    made = call("note", text={"#1": "#2", "in": [{"#3 of 4": "see #4"}]})
+    assert made.references == (2, 4)
+    assert made.renumbered(lambda k: k + 5) == call("note", text={"#1": "#7", "in": [{"#3 of 4": "see #9"}]})
+    results = ["a", "b", "c", "d"]
+    assert made.values(results) == {"text": {"#1": "b", "in": [{"#3 of 4": "see d"}]}}

@@ -12,10 +12,11 @@ from pydantic import BaseModel
 
 from envs.tools import Tool, Unknown, tool
 from envs.tools.calls import call, parse
-from envs.tools.chat_dialect import LONGEST_TEXT, ChatToolDialect
+from envs.tools.chat_dialect import ChatToolDialect
+from envs.tools.shown import LONGEST_RESULT, LONGEST_TEXT, cut
 from envs.tools.state import ToolState
 from tape.errors import ConfigError, InvalidOutputError
-from tape.lm.base import Choice, JsonSchema
+from tape.lm.base import Choice, JsonSchema, Request
 from tape.lm.scripted import ScriptedLM, obeys
 from tests.envs.tools.helpers import TOOLS, after, domain, fixed_action, plans, prompt
 
@@ -159,6 +160,53 @@ def search(query: str) -> str:
     return ""
 
 
+def sizes(request: Request) -> tuple[int, int]:
+    """What prompts are counted by: words, and bytes as an upper bound of tokens."""
+    return ScriptedLM([]).prompt_tokens(request), len(prompt(request).encode())
+
+
+@given(st.text(max_size=900), st.integers(1, 900))
+def test_a_text_is_cut_to_bytes_and_says_so(text: str, longest: int) -> None:
+    shown = cut(text, longest + 3)
+    assert len(shown.encode()) <= longest + 3
+    assert shown == text or (shown.endswith("…") and text.startswith(shown[:-1]))
+
+
+@given(st.lists(st.text(max_size=700) | st.integers() | st.lists(st.integers(0, 9), max_size=400), max_size=3))
+def test_no_state_that_is_reached_takes_a_longer_prompt_than_predicted(results: list[Any]) -> None:
+    here = dialect()
+    calls = [call("note", text=f"a{k}") for k in range(len(results))]
+    state = ToolState()
+    for made, result in zip(calls, results, strict=True):
+        state = state.with_call(made, json.dumps(result, ensure_ascii=False))
+    for ask in (here.plan_request, lambda s, left: here.act_request(s, left, None, ["answer(value=1)"])):
+        seen, predicted = sizes(ask(state, {"usd": 1})), sizes(ask(after(*calls), {"usd": 1}))
+        assert seen[0] <= predicted[0]
+        assert seen[1] <= predicted[1]
+    # What was returned is all there for later calls.
+    assert state.values() == results
+
+
+def test_of_a_long_result_the_beginning_is_shown() -> None:
+    state = ToolState().with_call(call("note", text="a"), json.dumps("long " * 999))
+    text = prompt(dialect().plan_request(state, {}))
+    [shown] = [line for line in text.splitlines() if line.startswith("#1 ")]
+    assert shown.startswith('#1 note(text="a") = "long long ')
+    assert shown.endswith("…")
+    assert len(shown.encode()) == len('#1 note(text="a") = ') + LONGEST_RESULT
+
+
+@given(st.text(max_size=900), st.sampled_from(["漢字です", "слово ", "🂡"]), st.integers(0, 3000))
+def test_a_text_in_any_script_takes_no_longer_a_prompt_to_read_than_declared(head: str, word: str, times: int) -> None:
+    here, made = dialect(search), call("search", query=word * 200)
+    text = head + word * times
+    request = here.project_request(ToolState().with_call(made, json.dumps(text), text or "x"))
+    longest = here.longest_project_request(after(), made.text)
+    assert request is not None
+    assert longest is not None
+    assert sizes(request)[1] <= sizes(longest)[1]
+
+
 @given(st.text("ab c", max_size=9000), st.text("xy ", max_size=700))
 def test_reading_is_bounded_by_the_longest_request(text: str, query: str) -> None:
     here, made = dialect(search), call("search", query=query)
@@ -168,7 +216,7 @@ def test_reading_is_bounded_by_the_longest_request(text: str, query: str) -> Non
     assert request is not None
     assert longest is not None
     assert ScriptedLM([]).prompt_tokens(request) <= ScriptedLM([]).prompt_tokens(longest)
-    assert text[: LONGEST_TEXT + 1] in prompt(request) or len(text) > LONGEST_TEXT
+    assert text in prompt(request) or len(text) > LONGEST_TEXT
 
 
 def test_only_texts_are_read() -> None:

@@ -123,17 +123,33 @@ def test_results_are_read_by_a_choice_of_what_there_can_be() -> None:
         DIALECT.read_project(here, "e7 ")
     assert DIALECT.unread(here) == DIALECT.read_project(here, "none ")
     assert DIALECT.project_request(ToolState()) is None
-    assert DIALECT.longest_project_request(ToolState(), made.text) is None
+    longest = DIALECT.longest_project_request(ToolState(), made.text)
+    assert longest is not None
+    assert len(longest.prompt) > len(request.prompt)
+    assert longest.constraint == request.constraint
+    for unread in ("add.grade1(a=3, b=4)", "answer(value=#1)"):
+        assert DIALECT.longest_project_request(ToolState(), unread) is None
 
 
 def test_final_answers_refer_to_what_is_there() -> None:
     request = DIALECT.answer_request(state())
     assert request.constraint == Choice(("answer #1 ", "answer #2 "))
     assert DIALECT.read_answer(state(), "answer #2 ") == answer("#2")
-    assert DIALECT.longest_answer_request().constraint == Choice(("answer #1 ",))
     for text in ("add v1 n1 n2 ", "answer ", ""):
         with pytest.raises(InvalidOutputError):
             DIALECT.read_answer(state(), text)
+
+
+@given(st.integers(0, 9), st.integers(0, 9))
+def test_no_request_for_an_answer_is_longer_than_the_longest(obtained: int, failed: int) -> None:
+    here = ToolState()
+    for k in range(obtained):
+        here = here.with_call(call("search", "grade1", relation="founder", of=f"#{k}" if k else "Acme"), '"Ann Ode"')
+    for k in range(failed):
+        here = here.with_failure(call("search", f"grade{k % 3 + 1}", relation="founder", of=f"#{k // 3 + 1}"), "no")
+    request, longest = DIALECT.answer_request(here), DIALECT.longest_answer_request()
+    assert len(request.prompt) <= len(longest.prompt)
+    assert len(str(request.constraint)) <= len(str(longest.constraint))
 
 
 @given(st.data(), st.integers(0, 11))

@@ -145,3 +145,8 @@ def test_a_state_is_described_with_values_failures_note_and_answer() -> None:
 def test_an_unknown_dialect_names_those_there_are() -> None:
     with pytest.raises(UnknownNameError, match="chat"):
         domain().dialect("klingon")
+
+
+@pytest.mark.parametrize("text", ["add me(a=1)", "", "add(" + "a" * 5000 + "=1)"])
+def test_what_is_no_call_is_its_only_variant(text: str) -> None:
+    assert domain().variants(after(), text) == [text]

@@ -62,7 +62,7 @@ def raising(error: BaseException) -> Tool:
         (StopIteration(), "RuntimeError: coroutine raised StopIteration"),
         (OSError("no file \udcff"), "OSError: no file ?"),
         (TimeoutError("late"), "TimeoutError: late"),
-        (ToolFailedError("x" * 10_000), "x" * 300),
+        (ToolFailedError("x" * 10_000), "x" * 297 + "…"),
     ],
 )
 def test_what_a_tool_raises_is_a_failed_call_that_is_paid(error: Exception, note: str) -> None:
@@ -194,3 +194,51 @@ def test_a_tool_may_ask_to_stop_the_program() -> None:
     env.reset(0)
     with pytest.raises(KeyboardInterrupt):
         env.step("fail()")
+
+
+@pytest.mark.parametrize(
+    ("result", "written"),
+    [(20.0, "20.0"), (True, "true"), ([1, "a"], '[1, "a"]'), ("plain", "plain"), (None, "null")],
+)
+def test_any_result_can_be_given_where_a_text_is_asked_for(result: Any, written: str) -> None:
+    @tool()
+    def first() -> Any:
+        """Make something."""
+        return result
+
+    @tool()
+    def label(text: str, below: str | None = None) -> list[str | None]:
+        """Write labels."""
+        return [text, below]
+
+    env = ToolEnvironment("task", [first, label])
+    env.reset(0)
+    for action in ("first()", "label(text=#1, below=#1)"):
+        env.step(action)
+    assert env._state.values()[1:] == [[written, None if result is None else written]]
+
+
+def test_a_result_that_is_no_number_is_still_none() -> None:
+    env = ToolEnvironment("task", [add])
+    env.reset(0)
+    env.step("add(a=1, b=1)")
+    env.step('add(a=1, b="two")')
+    assert len(env._state.got) == 1
+    assert "add: b" in env._state.note
+
+
+@pytest.mark.parametrize(
+    ("result", "written"),
+    [
+        ({"b", "a", "c"}, ["a", "b", "c"]),
+        ({"in": [frozenset({10, 9, 100})]}, {"in": [[9, 10, 100]]}),
+        ({"b", 2, None, ("a", 1)}, ["b", 2, ["a", 1], None]),
+    ],
+)
+def test_sets_are_written_in_order(result: Any, written: Any) -> None:
+    @tool()
+    def names() -> Any:
+        """Name them."""
+        return result
+
+    assert seen(names)._state.values() == [written]

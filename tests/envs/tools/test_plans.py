@@ -35,12 +35,13 @@ def test_the_meaning_is_kept_and_the_order_is_canonical(given_: tuple[int, list[
     known = obtained + len(calls)
     asked = answer(f"#{data.draw(st.integers(1, known))}") if known else answer(1)
     results = [Fraction(k + 11, 7) for k in range(obtained)]
-    ordered = in_order([*calls, asked], obtained)
+    there = [call("given", k=k) for k in range(obtained)]
+    ordered = in_order([*calls, asked], there)
     assert executed(ordered, results) == executed([*calls, asked], results)
     assert ordered[-1].kind == ANSWER
     symbols = [made.symbol for made in ordered]
     assert len(set(symbols)) == len(symbols)
-    assert in_order(ordered, obtained) == ordered
+    assert in_order(ordered, there) == ordered
 
 
 @given(plans(), st.randoms(use_true_random=False))
@@ -70,3 +71,18 @@ def test_what_is_planned_after_the_answer_is_dropped() -> None:
 def test_a_plan_with_dangling_placeholders_is_left_as_it_is() -> None:
     for calls in ([call("add", a="#2", b=1), call("add", a=1, b=1)], [call("add", a=1, b="#1")], [answer("#3")]):
         assert in_order(calls) == calls
+
+
+@given(plans(most=4), st.integers(0, 4))
+def test_a_plan_that_repeats_what_is_there_goes_on_from_there(calls: list[Call], done: int) -> None:
+    whole = in_order([*calls, answer(f"#{len(calls)}" if calls else 1)])
+    there = whole[: min(done, len(whole) - 1)]
+    # The model writes everything once more, and its own numbers go on after the results that are there.
+    repeated = [made.renumbered(lambda k: k + len(there)) for made in whole]
+    assert in_order(repeated, there) == whole[len(there) :]
+
+
+def test_what_is_planned_with_a_repeated_call_gets_the_result_that_is_there() -> None:
+    there = [call("first", q="a")]
+    repeated = [call("first", q="a"), call("second", "good", q="#2"), answer("#3")]
+    assert [made.text for made in in_order(repeated, there)] == ["second.good(q=#1)", "answer(value=#2)"]
