@@ -37,10 +37,8 @@ from tape.runner.spec import RunSpec
 from tape.runner.stats import wilson
 
 TAPE = Method("TAPE", "tape")
-FORCED = Method("TAPE, forced execution", "tape", {"execution": "forced"})
 LM_SELECTS = Method("TAPE, the LM selects", "tape", {"selector": "lm"})
-NO_VOTES = Method("TAPE without votes", "tape", {"score": "expected"})
-METHODS = (OPEN_LOOP, REACT, PLAN_AND_ACT, REPLANNING, BEST_REACT, BEST_PLAN_AND_ACT, TAPE, LM_SELECTS, NO_VOTES)
+METHODS = (OPEN_LOOP, REACT, PLAN_AND_ACT, REPLANNING, BEST_REACT, BEST_PLAN_AND_ACT, TAPE, LM_SELECTS)
 TIGHTNESSES = ("tight", "loose")
 RUNS = "tool_test_set_runs.json"
 """The list of all runs on the test sets of tool environments."""

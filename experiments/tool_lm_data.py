@@ -38,15 +38,18 @@ class Mix:
         start: The step.
         arithmetic: Share of word problems; the others are multi-hop questions and passages to read.
         reading: Share of the passages among these.
+        queries: Least and most that is asked of the same passages.
     """
 
     start: int
     arithmetic: float
     reading: float
+    queries: tuple[int, int] = (2, 4)
 
 
-# A read answer is one word, a plan fifteen: with even shares reading was still at .57 when plans were at .96.
-MIXES = (Mix(0, 0.5, 0.5), Mix(2200, 0.15, 0.8))
+# A read answer is one word, a plan fifteen: with even shares reading was still at .57 when plans were at .96. The
+# state is most of a sequence, so more questions to the same passages cost little.
+MIXES = (Mix(0, 0.5, 0.5), Mix(2200, 0.15, 0.8), Mix(2500, 0.12, 0.88, (8, 12)))
 """In the order of their starts."""
 
 
@@ -60,7 +63,11 @@ def batches(seed: int, size: str, batch: int, first: int = 0) -> Iterator[dict[s
         mix = [mix for mix in MIXES if mix.start <= index][-1]
         while len(rows) < batch:
             arithmetic = rng.random() < mix.arithmetic
-            example = tool_lm_arithmetic.example(rng) if arithmetic else tool_lm_reading.example(rng, mix.reading)
+            example = (
+                tool_lm_arithmetic.example(rng)
+                if arithmetic
+                else tool_lm_reading.example(rng, mix.reading, mix.queries)
+            )
             row = Sequence(ID)
             row.prefix(example.prefix)
             for prompt, answer in example.queries:

@@ -27,6 +27,8 @@ WORLDS = 512
 """So many worlds are drawn from; passages and questions are worded anew each time."""
 
 MOST_READ_TOKENS = 150
+MOST_DRAWS = 60
+"""So often another question to passages is looked for."""
 STATED_NONE_SHARE = 0.1
 """How often a relation is asked that is not stated, of a subject of which others are: makes about 35 % none in all."""
 
@@ -41,15 +43,16 @@ def vocabulary() -> list[str]:
     return sorted(words | {f"e{i}" for i in range(1, MOST_ENTITIES + 1)})
 
 
-def example(rng: random.Random, reading: float = 0.5) -> Example:
+def example(rng: random.Random, reading: float = 0.5, queries: tuple[int, int] = (2, 4)) -> Example:
     """Draw an example; the same state of the generator always gives the same one.
 
     Args:
         rng: Source of randomness.
         reading: Share of the passages to read; the others are states of a question.
+        queries: Least and most that is asked of the same passages.
     """
     world = _world(rng.randrange(WORLDS))
-    return _reading(rng, world) if rng.random() >= 1 - reading else _question_state(rng, world)
+    return _reading(rng, world, queries) if rng.random() >= 1 - reading else _question_state(rng, world)
 
 
 @lru_cache(maxsize=WORLDS)
@@ -168,7 +171,7 @@ def _corrupted(rng: random.Random, text: Sequence[str], hops: Sequence[tuple[str
 # Reading
 
 
-def _reading(rng: random.Random, world: World) -> Example:
+def _reading(rng: random.Random, world: World, queries: tuple[int, int]) -> Example:
     names = list(world.kinds)
     asked = rng.choice(names)
     shown = [asked] if rng.random() < 0.8 else []
@@ -193,16 +196,20 @@ def _reading(rng: random.Random, world: World) -> Example:
         words = delexicalise(texts, first)
     facts = _facts(world, shown)
     slots = {name: f"e{number}" for number, name in enumerate(words.entities, 1)}
-    wanted = rng.randint(2, 4)
+    wanted = rng.randint(*queries)
     pairs: dict[tuple[str, str], str] = {}
-    while len(pairs) < wanted:
+    for _ in range(MOST_DRAWS):
+        if len(pairs) == wanted:
+            break
         subject = asked if rng.random() < 0.6 else rng.choice([*shown, rng.choice(words.entities)])
         pair = _draw_pair(rng, world, facts, subject)
         if pair is not None:
             pairs[pair] = slots[facts[pair]] if pair in facts else "none"
     prefix = ["text:", *(token for tokens in words.tokens for token in tokens)]
-    queries = [(["<read>", relation, slots[subject], "->"], [answer]) for (relation, subject), answer in pairs.items()]
-    return Example(prefix, queries)
+    asked_all = [
+        (["<read>", relation, slots[subject], "->"], [answer]) for (relation, subject), answer in pairs.items()
+    ]
+    return Example(prefix, asked_all)
 
 
 def _facts(world: World, shown: Sequence[str]) -> dict[tuple[str, str], str]:
