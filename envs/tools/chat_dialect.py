@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from envs.tools import chat_schema
 from envs.tools.calls import ANSWER, Call, answer, call, from_mapping, parse
-from envs.tools.dialect import ToolDialect
+from envs.tools.dialect import JUDGED_WRONG, ToolDialect
 from envs.tools.domain import ToolDomain, as_state, describe
 from envs.tools.errors import InvalidCallError
 from envs.tools.shown import LONGEST_NOTE, LONGEST_QUESTION, LONGEST_RESULT, LONGEST_TEXT, cut, filler
@@ -28,7 +28,7 @@ of the budget is not made. Tools named KIND.VARIANT of one kind do the same at d
 prices and qualities. The last thing to do is to answer; there is only one answer."""
 
 PLAN_TOKENS, ACT_TOKENS, ANSWER_TOKENS = 1200, 400, 100
-_SCORES = {"right": 1.0, "wrong": 0.0}
+_SCORES = {"right": 1.0, "wrong": JUDGED_WRONG}
 
 
 class ChatToolDialect(ToolDialect):

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from envs.tools.calls import ANSWER, Call, answer, parse
-from envs.tools.dialect import ToolDialect
+from envs.tools.dialect import JUDGED_WRONG, ToolDialect
 from envs.tools.domain import ToolDomain, as_state
 from envs.tools.errors import ToolError
 from envs.tools.state import ToolState
@@ -243,7 +243,7 @@ class CompactToolDialect(ToolDialect):
         here = as_state(state)
         prompt = self._text([*self._prefix(here), "<score>", ANSWER, here.answer or "#1", "->"])
         request = Request(prompt, max_tokens=2, constraint=Choice((_RIGHT, _WRONG)), role="score")
-        return request, {_RIGHT: self.worth(state), _WRONG: 0.0}
+        return request, {_RIGHT: self.worth(state), _WRONG: JUDGED_WRONG * self.worth(state)}
 
     def project_request(self, state: State) -> Request | None:
         """``text: .. <read> founder e1 ->`` where the last result has to be read."""

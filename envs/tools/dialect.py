@@ -15,6 +15,12 @@ from tape.errors import ConfigError
 from tape.lm.base import Request
 from tape.protocols import Action, Plan, State
 
+JUDGED_WRONG = 0.1
+"""What an answer that the model judges to be wrong is worth beside one judged right.
+
+Judgements err, and of answers that are all judged wrong the one by better tools is still the better one.
+"""
+
 
 class ToolDialect(ABC):
     """Implements the part of :class:`tape.lm.dialect.Dialect` in which tools differ from other environments.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli, demo, model_card, readme_table
+from experiments import cli, demo, model_card, readme_table, tool_model_card
 from experiments.matrix import find
 from tape.lm.bundled import weights_folder
 
@@ -20,6 +20,15 @@ def test_the_model_card_is_made_from_the_shipped_cards(monkeypatch: pytest.Monke
     monkeypatch.setattr(Path, "write_text", lambda self, text, **_: written.update({self.name: text}))
     model_card.main()
     assert written["MODEL_CARD.md"] == held
+
+
+def test_the_tool_model_card_is_made_from_the_shipped_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = weights_folder() / "MODEL_CARD_TOOLS.md"
+    held = path.read_text(encoding="utf-8")
+    written: dict[str, str] = {}
+    monkeypatch.setattr(Path, "write_text", lambda self, text, **_: written.update({self.name: text}))
+    tool_model_card.main()
+    assert written["MODEL_CARD_TOOLS.md"] == held
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from envs.tools import Tool, Unknown, tool
 from envs.tools.calls import call, parse
 from envs.tools.chat_dialect import ChatToolDialect
+from envs.tools.dialect import JUDGED_WRONG
 from envs.tools.shown import LONGEST_RESULT, LONGEST_TEXT, cut
 from envs.tools.state import ToolState
 from tape.errors import ConfigError, InvalidOutputError
@@ -142,7 +143,7 @@ def test_a_right_answer_is_worth_the_quality_it_rests_on() -> None:
     state = ToolState(after(*calls).got, answer="#2")
     request, worth = dialect().score_request(state)
     assert request.constraint == Choice(("right", "wrong"))
-    assert worth == {"right": pytest.approx(0.64), "wrong": 0.0}
+    assert worth == {"right": pytest.approx(0.64), "wrong": pytest.approx(0.64 * JUDGED_WRONG)}
     # Which variants did it is not asked about: states that differ in that alone share one request.
     exact = ToolState(after(*(call("multiply", "exact", a=1, b=k) for k in (2, 3))).got, answer="#2")
     assert dialect().score_request(exact)[0] == request

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from envs.tools import ToolError
 from envs.tools.calls import answer, call, parse
 from envs.tools.compact_dialect import CompactToolDialect
+from envs.tools.dialect import JUDGED_WRONG
 from envs.tools.domain import ToolDomain
 from envs.tools.state import ToolState
 from envs.tools.tool import Toolbox
@@ -42,7 +43,7 @@ def test_scores_and_results_are_exactly_as_documented() -> None:
     found = ToolState().with_call(call("search", "grade3", relation="founder", of="Acme"), '"Ann Ode"')
     request, worth = DIALECT.score_request(ToolState(found.got, answer="#1"))
     assert request.prompt == "text: ann has n1 n2 n3 got: search founder e1 = e2 ; failed: <score> answer #1 -> "
-    assert worth == {"right ": 1.0, "wrong ": 0.0}
+    assert worth == {"right ": 1.0, "wrong ": JUDGED_WRONG}
     poor = ToolState(after(call("add", "grade1", a=3, b=4)).got, answer="#1")
     assert DIALECT.score_request(poor)[1]["right "] == 0.5
 
