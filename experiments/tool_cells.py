@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from statistics import fmean
+from types import MappingProxyType
 from typing import Any
 
 from experiments import register, tool_table
@@ -46,23 +47,30 @@ RUNS = "tool_test_set_runs.json"
 Category = Callable[[Task], str]
 
 
-def cells(environment: str, given: Mapping[str, Any], options: Options) -> list[Cell]:
+def cells(
+    environment: str,
+    given: Mapping[str, Any],
+    options: Options,
+    others: Mapping[str, Mapping[str, Any]] = MappingProxyType({"": {}}),
+) -> list[Cell]:
     """Every method with every model on tight and loose budgets: the same tasks, budgets and seeds for all.
 
     Args:
         environment: Its name.
         given: The environment's own options, but for the tightness.
         options: What the command line of every experiment decides.
+        others: What else is played: the end of a setting's name, and options that differ in it.
     """
     return [
-        _cell(environment, {**given, "tightness": tightness}, method, model, options)
+        _cell(tightness + end, environment, {**given, **other, "tightness": tightness}, method, model, options)
         for model in options.models
+        for end, other in others.items()
         for tightness in TIGHTNESSES
         for method in METHODS
     ]
 
 
-def _cell(environment: str, own: dict[str, Any], method: Method, model: str, options: Options) -> Cell:
+def _cell(setting: str, environment: str, own: dict[str, Any], method: Method, model: str, options: Options) -> Cell:
     tasks = tasks_of(environment, tuple(sorted(own.items())))[: options.limit]
     spec = RunSpec(
         environment=environment,
@@ -75,7 +83,7 @@ def _cell(environment: str, own: dict[str, Any], method: Method, model: str, opt
         repeats=options.seeds,
         prompt_version=_plugin(environment).prompt_version,
     )
-    return Cell(SEPARATOR.join([own["tightness"], short(model), method.label]), spec, tasks)
+    return Cell(SEPARATOR.join([setting, short(model), method.label]), spec, tasks)
 
 
 @lru_cache(maxsize=16)
@@ -153,7 +161,11 @@ def _named(measured: Measured) -> list[tuple[str, str, str, str]]:
 
 
 def run(
-    experiment: Experiment, environment: str, defaults: Mapping[str, Any], argv: Sequence[str] | None = None
+    experiment: Experiment,
+    environment: str,
+    defaults: Mapping[str, Any],
+    argv: Sequence[str] | None = None,
+    others: Mapping[str, Mapping[str, Any]] = MappingProxyType({"": {}}),
 ) -> int:
     """The command line of an experiment on a tool environment: the shared options and the environment's own.
 
@@ -162,6 +174,7 @@ def run(
         environment: Its environment.
         defaults: Of the environment's own options.
         argv: The command line; ``sys.argv`` by default.
+        others: See :func:`cells`.
     """
 
     def arguments(parser: argparse.ArgumentParser) -> None:
@@ -174,14 +187,14 @@ def run(
     own.set_defaults(**defaults)
     chosen = vars(own.parse_known_args(given)[0])
     chosen.pop("tightness")
-    played = replace(experiment, cells=lambda options: cells(environment, chosen, options))
+    played = replace(experiment, cells=lambda options: cells(environment, chosen, options, others))
     return main(played, given, arguments=arguments, after=partial(_keep, environment, chosen))
 
 
 def _keep(environment: str, chosen: Mapping[str, Any], args: argparse.Namespace, measured: Measured) -> None:
     """List a run on the test set where it is published, and keep its figures for the README's table."""
     tested = not chosen.get("data") and "test" in (chosen.get("problems"), chosen.get("questions"))
-    new = register.entry(measured, register.ENGINE, TIGHTNESSES)
+    new = register.entry(measured, register.ENGINE, measured.settings())
     if args.publish is None or not tested or new is None:
         return
     register.add(args.publish / RUNS, {"environment": environment, "options": dict(chosen), **new})

@@ -6,10 +6,12 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
+from envs.musique.errors import MusiqueError
 from envs.musique.lexicon import LookUpLexicon
 from envs.musique.metrics import exact_match, f1
 from envs.musique.question import Question
 from envs.musique.retrieval import RETRIEVERS, Searchable
+from envs.musique.scripted_reader import read
 from envs.tools.chat_dialect import ChatToolDialect
 from envs.tools.compact_dialect import CompactToolDialect
 from envs.tools.cost import Fixed
@@ -23,21 +25,36 @@ from tape.resources import Resources
 KIND = "search"
 
 
-def tools(corpus: Searchable) -> Toolbox:
-    """The five retrievers over a corpus."""
-    return Toolbox([_tool(corpus, variant) for variant in RETRIEVERS])
+READERS = ("lm", "scripted")
+"""Who reads what was retrieved: the model, or the script of :mod:`envs.musique.scripted_reader`."""
 
 
-def _tool(corpus: Searchable, variant: Variant) -> Tool:
+def tools(corpus: Searchable, reader: str = "lm") -> Toolbox:
+    """The five retrievers over a corpus.
+
+    Raises:
+        MusiqueError: There is no such reader.
+    """
+    if reader not in READERS:
+        raise MusiqueError(f"there is no reader {reader!r}; there is: {', '.join(READERS)}")
+    return Toolbox([_tool(corpus, variant, scripted=reader == "scripted") for variant in RETRIEVERS])
+
+
+def _tool(corpus: Searchable, variant: Variant, *, scripted: bool) -> Tool:
     def search(query: str, rng: random.Random) -> str:
         """Search the corpus for passages about a short query, for instance "founder of Aldera"."""
         found = corpus.retrieve(query, variant.name, rng.getrandbits(32))
         if not found:
             raise ToolFailedError("no passage was found")
+        if scripted:
+            answer = read(query, found)
+            if answer is None:
+                raise ToolFailedError("the passages do not say")
+            return answer
         return " ".join(p.text if p.title in p.text else f"{p.title}: {p.text}" for p in found)
 
     cost = Fixed(Resources({name: count for name, count in variant.worst.items() if name != "steps"}))
-    return make_tool(search, kind=KIND, variant=variant.name, cost=cost, quality=variant.quality, reads=True)
+    return make_tool(search, kind=KIND, variant=variant.name, cost=cost, quality=variant.quality, reads=not scripted)
 
 
 class MusiqueEnvironment(ToolEnvironment):
@@ -47,12 +64,15 @@ class MusiqueEnvironment(ToolEnvironment):
         question: The question.
         corpus: What is searched.
         budget: Hard caps.
+        reader: One of :data:`READERS`.
     """
 
-    def __init__(self, question: Question, corpus: Searchable, budget: Budget | None = None) -> None:
+    def __init__(
+        self, question: Question, corpus: Searchable, budget: Budget | None = None, *, reader: str = "lm"
+    ) -> None:
         super().__init__(
             question.text,
-            tools(corpus),
+            tools(corpus, reader),
             budget=budget,
             judge=lambda answer: bool(exact_match(_text(answer), question.answers)),
             dialects={

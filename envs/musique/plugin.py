@@ -10,7 +10,8 @@ from typing import Any
 
 from envs.musique.budgets import TIGHTNESSES, budget
 from envs.musique.corpus import PARTS, load_corpus, load_questions
-from envs.musique.environment import MusiqueEnvironment
+from envs.musique.environment import READERS, MusiqueEnvironment
+from envs.musique.errors import MusiqueError
 from envs.musique.loader import load
 from envs.musique.question import Passage, Question
 from envs.musique.retrieval import Corpus, Searchable
@@ -36,6 +37,9 @@ class MusiquePlugin:
         parser.add_argument("--questions", choices=PARTS, default="dev", help="our own questions (default: dev)")
         parser.add_argument("--embeddings", help="hf:PATH, a local model for dense retrieval (default: BM25)")
         parser.add_argument(
+            "--reader", choices=READERS, default="lm", help="scripted: no model reads; own questions only (default: lm)"
+        )
+        parser.add_argument(
             "--tightness",
             choices=(*TIGHTNESSES, "none"),
             default="none",
@@ -49,16 +53,19 @@ class MusiquePlugin:
             MusiqueError: The file cannot be read, or the embeddings cannot be loaded.
         """
         data, tightness, embeddings = options.get("data"), options["tightness"], options.get("embeddings")
+        reader = options.get("reader", "lm")
+        if data and reader != "lm":
+            raise MusiqueError("the scripted reader knows the wordings of our own passages alone; leave --reader at lm")
         questions = load(Path(data)) if data else load_questions(options["questions"])
         name = Path(data).stem if data else f"musique-{options['questions']}"
-        name += f"-{embeddings}" if embeddings else ""
+        name += (f"-{embeddings}" if embeddings else "") + ("" if reader == "lm" else "-scripted-reader")
         return [
             Task(
                 id=question.id,
                 level_set=name if tightness == "none" else f"{name}-{tightness}",
                 budget=self._budget(question, tightness),
-                digest=_digest(question, embeddings),
-                facts={"question": question, "embeddings": embeddings, "text": question.text},
+                digest=_digest(question, embeddings, reader),
+                facts={"question": question, "embeddings": embeddings, "reader": reader, "text": question.text},
             )
             for question in questions
         ]
@@ -73,7 +80,7 @@ class MusiquePlugin:
         """A fresh environment; the runner passes the task's budget."""
         question: Question = task.facts["question"]
         corpus = _corpus(question.passages, task.facts["embeddings"])
-        return MusiqueEnvironment(question, corpus)
+        return MusiqueEnvironment(question, corpus, reader=task.facts["reader"])
 
     def simulator(self, environment: Environment) -> WorldModel:
         """There is none.
@@ -85,10 +92,10 @@ class MusiquePlugin:
         raise ConfigError("musique has no simulator: its tools declare what they lead to; leave world_model at lm")
 
 
-def _digest(question: Question, embeddings: str | None) -> str:
+def _digest(question: Question, embeddings: str | None, reader: str) -> str:
     """Identifies a question with what is searched for its answer, and how."""
     shared = "" if question.passages is not None else repr(load_corpus())
-    return hashlib.sha256(f"{question.digest} {shared} {embeddings}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{question.digest} {shared} {embeddings} {reader}".encode()).hexdigest()[:16]
 
 
 @lru_cache(maxsize=4)
