@@ -56,7 +56,7 @@ EXPERIMENT = Experiment(
         "episodes of a task and repeat, whichever agent makes it.",
         "The open loop is one sampled plan that is carried out blindly, its variants as the model chose them.",
     ),
-    seeds=2,
+    seeds=1,
 )
 
 if __name__ == "__main__":
