@@ -18,15 +18,15 @@ ENGINE = "2"
 """Label of the engine; raise it with every change that may change an episode. Entries tell sources apart anyway."""
 
 
-def entry(measured: Measured, engine: str, settings: Collection[str] = (TEST_SET,)) -> dict[str, Any] | None:
+def entry(measured: Measured, engine: str, settings: Collection[str] | None = None) -> dict[str, Any] | None:
     """What a run adds to the list; None where it played nothing of the test set.
 
     Args:
         measured: The run.
         engine: The engine's label.
-        settings: Settings that are played on a test set.
+        settings: Settings that are played on a test set; :data:`TEST_SET` by default.
     """
-    cells = {name: group for name, group in measured.groups.items() if split(name)[0] in settings}
+    cells = {name: group for name, group in measured.groups.items() if split(name)[0] in (settings or (TEST_SET,))}
     if not cells:
         return None
     specs = [measured.specs[name] for name in cells]
