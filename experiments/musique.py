@@ -49,9 +49,10 @@ EXPERIMENT = Experiment(
         "Corpus and questions are the project's own, about invented people and places, so no model knows the answers; "
         "the public MuSiQue file (`--data FILE`) needs a general model, named by `--models`. The retrievers' numbers "
         "are the project's: the paper gives none.",
-        "The bundled model reads poorly (see its model card), and with one wrong reading an episode is lost whoever "
-        "plays it. So everything is also played with a **scripted reader**, which knows the wordings of our passages: "
-        "these settings compare planning and budgets alone, and are no result of a model that reads.",
+        "The bundled model misreads about every tenth look-up (see its model card), and with one wrong reading an "
+        "episode is lost whoever plays it. So everything is also played with a **scripted reader**, which knows the "
+        "wordings of our passages: these settings compare planning and budgets alone, and are no result of a model "
+        "that reads.",
         "A retriever's noise depends on the query, the retriever, the task and the repeat alone, so the same look-up "
         "finds the same passages whichever agent makes it; making it again by the same retriever is useless.",
     ),
