@@ -174,7 +174,7 @@ def role(method: str) -> str:
     """How a method is drawn."""
     if method == SIMULATOR.label:
         return "bound"
-    return "strong" if method == TAPE.label else "plain"
+    return "strong" if method in (TAPE.label, "TAPE") else "plain"
 
 
 def success_bars(measured: Measured, *, by_model: bool = False) -> Plot:
