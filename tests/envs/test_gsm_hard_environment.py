@@ -71,13 +71,18 @@ def test_the_model_that_names_dear_tools_is_stopped_by_the_budget_where_tape_is_
 
 def test_a_cheap_tool_is_wrong_as_often_as_declared() -> None:
     problem = Problem("p", "", 12.0, (Step("multiply", (3.0, 4.0)),), 1)
-    wrong = 0
-    for seed in range(1500):
-        env = GsmHardEnvironment(problem)
-        env.reset(seed)
-        asyncio.run(env.astep(call("multiply", "quick", a=3.0, b=4.0).text))
-        asyncio.run(env.astep("answer(value=#1)"))
-        wrong += not env.success()
+    env = GsmHardEnvironment(problem)
+
+    async def times_wrong() -> int:
+        wrong = 0
+        for seed in range(1500):
+            env.reset(seed)
+            await env.astep(call("multiply", "quick", a=3.0, b=4.0).text)
+            await env.astep("answer(value=#1)")
+            wrong += not env.success()
+        return wrong
+
+    wrong = asyncio.run(times_wrong())
     assert 0.2 - 0.045 < wrong / 1500 < 0.2 + 0.045  # more than four standard deviations
 
 
