@@ -109,7 +109,14 @@ def one_line(line: Mapping[str, Any]) -> str:
         )
         if count
     )
-    return f"{line['task']} #{line['repeat']}: {result['end_state']}, {result['steps']} steps{_used(result)}{notes}"
+    ended = result["end_state"]
+    if ended.endswith("_error") and (detail := result.get("detail", "")):
+        ended += f" ({detail if len(detail) <= _LONGEST_DETAIL else detail[: _LONGEST_DETAIL - 1] + '…'})"
+    return f"{line['task']} #{line['repeat']}: {ended}, {result['steps']} steps{_used(result)}{notes}"
+
+
+_LONGEST_DETAIL = 120
+"""Characters of what is said of a fault."""
 
 
 def _used(result: Mapping[str, Any]) -> str:

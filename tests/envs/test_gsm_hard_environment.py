@@ -26,6 +26,7 @@ from tape.cli import main
 from tape.errors import ConfigError, ModelError
 from tape.lm.base import Regex
 from tape.lm.scripted import ScriptedLM, obeys
+from tape.show.progress import one_line
 from tests.envs.tool_scripts import arithmetic_script
 
 PROBLEMS = generate("fresh", 12, seed=77)
@@ -210,3 +211,12 @@ def test_tools_have_the_docstrings_and_arguments_of_the_operations() -> None:
     assert len(box.all()) == 18
     assert list(box.of_kind("factorial")[0].arguments.model_fields) == ["a"]
     assert "divisor" in box.of_kind("divide")[0].description or "goes into" in box.of_kind("divide")[0].description
+
+
+def test_a_line_of_an_episode_says_what_is_unsupported() -> None:
+    result = TapeAgent(ScriptedLM([""], dialect="tools")).run(
+        GsmHardEnvironment(Problem("f", FOREIGN, 1.0, None, 2)), budget=Budget.of(steps=5)
+    )
+    said = one_line({"task": "f", "repeat": 0, "result": result.model_dump()})
+    assert said.startswith("f #0: model_error (unsupported: the bundled tool LM reads")
+    assert len(said) < 200
