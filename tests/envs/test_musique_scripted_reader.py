@@ -33,6 +33,7 @@ def test_other_queries_are_not_answered() -> None:
     assert read("who is there?", list(load_corpus())) is None
 
 
+@pytest.mark.slow
 def test_with_it_every_question_whose_look_ups_succeed_is_solved() -> None:
     corpus, solved = Corpus(load_corpus()), 0
     for number, question in enumerate(load_questions("dev")):

@@ -39,6 +39,7 @@ def use(names: list[str]) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", BACKENDS)
 def test_every_backend_first(first: str) -> None:
     names = installed()

@@ -59,6 +59,7 @@ def sweep(make: Make, seeds: range, most_walks: int) -> None:
                 agrees_with_brute_force(problem, k, all_walks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [small, tight, risky])
 def test_one_search_finds_the_walks_that_brute_force_ranks_first(make: Make) -> None:
     sweep(make, range(3000, 3060), most_walks=200)
@@ -69,6 +70,7 @@ def test_the_partition_finds_them_with_the_reference(make: Make, without_extensi
     sweep(make, range(3000, 3008), most_walks=40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [small, tight, risky])
 def test_the_partition_finds_them_with_another_solver(make: Make) -> None:
     for seed in range(3100, 3106):

@@ -33,6 +33,7 @@ class TestWithoutTheExtension(SolverConformance):
         assert all(answer.solve_seconds is None for answer in without)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(8))
 def test_the_walk_is_the_one_that_brute_force_ranks_first(block: int) -> None:
     for seed in range(1000 + block * 15, 1000 + block * 15 + 15):

@@ -11,6 +11,7 @@ from tests.solvers.instances import layered, risky, small, tight
 from tests.solvers.reference import Reference, same_walk_as_brute_force
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(4))
 def test_the_walk_is_the_one_that_brute_force_ranks_first(block: int) -> None:
     for seed in range(1000 + block * 15, 1000 + block * 15 + 15):

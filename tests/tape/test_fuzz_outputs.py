@@ -233,6 +233,7 @@ def _http(text: str, rng: random.Random) -> str:
     return "http: read"
 
 
+@pytest.mark.slow
 def test_mutated_outputs_are_read_or_counted() -> None:
     ends = through_every_parser(2_000, SEED)
     # The sweep reaches both sides of every parser that has two.

@@ -85,6 +85,7 @@ def sweep(count: int, seed: str, *, lies: bool = False) -> Counter[str]:
     return ends
 
 
+@pytest.mark.slow
 def test_caps_hold() -> None:
     ends = sweep(150, "test")
     assert set(ends) >= {"success", "budget", "infeasible"}
