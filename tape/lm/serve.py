@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from abc import ABC, abstractmethod
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -41,18 +42,18 @@ def make_server(model: LanguageModel, host: str = "127.0.0.1", port: int = 0) ->
     return server
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler, ABC):
     """HTTP around :func:`complete`; subclasses say which model answers."""
 
     protocol_version = "HTTP/1.1"
 
+    @abstractmethod
     def answer(self, body: dict[str, Any]) -> dict[str, Any]:
         """Answer a chat completion."""
-        raise NotImplementedError
 
+    @abstractmethod
     def models(self) -> list[str]:
         """Names of the models served."""
-        raise NotImplementedError
 
     def do_GET(self) -> None:
         """List the models."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -54,13 +55,14 @@ class Pool(Protocol):
         """Close it."""
 
 
-class ClosingPool:
+class ClosingPool(ABC):
     """What the pools share."""
 
+    @abstractmethod
     def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
         """See :class:`Pool`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def close(self) -> None:
         """See :class:`Pool`."""
 
