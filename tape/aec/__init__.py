@@ -1,0 +1,1 @@
+"""Active epistemic control: commit only on grounded evidence (AEC; SQ-BCP for the pullback check)."""

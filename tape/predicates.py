@@ -1,0 +1,83 @@
+"""Typed predicates: what can be true of a task, and what a domain declares about it (AEC section 3.2, SDP section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+from tape.protocols import Action, Domain, State
+
+
+class Predicate(NamedTuple):
+    """A predicate over named things; its value is true or false.
+
+    Attributes:
+        name: Which predicate, for instance ``in``.
+        args: What it speaks of, in order, for instance ``("apple", "fridge 1")``.
+    """
+
+    name: str
+    args: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """As in ``in(apple, fridge 1)``."""
+        return f"{self.name}({', '.join(self.args)})"
+
+
+Assignment: TypeAlias = Mapping[Predicate, bool]
+"""What is known or required: values of some predicates; the others are unknown or do not matter."""
+
+Effects: TypeAlias = Mapping[Predicate, "bool | None"]
+"""What an action changes; None where the value is unknown afterwards."""
+
+
+@dataclass(frozen=True)
+class QueryMacro:
+    """Steps that bring the value of a predicate to light, and nothing worse than steps (AEC appendix A.2).
+
+    Attributes:
+        predicate: What is asked.
+        actions: Primitive actions in order; they may change the environment, as opening a container does.
+    """
+
+    predicate: Predicate
+    actions: tuple[Action, ...]
+
+
+class Rule(Protocol):
+    """A sound rule of inference: from grounded values to others that follow from them."""
+
+    name: str
+
+    def __call__(self, known: Assignment) -> Assignment:
+        """What follows; may repeat what is known, never contradicts it where the rule is sound."""
+
+
+@runtime_checkable
+class PredicateDomain(Domain, Protocol):
+    """A domain that declares typed predicates and what its actions need and do to them; optional.
+
+    Nothing here may use more than the agent has seen and what the domain declares of its actions in general.
+    """
+
+    def ground(self, state: State) -> Assignment:
+        """The grounder G (AEC eq. 9): what the observations so far show of the predicates. Sound; abstains when unsure."""
+
+    def preconditions(self, action: Action) -> Assignment:
+        """What has to hold for an action to do what it is meant to do."""
+
+    def effects(self, action: Action, known: Assignment) -> Effects:
+        """What an action changes where its preconditions hold, given what is known before it."""
+
+    def goals(self) -> Sequence[Assignment]:
+        """The goal: any one of these, all of its values together."""
+
+    def rules(self) -> Sequence[Rule]:
+        """Rules of inference that are sound in this domain, if incomplete."""
+
+    def query(self, state: State, predicate: Predicate) -> QueryMacro | None:
+        """Steps from a state that show the value of a predicate, or None where no steps are known to."""
+
+    def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
+        """Actions from a state that give a predicate a value, whatever it is now; None where none are known to."""
