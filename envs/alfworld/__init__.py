@@ -1,0 +1,1 @@
+"""Household tasks of ALFWorld on the real TextWorld engine."""

@@ -1,0 +1,11 @@
+"""Errors of the household environment."""
+
+from tape.errors import TapeError
+
+
+class AlfworldError(TapeError):
+    """Anything wrong with games, data or the packages that play them."""
+
+
+class GameError(AlfworldError):
+    """A game that cannot be read, played or solved; the message says which and why."""
