@@ -8,7 +8,8 @@ from typing import Literal
 
 import torch
 
-from experiments import lm_data, tool_lm_data
+from envs.alfworld import lexicon as household
+from experiments import household_lm_data, lm_data, tool_lm_data
 
 Batches = Callable[[int, str, int, int], Iterator[dict[str, torch.Tensor]]]
 
@@ -41,7 +42,11 @@ TOOLS = Family(
     tool_lm_data.WORDS, tool_lm_data.batches, 512, [], "after", "tools", "our own GSM-Hard and MuSiQue problems"
 )
 
+HOUSEHOLD = Family(
+    list(household.WORDS), household_lm_data.batches, 512, [], "after", "household", "household tasks (ALFWorld)"
+)
+
 
 def family_of(size: str) -> Family:
     """The family of a size of :data:`experiments.train_lm.SIZES`."""
-    return TOOLS if size == "tools" else SOKOBAN
+    return {"tools": TOOLS, "household": HOUSEHOLD, "household-nano": HOUSEHOLD}.get(size, SOKOBAN)

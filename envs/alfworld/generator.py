@@ -54,7 +54,8 @@ def _furnish(rng: random.Random, room: str, size: float) -> tuple[Receptacle, ..
     for kind, (least, most) in FURNITURE[room].items():
         count = rng.randint(least, least + round((most - least) * size))
         names += [f"{kind} {number}" for number in range(1, count + 1)]
-    found, place = [], 0
+    found: list[Receptacle] = []
+    place = 0
     for name in sorted(names, key=name_order):
         place += not found or rng.random() >= _SHARED_PLACE
         kind = kind_of(name)

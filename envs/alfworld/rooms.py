@@ -84,8 +84,8 @@ THINGS = MappingProxyType(
             "winebottle book creditcard cellphone pencil pen"
         ),
         "bedroom": _words(
-            "alarmclock baseballbat basketball book bowl box cd cellphone cloth creditcard desklamp keychain laptop mug "
-            "pen pencil pillow tennisracket tissuebox statue vase watch"
+            "alarmclock baseballbat basketball book bowl box cd cellphone cloth creditcard desklamp keychain laptop "
+            "mug pen pencil pillow tennisracket tissuebox statue vase watch"
         ),
         "livingroom": _words(
             "book box cellphone creditcard desklamp floorlamp keychain laptop newspaper pillow plate remotecontrol "
