@@ -79,7 +79,7 @@ def example(rng: random.Random, size: float, held_out: frozenset[str] = frozense
         return None
     state = world.known
     if not full and rng.random() < 0.45:
-        state = replace(state, assumed=frozenset(world.hidden()))
+        state = replace(state, assumed=world.assumed())
     row = Sequence(ID)
     row.prefix(state_words(state))
     _ask_plans(rng, row, plan)

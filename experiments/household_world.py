@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from copy import copy
 from dataclasses import replace
 
 from envs.alfworld.commands import Command
 from envs.alfworld.house import House
 from envs.alfworld.kinds import AFTER, CAN_CONTAIN, TREATMENTS, kind_of
-from envs.alfworld.knowledge import BARE, KEPT, OPEN, SHUT, Knowledge, Layout
+from envs.alfworld.knowledge import BARE, KEPT, OPEN, SHUT, Knowledge, Layout, unseen
 from experiments.household_plans import Scene, pairs_of
 
 
@@ -129,10 +130,19 @@ class World:
             frozenset(self.closed),
         )
 
-    def hidden(self) -> set[tuple[str, str]]:
-        """Kind and receptacle of the objects of the goal's kinds that have not been seen."""
-        pairs = self.inside - self.known.inside
-        return {(kind_of(thing), where) for thing, where in pairs if kind_of(thing) in self.layout.goal.kinds}
+    def hidden(self) -> list[tuple[str, str]]:
+        """Kind and receptacle of every object of the goal's kinds that has not been seen."""
+        pairs = sorted(self.inside - self.known.inside)
+        return [(kind_of(thing), where) for thing, where in pairs if kind_of(thing) in self.layout.goal.kinds]
+
+    def assumed(self) -> frozenset[tuple[str, str]]:
+        """The same as what a plan may assume."""
+        count = Counter[tuple[str, str]]()
+        found = set()
+        for kind, where in self.hidden():
+            count[kind, where] += 1
+            found.add((unseen(kind, count[kind, where]), where))
+        return frozenset(found)
 
     def explore(self, rng: random.Random, most: int) -> None:
         """Look into some receptacles."""

@@ -15,7 +15,7 @@ _FORMS = (
     ("take", re.compile(rf"take (?P<thing>{_NAME}) from (?P<place>{_NAME})")),
     ("put", re.compile(rf"(?:put|move) (?P<thing>{_NAME}) (?:in/on|in|on|to) (?P<place>{_NAME})")),
     *((verb, re.compile(rf"{verb} (?P<thing>{_NAME}) with (?P<place>{_NAME})")) for verb in TREATMENTS),
-    ("use", re.compile(rf"use (?P<thing>{_NAME})")),
+    ("use", re.compile(rf"use (?P<thing>{_NAME})(?: on (?P<place>{_NAME}))?")),
 )
 
 
@@ -25,7 +25,7 @@ class Command:
 
     Attributes:
         verb: ``go``, ``open``, ``close``, ``take``, ``put``, ``clean``, ``heat``, ``cool`` or ``use``.
-        place: The receptacle, empty for ``use``.
+        place: The receptacle; where it is known, that on which a lamp to ``use`` stands.
         thing: The object, by name or by kind; empty where there is none.
     """
 
@@ -35,7 +35,7 @@ class Command:
 
     @property
     def text(self) -> str:
-        """As the game takes it, once the object has its number."""
+        """As the game takes it, once the object has its number and a lamp's place is left out."""
         if self.verb == "go":
             return f"go to {self.place}"
         if self.verb == "take":
@@ -44,6 +44,8 @@ class Command:
             return f"put {self.thing} in/on {self.place}"
         if self.verb in TREATMENTS:
             return f"{self.verb} {self.thing} with {self.place}"
+        if self.verb == "use" and self.place:
+            return f"use {self.thing} on {self.place}"
         return f"{self.verb} {self.thing or self.place}"
 
     @property
@@ -58,5 +60,5 @@ def read_command(text: str) -> Command | None:
     for verb, form in _FORMS:
         if found := form.fullmatch(said):
             parts = found.groupdict()
-            return Command(verb, parts.get("place", ""), parts.get("thing", ""))
+            return Command(verb, parts.get("place") or "", parts.get("thing") or "")
     return None

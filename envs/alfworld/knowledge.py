@@ -16,8 +16,10 @@ CLOSED = frozenset({SHUT, KEPT})
 VISIBLE = frozenset({OPEN, BARE})
 SEARCHED = frozenset({KEPT, OPEN, BARE})
 
-SOME = "?"
-"""In place of the number of an object that nobody has seen."""
+
+def unseen(kind: str, count: int = 1) -> str:
+    """The name of an object that nobody has seen, the first, second, .. of its kind in one place."""
+    return f"{kind} {'?' * count}"
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,9 @@ class Knowledge:
         inside: Pairs of an object and the receptacle that it is in, as far as seen.
         marks: Pairs of an object and ``clean``, ``hot``, ``cool`` or ``lit``.
         status: Of every receptacle, in the layout's order.
-        assumed: Pairs of a kind of object and a receptacle not looked into, in which a plan assumes one to be.
+        assumed: Pairs of an :func:`unseen` object and a receptacle not looked into in which a plan assumes it to be.
+        shown: The commands that the engine admits, where agents are shown them.
+        tried: Commands that came to nothing in this very state, where agents are kept from repeating them.
     """
 
     layout: Layout
@@ -70,6 +74,8 @@ class Knowledge:
     marks: frozenset[tuple[str, str]] = frozenset()
     status: tuple[str, ...] = ()
     assumed: frozenset[tuple[str, str]] = frozenset()
+    shown: tuple[str, ...] = ()
+    tried: frozenset[str] = frozenset()
 
     @classmethod
     def start(cls, layout: Layout) -> Knowledge:
@@ -86,9 +92,8 @@ class Knowledge:
         now = replace(self, status=(*self.status[:i], status, *self.status[i + 1 :]))
         if status not in SEARCHED:
             return now
-        seen = frozenset(pair for pair in self.assumed if pair[1] == receptacle)
-        there = frozenset((f"{kind} {SOME}", receptacle) for kind, _ in seen)
-        return replace(now, assumed=self.assumed - seen, inside=now.inside | there)
+        there = frozenset(pair for pair in self.assumed if pair[1] == receptacle)
+        return replace(now, assumed=self.assumed - there, inside=now.inside | there)
 
     def contents(self, receptacle: str) -> list[str]:
         """Objects known to be in a receptacle, sorted."""
@@ -101,6 +106,6 @@ class Knowledge:
     def pairs(self, kinds: Iterable[str]) -> list[tuple[str, str, tuple[str, ...]]]:
         """Kind, receptacle and marks of all objects of some kinds that are known or assumed, in the layout's order."""
         wanted, number = set(kinds), self.layout.number
-        known = [(kind_of(t), r, self.marks_of(t)) for t, r in self.inside if kind_of(t) in wanted]
-        assumed = [(kind, r, ()) for kind, r in self.assumed if kind in wanted]
-        return sorted(known + assumed, key=lambda pair: (number[pair[1]], pair[0], pair[2]))
+        there = self.inside | self.assumed
+        found = [(kind_of(t), r, self.marks_of(t)) for t, r in there if kind_of(t) in wanted]
+        return sorted(found, key=lambda pair: (number[pair[1]], pair[0], pair[2]))

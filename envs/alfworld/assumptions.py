@@ -1,0 +1,41 @@
+"""What a plan assumes about receptacles that nobody has looked into."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from envs.alfworld.commands import Command
+from envs.alfworld.kinds import kind_of
+from envs.alfworld.knowledge import SEARCHED, Knowledge, unseen
+
+
+def assumed_by(state: Knowledge, commands: Sequence[Command]) -> tuple[tuple[str, str], ...]:
+    """Unseen objects and the unsearched receptacles in which a plan finds them, in the plan's order.
+
+    What the plan itself has put somewhere is not assumed to be there.
+    """
+    found: list[tuple[str, str]] = []
+    there = Counter((kind_of(thing), where) for thing, where in state.inside)
+    for command in commands:
+        pair = (kind_of(command.thing) if command.thing else "", command.place)
+        if command.verb == "put":
+            there[pair] += 1
+        elif command.verb in ("take", "use") and command.place in state.layout.number:
+            if there[pair] == 0 and state.of(command.place) not in SEARCHED:
+                count = 1 + sum((kind_of(thing), where) == pair for thing, where in found)
+                found.append((unseen(pair[0], count), command.place))
+                there[pair] += 1
+            there[pair] -= command.verb == "take"
+    return tuple(found)
+
+
+def assume(state: Knowledge, commands: Sequence[Command]) -> Knowledge:
+    """The state with what a plan assumes, and nothing else assumed."""
+    return replace(state, assumed=frozenset(assumed_by(state, commands)))
+
+
+def plain(state: Knowledge) -> Knowledge:
+    """The state without assumptions."""
+    return replace(state, assumed=frozenset()) if state.assumed else state

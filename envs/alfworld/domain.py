@@ -1,0 +1,147 @@
+"""What a household game tells the engine: keys, pictures, actions, costs, prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from envs.alfworld import rules
+from envs.alfworld.assumptions import assume, assumed_by, plain
+from envs.alfworld.commands import Command, read_command
+from envs.alfworld.kinds import TREATMENTS, kind_of
+from envs.alfworld.knowledge import NEW, Knowledge, Layout
+from envs.alfworld.predicates import HouseholdPredicates, inside
+from tape.errors import UnknownNameError
+from tape.lm.dialect import Dialect
+from tape.predicates import Predicate
+from tape.protocols import Action, Observation, State
+from tape.resources import Resources
+
+STEP = Resources(steps=1)
+DIALECTS = ("household", "chat")
+
+
+def as_state(state: State) -> Knowledge:
+    """The state as this environment knows it.
+
+    Raises:
+        TypeError: It is of another environment.
+    """
+    if not isinstance(state, Knowledge):
+        raise TypeError(f"expected what is known of a household, got {type(state).__name__}")
+    return state
+
+
+class HouseholdDomain(HouseholdPredicates):
+    """Implements :class:`tape.predicates.PredicateDomain` and :class:`tape.protocols.AssumingDomain`.
+
+    Args:
+        layout: What does not change during the game.
+        shown: Whether agents are shown the commands that the engine admits.
+    """
+
+    deterministic = True
+
+    def __init__(self, layout: Layout, *, shown: bool = False) -> None:
+        super().__init__(layout)
+        self.shown = shown
+
+    def key(self, state: State) -> str:
+        """Where the agent is, what it holds, where the goal's kinds are, and what it has looked into."""
+        here = as_state(state)
+        held = " ".join([kind_of(here.holding), *here.marks_of(here.holding)]) if here.holding else "-"
+        objects = ",".join(
+            " ".join([kind, receptacle, *marks])
+            for kind, receptacle, marks in plain(here).pairs(self.layout.goal.kinds)
+        )
+        seen = ",".join(
+            f"{name} {status}"
+            for name, status in zip(self.layout.receptacles, here.status, strict=True)
+            if status != NEW
+        )
+        return f"at {here.at[0] if here.at else '-'} | hold {held} | {objects} | {seen}"
+
+    def render(self, state: State) -> str:
+        """A line on where the agent is and what it holds, and one on the goal's objects."""
+        here = as_state(state)
+        held = " ".join([*here.marks_of(here.holding), here.holding]) if here.holding else "nothing"
+        lines = [f"at {', '.join(here.at) or 'the middle of the room'}, holding {held}"]
+        for kind, receptacle, marks in here.pairs(self.layout.goal.kinds):
+            lines.append(" ".join([*marks, kind, "in/on", receptacle]))
+        left = len(rules.unsearched(here))
+        return "\n".join([*lines, f"{left} of {len(here.status)} places not looked into"])
+
+    def project(self, observation: Observation) -> State:
+        """What is known after an observation: the environment's grounder has read it."""
+        return as_state(observation.data)
+
+    def admissible(self, state: State) -> Sequence[Action]:
+        """Every command that there is a way to say here, possible or not; those the engine admits where shown."""
+        here = as_state(state)
+        if self.shown:
+            return tuple(here.shown)
+        places = self.layout.receptacles
+        commands = [Command(verb, place) for verb in ("go", "open", "close") for place in places]
+        kinds = dict.fromkeys([*self.layout.goal.kinds, *sorted(t for t, _ in here.inside)])
+        for thing in kinds:
+            at_thing = [where for t, where in here.inside if t == thing] or places
+            commands += [Command("take", place, thing) for place in sorted(at_thing)]
+            commands += [Command("use", place, thing) for place in sorted(at_thing)] + [Command("use", "", thing)]
+        for thing in dict.fromkeys([self.layout.goal.thing, *([here.holding] if here.holding else [])]):
+            commands += [Command("put", place, thing) for place in places]
+            commands += [
+                Command(verb, place, thing)
+                for verb, (appliance, _) in TREATMENTS.items()
+                for place in places
+                if kind_of(place) == appliance
+            ]
+        return tuple(dict.fromkeys(command.text for command in commands))
+
+    def cost(self, state: State, action: Action) -> Resources:
+        """One step."""
+        del state, action
+        return STEP
+
+    def dialect(self, name: str) -> Dialect:
+        """``household`` for the bundled household LM, ``chat`` for general models.
+
+        Raises:
+            UnknownNameError: There is no such dialect.
+        """
+        if name == "household":
+            from envs.alfworld.household_dialect import HouseholdDialect
+
+            return HouseholdDialect(self)
+        if name == "chat":
+            from envs.alfworld.chat_dialect import ChatDialect
+
+            return ChatDialect(self)
+        raise UnknownNameError("dialect", name, DIALECTS, "bundled:household reads household prompts.")
+
+    # --- assumptions --------------------------------------------------------------------------
+
+    def assume(self, state: State, actions: Sequence[Action]) -> State:
+        """The state with what the actions rest on without its having been seen."""
+        return assume(as_state(state), commands_of(actions))
+
+    def assumptions(self, state: State, actions: Sequence[Action]) -> Sequence[Predicate]:
+        """The same as predicates."""
+        pairs = assumed_by(as_state(state), commands_of(actions))
+        return list(dict.fromkeys(inside(kind_of(thing), place) for thing, place in pairs))
+
+    def plain(self, state: State) -> State:
+        """The state without assumptions."""
+        return plain(as_state(state))
+
+    def assuming_key(self, state: State) -> str:
+        """The identity of a state together with what is assumed in it."""
+        assumed = sorted(as_state(state).assumed)
+        return f"{self.key(state)} | {assumed}" if assumed else self.key(state)
+
+    def satisfied(self, state: State) -> bool:
+        """Whether what is known says that the goal is reached."""
+        return rules.satisfied(as_state(state))
+
+
+def commands_of(actions: Sequence[Action]) -> list[Command]:
+    """The commands among actions."""
+    return [command for command in map(read_command, actions) if command is not None]

@@ -1,0 +1,119 @@
+"""What commands do to what is known, by the rules of the game (the exact world model, and what predicates rest on)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from envs.alfworld.commands import Command
+from envs.alfworld.kinds import AFTER, CAN_CONTAIN, LAMPS, OPENABLE, TREATMENTS, kind_of
+from envs.alfworld.knowledge import BARE, CLOSED, KEPT, NEW, OPEN, SEARCHED, SHUT, VISIBLE, Knowledge
+
+_UNDONE = {"hot": "cool", "cool": "hot"}
+
+
+def apply(state: Knowledge, command: Command) -> Knowledge | None:
+    """The state after a command, as far as what is known and assumed tells; None where it cannot be done.
+
+    Of a receptacle never looked at, one of a kind that may be closed is taken to be.
+    """
+    if command.place and command.place not in state.layout.number:
+        return None
+    if command.verb == "go":
+        return arrive(state, command.place)
+    if command.verb == "use":
+        return _use(state, command.thing)
+    if command.place not in state.at:
+        return None
+    if command.verb == "open":
+        return state.found(command.place, OPEN) if state.of(command.place) in CLOSED else None
+    if command.verb == "close":
+        return state.found(command.place, KEPT) if state.of(command.place) == OPEN else None
+    return _handle(state, command)
+
+
+def arrive(state: Knowledge, place: str, status: str | None = None) -> Knowledge | None:
+    """The state after going somewhere; with the status found there, or else the likely one."""
+    if place in state.at:
+        return None
+    here = replace(state, at=state.layout.reached_with(place))
+    if status is None:
+        status = state.of(place)
+        if status == NEW:
+            status = SHUT if kind_of(place) in OPENABLE else BARE
+    return here.found(place, status)
+
+
+def _use(state: Knowledge, lamp: str) -> Knowledge | None:
+    found = [t for t, where in state.inside if _is(t, lamp) and where in state.at and kind_of(t) in LAMPS]
+    return replace(state, marks=state.marks | {(min(found), "lit")}) if found else None
+
+
+def _is(thing: str, named: str) -> bool:
+    """Whether an object is meant by a name or a kind."""
+    return thing == named or kind_of(thing) == named
+
+
+def _handle(state: Knowledge, command: Command) -> Knowledge | None:
+    thing, place = command.thing, command.place
+    if command.verb == "take":
+        there = [t for t in state.contents(place) if _is(t, thing)]
+        if state.holding or not there or state.of(place) not in VISIBLE or kind_of(there[0]) in LAMPS:
+            return None
+        return take(state, there[0], place)
+    if not state.holding or not _is(state.holding, thing):
+        return None
+    if command.verb == "put":
+        if state.of(place) in CLOSED or not fits(state, state.holding, place):
+            return None
+        return put(state, place)
+    appliance, treatable = TREATMENTS[command.verb]
+    if kind_of(place) != appliance or kind_of(state.holding) not in treatable:
+        return None
+    return treat(state, AFTER[command.verb])
+
+
+def take(state: Knowledge, thing: str, place: str) -> Knowledge:
+    """With an object in hand that was in a receptacle."""
+    return replace(state, holding=thing, inside=state.inside - {(thing, place)})
+
+
+def put(state: Knowledge, place: str) -> Knowledge:
+    """With the object in hand put into a receptacle."""
+    return replace(state, holding="", inside=state.inside | {(state.holding, place)})
+
+
+def treat(state: Knowledge, mark: str) -> Knowledge:
+    """With the object in hand cleaned, heated or cooled."""
+    undone = (state.holding, _UNDONE.get(mark, ""))
+    return replace(state, marks=(state.marks - {undone}) | {(state.holding, mark)})
+
+
+def fits(state: Knowledge, thing: str, place: str) -> bool:
+    """Whether a receptacle can hold an object: by the table of kinds, or because the goal says so."""
+    goal = state.layout.goal
+    kind, where = kind_of(thing), kind_of(place)
+    return kind in CAN_CONTAIN.get(where, ()) or (kind, where) == (goal.thing, goal.target)
+
+
+def satisfied(state: Knowledge) -> bool:
+    """Whether what is known says that the goal is reached; assumptions that were not looked into do not count."""
+    goal = state.layout.goal
+    if goal.treatment is None and goal.count == 1 and goal.target in LAMPS:
+        lit = {t for t, mark in state.marks if mark == "lit" and kind_of(t) == goal.target}
+        near = any(t in lit and where in state.at for t, where in state.inside)
+        return near and bool(state.holding) and kind_of(state.holding) == goal.thing
+    done = AFTER[goal.treatment] if goal.treatment else None
+    stored: dict[str, set[str]] = {}
+    for thing, where in state.inside:
+        if (
+            kind_of(thing) == goal.thing
+            and kind_of(where) == goal.target
+            and (not done or (thing, done) in state.marks)
+        ):
+            stored.setdefault(where, set()).add(thing)
+    return any(len(things) >= goal.count for things in stored.values())
+
+
+def unsearched(state: Knowledge) -> tuple[str, ...]:
+    """Receptacles whose contents are not known."""
+    return tuple(r for r, status in zip(state.layout.receptacles, state.status, strict=True) if status not in SEARCHED)
