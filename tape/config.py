@@ -45,6 +45,8 @@ class AgentConfig(BaseModel):
             a plan gets its mean, so that of several walks without a goal the most promising one is followed.
         world_model: ``lm``, or ``simulator`` (an upper bound, labelled as such everywhere).
         planning_reserve: Counts per resource kept back for later planning calls.
+        no_repeat: A free choice may not repeat an action that was taken in an identical state before, in domains whose
+            prompts can leave actions out (:class:`tape.predicates.ExcludingDomain`).
         on_limit: At a budget, the horizon, the replanning limit, or where no walk is left: ``stop`` with the partial
             episode, or spend one last call, kept back from the start, on a ``final_answer``.
     """
@@ -71,6 +73,7 @@ class AgentConfig(BaseModel):
     score: Literal["ends", "argmax", "expected"] = "ends"
     world_model: Literal["lm", "simulator"] = "lm"
     planning_reserve: dict[str, int] = Field(default_factory=dict)
+    no_repeat: bool = False
     on_limit: Literal["stop", "final_answer"] = "stop"
 
     @classmethod

@@ -188,6 +188,12 @@ class PlanGraph:
         self.nx.nodes[node]["reward"] = float(reward)
         self.nx.nodes[node]["goal"] = reward >= GOAL_SCORE if goal is None else goal
 
+    def set_likelihood(self, node: str, chance: float) -> None:
+        """Say how likely it is that what leads to a node is so; of several ways the likeliest counts."""
+        self._need(node)
+        data = self.nx.nodes[node]
+        data["likelihood"] = max(chance, data.get("likelihood", 0.0))
+
     def no_end(self, node: str) -> None:
         """Take a node off the ends of plans: a walk that ends there has come to nothing."""
         self._need(node)
@@ -253,7 +259,7 @@ class PlanGraph:
         return self._states.get(node, node)
 
     def attributes(self, node: str) -> Mapping[str, Any]:
-        """``label, reward, goal, plan_end, support`` of a node."""
+        """``label, reward, goal, plan_end, support`` of a node, and ``likelihood`` where it rests on assumptions."""
         self._need(node)
         found: Mapping[str, Any] = self.nx.nodes[node]
         return found

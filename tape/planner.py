@@ -12,8 +12,10 @@ from tape.budget import Budget, Ledger
 from tape.errors import BudgetExceededError
 from tape.frontier import Frontier, frontier
 from tape.graph import GOAL_SCORE, HOPELESS, PlanGraph
+from tape.likelihood import Likelihood, Walk
 from tape.lm.base import FREE
 from tape.memory import Memory, RememberingWorldModel
+from tape.predicates import KnowsGoal, map_plain
 from tape.protocols import (
     Action,
     DeclaredDomain,
@@ -66,6 +68,7 @@ class Planner:
         self._episode = episode
         self._proposer, self._world_model, self._scorer, self._actor = proposer, world_model, scorer, actor
         self._projector = LmProjector(episode.roles)
+        self._likelihood = Likelihood(episode.roles)
         self._selection = WalkSelection(episode, selector, self._call_cost)
         self.memory = Memory()
         self._rounds = 0
@@ -186,6 +189,7 @@ class Planner:
         if isinstance(domain, DeclaredDomain) and varied:
             items = [(s, replace(plan, actions=tuple(possible(domain, s, plan.actions)))) for s, plan in items]
         predicted = await self._world().rollout([(state, plan.actions) for state, plan in items])
+        walks: dict[str, tuple[State, list[Walk]]] = {}
         for (state, plan), predictions in zip(items, predicted, strict=True):
             # Only the last prediction of a rollout can be invalid.
             valid = [prediction for prediction in predictions if prediction.state is not None]
@@ -193,7 +197,10 @@ class Planner:
             taken = plan.actions[: len(valid)]
             if isinstance(domain, DeclaredDomain) and varied:
                 add_variants(graph, domain, state, taken)
-            graph.fold(states, taken, [prediction.confidence for prediction in valid])
+            nodes = graph.fold(map_plain(domain, states), taken, [prediction.confidence for prediction in valid])
+            walks.setdefault(nodes[0], (state, []))[1].append((taken, nodes))
+        for state, theirs in walks.values():
+            await self._likelihood.weigh(graph, state, theirs)
         if domain.deterministic:
             for transition in self.memory.transitions:
                 graph.certify(*transition)
@@ -232,7 +239,12 @@ class Planner:
         visited = {start, *(domain.key(after) for _, _, after in self.memory.transitions)}
         for node, score in zip(nodes, scores, strict=True):
             end = bool(graph.attributes(node)["plan_end"])
-            graph.set_reward(node, self._reward(score, end=end, visited=node in visited))
+            reward = self._reward(score, end=end, visited=node in visited)
+            goal: bool | None = None
+            if isinstance(domain, KnowsGoal):
+                goal = node not in visited and domain.satisfied(graph.state(node))
+                reward = 1.0 if goal else min(reward, 0.0)
+            graph.set_reward(node, reward * graph.attributes(node).get("likelihood", 1.0), goal=goal)
 
     async def _grade(self, graph: PlanGraph, domain: DeclaredDomain, remaining: Mapping[str, int]) -> None:
         """Put rewards on the ends of a declared domain, where all that counts is what a walk ends with.

@@ -1,4 +1,4 @@
-"""Typed predicates: what can be true of a task, and what a domain declares about it (AEC section 3.2, SDP section 3)."""
+"""Typed predicates: what can be true of a task, and what a domain declares about it (AEC section 3.2)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ class QueryMacro:
 class Rule(Protocol):
     """A sound rule of inference: from grounded values to others that follow from them."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """As reports call it."""
 
     def __call__(self, known: Assignment) -> Assignment:
         """What follows; may repeat what is known, never contradicts it where the rule is sound."""
@@ -62,7 +64,7 @@ class PredicateDomain(Domain, Protocol):
     """
 
     def ground(self, state: State) -> Assignment:
-        """The grounder G (AEC eq. 9): what the observations so far show of the predicates. Sound; abstains when unsure."""
+        """The grounder G (AEC eq. 9): what the observations so far show. Sound; abstains when unsure."""
 
     def preconditions(self, action: Action) -> Assignment:
         """What has to hold for an action to do what it is meant to do."""
@@ -81,3 +83,48 @@ class PredicateDomain(Domain, Protocol):
 
     def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
         """Actions from a state that give a predicate a value, whatever it is now; None where none are known to."""
+
+
+@runtime_checkable
+class AssumingDomain(Domain, Protocol):
+    """A partially observable domain in which a plan may rest on what nobody has seen; optional.
+
+    A plan is rolled out under its own assumptions. They are not part of a state's key until the plan has looked, so
+    plans that assume different things share the way to where they look.
+    """
+
+    def assume(self, state: State, actions: Sequence[Action]) -> State:
+        """The state with what the actions rest on without its having been seen, and nothing else assumed."""
+
+    def assumptions(self, state: State, actions: Sequence[Action]) -> Sequence[Predicate]:
+        """The same as predicates, in the order in which the actions come upon them."""
+
+    def plain(self, state: State) -> State:
+        """The state without assumptions."""
+
+    def assuming_key(self, state: State) -> str:
+        """The identity of a state together with what is assumed in it."""
+
+
+@runtime_checkable
+class KnowsGoal(Domain, Protocol):
+    """A domain that can tell from an abstract state whether the goal is reached in it; optional.
+
+    The goal of the task is known, so no model need be asked. ``Environment.success`` alone says what really is.
+    """
+
+    def satisfied(self, state: State) -> bool:
+        """Whether the goal is reached as far as the state tells."""
+
+
+@runtime_checkable
+class ExcludingDomain(Domain, Protocol):
+    """A domain whose prompts can leave actions out of what may be written; optional (``no_repeat``)."""
+
+    def without(self, state: State, actions: Sequence[Action]) -> State:
+        """The state in which some actions may not be written."""
+
+
+def map_plain(domain: Domain, states: Sequence[State]) -> list[State]:
+    """States as they are kept in a plan graph: without what the plan that led to them assumed."""
+    return [domain.plain(state) for state in states] if isinstance(domain, AssumingDomain) else list(states)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from envs.alfworld import rules
 from envs.alfworld.assumptions import assume, assumed_by, plain
@@ -16,7 +17,7 @@ from tape.predicates import Predicate
 from tape.protocols import Action, Observation, State
 from tape.resources import Resources
 
-STEP = Resources(steps=1)
+STEP = Resources({"steps": 1})
 DIALECTS = ("household", "chat")
 
 
@@ -32,7 +33,7 @@ def as_state(state: State) -> Knowledge:
 
 
 class HouseholdDomain(HouseholdPredicates):
-    """Implements :class:`tape.predicates.PredicateDomain` and :class:`tape.protocols.AssumingDomain`.
+    """Implements all the protocols of :mod:`tape.predicates`.
 
     Args:
         layout: What does not change during the game.
@@ -136,6 +137,11 @@ class HouseholdDomain(HouseholdPredicates):
         """The identity of a state together with what is assumed in it."""
         assumed = sorted(as_state(state).assumed)
         return f"{self.key(state)} | {assumed}" if assumed else self.key(state)
+
+    def without(self, state: State, actions: Sequence[Action]) -> State:
+        """The state in which some commands may not be given, however their objects are called."""
+        kinds = frozenset(command.of_kind.text for command in commands_of(actions))
+        return replace(as_state(state), tried=kinds)
 
     def satisfied(self, state: State) -> bool:
         """Whether what is known says that the goal is reached."""

@@ -13,6 +13,7 @@ from tape.deadline import Deadline, blocking
 from tape.declarations import report_broken
 from tape.episode import EpisodeResult
 from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError
+from tape.predicates import ExcludingDomain
 from tape.protocols import (
     Action,
     AsyncEnvironment,
@@ -67,6 +68,7 @@ class Episode:
         simulator: The exact world model, only where the configuration asks for it.
         deadline: Real time.
         state: The current abstract state.
+        taken: The actions taken so far, by the key of the state they were taken in.
         result: Filled as the episode goes.
     """
 
@@ -79,6 +81,7 @@ class Episode:
     simulator: WorldModel | None
     deadline: Deadline = field(default_factory=Deadline)
     state: State = None
+    taken: dict[str, list[Action]] = field(default_factory=dict)
     result: EpisodeResult = field(default_factory=lambda: EpisodeResult(end_state="failure", success=False))
 
     def remaining(self) -> dict[str, int]:
@@ -176,11 +179,19 @@ class Episode:
         report_broken(self.trace, purpose, broken)
         self.result.steps += 1
         self.result.actions.append(action)
+        self.taken.setdefault(self.env.domain.key(self.state), []).append(action)
         self.trace.write(ActedEvent(step=self.result.steps, action=action, text=text, planned=planned, cost=dict(cost)))
         state = await self.observe(observation)
         self.end_if_solved()
         self._end_if_over()
         return state
+
+    def to_choose_in(self) -> State:
+        """The current state as a free choice of an action sees it: under ``no_repeat`` without what was done in it."""
+        domain = self.env.domain
+        if not self.config.no_repeat or not isinstance(domain, ExcludingDomain):
+            return self.state
+        return domain.without(self.state, self.taken.get(domain.key(self.state), ()))
 
     async def _act(self, action: Action) -> tuple[Observation, Resources]:
         """Let the environment act."""

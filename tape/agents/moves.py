@@ -74,7 +74,8 @@ async def write_action(
     admissible = episode.env.domain.admissible(episode.state)
     for attempt in range(MAX_RETRIES + 1):
         seed = episode.seed_for("act", episode.result.steps, attempt)
-        acted = await actor.act(episode.state, episode.remaining(), planned, plan, seed)
+        state = episode.state if planned is not None else episode.to_choose_in()
+        acted = await actor.act(state, episode.remaining(), planned, plan, seed)
         if acted.action is not None and (admissible is None or acted.action in admissible):
             return acted.action, acted.text
     raise EpisodeEnded("invalid_output", f"no action could be read in {MAX_RETRIES + 1} samples")

@@ -18,6 +18,7 @@ _HELP = {
     "execution": "forced: no call for a planned action; free: it is only a hint (ablation)",
     "replan": "off: no mismatch check, and the episode ends with the walk (ablation)",
     "replan_every_step": "plan again after every step",
+    "no_repeat": "keep free choices from repeating an action in an identical state",
     "reselect": "select the rest of the walk anew where a step has used less than its worst case",
     "max_replans": "most replanning rounds",
     "resample": "further samplings where no walk is feasible",

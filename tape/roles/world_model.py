@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from tape.errors import InvalidOutputError
+from tape.predicates import AssumingDomain
 from tape.protocols import Action, Prediction, State
 from tape.roles.context import RoleContext
 
@@ -24,11 +25,14 @@ class LmWorldModel:
 
     def __init__(self, context: RoleContext, doubt: float = 0.0) -> None:
         self._context, self._doubt = context, doubt
+        self._assuming = context.domain if isinstance(context.domain, AssumingDomain) else None
+        # What a plan assumes is part of what is predicted of it, though not of a state's key.
+        self._name = self._assuming.assuming_key if self._assuming else context.domain.key
         self._known: dict[tuple[str, Action], Prediction] = {}
 
     async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
         """Predict the next state of each pair; equal pairs and earlier ones cost nothing."""
-        key = self._context.domain.key
+        key = self._name
         fresh = {(key(s), a): (s, a) for s, a in pairs if (key(s), a) not in self._known}
         requests = [self._context.dialect.next_request(state, action) for state, action in fresh.values()]
         completions = await self._context.lm.generate(requests)
@@ -45,6 +49,10 @@ class LmWorldModel:
                 self._known[name] = Prediction(None, confidence, readable=False)
         await self._think_again(doubted)
         return [self._known[key(s), a] for s, a in pairs]
+
+    def assume(self, state: State, actions: Sequence[Action]) -> State:
+        """The state under what the actions rest on, where the domain has assumptions."""
+        return self._assuming.assume(state, actions) if self._assuming else state
 
     async def _think_again(self, doubted: Mapping[tuple[str, Action], tuple[State, Action]]) -> None:
         """Predict what the pairs lead to if they are valid after all; unreadable answers change nothing."""
@@ -94,7 +102,8 @@ async def step_by_step(model: LmWorldModel, items: Sequence[tuple[State, Sequenc
         live = [i for i, (_, actions) in enumerate(items) if depth < len(actions) and current[i] is not None]
         if not live:
             break
-        predictions = await model.predict([(current[i], items[i][1][depth]) for i in live])
+        pairs = [(model.assume(current[i], items[i][1][depth:]), items[i][1][depth]) for i in live]
+        predictions = await model.predict(pairs)
         for i, prediction in zip(live, predictions, strict=True):
             rollouts[i].append(prediction)
             current[i] = prediction.state

@@ -19,7 +19,7 @@ from tape.seeds import derive
 
 PACKAGES = ("tape-agents", "torch", "transformers", "outlines", "outlines_core", "networkx", "pulp", "ortools", "numpy")
 
-LATER = {"on_limit": "stop", "reselect": True}
+LATER = {"on_limit": "stop", "reselect": True, "no_repeat": False}
 """Switches that are younger than some runs: at these values an episode's key is what it was without them."""
 
 

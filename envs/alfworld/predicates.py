@@ -1,0 +1,220 @@
+"""Typed predicates of a household: what is grounded, what commands need and change, what to query (AEC appendix A).
+
+Objects are spoken of by kind: ``in(apple, fridge 1)`` says that some apple is there. Where a kind leaves open which
+object is meant, values become unknown rather than guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from envs.alfworld.commands import Command, read_command
+from envs.alfworld.goal import LOOK, TWO
+from envs.alfworld.inference import RULES
+from envs.alfworld.kinds import AFTER, ALWAYS_OPENABLE, OPENABLE, TREATMENTS, kind_of
+from envs.alfworld.knowledge import CLOSED, NEW, SEARCHED, SHUT, VISIBLE, Knowledge, Layout
+from envs.alfworld.rules import fits
+from tape.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
+from tape.protocols import Action, State
+
+EMPTY = Predicate("empty_handed")
+PLAIN = "plain"
+"""In place of a mark: stored whatever was done to it."""
+
+
+def at(place: str) -> Predicate:
+    """The receptacle is within reach."""
+    return Predicate("at", (place,))
+
+
+def inside(kind: str, place: str) -> Predicate:
+    """An object of the kind is in the receptacle."""
+    return Predicate("in", (kind, place))
+
+
+def two(kind: str, place: str) -> Predicate:
+    """At least two objects of the kind are in the receptacle."""
+    return Predicate("two_in", (kind, place))
+
+
+def shut(place: str) -> Predicate:
+    """The receptacle is closed."""
+    return Predicate("shut", (place,))
+
+
+def searched(place: str) -> Predicate:
+    """The receptacle's contents have been seen, and nothing but the agent has changed them since."""
+    return Predicate("searched", (place,))
+
+
+def holding(kind: str) -> Predicate:
+    """The agent holds an object of the kind."""
+    return Predicate("holding", (kind,))
+
+
+def made(mark: str) -> Predicate:
+    """The object in hand is clean, hot or cool."""
+    return Predicate("made", (mark,))
+
+
+def stored(kind: str, mark: str, place: str) -> Predicate:
+    """An object of the kind that is clean, hot or cool (or whatever: ``plain``) is in the receptacle."""
+    return Predicate("stored", (kind, mark, place))
+
+
+def lit(kind: str) -> Predicate:
+    """A lamp of the kind has been switched on."""
+    return Predicate("lit", (kind,))
+
+
+class HouseholdPredicates:
+    """What the domain declares of predicates.
+
+    Args:
+        layout: What does not change during the game.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+
+    def ground(self, state: State) -> Assignment:
+        """What has been seen; of receptacles not looked into nothing is said."""
+        assert isinstance(state, Knowledge)
+        goal, values = self.layout.goal, dict[Predicate, bool]()
+        values[EMPTY] = not state.holding
+        for place, status in zip(self.layout.receptacles, state.status, strict=True):
+            if place in state.at:
+                values[at(place)] = True
+            if status != NEW:
+                values[shut(place)] = status in CLOSED
+            values[searched(place)] = status in SEARCHED
+        values |= dict.fromkeys((holding(kind) for kind in goal.kinds), False)
+        if state.holding:
+            values[holding(kind_of(state.holding))] = True
+            values |= {made(mark): True for mark in state.marks_of(state.holding)}
+        for thing, place in state.inside:
+            kind = kind_of(thing)
+            if kind not in goal.kinds:
+                continue
+            values[two(kind, place)] = inside(kind, place) in values
+            values[inside(kind, place)] = True
+            values |= {stored(kind, mark, place): True for mark in (PLAIN, *state.marks_of(thing))}
+            if "lit" in state.marks_of(thing):
+                values[lit(kind)] = True
+        return values
+
+    def preconditions(self, action: Action) -> Assignment:
+        """By the rules of the game; going somewhere needs nothing, for where it fails the agent is there already."""
+        command = read_command(action)
+        if command is None or command.verb == "go":
+            return {}
+        place, kind = command.place, kind_of(command.thing) if command.thing else ""
+        needs = {at(place): True} if place else {}
+        if command.verb in ("open", "close"):
+            return {**needs, shut(place): command.verb == "open"}
+        if command.verb == "use":
+            return {**needs, inside(kind, place): True} if place else {}
+        if command.verb == "take":
+            return {**needs, shut(place): False, inside(kind, place): True, EMPTY: True}
+        needs[holding(kind)] = True
+        return {**needs, shut(place): False} if command.verb == "put" else needs
+
+    def effects(self, action: Action, known: Assignment) -> Effects:
+        """By the rules of the game; the marks of an object taken from among several are unknown."""
+        command = read_command(action)
+        if command is None:
+            return {}
+        place, kind = command.place, kind_of(command.thing) if command.thing else ""
+        if command.verb == "go":
+            return self._arrive(place, known)
+        if command.verb in ("open", "close"):
+            return {shut(place): command.verb == "close", **({searched(place): True} if command.verb == "open" else {})}
+        if command.verb == "use":
+            return {lit(kind): True}
+        if command.verb == "take":
+            gone: dict[Predicate, bool | None] = {p: None for p in known if _about(p, kind, place) or p.name == "made"}
+            return {**gone, inside(kind, place): None, EMPTY: False, holding(kind): True}
+        if command.verb == "put":
+            return self._put(kind, place, known)
+        mark = AFTER[command.verb]
+        other = {"hot": "cool", "cool": "hot"}.get(mark)
+        return {made(mark): True, **({made(other): False} if other else {})}
+
+    def _arrive(self, place: str, known: Assignment) -> Effects:
+        with_it = self.layout.reached_with(place)
+        # Which receptacles share a spot is unknown unless the layout says so: what was in reach may still be.
+        left = {p: None for p in known if p.name == "at" and p.args[0] not in with_it}
+        reached = {at(name): True for name in with_it}
+        return {**left, **reached}
+
+    @staticmethod
+    def _put(kind: str, place: str, known: Assignment) -> Effects:
+        marks = [p.args[0] for p, value in known.items() if p.name == "made" and value]
+        there = known.get(inside(kind, place))
+        done: dict[Predicate, bool | None] = {stored(kind, mark, place): True for mark in (PLAIN, *marks)}
+        done |= {p: None for p in known if p.name == "made"}
+        if there is not None:
+            done[two(kind, place)] = there or known.get(two(kind, place), False)
+        return {**done, inside(kind, place): True, EMPTY: True, holding(kind): False}
+
+    def goals(self) -> Sequence[Assignment]:
+        """One alternative for every receptacle of the target's kind, or for every place that the lamp may be in."""
+        goal = self.layout.goal
+        if goal.task == LOOK:
+            return [
+                {lit(goal.target): True, holding(goal.thing): True, at(place): True, inside(goal.target, place): True}
+                for place in self.layout.receptacles
+            ]
+        targets = [place for place in self.layout.receptacles if kind_of(place) == goal.target]
+        if goal.task == TWO:
+            return [{two(goal.thing, place): True} for place in targets]
+        mark = AFTER[goal.treatment] if goal.treatment else PLAIN
+        return [{stored(goal.thing, mark, place): True} for place in targets]
+
+    def rules(self) -> Sequence[Rule]:
+        """What follows from what has been seen."""
+        return RULES
+
+    def query(self, state: State, predicate: Predicate) -> QueryMacro | None:
+        """Go and look; open what is closed. One macro may show that another is needed: of what turns out closed."""
+        assert isinstance(state, Knowledge)
+        place = predicate.args[-1] if predicate.args else ""
+        if predicate.name not in ("in", "shut", "two_in", "searched", "at") or place not in self.layout.number:
+            return None
+        commands = [] if place in state.at else [Command("go", place)]
+        if predicate.name in ("in", "two_in", "searched") and state.of(place) not in SEARCHED:
+            closed = state.of(place) == SHUT or (state.of(place) == NEW and kind_of(place) in ALWAYS_OPENABLE)
+            if closed:
+                commands.append(Command("open", place))
+        return QueryMacro(predicate, tuple(c.text for c in commands)) if commands else None
+
+    def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
+        """Go there, open or close it, switch it on, do it to the object in hand, or put down what is held."""
+        assert isinstance(state, Knowledge)
+        commands = self._bridge(state, predicate, value)
+        return None if commands is None else [command.text for command in commands]
+
+    def _bridge(self, state: Knowledge, predicate: Predicate, value: bool) -> list[Command] | None:
+        name, args = predicate
+        if name == "at" and value:
+            return [Command("go", args[0])]
+        if name == "shut" and kind_of(args[0]) in OPENABLE and state.of(args[0]) != NEW:
+            reach = [] if args[0] in state.at else [Command("go", args[0])]
+            return [*reach, Command("close" if value else "open", args[0])]
+        if name == "made" and value and state.holding:
+            verb = next(verb for verb, mark in AFTER.items() if mark == args[0])
+            appliances = [r for r in self.layout.receptacles if kind_of(r) == TREATMENTS[verb][0]]
+            for place in sorted(appliances, key=lambda r: r not in state.at):
+                reach = [] if place in state.at else [Command("go", place)]
+                return [*reach, Command(verb, place, kind_of(state.holding))]
+        if predicate == EMPTY and value and state.holding:
+            for place in state.at:
+                if state.of(place) in VISIBLE and fits(state, state.holding, place):
+                    return [Command("put", place, kind_of(state.holding))]
+        return None
+
+
+def _about(predicate: Predicate, kind: str, place: str) -> bool:
+    """Whether taking an object of a kind from a receptacle may change a predicate."""
+    args = predicate.args
+    return predicate.name in ("two_in", "stored", "in") and args[0] == kind and args[-1] == place
