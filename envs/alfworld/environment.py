@@ -1,0 +1,100 @@
+"""A household game as an environment: the real engine behind a sound grounder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from envs.alfworld.domain import STEP, HouseholdDomain
+from envs.alfworld.errors import GameError
+from envs.alfworld.games import Game
+from envs.alfworld.grounder import Grounder
+from envs.alfworld.knowledge import Knowledge
+from envs.alfworld.projector import all_seen, layout_of, updated
+from envs.alfworld.resolve import resolved
+from envs.alfworld.textworld_game import GameView, TextWorldGame
+from tape.protocols import Observation
+from tape.resources import Resources
+
+Mode = Literal["partial", "full"]
+MODES: tuple[Mode, ...] = ("partial", "full")
+
+
+class AlfworldEnvironment:
+    """Implements :class:`tape.protocols.Environment`.
+
+    Every episode is played in an engine of its own. Success is the engine's ``won``.
+
+    Args:
+        game: The game.
+        observation: ``partial`` is the original game; in ``full`` mode the first observation also tells what is in
+            every receptacle and which of them share a spot, as in TAPE appendix E.1.
+        shown: Whether agents are shown the commands that the engine admits.
+    """
+
+    def __init__(self, game: Game, observation: Mode = "partial", *, shown: bool = False) -> None:
+        self._game, self._full, self._shown = game, observation == "full", shown
+        self._domain = HouseholdDomain(layout_of(game.house, full=self._full), shown=shown)
+        self._engine: TextWorldGame | None = None
+        self._grounder = Grounder(self._domain.layout.receptacles)
+        self._known = Knowledge.start(self._domain.layout)
+        self._won = False
+
+    @property
+    def domain(self) -> HouseholdDomain:
+        """The furniture and the goal, as the first observation tells them."""
+        return self._domain
+
+    @property
+    def engine(self) -> TextWorldGame:
+        """The engine of the current episode, for tests and measurements: no agent may see it.
+
+        Raises:
+            GameError: The game was not started.
+        """
+        if self._engine is None:
+            raise GameError(f"{self._game.name}: the game was not started, call reset() first")
+        return self._engine
+
+    def reset(self, seed: int) -> Observation:
+        """Start the game in a fresh engine; there is no chance in it."""
+        del seed
+        self.close()
+        self._engine = TextWorldGame(self._game.data())
+        self._grounder = Grounder(self._domain.layout.receptacles)
+        view = self._engine.reset()
+        self._known = all_seen(self._game.house) if self._full else Knowledge.start(self._domain.layout)
+        return self._observe("look", view, self._listing() if self._full else "")
+
+    def step(self, action: str) -> tuple[Observation, Resources]:
+        """Give a command; one that the game does not understand or admit uses the step all the same."""
+        command = resolved(self._known, action, self._game.put_template)
+        return self._observe(command, self.engine.step(command)), STEP
+
+    def _observe(self, command: str, view: GameView, more: str = "") -> Observation:
+        self._won = view.won
+        self._known = updated(self._known, command, self._grounder.observe(command, view.text))
+        if self._shown:
+            self._known = replace(self._known, shown=view.admissible)
+        return Observation("\n".join(part for part in (view.text, more) if part), self._known)
+
+    def _listing(self) -> str:
+        """What is in every receptacle, in words."""
+        lines, spots = [], dict[int, list[str]]()
+        for receptacle in self._game.house.receptacles:
+            things = ", ".join(self._known.contents(receptacle.name)) or "nothing"
+            closed = " (closed)" if receptacle.openable else ""
+            lines.append(f"{receptacle.name}{closed}: {things}.")
+            spots.setdefault(receptacle.place, []).append(receptacle.name)
+        lines += [f"Within one reach: {', '.join(names)}." for names in spots.values() if len(names) > 1]
+        return "\n".join(lines)
+
+    def success(self) -> bool:
+        """Whether the engine says that the game is won."""
+        return self._won
+
+    def close(self) -> None:
+        """Give the engine back."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None

@@ -1,0 +1,106 @@
+"""Household games for the command line and the runner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from envs.alfworld.environment import MODES, AlfworldEnvironment
+from envs.alfworld.errors import AlfworldError
+from envs.alfworld.games import PACKAGED, SPLITS, Game, load_games
+from envs.alfworld.oracle import shortest
+from envs.alfworld.simulator_model import RulesWorldModel
+from tape.budget import Budget
+from tape.protocols import Environment, Task, WorldModel
+
+SLACK = {"tight": 2, "loose": 10}
+"""Commands beyond the fewest that solve the game."""
+
+CUSTOMARY = 50
+"""The usual cap of an episode on ALFWorld (AEC section 4.1)."""
+
+
+class AlfworldPlugin:
+    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+
+    name = "alfworld"
+    model = "bundled:household"
+    reads = False
+    prompt_version = "1"
+
+    def add_arguments(self, parser: Any) -> None:
+        """``--games``, ``--data``, ``--count``, ``--observation``, ``--commands`` and ``--tightness``."""
+        parser.add_argument(
+            "--games",
+            choices=(*PACKAGED, *SPLITS),
+            help="a set of games (default: packaged, with --data valid_unseen)",
+        )
+        parser.add_argument("--data", help="a folder of official games (default: the variable ALFWORLD_DATA)")
+        parser.add_argument("--count", type=int, help="most games (default: all of the set)")
+        parser.add_argument(
+            "--observation",
+            choices=MODES,
+            default="partial",
+            help="full: what is in every receptacle is told at the start (default: partial, the original game)",
+        )
+        parser.add_argument(
+            "--commands",
+            choices=("hidden", "shown"),
+            default="hidden",
+            help="shown: every agent is told which commands the engine admits (default: hidden)",
+        )
+        parser.add_argument(
+            "--tightness",
+            choices=(*SLACK, "customary"),
+            default="customary",
+            help="commands allowed: the fewest possible + 2 (tight) or + 10 (loose), or 50 (default: customary)",
+        )
+
+    def tasks(self, options: Mapping[str, Any]) -> list[Task]:
+        """One task per game.
+
+        Raises:
+            AlfworldError: The games are not there, or one of them is broken.
+        """
+        data = options.get("data")
+        split = options.get("games") or ("valid_unseen" if data else "packaged")
+        if data and split in PACKAGED:
+            raise AlfworldError(
+                f"--data is for official games, and {split} ships with the package; leave one of them out"
+            )
+        games = load_games(split, data, options.get("count"))
+        observation, tightness = options.get("observation", "partial"), options.get("tightness", "customary")
+        shown = options.get("commands", "hidden") == "shown"
+        return [_task(game, observation, tightness, shown=shown) for game in games]
+
+    def make(self, task: Task) -> Environment:
+        """A fresh environment; the runner passes the task's budget."""
+        facts = task.facts
+        return AlfworldEnvironment(facts["game"], facts["observation"], shown=facts["shown"])
+
+    def simulator(self, environment: Environment) -> WorldModel:
+        """The rules of the game on what is known and assumed; it knows no more of the household than the agent."""
+        assert isinstance(environment, AlfworldEnvironment)
+        return RulesWorldModel(environment.domain)
+
+
+def _task(game: Game, observation: str, tightness: str, *, shown: bool) -> Task:
+    fewest = len(shortest(game.house))
+    steps = CUSTOMARY if tightness == "customary" else fewest + SLACK[tightness]
+    mode = f"{observation}{', commands shown' if shown else ''}"
+    return Task(
+        id=game.name,
+        level_set=f"{game.split}, {mode}, {tightness}",
+        budget=Budget({"steps": steps}),
+        digest=f"{game.house.digest()[:16]}-{observation}-{shown:d}",
+        facts={
+            "game": game,
+            "observation": observation,
+            "shown": shown,
+            "optimal_length": fewest,
+            "task": game.house.goal.task,
+        },
+    )
+
+
+PLUGIN = AlfworldPlugin()

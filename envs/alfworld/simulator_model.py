@@ -1,0 +1,44 @@
+"""The rules of the game as a world model, for ``world_model="simulator"``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from envs.alfworld import rules
+from envs.alfworld.commands import read_command
+from envs.alfworld.domain import HouseholdDomain, as_state
+from tape.protocols import Action, Prediction, State
+
+
+class RulesWorldModel:
+    """Implements :class:`tape.protocols.WorldModel` by :mod:`envs.alfworld.rules`.
+
+    Args:
+        domain: The game.
+    """
+
+    def __init__(self, domain: HouseholdDomain) -> None:
+        self._domain = domain
+
+    async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
+        """The states after actions as far as what is known and assumed tells."""
+        return [self._after(state, action) for state, action in pairs]
+
+    @staticmethod
+    def _after(state: State, action: Action) -> Prediction:
+        command = read_command(action)
+        return Prediction(None if command is None else rules.apply(as_state(state), command))
+
+    async def rollout(self, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:
+        """Each plan's states under what it assumes."""
+        return [self._along(state, actions) for state, actions in items]
+
+    def _along(self, state: State, actions: Sequence[Action]) -> list[Prediction]:
+        found: list[Prediction] = []
+        here: State | None = state
+        for i, action in enumerate(actions):
+            if here is None:
+                break
+            found.append(self._after(self._domain.assume(here, actions[i:]), action))
+            here = found[-1].state
+        return found
