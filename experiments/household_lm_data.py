@@ -1,4 +1,4 @@
-"""Training text for the bundled household LM: our own households by the rules of the game, never a held-out one.
+"""Training text for the bundled household LM: our own households by the rules of the game, never a shipped one.
 
 Every sequence is one moment of a game and several queries (``envs/alfworld/lexicon.py``). Where the agent has not
 seen the whole household, the answer is what is really so: the model learns how likely it is.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 
 import torch
 
@@ -62,11 +63,17 @@ def renamed(rng: random.Random, house: House) -> dict[str, str]:
     return found
 
 
-def example(rng: random.Random, size: float, held_out: frozenset[str] = frozenset()) -> Sequence | None:
-    """One moment of one game with its queries; None where the game is held out or done."""
+def example(rng: random.Random, size: float, drawn: list[House] | None = None) -> Sequence | None:
+    """One moment of one game with its queries; None where the game is over.
+
+    Args:
+        rng: All randomness.
+        size: Of the largest room.
+        drawn: Takes the household.
+    """
     house = draw_house(rng, size=rng.uniform(0.0, size))
-    if house.digest() in held_out:
-        return None
+    if drawn is not None:
+        drawn.append(house)
     full = rng.random() < 0.45
     world = World(house, full=full, names=renamed(rng, house))
     if not full and rng.random() < 0.75:
@@ -162,14 +169,25 @@ def _ask_places(rng: random.Random, row: Sequence, world: World, state: Knowledg
 def batches(seed: int, size: str, batch: int, first: int = 0) -> Iterator[dict[str, torch.Tensor]]:
     """Endless batches; batch ``i`` depends on ``seed`` and ``i`` alone. See :func:`experiments.lm_data.batches`."""
     del size
-    index = first
-    while True:
-        rng = random.Random(f"household-lm-data:{seed}:{index}")
-        rows: list[Sequence] = []
-        largest = 0.15 if index < SMALL_UNTIL else rng.choice((0.3, 0.6, 1.0))
-        while len(rows) < batch:
-            row = example(rng, largest)
-            if row is not None:
-                rows.append(row)
-        yield collate(rows, ID[PAD])
-        index += 1
+    for index in count(first):
+        yield collate(_rows(seed, batch, index, None), ID[PAD])
+
+
+def _rows(seed: int, batch: int, index: int, drawn: list[House] | None) -> list[Sequence]:
+    """The sequences of one batch."""
+    rng = random.Random(f"household-lm-data:{seed}:{index}")
+    rows: list[Sequence] = []
+    largest = 0.15 if index < SMALL_UNTIL else rng.choice((0.3, 0.6, 1.0))
+    while len(rows) < batch:
+        row = example(rng, largest, drawn)
+        if row is not None:
+            rows.append(row)
+    return rows
+
+
+def households(seed: int, batch: int, steps: int) -> Iterator[House]:
+    """Every household of the first batches."""
+    for index in range(steps):
+        drawn: list[House] = []
+        _rows(seed, batch, index, drawn)
+        yield from drawn

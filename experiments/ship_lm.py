@@ -1,7 +1,7 @@
 """Freeze a trained model: weights, machine-readable card and the ladder's evaluation.
 
 ``python -m experiments.ship_lm TRAINING_DIR`` copies the last checkpoint to ``tape/lm/weights/SIZE`` and
-evaluates every checkpoint of the ladder on held-out boards, or problems and questions; with ``--ladder`` the
+evaluates every checkpoint of the ladder on held-out boards, problems and questions, or households; with ``--ladder`` the
 earlier checkpoints are shipped too, as ``SIZE-STEP``. No agent is run here: what ships is decided before agents are
 compared.
 """
@@ -17,9 +17,9 @@ from typing import Any
 import torch
 from safetensors.torch import load_file
 
-from experiments import eval_tool_lm
+from experiments import eval_household_lm, eval_tool_lm
 from experiments.eval_lm import KINDS, report
-from experiments.lm_families import SOKOBAN, TOOLS, family_of
+from experiments.lm_families import HOUSEHOLD, SOKOBAN, TOOLS, family_of
 from experiments.train_lm import SIZES
 from tape.lm.bundled import weights_folder
 
@@ -53,7 +53,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("training", type=Path)
     parser.add_argument("--count", type=int, default=400, help="held-out states per kind of board, or problems")
-    parser.add_argument("--ladder", action="store_true", help="ship the earlier checkpoints too")
+    parser.add_argument(
+        "--ladder", type=int, nargs="*", metavar="STEP", help="ship earlier checkpoints too: all, or those named"
+    )
+    parser.add_argument("--data", type=Path, help="official games, to evaluate a household model on them too")
     args = parser.parse_args()
     torch.set_num_threads(1)
     recipe = json.loads((args.training / "recipe.json").read_text())
@@ -62,13 +65,15 @@ def main() -> None:
     checkpoints = {int(p.name.removeprefix("step-")): p for p in args.training.glob("step-*")}
     family, ladder = family_of(size), {}
     for step, checkpoint in sorted(checkpoints.items()):
-        if family is TOOLS:
+        if family is HOUSEHOLD:
+            ladder[str(step)] = eval_household_lm.report(checkpoint, args.count, args.data)
+        elif family is TOOLS:
             ladder[str(step)] = eval_tool_lm.report(checkpoint, args.count)
         else:
             ladder[str(step)] = report(checkpoint, args.count, list(KINDS) if step == last else ["7x9, one box"])
         print(f"evaluated {checkpoint}", flush=True)
     for step, checkpoint in sorted(checkpoints.items()):
-        if step != last and not args.ladder:
+        if step != last and (args.ladder is None or (args.ladder and step not in args.ladder)):
             continue
         facts = {
             "dialect": family.dialect,

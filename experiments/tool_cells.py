@@ -52,21 +52,26 @@ def cells(
     given: Mapping[str, Any],
     options: Options,
     others: Mapping[str, Mapping[str, Any]] = MappingProxyType({"": {}}),
+    *,
+    methods: Sequence[Method] = METHODS,
+    tightnesses: Sequence[str] = TIGHTNESSES,
 ) -> list[Cell]:
-    """Every method with every model on tight and loose budgets: the same tasks, budgets and seeds for all.
+    """Every method with every model on all budgets: the same tasks, budgets and seeds for all.
 
     Args:
         environment: Its name.
         given: The environment's own options, but for the tightness.
         options: What the command line of every experiment decides.
         others: What else is played: the end of a setting's name, and options that differ in it.
+        methods: What is compared.
+        tightnesses: How tight the budgets are.
     """
     return [
         _cell(tightness + end, environment, {**given, **other, "tightness": tightness}, method, model, options)
         for model in options.models
         for end, other in others.items()
-        for tightness in TIGHTNESSES
-        for method in METHODS
+        for tightness in tightnesses
+        for method in methods
     ]
 
 
@@ -166,6 +171,8 @@ def run(
     defaults: Mapping[str, Any],
     argv: Sequence[str] | None = None,
     others: Mapping[str, Mapping[str, Any]] = MappingProxyType({"": {}}),
+    methods: Sequence[Method] = METHODS,
+    tightnesses: Sequence[str] = TIGHTNESSES,
 ) -> int:
     """The command line of an experiment on a tool environment: the shared options and the environment's own.
 
@@ -174,7 +181,9 @@ def run(
         environment: Its environment.
         defaults: Of the environment's own options.
         argv: The command line; ``sys.argv`` by default.
-        others: See :func:`cells`.
+        others: See :func:`cells`, like ``methods`` and ``tightnesses``.
+        methods: What is compared.
+        tightnesses: How tight the budgets are.
     """
 
     def arguments(parser: argparse.ArgumentParser) -> None:
@@ -187,13 +196,16 @@ def run(
     own.set_defaults(**defaults)
     chosen = vars(own.parse_known_args(given)[0])
     chosen.pop("tightness")
-    played = replace(experiment, cells=lambda options: cells(environment, chosen, options, others))
+    made = partial(cells, environment, chosen, others=others, methods=methods, tightnesses=tightnesses)
+    played = replace(experiment, cells=made)
     return main(played, given, arguments=arguments, after=partial(_keep, environment, chosen))
 
 
 def _keep(environment: str, chosen: Mapping[str, Any], args: argparse.Namespace, measured: Measured) -> None:
     """List a run on the test set where it is published, and keep its figures for the README's table."""
-    tested = not chosen.get("data") and "test" in (chosen.get("problems"), chosen.get("questions"))
+    tested = not chosen.get("data") and {"test", "packaged"} & {
+        chosen.get(name) for name in ("problems", "questions", "games")
+    }
     new = register.entry(measured, register.ENGINE, measured.settings())
     if args.publish is None or not tested or new is None:
         return
