@@ -22,7 +22,7 @@ compared.
 - **Data**: moments of games in households of the project's own generator (`envs/alfworld/generator.py`), with
   everything seen or only a part; plans are the shortest by the rules of the game, and where something was not seen, the
   answer is what is really so. Up to step 600 small rooms only. None of the 120 shipped games occurs in it: all
-  {sequences:,} households of the run were drawn again and compared by hash (`python -m experiments.household_lm_check`).
+  {sequences:,} households of the run were drawn again and compared by hash (`experiments/household_lm_check.py`).
   The official games never occur either: the generator's numbers were chosen by common sense and not fitted to them.
 - **Training**: Muon on the matrices, AdamW on the rest, learning rate 4e-3, warm-up, hold, linear fall, 64 sequences a
   step, bfloat16 matrix products, one busy CPU thread (`python -m experiments.train_lm --size household --out DIR`).
@@ -37,8 +37,8 @@ compared.
 |---|---|---|---|---|---|---|---|
 """
 
-LENGTH = """  The run was begun for 1,900 steps and shortened to {steps:,} at step 1,000 for want of time, before anything was
-  compared: up to there the learning rate was held, from there it fell to nothing."""
+LENGTH = """  The run was begun for 1,900 steps and shortened to {steps:,} at step 1,000 for want of time, before
+  anything was compared: up to there the learning rate was held, from there it fell to nothing."""
 
 TITLES = {
     "homes": "Fresh households, up to the largest",

@@ -1,8 +1,8 @@
 """Freeze a trained model: weights, machine-readable card and the ladder's evaluation.
 
 ``python -m experiments.ship_lm TRAINING_DIR`` copies the last checkpoint to ``tape/lm/weights/SIZE`` and
-evaluates every checkpoint of the ladder on held-out boards, problems and questions, or households; with ``--ladder`` the
-earlier checkpoints are shipped too, as ``SIZE-STEP``. No agent is run here: what ships is decided before agents are
+evaluates every checkpoint of the ladder on held-out boards, problems and questions, or households; with ``--ladder``
+the earlier checkpoints are shipped too, as ``SIZE-STEP``. No agent is run here: what ships is decided before agents are
 compared.
 """
 
