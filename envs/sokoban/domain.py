@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from envs.sokoban.level import ACTIONS, Level, State
+from envs.sokoban.level import ACTIONS, State
+from envs.sokoban.predicates import SokobanPredicates
 from envs.sokoban.xsb import draw
 from tape.budget import Resources
 from tape.errors import UnknownNameError
@@ -22,13 +23,10 @@ def as_state(state: AbstractState) -> State:
     return state
 
 
-class SokobanDomain:
-    """Implements :class:`tape.protocols.Domain` for one level."""
+class SokobanDomain(SokobanPredicates):
+    """Implements :class:`tape.predicates.PredicateDomain` for one level."""
 
     deterministic = True
-
-    def __init__(self, level: Level) -> None:
-        self.level = level
 
     def key(self, state: AbstractState) -> str:
         """Player and boxes, for instance ``player (3,3) box (2,4)``."""

@@ -1,0 +1,195 @@
+"""The bound on infeasible commitments, and simulated errors of queries to test it with (AEC theorem 3.4)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tape.budget import Resources
+from tape.errors import ConfigError
+from tape.lm.dialect import Dialect
+from tape.predicates import Assignment, Effects, Predicate, PredicateDomain, QueryMacro, Rule
+from tape.protocols import Action, Observation, State
+from tape.runner.stats import wilson
+from tape.seeds import derive
+
+Rates = float | Mapping[str, float]
+"""The chance that a grounded value is wrong: one for all predicates, or one for each name of a predicate."""
+
+
+def grounded_later(start: Collection[Predicate], now: Collection[Predicate]) -> frozenset[Predicate]:
+    """Q: the predicates grounded at commitment but not at the start (AEC eq. 7, as reconstructed [ours])."""
+    return frozenset(now) - frozenset(start)
+
+
+def feasibility_bound(later: Iterable[Predicate], rates: Rates) -> float:
+    """The least probability that a committed plan is feasible (AEC theorem 3.4, eq. 8).
+
+    ``1 - sum over Q of eps(p)``, and never below 0. Assumes a sound verifier that reads grounded facts alone, a
+    correct w_0 and marginal error rates of at most ``rates``; the errors may depend on each other.
+
+    Args:
+        later: Q, see :func:`grounded_later`.
+        rates: An upper bound of each predicate's error rate; a name that is missing in a mapping has rate 0.
+
+    Raises:
+        ConfigError: A rate is not within [0, 1].
+    """
+    return max(0.0, 1.0 - sum(rate_of(predicate, rates) for predicate in sorted(set(later))))
+
+
+def rate_of(predicate: Predicate, rates: Rates) -> float:
+    """The error rate of one predicate.
+
+    Raises:
+        ConfigError: It is not within [0, 1].
+    """
+    rate = rates.get(predicate.name, 0.0) if isinstance(rates, Mapping) else rates
+    if not 0.0 <= rate <= 1.0:
+        raise ConfigError(f"the error rate of {predicate.name}: expected a number within [0, 1], got {rate!r}")
+    return rate
+
+
+@dataclass(frozen=True)
+class BoundCheck:
+    """Simulated commitments against the theorem.
+
+    Attributes:
+        n: Commitments.
+        infeasible: How many of them could not be executed.
+        frequency: Their share; 0 where there were none.
+        low: Of its 95 % Wilson interval.
+        high: Of its 95 % Wilson interval.
+        allowed: What the theorem allows on average: the mean of ``1 - bound``.
+    """
+
+    n: int
+    infeasible: int
+    frequency: float
+    low: float
+    high: float
+    allowed: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the data are compatible with the theorem: the interval does not lie above what it allows."""
+        return self.low <= self.allowed
+
+
+def check_bound(commitments: Sequence[tuple[float, bool]]) -> BoundCheck:
+    """Compare how often commitments failed with the bounds that held for them.
+
+    Args:
+        commitments: For each its bound (:func:`feasibility_bound`) and whether it was feasible. Let there be one of
+            each episode: the interval takes them as independent.
+    """
+    n = len(commitments)
+    infeasible = sum(not feasible for _, feasible in commitments)
+    allowed = sum(1.0 - bound for bound, _ in commitments) / n if n else 0.0
+    return BoundCheck(n, infeasible, infeasible / n if n else 0.0, *wilson(infeasible, n), allowed)
+
+
+class NoisyDomain:
+    """A domain whose grounder is wrong at a known rate about what comes to light after the start.
+
+    This is simulated error: show it as such wherever results with it are shown. A predicate that was grounded in the
+    first state is never flipped, nor is anything but what :meth:`ground` says. Whether a predicate is flipped is
+    decided once, by its name and the seed: its value is then the opposite of the true one for the whole episode,
+    also after actions have changed it. Make a new one for each episode.
+
+    Args:
+        domain: The domain as it is.
+        rates: The chance of being flipped.
+        seed: Of the episode.
+        start: The first state; without it the first one that is grounded.
+
+    Raises:
+        ConfigError: A rate is not within [0, 1].
+    """
+
+    def __init__(self, domain: PredicateDomain, rates: Rates, seed: int, start: State | None = None) -> None:
+        for name in rates if isinstance(rates, Mapping) else ("every predicate",):
+            rate_of(Predicate(name), rates)
+        self._domain, self._rates, self._seed = domain, rates, seed
+        self._first: frozenset[Predicate] | None = None if start is None else frozenset(domain.ground(start))
+        self._seen: set[Predicate] = set()
+
+    @property
+    def flipped(self) -> frozenset[Predicate]:
+        """The predicates of which a wrong value was given so far."""
+        return frozenset(predicate for predicate in self._seen if self.flips(predicate))
+
+    def flips(self, predicate: Predicate) -> bool:
+        """Whether this predicate would be given a wrong value, once it is grounded after the start."""
+        drawn = random.Random(derive(self._seed, "simulated query error", predicate)).random()
+        return drawn < rate_of(predicate, self._rates)
+
+    def ground(self, state: State) -> Assignment:
+        """What the domain's grounder says, with the simulated errors."""
+        known = self._domain.ground(state)
+        if self._first is None:
+            self._first = frozenset(known)
+        later = grounded_later(self._first, known)
+        self._seen |= later
+        return {name: value != (name in later and self.flips(name)) for name, value in known.items()}
+
+    @property
+    def deterministic(self) -> bool:
+        """As the domain says."""
+        return self._domain.deterministic
+
+    def key(self, state: State) -> str:
+        """As the domain says."""
+        return self._domain.key(state)
+
+    def render(self, state: State) -> str:
+        """As the domain says."""
+        return self._domain.render(state)
+
+    def project(self, observation: Observation) -> State:
+        """As the domain says."""
+        return self._domain.project(observation)
+
+    def admissible(self, state: State) -> Sequence[Action] | None:
+        """As the domain says."""
+        return self._domain.admissible(state)
+
+    def cost(self, state: State, action: Action) -> Resources:
+        """As the domain says."""
+        return self._domain.cost(state, action)
+
+    def dialect(self, name: str) -> Dialect:
+        """As the domain says."""
+        return self._domain.dialect(name)
+
+    def preconditions(self, action: Action) -> Assignment:
+        """As the domain says."""
+        return self._domain.preconditions(action)
+
+    def effects(self, action: Action, known: Assignment) -> Effects:
+        """As the domain says."""
+        return self._domain.effects(action, known)
+
+    def goals(self) -> Sequence[Assignment]:
+        """As the domain says."""
+        return self._domain.goals()
+
+    def rules(self) -> Sequence[Rule]:
+        """As the domain says."""
+        return self._domain.rules()
+
+    def query(self, state: State, predicate: Predicate) -> QueryMacro | None:
+        """As the domain says."""
+        return self._domain.query(state, predicate)
+
+    def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
+        """As the domain says."""
+        return self._domain.bridge(state, predicate, value)
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else the domain has."""
+        if name == "_domain":  # not made yet, for instance while being copied
+            raise AttributeError(name)
+        return getattr(self._domain, name)

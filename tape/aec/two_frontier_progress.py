@@ -1,0 +1,119 @@
+"""Progression of partial assignments with assumptions, for the two-frontier search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tape.predicates import Assignment, Predicate, PredicateDomain, Rule
+from tape.protocols import Action
+
+
+def label_of(known: Assignment, predicate: Predicate, value: bool) -> bool | None:
+    """True where a value is as required, False where it is not, None where it is unknown."""
+    found = known.get(predicate)
+    return None if found is None else found == value
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """What holds after some actions, if what is assumed of the start is true.
+
+    Attributes:
+        actions: From the start.
+        base: Grounded, assumed and changed by actions.
+        view: The same with what follows by the domain's rules.
+        assumed: Values at the start that are not grounded.
+        lost: Predicates that an action may have changed: they can no longer be assumed of the start.
+    """
+
+    actions: tuple[Action, ...]
+    base: Mapping[Predicate, bool]
+    view: Mapping[Predicate, bool]
+    assumed: Mapping[Predicate, bool]
+    lost: frozenset[Predicate]
+
+    @cached_property
+    def key(self) -> object:
+        """Two nodes with the same key lead to the same plans."""
+        return frozenset(self.base.items()), frozenset(self.assumed.items()), self.lost
+
+
+class Progression:
+    """Applies actions as the domain declares them.
+
+    Args:
+        domain: Declares preconditions, effects and rules.
+        assumptions: Most assumptions of a node.
+    """
+
+    def __init__(self, domain: PredicateDomain, assumptions: int) -> None:
+        self._domain, self._assumptions = domain, assumptions
+        self._rules: Sequence[Rule] = domain.rules()
+
+    def root(self, grounded: Assignment) -> Node | None:
+        """The start; None where the rules contradict what is grounded."""
+        return self._node((), dict(grounded), {}, frozenset())
+
+    def run(self, node: Node, actions: Sequence[Action]) -> Node | None:
+        """Several actions; None where one of them cannot be applied."""
+        current: Node | None = node
+        for action in actions:
+            if current is None:
+                return None
+            current = self.step(current, action)
+        return current
+
+    def step(self, node: Node, action: Action) -> Node | None:
+        """One action, its unknown preconditions assumed; None where one is violated or may not be assumed."""
+        able = self.require(node, self._domain.preconditions(action))
+        if able is None:
+            return None
+        base, lost = dict(able.base), set(able.lost)
+        for predicate, value in self._domain.effects(action, able.view).items():
+            lost.add(predicate)
+            if value is None:
+                base.pop(predicate, None)
+            else:
+                base[predicate] = value
+        return self._node((*able.actions, action), base, able.assumed, frozenset(lost))
+
+    def require(self, node: Node, needed: Assignment) -> Node | None:
+        """The node with everything needed in it, assumed where it is unknown; None where that cannot be."""
+        current: Node | None = node
+        for predicate, value in sorted(needed.items()):
+            if current is None:
+                return None
+            known = label_of(current.view, predicate, value)
+            if known is None:
+                # Derived values are not in the base: one that an action made stale must not come back as an assumption.
+                if predicate in current.lost or len(current.assumed) >= self._assumptions:
+                    return None
+                assumed = {**current.assumed, predicate: value}
+                current = self._node(current.actions, {**current.base, predicate: value}, assumed, current.lost)
+            elif not known:
+                return None
+        return current
+
+    def _node(
+        self,
+        actions: tuple[Action, ...],
+        base: dict[Predicate, bool],
+        assumed: Mapping[Predicate, bool],
+        lost: frozenset[Predicate],
+    ) -> Node | None:
+        """Close a node under the rules; None where they contradict it."""
+        view = dict(base)
+        grows = True
+        while grows:
+            grows = False
+            for rule in self._rules:
+                for predicate, value in rule(view).items():
+                    known = view.get(predicate)
+                    if known is None:
+                        view[predicate] = value
+                        grows = True
+                    elif known != value:
+                        return None
+        return Node(actions, base, view, assumed, lost)

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import random
+from itertools import permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tape.aec.bridging import Unknown, Way, resolve, resolve_all, ways
+from tape.errors import ConfigError
+from tape.predicates import Predicate
+from tests.tape.aec.chests import SEEDED
+
+UNKNOWNS = st.builds(
+    Unknown,
+    mu=st.sampled_from([0.0, 0.1, 0.5, 0.75, 1.0]),
+    expected=st.booleans(),
+    query=st.none() | st.integers(0, 6),
+    bridge=st.none() | st.integers(0, 6),
+)
+
+
+def test_looking_first_pays_exactly_where_a_query_is_cheaper_than_the_bridge_it_may_save() -> None:
+    def taken(mu: float, query: int) -> Way | None:
+        found = resolve(Unknown(mu, True, query, 4))
+        return found and found.way
+
+    assert taken(0.9, 1) == Way.QUERY_THEN_BRIDGE
+    assert taken(0.2, 1) == Way.BRIDGE
+    assert taken(0.5, 3) == Way.BRIDGE
+    assert taken(0.25, 1) == Way.BRIDGE  # a tie: fewer steps at worst
+
+
+@settings(SEEDED, max_examples=40)
+@given(UNKNOWNS)
+def test_expected_steps_and_chances_agree_with_simulation(unknown: Unknown) -> None:
+    rng = random.Random("bridging")
+    for way in ways(unknown):
+        steps, held, n = 0, 0, 2000
+        for _ in range(n):
+            holds = (rng.random() < unknown.mu) == unknown.expected
+            if way.way is not Way.BRIDGE:
+                steps += unknown.query or 0
+            if way.way is Way.BRIDGE or (way.way is Way.QUERY_THEN_BRIDGE and not holds):
+                steps += unknown.bridge or 0
+                holds = True
+            held += holds
+        assert steps / n == pytest.approx(way.steps, abs=0.4)
+        assert held / n == pytest.approx(way.chance, abs=0.06)
+
+
+@settings(SEEDED, max_examples=40)
+@given(UNKNOWNS, st.none() | st.integers(0, 12))
+def test_the_choice_is_the_cheapest_that_is_sure_and_fits(unknown: Unknown, left: int | None) -> None:
+    found = resolve(unknown, left)
+    able = [way for way in ways(unknown) if (left is None or way.worst <= left) and way.chance > 0]
+    assert (found is None) == (not able)
+    if found is not None:
+        assert found in able
+        rivals = [way for way in able if way.chance == 1.0 and way.way is not Way.QUERY] or able
+        assert all((found.steps, -found.chance) <= (way.steps, -way.chance) for way in rivals)
+
+
+def test_without_a_bridge_the_value_is_asked_and_a_hopeless_one_is_not() -> None:
+    found = resolve(Unknown(0.3, False, 2))
+    assert found is not None
+    assert (found.way, found.steps, found.chance) == (Way.QUERY, 2.0, 0.7)
+    assert resolve(Unknown(0.0, True, 2)) is None
+    assert resolve(Unknown(0.5)) is None
+    assert resolve(Unknown(0.5, True, 2, 5), left=4) == resolve(Unknown(0.5, True, 2))
+
+
+def test_several_are_resolved_in_the_order_of_fewest_expected_steps() -> None:
+    unknowns = {Predicate(f"p{i}"): Unknown(mu, True, q) for i, (mu, q) in enumerate([(0.9, 1), (0.2, 2), (0.5, 4)])}
+    found = resolve_all(unknowns)
+    assert found is not None
+    costs = []
+    for order in permutations(unknowns.values()):
+        steps, open_ = 0.0, 1.0
+        for unknown in order:
+            steps, open_ = steps + open_ * (unknown.query or 0), open_ * unknown.chance
+        costs.append(steps)
+    assert found.steps == pytest.approx(min(costs))
+    assert found.chance == pytest.approx(0.09)
+    assert found.worst == 7
+    assert resolve_all(unknowns, left=6) is None
+    assert resolve_all({**unknowns, Predicate("q"): Unknown(0.5)}) is None
+    assert resolve_all({}) is not None
+
+
+def test_what_cannot_fail_comes_last() -> None:
+    sure, risky = Predicate("a"), Predicate("b")
+    found = resolve_all({sure: Unknown(0.5, True, None, 1), risky: Unknown(0.5, True, 9)})
+    assert found is not None
+    assert [predicate for predicate, _ in found.order] == [risky, sure]
+    assert found.steps == pytest.approx(9.5)
+
+
+def test_bad_numbers_are_refused() -> None:
+    with pytest.raises(ConfigError, match="mu"):
+        Unknown(1.2)
+    with pytest.raises(ConfigError, match="bridge: expected a number of steps"):
+        Unknown(0.2, bridge=-1)

@@ -1,0 +1,396 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tape.aec.joint import Candidate, JointDecision, JointError, JointSettings, decide
+from tape.aec.joint_worlds import Beliefs
+from tape.errors import ConfigError
+from tape.predicates import Predicate
+from tests.tape.aec.chests import SEEDED
+
+NAMES = tuple(Predicate("in", ("key", f"c{i}")) for i in range(10))
+PRICE = 0.01
+BELIEF = JointSettings(grounded=False)
+
+Worlds = Sequence[tuple[float, Mapping[Predicate, bool]]]
+
+
+def worlds_of(mu: Mapping[Predicate, float], groups: Sequence[Sequence[Predicate]]) -> Worlds:
+    """All assignments with their probabilities, spelt out."""
+    blocks = [list(group) for group in groups]
+    blocks += [[predicate] for predicate in mu if not any(predicate in group for group in groups)]
+    found: list[tuple[float, dict[Predicate, bool]]] = [(1.0, {})]
+    for block in blocks:
+        outcomes = [(mu[true], {p: p == true for p in block}) for true in block]
+        outcomes.append((1.0 - sum(mu[p] for p in block), dict.fromkeys(block, False)))
+        found = [(p * q, {**done, **more}) for p, done in found for q, more in outcomes if q > 1e-15]
+    return found
+
+
+def best_of_all(
+    candidates: Sequence[Candidate],
+    worlds: Worlds,
+    queries: Mapping[Predicate, Mapping[str, int]],
+    left: Mapping[str, int],
+    grounded: bool = True,
+) -> float:
+    """The best policy of all, by trying every query and every commitment after every answer."""
+
+    def fits(spent: int, tokens: int) -> bool:
+        return spent <= left.get("steps", 10**9) and tokens <= left.get("tokens", 10**9)
+
+    @cache
+    def value(known: frozenset[tuple[Predicate, bool]]) -> float:
+        """The probability is that of the worlds in which what is known holds."""
+        answers = dict(known)
+        mine = [(p, world) for p, world in worlds if all(world[q] == v for q, v in known)]
+        steps = sum(queries[q].get("steps", 0) for q in answers)
+        tokens = sum(queries[q].get("tokens", 0) for q in answers)
+        best = 0.0
+        for candidate in candidates:
+            if grounded and any(answers.get(q) != v for q, v in candidate.needs.items()):
+                continue
+            total = steps + candidate.cost.get("steps", 0)
+            if fits(total, tokens + candidate.cost.get("tokens", 0)):
+                holds = sum(p for p, world in mine if all(world[q] == v for q, v in candidate.needs.items()))
+                best = max(best, holds * (candidate.value - PRICE * total))
+        for query, cost in queries.items():
+            if query not in answers and fits(steps + cost.get("steps", 0), tokens + cost.get("tokens", 0)):
+                best = max(best, sum(value(known | {(query, answer)}) for answer in (True, False)))
+        return best
+
+    return value(frozenset())
+
+
+def judged(
+    decision: JointDecision,
+    candidates: Sequence[Candidate],
+    worlds: Worlds,
+    queries: Mapping[Predicate, Mapping[str, int]],
+    left: Mapping[str, int],
+) -> tuple[float, float]:
+    """Play a chain in every world: what it earns and how often it succeeds; every cost must fit."""
+    earned = succeeded = 0.0
+    for p, world in worlds:
+        asked: set[Predicate] = set()
+        for index, verified in decision.chain:
+            candidate = candidates[index]
+            holds = all(world[q] == v for q, v in candidate.needs.items())
+            if verified:
+                for query in sorted(candidate.needs):
+                    if query in queries:
+                        asked.add(query)
+                    if world[query] != candidate.needs[query]:
+                        break
+            if holds or not verified:
+                rows = [*(queries[q] for q in asked), candidate.cost]
+                for kind, cap in left.items():
+                    assert sum(row.get(kind, 0) for row in rows) <= cap
+                if holds:
+                    succeeded += p
+                    earned += p * (candidate.value - PRICE * sum(row.get("steps", 0) for row in rows))
+                break
+        for kind, cap in left.items():
+            assert sum(queries[q].get(kind, 0) for q in asked) <= cap
+    return earned, succeeded
+
+
+@st.composite
+def chances(draw: st.DrawFn, n: int, total: float | None) -> list[float]:
+    raw = [draw(st.integers(0, 10)) for _ in range(n)]
+    if total is None:
+        return [x / 10 for x in raw]
+    rest = draw(st.integers(0, 10))
+    return [x / max(1, sum(raw) + rest) for x in raw]
+
+
+COST = st.builds(lambda s, t: {"steps": s, "tokens": t}, st.integers(0, 6), st.integers(0, 3))
+LEFT = st.builds(lambda s, t: {"steps": s, "tokens": t}, st.integers(0, 25), st.integers(0, 8))
+
+
+@st.composite
+def exclusive_problems(
+    draw: st.DrawFn,
+) -> tuple[list[Candidate], dict[Predicate, float], dict[Predicate, dict[str, int]], dict[str, int]]:
+    n = draw(st.integers(1, 4))
+    mu = dict(zip(NAMES, draw(chances(n, 1.0)), strict=False))
+    values = [draw(st.sampled_from([0.5, 1.0])) for _ in range(n)]
+    candidates = [Candidate({p: True}, draw(COST), v) for p, v in zip(mu, values, strict=True)]
+    return candidates, mu, {p: draw(COST) for p in mu}, draw(LEFT)
+
+
+@settings(SEEDED, max_examples=150)
+@given(exclusive_problems(), st.booleans())
+def test_walks_that_exclude_each_other_are_chosen_as_by_the_best_of_all_policies(
+    problem: tuple, grounded: bool
+) -> None:
+    candidates, mu, queries, left = problem
+    found = decide(candidates, mu, queries, left, exclusive=[list(mu)], settings=JointSettings(grounded=grounded))
+    worlds = worlds_of(mu, [list(mu)])
+    assert found.exact
+    assert found.objective == pytest.approx(best_of_all(candidates, worlds, queries, left, grounded), abs=1e-9)
+    assert judged(found, candidates, worlds, queries, left) == pytest.approx((found.objective, found.success))
+
+
+@settings(SEEDED, max_examples=150)
+@given(st.data(), st.booleans())
+def test_independent_walks_of_equal_worth_are_chosen_as_by_the_best_of_all_policies(
+    data: st.DataObject, grounded: bool
+) -> None:
+    n = data.draw(st.integers(1, 4))
+    mu = dict(zip(NAMES, data.draw(chances(n, None)), strict=False))
+    tokens = [data.draw(st.integers(0, 3)) for _ in mu]
+    steps = [data.draw(st.integers(0, 4)) for _ in mu]
+    candidates = [
+        Candidate({p: data.draw(st.booleans())}, {"steps": s, "tokens": t}, 0.9 + PRICE * s)
+        for p, s, t in zip(mu, steps, tokens, strict=True)
+    ]
+    queries, left = {p: data.draw(COST) for p in mu}, data.draw(LEFT)
+    found = decide(candidates, mu, queries, left, settings=JointSettings(grounded=grounded))
+    worlds = worlds_of(mu, [])
+    assert found.exact
+    assert found.objective == pytest.approx(best_of_all(candidates, worlds, queries, left, grounded), abs=1e-9)
+    assert judged(found, candidates, worlds, queries, left) == pytest.approx((found.objective, found.success))
+
+
+@settings(SEEDED, max_examples=150)
+@given(st.data(), st.booleans(), st.sampled_from([1, 7]))
+def test_whatever_the_candidates_no_more_is_promised_than_the_policy_earns(
+    data: st.DataObject, grounded: bool, every_order_up_to: int
+) -> None:
+    names = NAMES[:4]
+    grouped = data.draw(st.booleans())
+    mu = dict(zip(names, data.draw(chances(4, 1.0 if grouped else None)), strict=True))
+    groups = [list(names)] if grouped else []
+    needs = st.dictionaries(st.sampled_from(names), st.booleans(), max_size=2)
+    candidates = [Candidate(data.draw(needs), data.draw(COST)) for _ in range(data.draw(st.integers(1, 4)))]
+    queries, left = {p: data.draw(COST) for p in mu if data.draw(st.integers(0, 3))}, data.draw(LEFT)
+    chosen = JointSettings(grounded=grounded, every_order_up_to=every_order_up_to)
+    found = decide(candidates, mu, queries, left, exclusive=groups, settings=chosen)
+    worlds = worlds_of(mu, groups)
+    best = best_of_all(candidates, worlds, queries, left, grounded)
+    if grounded:
+        earned, succeeded = judged(found, candidates, worlds, queries, left)
+        assert succeeded == pytest.approx(found.success)
+        assert found.objective <= earned + 1e-9 <= best + 2e-9
+    assert found.objective <= best + 1e-9
+    if found.exact:
+        assert found.objective == pytest.approx(best, abs=1e-9)
+    if found.kind == "query":
+        assert found.predicate in queries
+        assert queries[found.predicate]["steps"] <= left["steps"]
+        assert queries[found.predicate]["tokens"] <= left["tokens"]
+
+
+@settings(SEEDED, max_examples=60)
+@given(exclusive_problems())
+def test_one_good_order_is_as_good_as_all_orders_where_execution_costs_the_same(problem: tuple) -> None:
+    candidates, mu, queries, left = problem
+    candidates = [replace(candidate, cost={"steps": 2}) for candidate in candidates]
+    one = decide(candidates, mu, queries, left, exclusive=[list(mu)], settings=JointSettings(every_order_up_to=1))
+    every = decide(candidates, mu, queries, left, exclusive=[list(mu)])
+    assert one.exact
+    assert every.exact
+    assert one.objective == pytest.approx(every.objective, abs=1e-9)
+
+
+def test_many_places_are_searched_likeliest_for_their_price_first() -> None:
+    rng = random.Random("places")
+    names = [Predicate("in", ("key", f"p{i:02}")) for i in range(24)]
+    raw = [rng.randint(1, 9) for _ in names]
+    mu = {p: x / sum(raw) for p, x in zip(names, raw, strict=True)}
+    queries = {p: {"steps": rng.randint(1, 6)} for p in names}
+    found = decide([Candidate({p: True}, {"steps": 3}) for p in names], mu, queries, {"steps": 40}, exclusive=[names])
+    ratios = [mu[names[i]] / queries[names[i]]["steps"] for i, _ in found.chain]
+    assert ratios == sorted(ratios, reverse=True)
+    assert sum(queries[names[i]]["steps"] for i, _ in found.chain) <= 37
+    assert found.exact
+    assert found.kind == "query"
+    assert found.predicate == names[found.chain[0][0]]
+
+
+@settings(SEEDED, max_examples=60)
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=2, max_size=5), st.booleans())
+def test_without_a_binding_budget_the_order_is_chance_by_cost(items: list[tuple[int, int]], together: bool) -> None:
+    names = NAMES[: len(items)]
+    total = sum(weight for weight, _ in items)
+    mu = {p: weight / (total if together else 10) for p, (weight, _) in zip(names, items, strict=True)}
+    queries = {p: {"steps": cost} for p, (_, cost) in zip(names, items, strict=True)}
+    groups = [names] if together else []
+    found = decide([Candidate({p: True}) for p in names], mu, queries, {}, exclusive=groups)
+    ratios = [mu[names[i]] / queries[names[i]]["steps"] for i, _ in found.chain]
+    assert len(ratios) == len(items)
+    assert all(a >= b - 1e-12 for a, b in pairwise(ratios))
+
+
+def test_an_unaffordable_query_is_never_chosen() -> None:
+    likely, other = Candidate({NAMES[0]: True}, {"steps": 4}), Candidate({NAMES[1]: True}, {"steps": 1})
+    mu, queries = {NAMES[0]: 0.9, NAMES[1]: 0.1}, {NAMES[0]: {"steps": 3}, NAMES[1]: {"steps": 3}}
+    assert decide([likely, other], mu, queries, {"steps": 7}).predicate == NAMES[0]
+    found = decide([likely, other], mu, queries, {"steps": 6})  # it could be asked, but not executed any more
+    assert (found.predicate, found.success) == (NAMES[1], pytest.approx(0.1))
+    assert [value.affordable for value in found.values] == [True, True]
+    assert decide([likely, other], mu, queries, {"steps": 3}).kind == "nothing"
+    assert not any(value.affordable for value in decide([likely, other], mu, queries, {"steps": 3}).values)
+    assert decide([likely, other], mu, queries, {"steps": -1}).kind == "nothing"
+    assert decide([likely, other], mu, {}, {"steps": 9}).kind == "nothing"
+    assert decide([], {}, {}, {"steps": 9}).kind == "nothing"
+
+
+@settings(SEEDED, max_examples=60)
+@given(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=4), st.data())
+def test_what_is_certain_is_asked_only_where_commitment_needs_evidence(mus: list[float], data: st.DataObject) -> None:
+    names = NAMES[: len(mus)]
+    mu, queries = dict(zip(names, mus, strict=True)), {p: {"steps": 1} for p in names}
+    candidates = [Candidate({p: data.draw(st.booleans())}, {"steps": 2}) for p in names]
+    holds = [all(mu[q] == v for q, v in c.needs.items()) for c in candidates]
+    free = decide(candidates, mu, queries, {"steps": 9}, settings=BELIEF)
+    assert free.kind == ("commit" if any(holds) else "nothing")
+    assert free.candidate is None or holds[free.candidate]
+    strict = decide(candidates, mu, queries, {"steps": 9})
+    assert strict.kind == ("query" if any(holds) else "nothing")
+    assert all(value.changes == 0.0 for value in strict.values)
+
+
+def test_a_safe_walk_is_taken_where_looking_does_not_pay() -> None:
+    short, safe = Candidate({NAMES[0]: True}, {"steps": 5}), Candidate({}, {"steps": 20})
+
+    def first(mu: float, query: int) -> JointDecision:
+        return decide([short, safe], {NAMES[0]: mu}, {NAMES[0]: {"steps": query}}, {"steps": 50})
+
+    looked = first(0.8, 2)
+    assert (looked.kind, looked.chain) == ("query", ((0, True), (1, True)))
+    assert looked.success == pytest.approx(1.0)
+    assert looked.cost["steps"] == pytest.approx(0.8 * 7 + 0.2 * 22)
+    for found in (first(0.1, 2), first(0.8, 13)):
+        assert (found.kind, found.candidate, found.success) == ("commit", 1, 1.0)
+    # Nearly sure, and evidence is not asked for: the short walk is committed without looking.
+    belief = decide([short, safe], {NAMES[0]: 0.99}, {NAMES[0]: {"steps": 9}}, {"steps": 50}, settings=BELIEF)
+    assert (belief.kind, belief.candidate) == ("commit", 0)
+    assert belief.cost["steps"] == pytest.approx(5.0)  # paid for whether it succeeds or not
+
+
+def test_a_shared_query_is_paid_once() -> None:
+    door, a, b = NAMES[:3]
+    candidates = [Candidate({door: True, a: True}, {"steps": 1}), Candidate({door: True, b: True}, {"steps": 1})]
+    queries = {door: {"steps": 4}, a: {"steps": 2}, b: {"steps": 2}}
+    mu = {door: 0.9, a: 0.5, b: 0.5}
+    for limit in (1, 7):
+        found = decide(candidates, mu, queries, {"steps": 9}, settings=JointSettings(every_order_up_to=limit))
+        assert len(found.chain) == 2
+        assert found.success == pytest.approx(0.9 * 0.75)
+    assert len(decide(candidates, mu, queries, {"steps": 8}).chain) == 1
+
+
+def test_the_value_of_a_query_is_the_chance_of_a_change_times_what_it_saves() -> None:
+    short, safe = Candidate({NAMES[0]: True}, {"steps": 5}), Candidate({}, {"steps": 20})
+    [value] = decide([short, safe], {NAMES[0]: 0.3}, {NAMES[0]: {"steps": 2}}, {"steps": 50}).values
+    assert value.changes == pytest.approx(0.3)
+    assert value.saves == pytest.approx(0.15)
+    assert value.price == pytest.approx(0.02)
+    assert value.cost == {"steps": 2}
+    assert value.net == pytest.approx(0.3 * 0.15 - 0.02)
+    # With little left the safe walk is lost by looking, and the value says so.
+    [poor] = decide([short, safe], {NAMES[0]: 0.3}, {NAMES[0]: {"steps": 2}}, {"steps": 21}).values
+    assert poor.net < 0
+    assert poor.changes == pytest.approx(1.0)
+
+
+@settings(SEEDED, max_examples=100)
+@given(st.data())
+def test_the_value_is_net_of_its_price_in_general(data: st.DataObject) -> None:
+    mu = dict(zip(NAMES[:3], data.draw(chances(3, None)), strict=True))
+    needs = st.dictionaries(st.sampled_from(NAMES[:3]), st.booleans(), max_size=2)
+    candidates = [Candidate(data.draw(needs), {"steps": data.draw(st.integers(0, 9))}) for _ in range(3)]
+    queries = {p: {"steps": data.draw(st.integers(0, 5))} for p in mu}
+    for value in decide(candidates, mu, queries, {"steps": 99}).values:
+        gained = value.changes * value.saves
+        assert 0.0 <= value.changes <= 1.0 + 1e-12
+        assert value.saves >= -1e-9
+        assert gained - value.price - 1e-9 <= value.net <= gained + 1e-9
+
+
+@pytest.mark.parametrize("solver", ["labelling", "cp-sat", "auto"])
+def test_any_solver_gives_the_same_policy_value(solver: str) -> None:
+    mu = dict(zip(NAMES, [0.4, 0.3, 0.2], strict=False))
+    queries = {p: {"steps": i + 1} for i, p in enumerate(mu)}
+    candidates = [Candidate({p: True}, {"steps": 2}) for p in mu]
+    found = decide(candidates, mu, queries, {"steps": 6}, exclusive=[list(mu)], settings=JointSettings(solver=solver))
+    assert found.objective == pytest.approx(0.4 * 0.97 + 0.3 * 0.95)
+
+
+def test_a_solver_that_fails_is_an_error_that_says_so() -> None:
+    from solvers.base import Solver
+    from solvers.problem import PathProblem
+    from solvers.solution import PathSolution
+
+    class Broken(Solver):
+        name = "broken"
+
+        def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
+            raise ZeroDivisionError("no luck")
+
+    broken = JointSettings(solver=Broken())  # type: ignore[arg-type]
+    with pytest.raises(JointError, match="no luck"):
+        decide([Candidate({})], {}, {}, {"steps": 3}, settings=broken)
+
+
+def test_too_many_joint_sets_leave_out_the_least_likely_candidates() -> None:
+    names = [Predicate("p", (str(i),)) for i in range(9)]
+    mu = {p: 0.1 + 0.08 * i for i, p in enumerate(names)}
+    queries = {p: {"steps": 1} for p in names}
+    candidates = [Candidate({p: True}, {"steps": 1}) for p in names]
+    found = decide(candidates, mu, queries, {"steps": 30}, settings=JointSettings(worlds=32))
+    assert not found.exact
+    assert [i for i, _ in found.chain] == [8, 7, 6, 5, 4]
+
+
+@settings(SEEDED, max_examples=100)
+@given(st.data())
+def test_beliefs_agree_with_all_worlds_spelt_out(data: st.DataObject) -> None:
+    mu = dict(zip(NAMES[:4], data.draw(chances(4, 1.0)), strict=True))
+    mu[NAMES[3]] = data.draw(st.sampled_from([0.0, 0.3, 1.0]))
+    group = list(NAMES[:3])
+    beliefs, worlds = Beliefs(mu, [group]), worlds_of(mu, [group])
+    needs = [data.draw(st.dictionaries(st.sampled_from(NAMES[:4]), st.booleans(), max_size=3)) for _ in range(3)]
+    expected: dict[int, float] = {}
+    for p, world in worlds:
+        mask = sum(all(world[q] == v for q, v in need.items()) << i for i, need in enumerate(needs))
+        expected[mask] = expected.get(mask, 0.0) + p
+    found = beliefs.worlds(needs)
+    for mask in expected.keys() | found.keys():
+        assert found.get(mask, 0.0) == pytest.approx(expected.get(mask, 0.0), abs=1e-9)
+    for i, need in enumerate(needs):
+        assert beliefs.chance(need) == pytest.approx(sum(p for m, p in expected.items() if m >> i & 1), abs=1e-9)
+    asked, answer = data.draw(st.sampled_from(NAMES[:4])), data.draw(st.booleans())
+    seen = [(p, world) for p, world in worlds if world[asked] == answer]
+    if (total := sum(p for p, _ in seen)) > 1e-9:
+        after = beliefs.given(asked, answer)
+        for q in NAMES[:4]:
+            assert after.mu[q] == pytest.approx(sum(p for p, world in seen if world[q]) / total, abs=1e-9)
+
+
+def test_beliefs_that_sum_to_more_than_one_are_shared_out_and_bad_ones_refused() -> None:
+    assert Beliefs({NAMES[0]: 0.9, NAMES[1]: 0.9}, [NAMES[:2]]).mu == {NAMES[0]: 0.5, NAMES[1]: 0.5}
+    with pytest.raises(ConfigError, match="probability"):
+        Beliefs({NAMES[0]: 1.1})
+    with pytest.raises(ConfigError, match="two exclusive groups"):
+        Beliefs(dict.fromkeys(NAMES[:3], 0.1), [NAMES[:2], NAMES[1:3]])
+    with pytest.raises(ConfigError, match="no belief of in"):
+        Beliefs({}, [NAMES[:2]])
+    with pytest.raises(ConfigError, match="no belief of in"):
+        decide([Candidate({NAMES[0]: True})], {}, {}, {})
+    with pytest.raises(ConfigError, match="cost in steps"):
+        decide([Candidate({}, {"steps": -1})], {}, {}, {})
+    with pytest.raises(ConfigError, match="price of steps"):
+        JointSettings(prices={"steps": -1.0})
+    with pytest.raises(ConfigError, match="width"):
+        JointSettings(width=0)

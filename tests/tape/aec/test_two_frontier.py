@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from envs.sokoban.domain import SokobanDomain
+from envs.sokoban.simulator import is_solved, replay
+from tape.aec.two_frontier import Found, Label, Limits, TwoFrontierProposer, label, search
+from tape.errors import ConfigError
+from tape.predicates import Assignment, Effects, Predicate
+from tape.protocols import Plan, Proposer
+from tests.envs.sokoban.helpers import PlainGame, random_level
+from tests.tape.aec.chests import HOLDING, SEEDED, Chests, Seen, at, is_open, key_in
+
+START = Seen("door")
+CHESTS = Chests(("a", "b", "c"), "b")
+
+
+def plans(domain: Chests, state: Seen, m: int, **limits: int) -> list[Found]:
+    return search(domain, state, domain.actions(), m, Limits(**limits))
+
+
+def test_preconditions_are_satisfied_violated_or_unknown() -> None:
+    known = CHESTS.ground(START)
+    assert label(known, at("door"), True) is Label.SAT
+    assert label(known, HOLDING, True) is Label.VIOL
+    assert label(known, key_in("a"), True) is Label.UNK
+
+
+def test_each_place_where_the_key_may_be_is_a_plan_with_its_assumption() -> None:
+    found = plans(CHESTS, START, 3)
+    assert [f.actions for f in found] == [(f"go {c}", f"open {c}", f"take {c}") for c in "abc"]
+    assert [f.assumed for f in found] == [{key_in(c): True} for c in "abc"]
+
+
+def test_what_is_known_is_used_and_the_cheapest_plans_come_first() -> None:
+    opened = Seen("a", frozenset({"a", "b"}), seen_in="b")
+    assert plans(CHESTS, opened, 1) == [Found(("go b", "take b"), {})]
+    empty = Seen("a", frozenset({"a"}))
+    found = plans(CHESTS, empty, 2)
+    assert [set(f.assumed) for f in found] == [{key_in("b")}, {key_in("c")}]
+
+
+def test_an_unknown_precondition_is_assumed_or_established() -> None:
+    domain = Chests(("a",), "a", locked=frozenset({"a"}))
+    found = plans(domain, START, 5, length=4)
+    assert found[0] == Found(("go a", "take a"), {key_in("a"): True, is_open("a"): True})
+    assert found[1] == Found(("go a", "open a", "take a"), {key_in("a"): True})
+    assert plans(domain, START, 5, assumptions=1, length=4)[0] == found[1]
+    assert plans(domain, START, 5, assumptions=0) == []
+
+
+def test_a_bridge_brings_in_actions_that_are_not_in_the_list() -> None:
+    domain = Chests(("a",), "a", locked=frozenset({"a"}))
+    found = search(domain, START, ["take a"], 3, Limits(assumptions=1))
+    assert found == [Found(("go a", "open a", "take a"), {key_in("a"): True})]
+
+
+def test_assumptions_that_cannot_be_true_together_are_never_made() -> None:
+    class TwoKeys(Chests):
+        def goals(self) -> list[dict[Predicate, bool]]:
+            return [{key_in("a"): True, key_in("b"): True}]
+
+    assert plans(TwoKeys(("a", "b"), "a"), START, 3, length=5) == []
+
+
+def test_what_was_otherwise_at_the_start_is_not_assumed_of_it_later() -> None:
+    dark = Predicate("dark")
+
+    class Dark(Chests):
+        """It is dark at the door; no action says what it is elsewhere."""
+
+        def rules(self) -> list[Callable[[Assignment], Assignment]]:  # type: ignore[override]
+            return [lambda known: {dark: True} if known.get(at("door")) else {}]
+
+        def preconditions(self, action: str) -> Assignment:
+            needs = super().preconditions(action)
+            return {**needs, dark: False} if action.startswith("take") else needs
+
+    assert plans(Dark(("a",), "a"), START, 3, length=5) == []
+    assert plans(Dark(("a",), "a"), Seen("a"), 1)[0].assumed == {dark: False, key_in("a"): True}
+
+
+def test_what_an_action_made_unknown_is_not_assumed_of_the_start() -> None:
+    class Shaken(Chests):
+        """Going to a chest shakes the key about."""
+
+        def effects(self, action: str, known: Assignment) -> Effects:
+            shaken = dict.fromkeys(map(key_in, self.chests)) if action.startswith("go") else {}
+            return {**super().effects(action, known), **shaken}
+
+    assert plans(Shaken(("a", "b"), "a"), START, 3, length=5) == []
+    assert plans(Shaken(("a", "b"), "a"), Seen("a"), 1)[0].assumed == {key_in("a"): True}
+
+
+def test_assumptions_that_a_rule_refutes_are_not_made() -> None:
+    class Empty(Chests):
+        """What is open is empty."""
+
+        def rules(self) -> list[Callable[[Assignment], Assignment]]:  # type: ignore[override]
+            return [lambda known: {key_in("a"): False} if known.get(is_open("a")) else {}]
+
+    assert plans(Empty(("a",), "a", locked=frozenset({"a"})), Seen("a"), 3, length=1) == []
+
+
+def test_the_backward_frontier_finds_plans_that_a_narrow_forward_one_misses() -> None:
+    many = Chests(tuple(f"c{i}" for i in range(12)), "c5")
+    state = Seen("door", frozenset({"c5"}), "c5")
+    assert plans(many, state, 1, width=1) == [Found(("go c5", "take c5"), {})]
+
+
+@settings(SEEDED, max_examples=60)
+@given(st.integers(0, 10**6))
+def test_every_plan_works_where_its_assumptions_are_true(seed: int) -> None:
+    rng = random.Random(seed)
+    names = ("a", "b", "c")[: rng.randint(1, 3)]
+    hidden = rng.choice(names)
+    domain = Chests(names, hidden, locked=frozenset(n for n in names if rng.random() < 0.3))
+    state = START
+    for action in rng.choices(domain.actions(), k=rng.randint(0, 6)):
+        state = domain.play(state, action)
+    m, nodes = rng.randint(1, 4), rng.choice([20, 4000])
+    found = plans(domain, state, m, length=5, nodes=nodes)
+    assert found == plans(domain, state, m, length=5, nodes=nodes)
+    assert len(found) <= m
+    if domain.ground(state)[HOLDING]:
+        assert found[0] == Found((), {})
+    for plan in found:
+        assert not set(plan.assumed) & set(domain.ground(state))
+        # Not open is the truth of every chest that was not opened.
+        if all(value == (p == key_in(hidden)) for p, value in plan.assumed.items()):
+            end = state
+            for action in plan.actions:
+                end = domain.play(end, action)
+            assert end.holding
+    order = [(len(plan.actions), len(plan.assumed), plan.actions) for plan in found]
+    assert order == sorted(order)
+    assert len(set(order)) == len(order)
+
+
+def test_small_sokoban_levels_are_solved_in_the_fewest_moves() -> None:
+    rng = random.Random("two frontiers")
+    solved = 0
+    for _ in range(40):
+        level = random_level(rng, 5, 6, max_boxes=1)
+        shortest = PlainGame(level).shortest(level.start)
+        if shortest is None or shortest > 9:
+            continue
+        found = TwoFrontierProposer(SokobanDomain(level), Limits(width=400, length=9)).hypotheses(level.start, 1)
+        assert is_solved(level, replay(level, found[0].actions)[-1])
+        assert len(found[0].actions) == shortest
+        assert not found[0].assumed
+        solved += 1
+    assert solved >= 8
+
+
+def test_as_a_proposer_it_keeps_to_the_steps_that_remain() -> None:
+    proposer: Proposer = TwoFrontierProposer(CHESTS)
+    starts = [(START, {"steps": 3}), (START, {"steps": 2}), (START, {})]
+    enough, too_few, free = asyncio.run(proposer.propose(starts, 2, seed=1))
+    assert enough == [Plan(("go a", "open a", "take a")), Plan(("go b", "open b", "take b"))]
+    assert too_few == []
+    assert free[:2] == enough
+    assert asyncio.run(proposer.propose(starts, 2, seed=2))[0] == enough
+
+
+def test_open_actions_have_to_be_given() -> None:
+    class Open(Chests):
+        def admissible(self, state: object) -> None:
+            return None
+
+    with pytest.raises(ConfigError, match="needs a list of actions"):
+        TwoFrontierProposer(Open(("a",), "a")).hypotheses(START, 1)
+    assert TwoFrontierProposer(
+        Open(("a",), "a"), actions=lambda _: [*CHESTS.actions()[:1], "open a", "take a"]
+    ).hypotheses(START, 1)
+
+
+@pytest.mark.parametrize("wrong", [{"length": -1}, {"nodes": 0}, {"width": 0}, {"assumptions": -1}, {"tau": 0.0}])
+def test_limits_are_checked(wrong: dict[str, float]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        Limits(**wrong)  # type: ignore[arg-type]
