@@ -1,0 +1,176 @@
+"""One household game on the real TextWorld engine."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import warnings
+from collections.abc import Iterable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from os import PathLike
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from envs.alfworld.errors import GameError
+from envs.alfworld.game_data import GameData, read_game_data
+from tape.errors import MissingExtraError
+
+Fact = tuple[str, ...]
+"""A predicate and readable names, for instance ``("in", "apple 1", "fridge 1")``."""
+
+_RENAMED = {
+    "opened": "open",
+    "openable": "openable",
+    "holds": "holding",
+    "isclean": "clean",
+    "ishot": "hot",
+    "iscool": "cool",
+    "istoggled": "lit",
+    "inreceptacle": "in",
+}
+
+
+class GameView(NamedTuple):
+    """What a player gets.
+
+    Attributes:
+        text: What the game says.
+        admissible: All commands that do something now, in alphabetical order.
+        won: Whether the goal is met, as the engine judges it.
+        lost: Whether the engine knows that the game is lost; in these games it never does.
+    """
+
+    text: str
+    admissible: tuple[str, ...]
+    won: bool
+    lost: bool
+
+
+class TextWorldGame:
+    """A game in an engine of its own.
+
+    Args:
+        game: A game file, its text, or what was read of it.
+        fast: Whether to use the accelerated engine where it was proven equal to the original (see
+            :mod:`envs.alfworld.fast_textworld`).
+
+    Raises:
+        GameError: The file is broken, or the engine cannot play it.
+        MissingExtraError: TextWorld is not installed.
+    """
+
+    def __init__(self, game: str | PathLike[str] | GameData, *, fast: bool = True) -> None:
+        data = game if isinstance(game, GameData) else read_game_data(game)
+        engines = _engines()
+        wanted = engines.FastEnv if fast and _proven(engines.VERSIONS) else engines.StockEnv
+        self.source = data.source
+        self._environment: Any = wanted()
+        self._started = False
+        try:
+            self._environment.load(data.mapping())
+        except (Exception, SystemExit) as error:  # the translator exits where it does not understand a problem
+            self.close()
+            raise GameError(
+                f"{data.source}: the engine cannot play this game: {type(error).__name__}: {error}"
+            ) from error
+
+    def reset(self) -> GameView:
+        """Start the game, or start it again."""
+        self._started = True
+        return _view(self._engine().reset())
+
+    def step(self, command: str) -> GameView:
+        """Type a command; one that is not admissible changes nothing.
+
+        Raises:
+            GameError: The game was not started or is closed.
+        """
+        if not self._started:
+            raise GameError(f"{self.source}: the game was not started, call reset() first")
+        state, _, _ = self._engine().step(command)
+        return _view(state)
+
+    def facts(self) -> frozenset[Fact]:
+        """What the engine holds to be true, for tests and oracles: no agent may see it.
+
+        ``at`` is said of every receptacle that is reached from where the agent is, ``lit`` of lamps that were switched
+        on.
+        """
+        engine = self._engine()
+        facts = list(engine._pddl_state.facts)
+        names = {identifier: info.name for identifier, info in engine._entity_infos.items()}
+        here = {fact.arguments[1].name for fact in facts if fact.name == "atlocation"}
+        return frozenset(_readable(facts, names, here))
+
+    def close(self) -> None:
+        """Give the engine back; the game cannot be played any more."""
+        environment, self._environment = self._environment, None
+        if environment is not None:
+            environment.close()
+
+    def _engine(self) -> Any:
+        if self._environment is None:
+            raise GameError(f"{self.source}: the game is closed")
+        return self._environment
+
+    def __enter__(self) -> TextWorldGame:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _view(state: Any) -> GameView:
+    return GameView(
+        str(state["feedback"]), tuple(state["admissible_commands"]), bool(state["won"]), bool(state["lost"])
+    )
+
+
+def _readable(facts: Iterable[Any], names: dict[str, str], here: set[str]) -> Iterator[Fact]:
+    """The facts that matter, by readable names."""
+    for fact in facts:
+        arguments = [names[variable.name] for variable in fact.arguments]
+        if fact.name == "receptacleatlocation" and fact.arguments[1].name in here:
+            yield "at", arguments[0]
+        elif fact.name == "holds":
+            yield "holding", arguments[1]
+        elif fact.name in _RENAMED:
+            yield _RENAMED[fact.name], *arguments
+
+
+def installed() -> bool:
+    """Whether the packages that play the games are installed."""
+    return all(importlib.util.find_spec(package) is not None for package in ("textworld", "fast_downward"))
+
+
+@functools.cache
+def _engines() -> ModuleType:
+    """The module that imports TextWorld."""
+    try:
+        from envs.alfworld import fast_textworld
+    except ImportError as error:
+        raise MissingExtraError(
+            "household games are played by the packages alfworld and textworld, which are not installed "
+            f"({error}): pip install 'tape-agents[alfworld]'. Where there is no ready-made build of them for this "
+            "system, that compiles parts of them for some minutes and needs a C and C++ compiler, cmake, make, git, "
+            "bison and flex (on Debian and Ubuntu: apt install build-essential cmake git bison flex)"
+        ) from error
+    return fast_textworld
+
+
+@functools.cache
+def _proven(versions: frozenset[str]) -> bool:
+    """Whether the accelerated engine was compared with this version of TextWorld; warns once if not."""
+    try:
+        found = version("textworld")
+    except PackageNotFoundError:
+        found = "of unknown version"
+    if found in versions:
+        return True
+    warnings.warn(
+        f"TextWorld {found} is installed; its faster use was proven for {', '.join(sorted(versions))} only, so games "
+        "are played at its own 10 to 40 steps a second",
+        RuntimeWarning,
+        stacklevel=4,
+    )
+    return False
