@@ -86,6 +86,14 @@ class PredicateDomain(Domain, Protocol):
 
 
 @runtime_checkable
+class ExclusiveDomain(Domain, Protocol):
+    """A domain that knows which predicates exclude each other; optional."""
+
+    def exclusive(self, predicates: Sequence[Predicate]) -> Sequence[Sequence[Predicate]]:
+        """Groups of the predicates of which at most one is true, or is taken to be; others are independent."""
+
+
+@runtime_checkable
 class AssumingDomain(Domain, Protocol):
     """A partially observable domain in which a plan may rest on what nobody has seen; optional.
 

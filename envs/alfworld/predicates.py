@@ -188,6 +188,11 @@ class HouseholdPredicates:
                 commands.append(Command("open", place))
         return QueryMacro(predicate, tuple(c.text for c in commands)) if commands else None
 
+    def exclusive(self, predicates: Sequence[Predicate]) -> Sequence[Sequence[Predicate]]:
+        """The places of each kind: that more than one holds an object of it is left out of account."""
+        kinds = dict.fromkeys(p.args[0] for p in predicates if p.name == "in")
+        return [[p for p in predicates if p.name == "in" and p.args[0] == kind] for kind in kinds]
+
     def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
         """Go there, open or close it, switch it on, do it to the object in hand, or put down what is held."""
         assert isinstance(state, Knowledge)
