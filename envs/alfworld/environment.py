@@ -39,6 +39,7 @@ class AlfworldEnvironment:
         self._grounder = Grounder(self._domain.layout.receptacles)
         self._known = Knowledge.start(self._domain.layout)
         self._won = False
+        self._admissible: tuple[str, ...] = ()
 
     @property
     def domain(self) -> HouseholdDomain:
@@ -56,6 +57,11 @@ class AlfworldEnvironment:
             raise GameError(f"{self._game.name}: the game was not started, call reset() first")
         return self._engine
 
+    @property
+    def engine_commands(self) -> tuple[str, ...]:
+        """The commands that the engine admits now; agents see them only where they are shown."""
+        return self._admissible
+
     def reset(self, seed: int) -> Observation:
         """Start the game in a fresh engine; there is no chance in it."""
         del seed
@@ -72,7 +78,7 @@ class AlfworldEnvironment:
         return self._observe(command, self.engine.step(command)), STEP
 
     def _observe(self, command: str, view: GameView, more: str = "") -> Observation:
-        self._won = view.won
+        self._won, self._admissible = view.won, view.admissible
         self._known = updated(self._known, command, self._grounder.observe(command, view.text))
         if self._shown:
             self._known = replace(self._known, shown=view.admissible)

@@ -94,8 +94,6 @@ class HouseholdPredicates:
             values |= {made(mark): True for mark in state.marks_of(state.holding)}
         for thing, place in state.inside:
             kind = kind_of(thing)
-            if kind not in goal.kinds:
-                continue
             values[two(kind, place)] = inside(kind, place) in values
             values[inside(kind, place)] = True
             values |= {stored(kind, mark, place): True for mark in (PLAIN, *state.marks_of(thing))}
