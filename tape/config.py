@@ -49,6 +49,18 @@ class AgentConfig(BaseModel):
             prompts can leave actions out (:class:`tape.predicates.ExcludingDomain`).
         on_limit: At a budget, the horizon, the replanning limit, or where no walk is left: ``stop`` with the partial
             episode, or spend one last call, kept back from the start, on a ``final_answer``.
+        verify: ``aec``: commit only to walks that grounded evidence certifies (:mod:`tape.aec`), on environments that
+            declare predicates. All that follows is of use only then.
+        hypotheses: |H|, how many of the best walks are considered at a time.
+        gate: What is unknown is queried where its prediction is ambiguous or uncertain (``thresholds``), always
+            (``query_all``), only before a commitment (``simulate_all``, ablation: no gating), or as it pays best
+            together with the choice of the walk (``joint``, beyond the paper).
+        commit: ``grounded``: only what the verifier accepts; ``belief``: the best walk that beliefs leave, with no
+            verifier (ablation).
+        margin: A prediction mu is ambiguous where it is less than this away from 1/2 (AEC eq. 4).
+        uncertainty: tau, the most uncertainty with which a prediction is believed.
+        query_budget: Most queries of an episode; None lets its budgets decide.
+        ensemble: Samples of the model for one prediction.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -75,6 +87,14 @@ class AgentConfig(BaseModel):
     planning_reserve: dict[str, int] = Field(default_factory=dict)
     no_repeat: bool = False
     on_limit: Literal["stop", "final_answer"] = "stop"
+    verify: Literal["none", "aec"] = "none"
+    hypotheses: int = Field(default=4, ge=1, le=4096)
+    gate: Literal["thresholds", "query_all", "simulate_all", "joint"] = "thresholds"
+    commit: Literal["grounded", "belief"] = "grounded"
+    margin: float = Field(default=0.4, ge=0, le=0.5)
+    uncertainty: float = Field(default=0.2, ge=0, allow_inf_nan=False)
+    query_budget: int | None = Field(default=None, ge=0)
+    ensemble: int = Field(default=8, ge=1, le=4096)
 
     @classmethod
     def make(cls, **settings: Any) -> AgentConfig:
@@ -104,4 +124,12 @@ class AgentConfig(BaseModel):
     def _replanning_is_consistent(self) -> AgentConfig:
         if self.replan_every_step and not self.replan:
             raise ValueError("replan_every_step contradicts replan off")
+        return self
+
+    @model_validator(mode="after")
+    def _verification_is_consistent(self) -> AgentConfig:
+        if self.verify == "aec" and self.selector != "solver":
+            raise ValueError("verify='aec' takes the k best walks, so it needs selector='solver'")
+        if self.verify == "aec" and self.execution == "free":
+            raise ValueError("verify='aec' commits to actions, so it needs execution='constrained' or 'forced'")
         return self

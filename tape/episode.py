@@ -46,6 +46,13 @@ class EpisodeResult(BaseModel):
         detail: One sentence where the end state needs one.
         measures: The environment's own measures beside success, for instance the F1 of an answer.
         final_answer: What was answered at a limit, with ``on_limit="final_answer"``.
+        queries: Queries begun, with ``verify="aec"``, like all up to ``disabled_rules``.
+        simulations: Predictions by which hypotheses were filtered.
+        commitments: Walks that were committed to.
+        refusals: Hypotheses refused by the verifier, or for want of a query.
+        infeasible_commitments: Committed walks that did not execute to their end, as the environment showed.
+        counterexamples: Observations against a rule or a declared effect, by its name; each counts once.
+        disabled_rules: Rules of inference that failed too often to be used on.
         solver_seconds: Time in the solver.
         wall_seconds: Time of the whole episode.
         wall_overrun_seconds: How much of it lay beyond the cap on ``wall_seconds``; no budget violation.
@@ -72,6 +79,13 @@ class EpisodeResult(BaseModel):
     detail: str = ""
     measures: dict[str, float] = Field(default_factory=dict)
     final_answer: str | None = None
+    queries: int = 0
+    simulations: int = 0
+    commitments: int = 0
+    refusals: int = 0
+    infeasible_commitments: int = 0
+    counterexamples: dict[str, int] = Field(default_factory=dict)
+    disabled_rules: list[str] = Field(default_factory=list)
     solver_seconds: float = 0.0
     wall_seconds: float = 0.0
     wall_overrun_seconds: float = 0.0

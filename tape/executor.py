@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Literal
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Literal, Protocol
 
 from tape.agents.base import Episode
 from tape.agents.moves import mismatched, write_action
 from tape.graph import UNKNOWN, Edge
 from tape.memory import Memory
-from tape.protocols import Actor
+from tape.protocols import Action, Actor, State
 from tape.selection import Planned
 
-Outcome = Literal["ended", "mismatch", "probed", "stepped"]
+Outcome = Literal["ended", "mismatch", "probed", "stepped", "contradicted"]
 
 
 Reselect = Callable[[Planned], Awaitable[Planned | None]]
 """Asks for the best walk from the current node of a plan's graph with what is left now."""
+
+
+class Watch(Protocol):
+    """Watches the execution of a walk that was verified (:mod:`tape.aec`)."""
+
+    def possible(self, action: Action) -> bool:
+        """Whether the environment admits the next action."""
+
+    def saw(self, before: State, action: Action, rest: Sequence[Edge]) -> Literal["certified", "open", "contradicted"]:
+        """What a step has shown of the rest of the walk."""
 
 
 class Executor:
@@ -27,17 +37,28 @@ class Executor:
         actor: Writes the actions.
         memory: Takes every observed transition.
         reselect: Is asked where a step has used less than its worst case, so that more may fit than was planned for.
+        watch: Is told every step of a verified walk, which is kept as it is while it stays certified; what it says
+            goes before the comparison of keys.
     """
 
-    def __init__(self, episode: Episode, actor: Actor, memory: Memory, reselect: Reselect) -> None:
-        self._episode, self._actor, self._memory, self._reselect = episode, actor, memory, reselect
+    def __init__(
+        self,
+        episode: Episode,
+        actor: Actor,
+        memory: Memory,
+        reselect: Reselect,
+        watch: Watch | None = None,
+    ) -> None:
+        self._episode, self._actor, self._memory = episode, actor, memory
+        self._reselect, self._watch = reselect, watch
 
     async def execute(self, planned: Planned) -> Outcome:
         """Follow a walk.
 
         Returns:
             ``ended`` at its end, ``mismatch`` where the observed state is not the predicted one, ``probed``
-            after an action of unknown outcome, ``stepped`` after one step under all-step replanning.
+            after an action of unknown outcome, ``stepped`` after one step under all-step replanning, ``contradicted``
+            where what is watched for has shown that the walk fails.
 
         Raises:
             EpisodeEnded: Success, or ``invalid_output``.
@@ -47,11 +68,16 @@ class Executor:
         rest = planned.walk
         while rest:
             edge, actions = rest[0], [edge.action for edge in rest]
+            if self._watch is not None and not self._watch.possible(edge.action):
+                return "contradicted"
             before, left = episode.state, episode.remaining()
             written, text = await write_action(episode, self._actor, edge.action, actions)
             after = await episode.step(written, text=text, planned=edge.action)
             self._memory.add(before, written, after)
             rest = rest[1:]
+            seen = "open" if self._watch is None else self._watch.saw(before, written, rest)
+            if seen == "contradicted":
+                return "contradicted"
             if not episode.config.replan:
                 continue
             if edge.target == UNKNOWN:
@@ -59,10 +85,11 @@ class Executor:
             if mismatched(episode, edge.target):
                 if written == edge.action:
                     self._memory.refute(before, written, planned.graph.state(edge.target))
-                return "mismatch"
+                if seen != "certified":
+                    return "mismatch"
             if episode.config.replan_every_step:
                 return "stepped"
-            if rest and episode.config.reselect and self._saved(edge, left):
+            if rest and self._watch is None and episode.config.reselect and self._saved(edge, left):
                 better = await self._reselect(planned)
                 if better is not None:
                     planned, rest = better, better.walk

@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tape.agents.base import Episode, EpisodeEnded
 from tape.agents.moves import sample_plans, sample_plans_from
 from tape.alternatives import add_variants, possible
+from tape.annotation import PAID, Annotator
 from tape.budget import Budget, Ledger
 from tape.errors import BudgetExceededError
 from tape.frontier import Frontier, frontier
-from tape.graph import GOAL_SCORE, HOPELESS, PlanGraph
+from tape.graph import PlanGraph
 from tape.likelihood import Likelihood, Walk
-from tape.lm.base import FREE
 from tape.memory import Memory, RememberingWorldModel
-from tape.predicates import KnowsGoal, map_plain
+from tape.predicates import map_plain
 from tape.protocols import (
-    Action,
     DeclaredDomain,
     Plan,
     PlannedActor,
     Proposer,
-    Score,
     Scorer,
     Selector,
     State,
     WorldModel,
 )
-from tape.resources import Resources
-from tape.roles.projector import LmProjector
-from tape.selection import Planned, WalkSelection, most_moves
+from tape.selection import Planned, WalkSelection
 from tape.trace import GraphFoldedEvent
-
-_END = 1e-4
-"""Weight of the mean score of an open end: no number of stays there outweighs one at a goal (below 10,000 moves)."""
-
-_DEPTH = 1e-7
-"""Weight of a step towards an end that cannot be paid for as far as is known."""
-
-_PAID = {"calls", "tokens", "usd"}
-"""The kinds that model calls use."""
 
 
 class Planner:
@@ -66,11 +53,13 @@ class Planner:
         selector: Selector,
     ) -> None:
         self._episode = episode
-        self._proposer, self._world_model, self._scorer, self._actor = proposer, world_model, scorer, actor
-        self._projector = LmProjector(episode.roles)
+        self._proposer, self._world_model = proposer, world_model
         self._likelihood = Likelihood(episode.roles)
-        self._selection = WalkSelection(episode, selector, self._call_cost)
         self.memory = Memory()
+        self._annotator = Annotator(episode, scorer, actor, self.memory)
+        self.call_cost = self._annotator.call_cost
+        self._selection = WalkSelection(episode, selector, self.call_cost)
+        self.remaining, self.report = self._selection.remaining, self._selection.report
         self._rounds = 0
         self._plans: list[Plan] = []
 
@@ -81,22 +70,49 @@ class Planner:
             EpisodeEnded: ``infeasible``, ``solver_timeout`` or ``solver_error``.
             BudgetExceededError: A planning call does not fit the budget.
         """
-        config, select = self._episode.config, self._selection.select
-        self._episode.require_affordable_action()
-        graph, planned = PlanGraph(), None
-        for attempt in range(config.resample + 1):
-            graph = await self._build(attempt)
-            graph, planned = await self._extend(graph, await select(graph), attempt)
-            if planned is not None:
-                break
+        config = self._episode.config
+        graph, planned = await self._sampled()
         if planned is None and config.on_infeasible == "partial":
-            planned = await select(graph, any_end=True)
+            planned = await self._selection.select(graph, any_end=True)
             if planned is None and config.probe and not isinstance(self._episode.env.domain, DeclaredDomain):
                 planned = self._selection.probe(graph, self._plans, self.memory)
         self._rounds += 1
         if planned is None:
             raise EpisodeEnded("infeasible", "no walk keeps the remaining budget")
         return planned
+
+    async def candidates(self, k: int) -> list[Planned]:
+        """Plan like :meth:`plan`, but give the k best walks, best first, and no partial one.
+
+        Raises:
+            EpisodeEnded: ``infeasible``, ``solver_timeout`` or ``solver_error``.
+            BudgetExceededError: A planning call does not fit the budget.
+        """
+        graph, planned = await self._sampled()
+        self._rounds += 1
+        if planned is None:
+            raise EpisodeEnded("infeasible", "no walk keeps the remaining budget")
+        return self._selection.best(graph, k)
+
+    async def refold(self, plans: Sequence[Plan], k: int) -> list[Planned]:
+        """Roll plans out from the current state into a fresh graph; its k best walks. Nothing is sampled.
+
+        Raises:
+            EpisodeEnded: ``solver_timeout`` or ``solver_error``.
+            BudgetExceededError: A planning call does not fit the budget.
+        """
+        return self._selection.best(await self._folded(plans), k)
+
+    async def _sampled(self) -> tuple[PlanGraph, Planned | None]:
+        """Sample plans and fold them, again while no walk is feasible; the last graph and its best walk."""
+        self._episode.require_affordable_action()
+        graph, planned = PlanGraph(), None
+        for attempt in range(self._episode.config.resample + 1):
+            graph = await self._build(attempt)
+            graph, planned = await self._extend(graph, await self._selection.select(graph), attempt)
+            if planned is not None:
+                break
+        return graph, planned
 
     async def reselect(self, planned: Planned) -> Planned | None:
         """The best walk from the current node of a graph that is there already, with what is left now.
@@ -120,12 +136,16 @@ class Planner:
 
     async def _build(self, attempt: int) -> PlanGraph:
         """Sample, predict, fold and annotate."""
-        episode, domain = self._episode, self._episode.env.domain
-        count = episode.config.num_plans
-        self._plans = await sample_plans(episode, self._proposer, count, self._rounds, attempt)
+        count = self._episode.config.num_plans
+        self._plans = await sample_plans(self._episode, self._proposer, count, self._rounds, attempt)
+        return await self._folded(self._plans)
+
+    async def _folded(self, plans: Sequence[Plan]) -> PlanGraph:
+        """A graph of plans from the current state."""
+        domain, state = self._episode.env.domain, self._episode.state
         graph = PlanGraph(domain.key, domain.render)
-        graph.add_state(episode.state)
-        await self._fold(graph, [(episode.state, plan) for plan in self._plans])
+        graph.add_state(state)
+        await self._fold(graph, [(state, plan) for plan in plans])
         return graph
 
     async def _extend(
@@ -173,7 +193,7 @@ class Planner:
         """What calls may use without touching what the walk in hand needs."""
         left = self._selection.remaining()
         walk = dict(zip(sorted(left), planned.solution.consumption, strict=False)) if planned else {}
-        return Budget({kind: count - walk.get(kind, 0) for kind, count in left.items() if kind in _PAID})
+        return Budget({kind: count - walk.get(kind, 0) for kind, count in left.items() if kind in PAID})
 
     async def _grow(self, graph: PlanGraph, nodes: Sequence[Frontier], seed: int) -> PlanGraph:
         """Sample one plan from each of some nodes and fold it in; returns the graph."""
@@ -207,86 +227,10 @@ class Planner:
             for prediction in self.memory.refuted:
                 graph.refute(*prediction)
         start = domain.key(self._episode.state)
-        await self._annotate(graph, start)
+        await self._annotator.annotate(graph, start)
         self._episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
 
     def _world(self) -> WorldModel:
         if not self._episode.env.domain.deterministic:
             return self._world_model
         return RememberingWorldModel(self._world_model, self.memory, self._episode.env.domain.key)
-
-    async def _annotate(self, graph: PlanGraph, start: str) -> None:
-        """Put worst-case costs on edges and rewards on nodes (AnnotateGraph)."""
-        domain, remaining = self._episode.env.domain, self._episode.remaining()
-        for edge in graph.edges():
-            graph.set_cost(edge.id, domain.cost(graph.state(edge.source), edge.action))
-        # The actor is shown the rest of the walk, so its call may be as long as the longest walk that can be paid.
-        moves = most_moves(graph, remaining)
-        longest = max((edge.action for edge in graph.edges()), key=len, default="")
-        sources = dict.fromkeys(edge.source for edge in graph.edges())
-        calls = {node: self._actor_cost(graph.state(node), remaining, [longest] * moves) for node in sources}
-        taken_in = {edge.action: graph.state(edge.source) for edge in graph.edges()}
-        readings = {action: self._reading_cost(state, action) for action, state in taken_in.items()}
-        for edge in graph.edges():
-            graph.set_cost(edge.id, edge.cost + calls[edge.source] + readings[edge.action])
-        # Every edge has its cost before the scorer is asked, whose call may be refused.
-        if isinstance(domain, DeclaredDomain):
-            await self._grade(graph, domain, remaining)
-            return
-        nodes = graph.nodes
-        scores = await self._scorer.score([graph.state(node) for node in nodes], remaining)
-        # The environment has not called these states a success, whatever the model thinks of them.
-        visited = {start, *(domain.key(after) for _, _, after in self.memory.transitions)}
-        for node, score in zip(nodes, scores, strict=True):
-            end = bool(graph.attributes(node)["plan_end"])
-            reward = self._reward(score, end=end, visited=node in visited)
-            goal: bool | None = None
-            if isinstance(domain, KnowsGoal):
-                goal = node not in visited and domain.satisfied(graph.state(node))
-                reward = 1.0 if goal else min(reward, 0.0)
-            graph.set_reward(node, reward * graph.attributes(node).get("likelihood", 1.0), goal=goal)
-
-    async def _grade(self, graph: PlanGraph, domain: DeclaredDomain, remaining: Mapping[str, int]) -> None:
-        """Put rewards on the ends of a declared domain, where all that counts is what a walk ends with.
-
-        No other node is an end of a walk. Where no end can be paid for, a partial walk goes as far as it can.
-        """
-        depths = graph.depths(domain.key(self._episode.state))
-        ends = [node for node in graph.nodes if domain.is_end(graph.state(node))]
-        for node in set(graph.nodes) - set(ends):
-            graph.no_end(node)
-            graph.set_reward(node, _DEPTH * depths.get(node, 0), goal=False)
-        scores = await self._scorer.score([graph.state(node) for node in ends], remaining)
-        for node, score in zip(ends, scores, strict=True):
-            mode = self._episode.config.score
-            reward = score.likely if mode == "argmax" else score.mean
-            if mode == "ends":
-                reward *= graph.attributes(node)["support"] / len(graph.plans)
-            graph.set_reward(node, max(reward, _END), goal=True)
-
-    def _reward(self, score: Score, *, end: bool, visited: bool) -> float:
-        """A node's reward, as ``AgentConfig.score`` says."""
-        mode = self._episode.config.score
-        reward = score.mean if mode == "expected" else score.likely
-        if visited:
-            return min(reward, 0.0)
-        if mode == "ends" and end and HOPELESS < reward < GOAL_SCORE:
-            # Never below 0: else a walk would spend the budget on putting off its end.
-            return _END * max(score.mean, 0.0)
-        return reward
-
-    def _call_cost(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:
-        """The worst case of the actor's call and of reading what it brings."""
-        reading = self._reading_cost(state, plan[0]) if plan else Resources()
-        return self._actor_cost(state, remaining, plan) + reading
-
-    def _actor_cost(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:
-        return self._actor.worst_case(state, remaining, plan) if self._calls_are_paid() else Resources()
-
-    def _reading_cost(self, state: State, action: Action) -> Resources:
-        return self._projector.worst_case(state, action) if self._calls_are_paid() else Resources()
-
-    def _calls_are_paid(self) -> bool:
-        """Whether a cap concerns model calls; else their tokens need not be counted."""
-        paid = _PAID - {"usd"} if self._episode.roles.lm.price == FREE else _PAID
-        return bool(paid & set(self._episode.remaining()))

@@ -6,13 +6,18 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import solvers
 from solvers import PathSolution, Status
 from tape.agents.base import Episode, EpisodeEnded
 from tape.budget import Resources
+from tape.errors import BudgetExceededError
 from tape.graph import Edge, PlanGraph
 from tape.memory import Memory
 from tape.protocols import Action, DeclaredDomain, Plan, Selector, State
 from tape.trace import GraphFoldedEvent, WalkSelectedEvent
+
+_LOOK = 8
+"""How many walks are looked at for each that is asked for."""
 
 _PATIENCE = 100
 """How many times the most moves the horizon is where only the end of a walk counts."""
@@ -87,16 +92,39 @@ class WalkSelection:
         walk = tuple(graph.edge(number) for number in ids)
         episode.result.solver_seconds += solution.seconds
         size = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": problem.horizon, "budget": remaining}
-        self._report(self._selector.name, solution, walk, partial=any_end, problem=size | {"confidence": confidence})
+        self.report(self._selector.name, solution, walk, partial=any_end, problem=size | {"confidence": confidence})
         if solution.has_walk:
             return Planned(graph, walk, solution, any_end)
         if solution.status is Status.INFEASIBLE:
             return None
-        if solution.status is Status.TIMEOUT:
-            if episode.deadline.is_set:  # the only limit on a solver's time
-                raise episode.deadline.error()
-            raise EpisodeEnded("solver_timeout", solution.message)
-        raise EpisodeEnded("solver_error", solution.message)
+        raise self._given_up(solution.status, solution.message)
+
+    def best(self, graph: PlanGraph, k: int) -> list[Planned]:
+        """The k best walks with a step and without a circle, best first.
+
+        A walk that comes back to where it was needs no less than the same walk without that. No more than `_LOOK` * k
+        walks are looked at, so there may be fewer than there are.
+
+        Raises:
+            EpisodeEnded: ``solver_timeout`` or ``solver_error``.
+            BudgetExceededError: The episode's time is up.
+        """
+        episode = self._episode
+        episode.deadline.require()
+        start, remaining = episode.env.domain.key(episode.state), self.remaining()
+        problem, ids = graph.path_problem(start, remaining, self._horizon(graph, remaining), episode.config.discount)
+        found = solvers.k_best(problem, _LOOK * k, episode.config.solver, episode.deadline.left())
+        episode.result.solver_seconds += found.seconds
+        if not found.solutions and found.status is not Status.INFEASIBLE:
+            raise self._given_up(found.status, found.message)
+        straight = [one for one in found if one.edges and len(set(one.nodes)) == len(one.nodes)]
+        return [Planned(graph, tuple(graph.edge(ids[e]) for e in one.edges), one, False) for one in straight[:k]]
+
+    def _given_up(self, status: Status, message: str) -> EpisodeEnded | BudgetExceededError:
+        """What ends the episode where the solver has neither a walk nor a proof."""
+        if status is Status.TIMEOUT and self._episode.deadline.is_set:  # the only limit on a solver's time
+            return self._episode.deadline.error()
+        return EpisodeEnded("solver_timeout" if status is Status.TIMEOUT else "solver_error", message)
 
     def probe(self, graph: PlanGraph, plans: Sequence[Plan], memory: Memory) -> Planned | None:
         """A walk of one step whose outcome is unknown, by the most sampled first action not yet tried here.
@@ -121,10 +149,10 @@ class WalkSelection:
         graph.set_cost(edge.id, cost)
         episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
         solution = PathSolution(Status.FEASIBLE, solver="probe", message="predicted to be invalid; tried all the same")
-        self._report("probe", solution, (edge,), partial=True, problem={})
+        self.report("probe", solution, (edge,), partial=True, problem={})
         return Planned(graph, (edge,), solution, partial=True)
 
-    def _report(
+    def report(
         self,
         selector: str,
         solution: PathSolution,

@@ -6,7 +6,9 @@ types with :func:`register_event`.
 
 from __future__ import annotations
 
+import importlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -23,6 +25,14 @@ class Event(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     type: ClassVar[str] = ""
+
+
+class ToldEvent(Event, ABC):
+    """Base of events that say themselves how a replay tells them."""
+
+    @abstractmethod
+    def told(self) -> str:
+        """One or more plain lines."""
 
 
 class StartedEvent(Event):
@@ -158,6 +168,8 @@ class FinishedEvent(Event):
 
 
 _TYPES: dict[str, type[Event]] = {}
+_REGISTRARS = ("tape.aec.events",)
+"""Modules of this package that register events of their own; imported where a trace is read."""
 
 
 def register_event(event: type[Event]) -> type[Event]:
@@ -235,6 +247,8 @@ def read_trace(path: Path) -> Iterator[Event]:
         lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise TraceError(f"{path}: cannot be read: {error}") from error
+    for module in _REGISTRARS:
+        importlib.import_module(module)
     for number, line in enumerate(lines, 1):
         try:
             record = json.loads(line)

@@ -1,4 +1,4 @@
-"""The gate that chooses walk and queries together (beyond AEC: its section 6) [ours]."""
+"""The gate that chooses walk and queries together (:mod:`tape.aec.joint`), beyond the paper [ours]."""
 
 from __future__ import annotations
 
@@ -8,27 +8,24 @@ from tape.aec.beliefs import BeliefStore
 from tape.aec.facts import Grounded
 from tape.aec.gating import Commit, Decision, GiveUp, Query
 from tape.aec.hypothesis import Hypothesis
-from tape.aec.joint import Candidate, JointSettings, decide
-from tape.predicates import ExclusiveDomain, Predicate
-from tape.protocols import Domain
+from tape.aec.joint import Candidate, JointError, JointSettings, decide
+from tape.agents.base import EpisodeEnded
+from tape.predicates import Assignment, Predicate, Rule
 from tape.resources import Resources
-
-_DOUBTFUL = 0.05
-"""What a walk is worth that does not end at a predicted goal, where one that does is worth 1."""
 
 
 class JointGate:
-    """Asks what is worth most: the chance that the answer changes the walk, times what that saves, against its cost.
+    """Takes the first decision of the policy that earns most under the budgets; nothing is simulated.
 
     Args:
-        domain: Where it says so, predicates exclude each other.
-        settings: Prices and solver.
+        rules: The domain's rules: they tell which of the unknown predicates exclude each other.
+        settings: Prices, solver, and whether commitments need evidence.
     """
 
     predicts = True
 
-    def __init__(self, domain: Domain, settings: JointSettings) -> None:
-        self._domain, self._settings = domain, settings
+    def __init__(self, rules: Sequence[Rule], settings: JointSettings | None = None) -> None:
+        self._rules, self._settings = tuple(rules), settings or JointSettings()
 
     def next(
         self,
@@ -38,36 +35,53 @@ class JointGate:
         remaining: Mapping[str, int],
         query_costs: Mapping[Predicate, Resources],
     ) -> Decision:
-        """See :class:`tape.aec.gating.Gate`; nothing is ever simulated."""
-        del grounded
-        sure = next((h for h in hypotheses if not h.missing and h.planned.at_goal), None)
-        if sure is not None and self._settings.grounded:
-            return Commit(sure)
-        unknown = list(dict.fromkeys(p for h in hypotheses for p in h.missing))
-        groups = self._domain.exclusive(unknown) if isinstance(self._domain, ExclusiveDomain) else []
-        mu = _normalised({p: beliefs[p].mu for p in unknown}, groups)
-        candidates = [
-            Candidate(h.missing, _counts(h.cost, remaining), 1.0 if h.planned.at_goal else _DOUBTFUL)
-            for h in hypotheses
-        ]
-        queries = {p: _counts(cost, remaining) for p, cost in query_costs.items()}
-        decision = decide(candidates, mu, queries, remaining, exclusive=groups, settings=self._settings)
-        if decision.kind == "query" and decision.predicate is not None:
-            return Query(decision.predicate)
-        if decision.kind == "commit" and decision.candidate is not None:
-            return Commit(hypotheses[decision.candidate])
-        return GiveUp("no query or walk that can be paid for is worth its price")
+        """See :class:`tape.aec.gating.Gate`.
+
+        Raises:
+            EpisodeEnded: ``solver_error``.
+        """
+        candidates = [Candidate(dict(h.missing), _counts(h.cost, remaining)) for h in hypotheses]
+        missing = list(dict.fromkeys(p for h in hypotheses for p in h.missing))
+        try:
+            found = decide(
+                candidates,
+                {p: beliefs[p].mu for p in missing},
+                {p: _counts(cost, remaining) for p, cost in query_costs.items()},
+                remaining,
+                exclusive=exclusive_groups(self._rules, grounded.assignment, missing),
+                settings=self._settings,
+            )
+        except JointError as error:
+            raise EpisodeEnded("solver_error", str(error)) from error
+        if found.kind == "query" and found.predicate is not None:
+            return Query(found.predicate)
+        if found.kind == "commit" and found.candidate is not None:
+            return Commit(hypotheses[found.candidate])
+        return GiveUp("no query and no walk is worth what it takes")
 
 
 def _counts(cost: Resources, remaining: Mapping[str, int]) -> dict[str, int]:
-    """A cost in the kinds that are capped; none of them is unknown there."""
+    """What is known of a cost in the capped kinds; there, none is unknown."""
     return {kind: cost[kind] or 0 for kind in remaining}
 
 
-def _normalised(mu: dict[Predicate, float], groups: Sequence[Sequence[Predicate]]) -> dict[Predicate, float]:
-    """With no group's probabilities above 1 in all, as they may be where each is estimated on its own."""
-    for group in groups:
-        total = sum(mu[p] for p in group)
-        if total > 1.0:
-            mu |= {p: mu[p] / total for p in group}
-    return mu
+def exclusive_groups(
+    rules: Sequence[Rule], known: Assignment, unknown: Sequence[Predicate]
+) -> list[tuple[Predicate, ...]]:
+    """Unknown predicates of which at most one is true: each, if it were true, would make all others false by a rule.
+
+    Every predicate is in one group at most, the first that it fits into.
+    """
+    rules_out = {
+        p: {q for rule in rules for q, value in rule({**known, p: True}).items() if not value and q != p}
+        for p in unknown
+    }
+    groups: list[list[Predicate]] = []
+    for p in unknown:
+        fits = (group for group in groups if all(q in rules_out[p] and p in rules_out[q] for q in group))
+        group = next(fits, None)
+        if group is None:
+            groups.append([p])
+        else:
+            group.append(p)
+    return [tuple(group) for group in groups if len(group) > 1]

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from solvers.errors import SolverError
 from tape.agents.episode import Episode, EpisodeEnded, environment_faults
 from tape.agents.final_answer import FinalAnswer, require_answers_taken
+from tape.agents.verifiable import require_verifiable
 from tape.budget import Budget, Ledger, Payer
 from tape.config import AgentConfig
 from tape.deadline import KIND as WALL
@@ -120,12 +121,14 @@ class Agent(ABC):
 
         Raises:
             ConfigError: The configuration asks for a simulator and none is given, or for a final answer and the
-                environment takes none; or there are both a parent and a payer.
+                environment takes none; or to verify, and it declares no predicates; or there are both a parent and a
+                payer.
             UnknownCostError: A hard cap on a resource whose cost is unknown.
         """
         if (self.config.world_model == "simulator") != (simulator is not None):
             raise ConfigError("world_model='simulator' needs simulator=..., and only then")
         require_answers_taken(self.config, env)
+        require_verifiable(self.config, env.domain)
         own = getattr(env, "budget", None)
         caps = (budget or Budget()) | (own if isinstance(own, Budget) else Budget())
         deadline = Deadline(caps.get(WALL))

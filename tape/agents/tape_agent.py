@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from tape.aec.controller import Controller
+from tape.aec.gating import Gate, gate_of
+from tape.aec.joint import JointSettings
+from tape.aec.joint_gate import JointGate
+from tape.aec.predictor import EnsemblePredictor, Predictor
 from tape.agents.base import Episode
 from tape.agents.lm_agent import LmAgent
 from tape.agents.moves import require_bounded, start_replanning
+from tape.agents.verifiable import require_predicates
 from tape.config import AgentConfig
 from tape.executor import Executor
 from tape.planner import Planner
-from tape.protocols import PlannedActor, Selector, WorldModel
+from tape.protocols import Actor, PlannedActor, Selector, WorldModel
 from tape.roles.actor import MAX_RETRIES, LmActor
 from tape.roles.selector import LmSelector, SolverSelector
 from tape.roles.world_model import LmWorldModel
@@ -22,12 +28,14 @@ class TapeAgent(LmAgent):
     name: ClassVar[str] = "tape"
 
     @classmethod
-    def most_lm_calls(cls, config: AgentConfig, steps: int, longest_plan: int) -> int:
+    def most_lm_calls(cls, config: AgentConfig, steps: int, longest_plan: int) -> int | None:
         """Every round takes at least one step, and samples, predicts and scores anew up to ``resample`` more times.
 
         Each sampling is one request for ``num_plans`` plans and up to ``extend`` requests for one more each; every
-        predicted or observed state is scored at most once in an episode.
+        predicted or observed state is scored at most once in an episode. Of ``verify="aec"`` no bound is known.
         """
+        if config.verify != "none":
+            return None
         rounds = 1 if not config.replan else steps if config.replan_every_step else min(steps, config.max_replans + 1)
         samplings = rounds * (1 + config.resample)
         states = samplings * (config.num_plans + config.extend) * longest_plan
@@ -54,16 +62,35 @@ class TapeAgent(LmAgent):
             actor=actor,
             selector=self.selector(episode),
         )
-        executor = Executor(episode, actor, planner.memory, planner.reselect)
+        control = self._control(episode, planner, actor) if config.verify == "aec" else None
+        executor = Executor(episode, actor, planner.memory, planner.reselect, control.monitor if control else None)
         limited = 0
         while True:
-            planned = await planner.plan()
-            result.partial_walk |= planned.partial
-            outcome = await executor.execute(planned)
+            planned = await (control or planner).plan()
+            outcome = "refused"
+            if planned is not None:
+                result.partial_walk |= planned.partial
+                outcome = await (control.followed(executor, planned) if control else executor.execute(planned))
             if not config.replan:
                 return
             limited += outcome != "stepped"
             start_replanning(episode, outcome, limited)
+
+    def _control(self, episode: Episode, planner: Planner, actor: Actor) -> Controller:
+        gate = self.gate(episode)
+        return Controller(episode, planner, actor, gate, self.predictor(episode) if gate.predicts else None)
+
+    def gate(self, episode: Episode) -> Gate:
+        """What to query and what to simulate (``verify="aec"``)."""
+        config = episode.config
+        if config.gate == "joint":
+            settings = JointSettings(grounded=config.commit == "grounded", solver=config.solver)
+            return JointGate(require_predicates(episode.env.domain).rules(), settings)
+        return gate_of(config)
+
+    def predictor(self, episode: Episode) -> Predictor:
+        """f(p given w) (``verify="aec"``); asked for only where the gate needs it."""
+        return EnsemblePredictor(episode.roles, self.config.ensemble, episode.seed_for("predict"))
 
     def lm_world_model(self, episode: Episode) -> WorldModel:
         """P_theta with second thoughts (``doubt``)."""

@@ -14,7 +14,7 @@ class TapeAllStepAgent(TapeAgent):
     name: ClassVar[str] = "tape_all_step"
 
     @classmethod
-    def most_lm_calls(cls, config: AgentConfig, steps: int, longest_plan: int) -> int:
+    def most_lm_calls(cls, config: AgentConfig, steps: int, longest_plan: int) -> int | None:
         """As TAPE with a round per step."""
         every_step = config.model_copy(update={"replan_every_step": True})
         return super().most_lm_calls(every_step, steps, longest_plan)

@@ -31,6 +31,14 @@ _HELP = {
     "world_model": "simulator: an upper bound only",
     "planning_reserve": "kept from the selector for later planning calls, for instance tokens=500",
     "on_limit": "at a limit stop, or spend a call kept back on an answer, where the environment takes one",
+    "verify": "aec: commit only to walks that grounded evidence certifies",
+    "hypotheses": "aec: how many of the best walks are considered",
+    "gate": "aec: what is queried and what is simulated",
+    "commit": "aec: belief: no verifier (ablation)",
+    "margin": "aec: predictions nearer to 1/2 than this are ambiguous",
+    "uncertainty": "aec: the most uncertainty with which a prediction is believed",
+    "query_budget": "aec: most queries of an episode (default: the budget decides)",
+    "ensemble": "aec: samples for one prediction",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tape.agents.final_answer import require_answers_taken
+from tape.agents.verifiable import require_verifiable
 from tape.budget import Budget
 from tape.errors import ConfigError, UnknownCostError
 from tape.lm.base import LanguageModel
@@ -25,7 +26,8 @@ def check_before(cells: Sequence[Cell], models: Mapping[str, LanguageModel], run
 
     Raises:
         UnknownCostError: US dollars are capped and a model has no price.
-        ConfigError: Such a cap cannot be kept, or the environment takes no final answer.
+        ConfigError: Such a cap cannot be kept, the environment takes no final answer, or it declares no predicates and
+            is to be verified.
     """
     if run_budget and workers.startswith("ray:"):
         raise ConfigError(
@@ -39,6 +41,9 @@ def check_before(cells: Sequence[Cell], models: Mapping[str, LanguageModel], run
         model = models.get(cell.spec.model)
         if capped and model is not None and model.price is None:
             raise UnknownCostError(missing_price(cell.spec.model))
-        if cell.spec.config.on_limit == "final_answer" and cell.tasks:
+        config = cell.spec.config
+        if cell.tasks and (config.on_limit == "final_answer" or config.verify != "none"):
             plugin: EnvironmentPlugin = load("tape.environments", cell.spec.environment)
-            require_answers_taken(cell.spec.config, plugin.make(cell.tasks[0]))
+            env = plugin.make(cell.tasks[0])
+            require_answers_taken(config, env)
+            require_verifiable(config, env.domain)

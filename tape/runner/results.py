@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tape.runner.directory import replace_file
+from tape.runner.summary import VERIFICATION
 
 Value: TypeAlias = str | int | float | bool | None
 LINE = ("cell", "environment", "level_set", "task", "digest", "repeat", "key", "agent", "model")
@@ -57,6 +58,7 @@ def _kinds(found: Iterable[Mapping[str, Any]]) -> list[str]:
 def _row(line: Mapping[str, Any], used: Sequence[str], caps: Sequence[str]) -> dict[str, Value]:
     result = line["result"]
     row: dict[str, Value] = {name: line[name] for name in LINE} | {name: result[name] for name in RESULT}
+    row |= {name: result.get(name, 0) for name in VERIFICATION}  # lines of earlier versions have none
     for name in ("lm_calls", "prompt_tokens", "completion_tokens"):
         row[name] = sum(result[name].values())
     row |= {f"used_{kind}": result["used"].get(kind) for kind in used}

@@ -19,7 +19,19 @@ from tape.seeds import derive
 
 PACKAGES = ("tape-agents", "torch", "transformers", "outlines", "outlines_core", "networkx", "pulp", "ortools", "numpy")
 
-LATER = {"on_limit": "stop", "reselect": True, "no_repeat": False}
+LATER = {
+    "on_limit": "stop",
+    "reselect": True,
+    "no_repeat": False,
+    "verify": "none",
+    "hypotheses": 4,
+    "gate": "thresholds",
+    "commit": "grounded",
+    "margin": 0.4,
+    "uncertainty": 0.2,
+    "query_budget": None,
+    "ensemble": 8,
+}
 """Switches that are younger than some runs: at these values an episode's key is what it was without them."""
 
 

@@ -25,6 +25,9 @@ HEAD = (
     "solver ms",
     "over budget",
 )
+VERIFICATION = ("queries", "simulations", "commitments", "refusals", "infeasible_commitments")
+"""Totals of episodes with ``verify="aec"``; lines of earlier versions have none of them."""
+
 NOTES = {
     "wilson": "Wilson's, where no level is repeated",
     "clustered": "the bootstrap by level, where levels are repeated",
@@ -68,6 +71,7 @@ def _group(name: str, level_set: str, spec: RunSpec, lines: Sequence[Mapping[str
         "replans": sum(r["replans"] for r in results),
         "mismatches": sum(r["mismatches"] for r in results),
         "malformed": sum(r["malformed"] for r in results),
+        **{name: sum(r.get(name, 0) for r in results) for name in VERIFICATION},
         "partial_walks": sum(r["partial_walk"] for r in results),
         "lm_calls": sum(sum(r["lm_calls"].values()) for r in results),
         "lm_tokens": sum(tokens(r) for r in results),
@@ -123,9 +127,21 @@ def table(groups: Sequence[Mapping[str, Any]]) -> str:
         rows = [row[1:] for row in rows]
     lines = ["| " + " | ".join(escaped(text) for text in row) + " |" for row in rows]
     methods = [text for method, text in NOTES.items() if any(g["ci95_method"] == method for g in groups)]
+    said = "".join(map(_about_verification, groups))
     interval = f" The interval is {'; '.join(methods)}." if methods else ""
-    note = f"Steps, replans, calls, tokens and solver time are means per episode.{interval}{_about_limits(groups)}"
+    note = (
+        f"Steps, replans, calls, tokens and solver time are means per episode.{interval}{_about_limits(groups)}{said}"
+    )
     return "\n".join([*lines, "", note, ""])
+
+
+def _about_verification(group: Mapping[str, Any]) -> str:
+    """What a group's verifier did, where there is one."""
+    if group.get("configuration", {}).get("verify", "none") == "none":
+        return ""
+    n = group["episodes"]
+    counts = [f"{group[name] / n:.2f} {name.replace('_', ' ')}" for name in VERIFICATION]
+    return f" {group['cell']}, {group['level_set']}, per episode: {', '.join(counts)}."
 
 
 def _about_limits(groups: Sequence[Mapping[str, Any]]) -> str:

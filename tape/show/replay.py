@@ -20,6 +20,7 @@ from tape.trace import (
     PlansSampledEvent,
     ReplannedEvent,
     StartedEvent,
+    ToldEvent,
     WalkSelectedEvent,
 )
 
@@ -61,6 +62,8 @@ def describe(events: Sequence[Event]) -> Iterator[str]:
                 yield f"replans ({event.reason}), round {event.count}"
             case MalformedEvent():
                 yield f"  malformed {event.role} answer survived: {event.text!r}"
+            case ToldEvent():
+                yield event.told()
             case FinishedEvent():
                 result = event.result
                 yield f"\n{result['end_state']} after {result['steps']} steps; {result['detail']}".rstrip("; ")

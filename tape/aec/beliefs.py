@@ -1,0 +1,74 @@
+"""The belief store: predictions with their uncertainty (AEC definition 3.1).
+
+Nothing here can become a fact: no function takes a :class:`Belief` to a :class:`tape.aec.facts.Fact`, and a
+:class:`tape.aec.facts.Grounded` is made from observations alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from tape.predicates import Predicate
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What is predicted of a predicate.
+
+    Attributes:
+        value: The value that hypotheses are filtered by; None while there is only a prediction.
+        mu: Predicted probability that the predicate is true.
+        sigma: Uncertainty of that prediction.
+    """
+
+    value: bool | None
+    mu: float
+    sigma: float
+
+
+class BeliefStore(Mapping[Predicate, Belief]):
+    """Beliefs by predicate; those with a value are the domain of w^ (AEC eq. 1)."""
+
+    def __init__(self) -> None:
+        self._beliefs: dict[Predicate, Belief] = {}
+
+    def __getitem__(self, predicate: Predicate) -> Belief:
+        return self._beliefs[predicate]
+
+    def __iter__(self) -> Iterator[Predicate]:
+        return iter(self._beliefs)
+
+    def __len__(self) -> int:
+        return len(self._beliefs)
+
+    def value(self, predicate: Predicate) -> bool | None:
+        """The believed value, or None."""
+        belief = self._beliefs.get(predicate)
+        return None if belief is None else belief.value
+
+    def predicted(self, predicate: Predicate, mu: float, sigma: float) -> None:
+        """Note a prediction; hypotheses are not filtered by it yet."""
+        self._beliefs[predicate] = Belief(None, mu, sigma)
+
+    def simulate(self, predicate: Predicate) -> bool:
+        """Believe the likelier value from here on; returns it.
+
+        Raises:
+            KeyError: There is no prediction of it.
+        """
+        belief = self._beliefs[predicate]
+        self._beliefs[predicate] = believed = replace(belief, value=belief.mu >= 0.5)
+        return bool(believed.value)
+
+    def likelihood(self, expected: Mapping[Predicate, bool]) -> float:
+        """Probability that all of these values hold, taken as independent; 1/2 for what nobody predicted."""
+        product = 1.0
+        for predicate, value in expected.items():
+            mu = self._beliefs[predicate].mu if predicate in self._beliefs else 0.5
+            product *= mu if value else 1.0 - mu
+        return product
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._beliefs.clear()

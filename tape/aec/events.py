@@ -1,0 +1,103 @@
+"""What AEC adds to the event log."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tape.trace import ToldEvent, register_event
+
+
+@register_event
+class PredictedEvent(ToldEvent):
+    """A prediction of an unknown predicate; ``simulated`` where hypotheses are filtered by it."""
+
+    type: ClassVar[str] = "predicted"
+    predicate: str
+    mu: float
+    sigma: float
+    simulated: bool | None
+
+    def told(self) -> str:
+        """One line."""
+        what = "" if self.simulated is None else f": believed {_word(self.simulated)}"
+        return f"  predicts {self.predicate}: {self.mu:.2f} (sigma {self.sigma:.2f}){what}"
+
+
+@register_event
+class QueriedEvent(ToldEvent):
+    """A query was run; its value is None where it did not come to light."""
+
+    type: ClassVar[str] = "queried"
+    step: int
+    predicate: str
+    actions: list[str]
+    value: bool | None
+    revealed: list[str]
+
+    def told(self) -> str:
+        """One line."""
+        return f"  QUERIED {self.predicate} by {'; '.join(self.actions) or '(nothing)'}: {_word(self.value)}"
+
+
+@register_event
+class VerifiedEvent(ToldEvent):
+    """A hypothesis was accepted, or refused with witnesses; the reason, where it lacks no more than a query."""
+
+    type: ClassVar[str] = "verified"
+    actions: list[str]
+    accepted: bool
+    witnesses: list[str]
+    reason: str
+
+    def told(self) -> str:
+        """The verdict, and a line for each witness."""
+        said = "accepted" if self.accepted else f"REFUSED{self.reason and f' ({self.reason})'}"
+        return "\n".join([f"  {said}: {'; '.join(self.actions)}", *(f"    {text}" for text in self.witnesses)])
+
+
+@register_event
+class CommittedEvent(ToldEvent):
+    """A walk is followed; the evidence for all that it does not establish itself."""
+
+    type: ClassVar[str] = "committed"
+    step: int
+    actions: list[str]
+    certified: bool
+    evidence: dict[str, str]
+    grounded_later: list[str]
+
+    def told(self) -> str:
+        """The commitment, and a line for each fact that it rests on."""
+        said = "COMMITS" if self.certified else "COMMITS on beliefs"
+        lines = (f"    {predicate}: {evidence}" for predicate, evidence in self.evidence.items())
+        return "\n".join([f"  {said} to {'; '.join(self.actions)}", *lines])
+
+
+@register_event
+class RefusedEvent(ToldEvent):
+    """No hypothesis of a round could be committed to."""
+
+    type: ClassVar[str] = "refused"
+    step: int
+    reason: str
+
+    def told(self) -> str:
+        """One line."""
+        return f"  nothing can be committed to: {self.reason}"
+
+
+@register_event
+class RuleDisabledEvent(ToldEvent):
+    """A rule of inference has been contradicted too often and is not used any more in this episode."""
+
+    type: ClassVar[str] = "rule_disabled"
+    rule: str
+    counterexamples: list[str]
+
+    def told(self) -> str:
+        """The rule, and a line for each counterexample."""
+        return "\n".join([f"  RULE DISABLED: {self.rule}", *(f"    {text}" for text in self.counterexamples)])
+
+
+def _word(value: bool | None) -> str:
+    return {True: "true", False: "false", None: "unknown"}[value]

@@ -1,0 +1,59 @@
+"""The execution monitor: grounded counterevidence ends a walk before its next step (AEC appendix B.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from tape.aec.state import EpistemicState
+from tape.agents.base import Episode
+from tape.graph import Edge
+from tape.protocols import Action, State
+
+Seen = Literal["certified", "open", "contradicted"]
+
+
+class Monitor:
+    """Watches the execution of a committed walk.
+
+    Args:
+        episode: The episode.
+        state: Takes what is seen.
+        certifies: Whether walks are verified; without, none is ever ``certified``.
+    """
+
+    def __init__(self, episode: Episode, state: EpistemicState, *, certifies: bool) -> None:
+        self._episode, self._state, self._certifies = episode, state, certifies
+
+    def possible(self, action: Action) -> bool:
+        """Whether the environment admits the next action at all."""
+        admissible = self._episode.env.domain.admissible(self._episode.state)
+        return admissible is None or action in admissible
+
+    def saw(self, before: State, action: Action, rest: Sequence[Edge]) -> Seen:
+        """Take over what is seen after a step.
+
+        Args:
+            before: The state in which the step was taken.
+            action: What was done.
+            rest: The rest of the walk.
+
+        Returns:
+            ``contradicted`` where the action failed (an observation contradicts its declared effects, or nothing at all
+            has changed although something should) or where an observation contradicts what the rest requires;
+            ``certified`` where the verifier accepts the rest; else ``open``.
+        """
+        expected, done = self._state.effects(action), self._state.is_done(action)
+        self._state.observed("execution", action, action)
+        facts, key = self._state.grounded.assignment, self._episode.env.domain.key
+        verdict = self._state.verify(
+            [edge.action for edge in rest], [edge.cost for edge in rest], self._episode.remaining()
+        )
+        if any(value is not None and facts.get(predicate, value) != value for predicate, value in expected.items()):
+            return "contradicted"
+        if expected and not done and key(before) == key(self._episode.state):
+            return "contradicted"
+        against = [w for w in verdict.witnesses if w.held is not None and w.held.origin == "fact"]
+        if any(witness.step < len(rest) for witness in against):
+            return "contradicted"
+        return "certified" if self._certifies and verdict.accepted else "open"

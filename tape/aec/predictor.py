@@ -1,0 +1,136 @@
+"""Predictors of unknown predicates (AEC eq. 3): they are given grounded facts and nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from tape.aec.facts import Grounded
+from tape.errors import ConfigError, InvalidOutputError
+from tape.lm.base import Request
+from tape.lm.dialect import Dialect
+from tape.predicates import Predicate
+from tape.protocols import State
+from tape.roles.context import RoleContext
+from tape.seeds import derive
+
+ROLE = "predict"
+
+TEMPERATURE = 1.0
+"""The members of the ensemble are samples of the model's own distribution."""
+
+
+class Estimate(NamedTuple):
+    """A predicted probability of being true, and its uncertainty."""
+
+    mu: float
+    sigma: float
+
+
+class Predictor(Protocol):
+    """f(p given w): no belief goes in."""
+
+    async def predict(self, predicates: Sequence[Predicate], grounded: Grounded) -> list[Estimate]:
+        """Predict each predicate from grounded facts."""
+
+
+@runtime_checkable
+class PredictingDialect(Dialect, Protocol):
+    """A dialect in which the model can be asked for what is not known; optional."""
+
+    def predict_request(
+        self, state: State, predicates: Sequence[Predicate]
+    ) -> Sequence[tuple[Request, Sequence[Predicate]]]:
+        """Requests that settle predicates in a state, each with those that it settles.
+
+        One answer may settle several: a likely place of an object says of every other place that it is not there.
+        """
+
+    def read_predict(self, state: State, predicates: Sequence[Predicate], text: str) -> Mapping[Predicate, bool]:
+        """What a sampled answer says of the predicates; may leave some open."""
+
+
+def require_predicting(dialect: Dialect) -> PredictingDialect:
+    """The dialect, if it can ask for predictions.
+
+    Raises:
+        ConfigError: It cannot.
+    """
+    if not isinstance(dialect, PredictingDialect):
+        raise ConfigError(
+            f"there are unknown predicates to predict, but {type(dialect).__name__} has no predict_request and "
+            "read_predict; use gate='query_all', or a model whose dialect has them"
+        )
+    return dialect
+
+
+class EnsemblePredictor:
+    """An ensemble of the model's samples: mu is their mean, sigma its standard error (AEC appendix B.2; form ours).
+
+    Half an answer of each kind is added to the samples: a few that agree are not certainty. Each predicate is asked
+    once for the same facts.
+
+    Args:
+        context: The episode's model and prompts; they have to include those of a :class:`PredictingDialect` where
+            anything is unknown.
+        samples: Of every question.
+        seed: Root of the sampling seeds.
+        calibration: Applied to every mu, if given: from raw to calibrated probability.
+    """
+
+    def __init__(
+        self,
+        context: RoleContext,
+        samples: int,
+        seed: int,
+        calibration: Callable[[float], float] | None = None,
+    ) -> None:
+        self._context, self._samples, self._seed = context, samples, seed
+        self._calibration = calibration
+        self._known: dict[tuple[str, Predicate], Estimate] = {}
+
+    async def predict(self, predicates: Sequence[Predicate], grounded: Grounded) -> list[Estimate]:
+        """Predict each predicate.
+
+        Raises:
+            BudgetExceededError: The calls do not fit; they were not made.
+            ConfigError: The dialect cannot ask.
+        """
+        dialect = require_predicting(self._context.dialect)
+        fresh = [p for p in dict.fromkeys(predicates) if (grounded.digest, p) not in self._known]
+        asked = dialect.predict_request(grounded.observed, fresh) if fresh else []
+        requests = [
+            replace(
+                request,
+                n=self._samples,
+                temperature=TEMPERATURE,
+                seed=derive(self._seed, grounded.digest, *map(str, settled)),
+                role=ROLE,
+            )
+            for request, settled in asked
+        ]
+        votes: dict[Predicate, list[bool]] = {p: [] for p in fresh}
+        for (_, settled), completion in zip(asked, await self._context.lm.generate(requests), strict=True):
+            for text in completion.texts:
+                for predicate, value in self._read(dialect, grounded.observed, settled, text).items():
+                    if predicate in votes:
+                        votes[predicate].append(value)
+        for predicate, values in votes.items():
+            self._known[grounded.digest, predicate] = self._estimate(values)
+        return [self._known[grounded.digest, p] for p in predicates]
+
+    def _read(
+        self, dialect: PredictingDialect, state: State, predicates: Sequence[Predicate], text: str
+    ) -> Mapping[Predicate, bool]:
+        try:
+            return dialect.read_predict(state, predicates, text)
+        except InvalidOutputError as error:
+            self._context.count_malformed(ROLE, text, error)
+            return {}
+
+    def _estimate(self, votes: Sequence[bool]) -> Estimate:
+        count = len(votes) + 1
+        mean = (sum(votes) + 0.5) / count
+        return Estimate(self._calibration(mean) if self._calibration else mean, math.sqrt(mean * (1 - mean) / count))

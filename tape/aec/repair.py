@@ -1,0 +1,66 @@
+"""Counterexample-driven repair: evidence overrides, and rules that keep failing are disabled (AEC appendix B.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tape.aec.entailment import Closure
+from tape.aec.events import RuleDisabledEvent
+from tape.aec.facts import Claim, Contradiction
+from tape.aec.verifier import Rulebook
+from tape.predicates import Predicate, PredicateDomain
+from tape.protocols import Action
+from tape.trace import TraceWriter
+
+MOST = 2
+"""A rule with so many counterexamples is not used any more."""
+
+
+class Repair:
+    """Counts counterexamples of rules and of declared effects in one episode; each one once.
+
+    Args:
+        rulebook: Loses the rules that keep failing.
+        trace: The event log.
+    """
+
+    def __init__(self, rulebook: Rulebook, trace: TraceWriter) -> None:
+        self._rulebook, self._trace = rulebook, trace
+        self._found: dict[Contradiction, None] = {}
+
+    def take(self, contradictions: Iterable[Contradiction]) -> None:
+        """Count what was contradicted, and disable rules."""
+        for found in contradictions:
+            if found in self._found:
+                continue
+            self._found[found] = None
+            name = found.claim.name
+            against = [str(c) for c in self._found if (c.claim.kind, c.claim.name) == ("rule", name)]
+            if len(against) >= MOST and name not in self._rulebook.disabled:
+                self._rulebook.disabled.add(name)
+                self._trace.write(RuleDisabledEvent(rule=name, counterexamples=against))
+
+    def counts(self) -> dict[str, int]:
+        """Counterexamples by rule and by action."""
+        counted: dict[str, int] = {}
+        for found in self._found:
+            name = f"{found.claim.kind} {found.claim.name}"
+            counted[name] = counted.get(name, 0) + 1
+        return dict(sorted(counted.items()))
+
+
+def claims_of(domain: PredicateDomain, closure: Closure, action: Action) -> Mapping[Predicate, Claim]:
+    """What rules and declarations say will be seen after an action.
+
+    What is entailed now stays as it is but for the action's effects. The effects are only claimed where all
+    preconditions are known to hold.
+    """
+    claims = closure.entailed()
+    known = closure.assignment
+    effects = domain.effects(action, known)
+    sure = all(known.get(p) is value for p, value in domain.preconditions(action).items())
+    for predicate, value in effects.items():
+        claims.pop(predicate, None)
+        if sure and value is not None:
+            claims[predicate] = Claim(value, "effect", action)
+    return claims

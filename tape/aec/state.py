@@ -1,0 +1,82 @@
+"""The epistemic state (w, w^) of an episode, and the only way to change w (AEC definition 3.1, eq. 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tape.aec.beliefs import BeliefStore
+from tape.aec.facts import Contradiction, Evidence, EvidenceKind, Grounded, GroundedStore
+from tape.aec.repair import Repair, claims_of
+from tape.aec.verifier import Rulebook, Verdict, Verifier
+from tape.agents.base import Episode, environment_faults
+from tape.predicates import Effects, PredicateDomain
+from tape.protocols import Action
+from tape.resources import Resources
+
+
+class EpistemicState:
+    """Facts and beliefs of an episode.
+
+    Args:
+        episode: The episode; it has begun.
+        domain: Its domain.
+    """
+
+    def __init__(self, episode: Episode, domain: PredicateDomain) -> None:
+        self._episode, self._domain = episode, domain
+        self._store = GroundedStore(domain)
+        rulebook = Rulebook(tuple(domain.rules()))
+        self._verifier = Verifier(domain, rulebook)
+        self._repair = Repair(rulebook, episode.trace)
+        self._rulebook = rulebook
+        self.beliefs = BeliefStore()
+        self._take(Evidence("observation", episode.result.steps, "what was seen first"))
+
+    @property
+    def grounded(self) -> Grounded:
+        """The facts w as they are now."""
+        return self._store.snapshot()
+
+    def grounded_later(self) -> list[str]:
+        """Q of theorem 3.4, as text."""
+        return sorted(map(str, self._store.grounded_later()))
+
+    def observed(self, kind: EvidenceKind, action: Action, source: str) -> None:
+        """Take over what is seen after an action; it overrides what was declared and entailed before."""
+        with environment_faults(f"the predicates after {action!r} cannot be worked out"):
+            claims = claims_of(self._domain, self._verifier.closure(self.grounded), action)
+            found = self._store.observe(self._episode.state, Evidence(kind, self._episode.result.steps, source), claims)
+        self._repaired(found)
+
+    def _take(self, evidence: Evidence) -> None:
+        with environment_faults("the predicates of the first observation cannot be worked out"):
+            self._store.observe(self._episode.state, evidence)
+        self._repaired([])
+
+    def _repaired(self, contradictions: Sequence[Contradiction]) -> None:
+        """Count counterexamples until the rules that are left agree with the facts, or have failed too seldom."""
+        result = self._episode.result
+        self._repair.take(contradictions)
+        before = None
+        while before != self._rulebook.disabled:
+            before = set(self._rulebook.disabled)
+            self._repair.take(self._verifier.closure(self.grounded).contradictions)
+        result.counterexamples = self._repair.counts()
+        result.disabled_rules = sorted(self._rulebook.disabled)
+
+    def verify(
+        self, actions: Sequence[Action], costs: Sequence[Resources] = (), remaining: Mapping[str, int] | None = None
+    ) -> Verdict:
+        """V on the facts of now."""
+        with environment_faults("the declarations of the actions cannot be used"):
+            return self._verifier.verify(actions, costs, self.grounded, remaining or {})
+
+    def effects(self, action: Action) -> Effects:
+        """What an action declares to change, given the facts of now."""
+        with environment_faults(f"the effects of {action!r} cannot be worked out"):
+            return self._domain.effects(action, self._verifier.closure(self.grounded).assignment)
+
+    def is_done(self, action: Action) -> bool:
+        """Whether all that an action declares to change is known to be so already."""
+        known, effects = self._verifier.closure(self.grounded).assignment, self.effects(action)
+        return bool(effects) and all(value is not None and known.get(p) is value for p, value in effects.items())

@@ -1,0 +1,111 @@
+"""The verifier V = Coverage and Pullback (AEC definition 3.2, eq. 5, 6): the only way to a commitment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tape.aec.entailment import Closure
+from tape.aec.facts import Fact, Grounded
+from tape.aec.progression import Progression, progress
+from tape.aec.pullback import Witness, affordable, pullback
+from tape.predicates import Predicate, PredicateDomain, Rule
+from tape.protocols import Action
+from tape.resources import Resources
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the verifier says of a plan.
+
+    Attributes:
+        accepted: It may be committed to.
+        witnesses: Why not; at least one where it is refused.
+        progression: The plan run symbolically.
+        closure: The facts that it rests on, and what follows from them.
+    """
+
+    accepted: bool
+    witnesses: tuple[Witness, ...]
+    progression: Progression
+    closure: Closure = field(compare=False, repr=False)
+
+    @property
+    def evidence(self) -> dict[Predicate, Fact]:
+        """The fact behind every precondition that the plan does not establish itself.
+
+        All of Pre(h) where the plan is accepted, else what of it is covered.
+        """
+        known = self.closure.assignment
+        return {p: self.closure[p] for p, value in self.progression.pre.items() if known.get(p) is value}
+
+    @property
+    def missing(self) -> dict[Predicate, bool]:
+        """What no fact says, with the expected values."""
+        return {w.predicate: bool(w.required) for w in self.witnesses if w.kind == "uncovered" and w.predicate}
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether there is more against it than missing facts: no query can help it."""
+        return any(witness.kind != "uncovered" for witness in self.witnesses)
+
+
+@dataclass
+class Rulebook:
+    """The rules of inference in force.
+
+    Attributes:
+        rules: What the domain declares.
+        disabled: Names of those not used any more (AEC appendix B.4).
+    """
+
+    rules: Sequence[Rule]
+    disabled: set[str] = field(default_factory=set)
+
+    def in_force(self) -> tuple[Rule, ...]:
+        """The rules that are used."""
+        return tuple(rule for rule in self.rules if rule.name not in self.disabled)
+
+
+class Verifier:
+    """Certifies plans on grounded facts alone.
+
+    A verdict depends on its arguments, on what the domain declares and on the rules in force: never on a belief.
+
+    Args:
+        domain: Declares preconditions, effects and goals.
+        rulebook: The rules in force.
+    """
+
+    def __init__(self, domain: PredicateDomain, rulebook: Rulebook) -> None:
+        self._domain, self._rulebook = domain, rulebook
+        self._closure: tuple[Grounded, tuple[Rule, ...], Closure] | None = None
+
+    def closure(self, grounded: Grounded) -> Closure:
+        """Facts and what follows from them; kept while neither they nor the rules change."""
+        rules, kept = self._rulebook.in_force(), self._closure
+        if kept is None or kept[0] is not grounded or kept[1] != rules:
+            self._closure = kept = grounded, rules, Closure(grounded, rules)
+        return kept[2]
+
+    def verify(
+        self, actions: Sequence[Action], costs: Sequence[Resources], grounded: Grounded, remaining: Mapping[str, int]
+    ) -> Verdict:
+        """Check a plan from the state that was observed last.
+
+        Args:
+            actions: The plan.
+            costs: The worst case of each step; empty to leave resources out.
+            grounded: The facts.
+            remaining: Counts left of each capped kind.
+        """
+        closure = self.closure(grounded)
+        run = progress(self._domain, closure.assignment, actions)
+        witnesses = [found for at, interface in enumerate(run.interfaces) for found in pullback(interface, at)]
+        witnesses += affordable(costs, remaining)
+        witnesses += [
+            Witness("uncovered", run.needed_at[predicate], predicate, None, value)
+            for predicate, value in run.pre.items()
+            if predicate not in closure
+        ]
+        return Verdict(not witnesses, tuple(witnesses), run, closure)

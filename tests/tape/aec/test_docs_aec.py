@@ -1,0 +1,24 @@
+"""The example of docs/aec.md runs as it stands, and its table of switches is the configuration's."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tape.config import AgentConfig
+
+PAGE = (Path(__file__).parents[3] / "docs" / "aec.md").read_text(encoding="utf-8")
+
+
+def test_the_example_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    [code] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    exec(compile(code, "example", "exec"), {})
+    assert capsys.readouterr().out.splitlines() == re.findall(r"^# (.*)$", code, re.MULTILINE)
+
+
+def test_the_switches_have_the_defaults_that_the_table_says() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (\S+) \|", PAGE, re.MULTILINE)
+    assert len(rows) == 8
+    for name, said in rows:
+        default = getattr(AgentConfig(), name)
+        assert said.strip("`") == str(default).lower()

@@ -1,0 +1,243 @@
+"""Gates, the predictor, the query runner, traces and totals of AEC, each alone."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tape.aec.beliefs import Belief, BeliefStore
+from tape.aec.controller import Controller
+from tape.aec.gating import Commit, GiveUp, Query, QueryAllGate, Simulate, ThresholdGate, discretised, gate_of
+from tape.aec.hypothesis import remainder
+from tape.aec.joint import JointSettings
+from tape.aec.joint_gate import JointGate, exclusive_groups
+from tape.aec.predictor import EnsemblePredictor
+from tape.aec.state import EpistemicState
+from tape.agents.tape_agent import TapeAgent
+from tape.config import AgentConfig
+from tape.errors import ConfigError
+from tape.lm.base import Request
+from tape.lm.scripted import ScriptedLM
+from tape.resources import Resources
+from tape.runner.results import rows
+from tape.runner.spec import LATER, RunSpec
+from tape.runner.summary import VERIFICATION, summarise, table
+from tape.trace import FinishedEvent, read_trace
+from tests.tape.aec.episodes import begun
+from tests.tape.aec.test_facts import CLOSED, grounded
+from tests.tape.aec.toy import BoxDomain, BoxModel, BoxWorld, Seen, gem_in, locked, play
+
+OPEN = (False, False)
+
+
+@pytest.mark.parametrize(
+    ("mu", "sigma", "value"),
+    [(0.9, 0.1, True), (0.89, 0.1, None), (0.1, 0.1, False), (0.11, 0.1, None), (1.0, 0.21, None), (0.5, 0.0, None)],
+)
+def test_a_prediction_is_believed_where_it_is_clear(mu: float, sigma: float, value: bool | None) -> None:
+    assert discretised(Belief(None, mu, sigma), 0.4, 0.2) is value
+
+
+class Hyp:
+    """What a gate looks at."""
+
+    def __init__(self, *missing: int) -> None:
+        self.missing = {gem_in(i): True for i in missing}
+
+
+def decide(gate: Any, beliefs: dict[int, tuple[float, bool]], *hypotheses: Hyp, asks: tuple[int, ...] = (0, 1)) -> Any:
+    store = BeliefStore()
+    for i, (mu, adopted) in beliefs.items():
+        store.predicted(gem_in(i), mu, 0.1)
+        if adopted:
+            store.simulate(gem_in(i))
+    return gate.next(hypotheses, grounded(CLOSED), store, {}, {gem_in(i): Resources() for i in asks})
+
+
+def test_thresholds() -> None:
+    gate, blind = ThresholdGate(0.4, 0.2, grounded=True), ThresholdGate(0.4, 0.2, grounded=False)
+    ready, first, second = Hyp(), Hyp(0, 1), Hyp(1)
+    assert decide(gate, {}, ready, first) == Commit(ready)  # type: ignore[arg-type]
+    assert decide(gate, {0: (0.5, False), 1: (0.99, False)}, first, second) == Query(gem_in(0))
+    assert decide(gate, {0: (0.99, False), 1: (0.5, False)}, first, second) == Simulate(gem_in(0))
+    assert decide(gate, {0: (0.99, True), 1: (0.5, False)}, first, second) == Query(gem_in(1))
+    assert decide(gate, {0: (0.99, True), 1: (0.99, True)}, first, second) == Query(gem_in(0))  # the trap
+    assert decide(blind, {0: (0.99, True), 1: (0.99, True)}, first) == Commit(first)  # type: ignore[arg-type]
+    assert decide(blind, {0: (0.5, False), 1: (0.5, False)}, first, asks=()) == Simulate(gem_in(0))
+
+
+def test_query_all() -> None:
+    ready, first = Hyp(), Hyp(0, 1)
+    assert decide(QueryAllGate(), {}, ready, first) == Query(gem_in(0))
+    assert decide(QueryAllGate(), {}, ready, first, asks=()) == Commit(ready)  # type: ignore[arg-type]
+    assert isinstance(decide(QueryAllGate(), {}, first, asks=()), GiveUp)
+
+
+def test_simulate_all_believes_whatever_is_likelier() -> None:
+    gate = gate_of(AgentConfig.make(gate="simulate_all"))
+    assert decide(gate, {0: (0.5, False)}, Hyp(0)) == Simulate(gem_in(0))
+
+
+@given(st.lists(st.integers(0, 3)), st.lists(st.integers(0, 3)))
+def test_what_is_left_of_a_plan(actions: list[int], done: list[int]) -> None:
+    plan, past = [str(a) for a in actions], [str(d) for d in done]
+    left = list(remainder(plan, past))
+    same = len(plan) - len(left)
+    assert plan[:same] == past[:same]
+    assert plan[same:] == left
+    assert not left or same == len(past) or left[0] != past[same]
+
+
+def test_an_ensemble_counts_votes_and_asks_once_for_the_same_facts() -> None:
+    answers = iter(["0", "0", "1", "hm", "yes", "yes", "yes", "yes"])
+    model = ScriptedLM(lambda request, sample: next(answers))
+    episode = begun(BoxWorld(0, OPEN), model)
+    facts = EpistemicState(episode, BoxDomain(2)).grounded
+    predictor = EnsemblePredictor(episode.roles, 4, 0)
+    asked = [gem_in(0), locked(1), gem_in(1)]
+    found = asyncio.run(predictor.predict(asked, facts))
+    assert [round(one.mu, 4) for one in found] == [round(2.5 / 4, 4), round(4.5 / 5, 4), round(1.5 / 4, 4)]
+    assert found[0].sigma == pytest.approx((0.625 * 0.375 / 4) ** 0.5)
+    assert episode.roles.malformed == 1
+    assert asyncio.run(predictor.predict(asked[:2], facts)) == found[:2]
+    assert len(model.requests) == 2
+    assert {request.role for request in model.requests} == {"predict"}
+    assert {request.n for request in model.requests} == {4}
+
+
+def test_a_calibration_changes_mu_only() -> None:
+    episode = begun(BoxWorld(0, OPEN), ScriptedLM(["0"]))
+    facts = EpistemicState(episode, BoxDomain(2)).grounded
+    raw, calibrated = (EnsemblePredictor(episode.roles, 3, 0, calibration) for calibration in (None, lambda mu: mu / 2))
+    [one], [other] = (asyncio.run(p.predict([gem_in(0)], facts)) for p in (raw, calibrated))
+    assert (one.mu / 2, one.sigma) == (other.mu, other.sigma)
+
+
+def test_gate_and_predictor_are_roles_that_a_subclass_replaces() -> None:
+    asked: list[Any] = []
+
+    class Sure:
+        async def predict(self, predicates: Any, facts: Any) -> list[tuple[float, float]]:
+            asked.extend(predicates)
+            return [(0.99, 0.0)] * len(predicates)
+
+    class Mine(TapeAgent):
+        def predictor(self, episode: Any) -> Any:
+            return Sure()
+
+    model = BoxModel(1, OPEN, plans=["unlock 1; open 1; take 1"])
+    result = Mine(model, verify="aec", execution="forced").run(BoxWorld(1, OPEN))
+    assert result.success
+    assert gem_in(1) in asked
+    assert "predict" not in result.lm_calls
+    episode: Any = begun(BoxWorld(0, OPEN), model)
+    with pytest.raises(ConfigError, match="ThresholdGate needs predictions"):
+        Controller(episode, None, None, ThresholdGate(0.4, 0.2, grounded=True))  # type: ignore[arg-type]
+
+
+def test_a_domain_without_a_goal_says_so() -> None:
+    class Aimless(BoxDomain):
+        def goals(self) -> list[Any]:
+            return []
+
+    result, _ = play(BoxWorld(0, OPEN, Aimless(2)), BoxModel(0, OPEN))
+    assert result.end_state == "env_error"
+    assert "Aimless declares no goal: goals() must name at least one alternative" in result.detail
+
+
+def test_faults_of_the_declarations_end_one_episode() -> None:
+    class Broken(BoxDomain):
+        def query(self, state: Any, predicate: Any) -> Any:
+            raise RuntimeError("no idea")
+
+    result, _ = play(BoxWorld(0, OPEN, Broken(2)), BoxModel(0, OPEN))
+    assert (result.end_state, result.steps) == ("env_error", 0)
+    assert result.detail.startswith("no query for")
+    assert result.detail.endswith("could be worked out: RuntimeError: no idea")
+
+
+def test_a_trace_is_read_back(tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    agent = TapeAgent(BoxModel(1, OPEN, 0.3), verify="aec", execution="forced")
+    result = agent.run(BoxWorld(0, (True, False)), seed=2, trace=file)
+    events = list(read_trace(file))
+    types = {event.type for event in events}
+    assert {"queried", "predicted", "verified", "committed"} <= types
+    [finished] = (event for event in events if isinstance(event, FinishedEvent))
+    assert finished.result["queries"] == result.queries > 0
+
+
+def spec_of(config: AgentConfig) -> RunSpec:
+    return RunSpec(environment="sokoban", agent="tape", config=config, model="m", model_identity="m")
+
+
+def test_totals_are_in_summary_table_and_rows() -> None:
+    result, _ = play(BoxWorld(0, OPEN), BoxModel(0, OPEN))
+    line = {
+        **dict.fromkeys(("cell", "environment", "task", "key", "agent", "model"), "x"),
+        "level_set": "boxes",
+        "digest": "d",
+        "repeat": 0,
+        "result": result.model_dump(),
+    }
+    [group] = summarise({"x": spec_of(AgentConfig(verify="aec"))}, [line])
+    assert [group[name] for name in VERIFICATION] == [getattr(result, name) for name in VERIFICATION]
+    assert f"x, boxes, per episode: {result.queries:.2f} queries" in table([group])
+    assert rows([line])[0]["queries"] == result.queries
+    old = {**line, "result": {k: v for k, v in line["result"].items() if k not in VERIFICATION}}
+    [group] = summarise({"x": spec_of(AgentConfig())}, [old])
+    assert group["queries"] == rows([old])[0]["queries"] == 0
+    assert "queries" not in table([group])
+
+
+def test_the_new_switches_leave_the_keys_of_other_runs_alone() -> None:
+    defaults = AgentConfig().model_dump()
+    assert {name: defaults[name] for name in LATER} == LATER
+    new = ("verify", "hypotheses", "gate", "commit", "margin", "uncertainty", "query_budget", "ensemble")
+    assert set(new) <= set(LATER)
+
+
+def test_no_bound_on_calls_is_claimed_under_verification() -> None:
+    assert TapeAgent.most_lm_calls(AgentConfig(), 5, 5) is not None
+    assert TapeAgent.most_lm_calls(AgentConfig(verify="aec"), 5, 5) is None
+
+
+def test_a_query_whose_next_step_is_not_admitted_stops_there() -> None:
+    class Strict(BoxDomain):
+        def admissible(self, state: Any) -> list[str]:
+            return [f"{verb} {i}" for verb in ("open", "take") for i in range(2)]
+
+    model = BoxModel(0, OPEN, plans=["open 0; take 0"])
+    result, _ = play(BoxWorld(0, OPEN, Strict(2)), model, gate="query_all")
+    assert result.end_state == "not_certified"  # a lid cannot be rattled here
+    assert (result.queries, result.steps) == (0, 0)
+    assert "locked(0)" in result.detail
+
+
+def test_requests_of_predictions_differ_by_seed_only_where_facts_do() -> None:
+    model = BoxModel(1, OPEN, 0.5)
+    for _ in range(2):
+        play(BoxWorld(0, OPEN), model, seed=1)
+    asked: list[Request] = [request for request in model.requests if request.role == "predict"]
+    half = len(asked) // 2
+    assert [(r.prompt, r.seed) for r in asked[:half]] == [(r.prompt, r.seed) for r in asked[half:]]
+
+
+def test_predicates_that_exclude_each_other_are_told_from_the_rules() -> None:
+    rules, known = BoxDomain(3).rules(), grounded(Seen((False,) * 3, (None,) * 3, (None,) * 3)).assignment
+    unknown = [gem_in(0), locked(0), gem_in(1), locked(1), gem_in(2)]
+    assert exclusive_groups(rules, known, unknown) == [(gem_in(0), gem_in(1), gem_in(2))]
+    assert exclusive_groups([], known, unknown) == []
+
+
+def test_where_nothing_is_worth_its_cost_the_joint_choice_gives_up() -> None:
+    gate = JointGate([], JointSettings(prices={"steps": 1.0}))
+    hypothesis: Any = Hyp(0)
+    hypothesis.cost = Resources({"steps": 3})
+    store = BeliefStore()
+    store.predicted(gem_in(0), 0.9, 0.0)
+    found = gate.next([hypothesis], grounded(CLOSED), store, {"steps": 9}, {gem_in(0): Resources({"steps": 1})})
+    assert isinstance(found, GiveUp)
