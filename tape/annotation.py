@@ -66,7 +66,8 @@ class Annotator:
             goal: bool | None = None
             if isinstance(domain, KnowsGoal):
                 goal = node not in visited and domain.satisfied(graph.state(node))
-                reward = 1.0 if goal else min(reward, 0.0)
+                # Short of the goal only an end is worth anything: a model's steps left would reward going round.
+                reward = 1.0 if goal else min(reward, _END if end else 0.0)
             graph.set_reward(node, reward * graph.attributes(node).get("likelihood", 1.0), goal=goal)
 
     async def _grade(self, graph: PlanGraph, domain: DeclaredDomain, remaining: Mapping[str, int]) -> None:

@@ -131,7 +131,9 @@ class HouseholdPredicates:
             return {lit(kind): True}
         if command.verb == "take":
             gone: dict[Predicate, bool | None] = {p: None for p in known if _about(p, kind, place) or p.name == "made"}
-            return {**gone, inside(kind, place): None, EMPTY: False, holding(kind): True}
+            # One is left where there were two.
+            left = True if known.get(two(kind, place)) else None
+            return {**gone, inside(kind, place): left, EMPTY: False, holding(kind): True}
         if command.verb == "put":
             return self._put(kind, place, known)
         mark = AFTER[command.verb]
