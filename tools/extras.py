@@ -18,6 +18,15 @@ def c_compiler() -> str | None:
     return "it needs a C compiler (cc, gcc or clang), and none is on PATH"
 
 
+def cpp_build() -> str | None:
+    """Looks for what builds C++ projects: ``$CXX``, c++, g++ or clang++, make and cmake."""
+    names = [os.environ.get("CXX", "").partition(" ")[0], "c++", "g++", "clang++"]
+    if not any(shutil.which(name) for name in names if name):
+        return "it needs a C++ compiler (c++, g++ or clang++), and none is on PATH"
+    missing = [name for name in ("make", "cmake") if shutil.which(name) is None]
+    return f"it needs {' and '.join(missing)} to be built, not found on PATH" if missing else None
+
+
 def java_runtime() -> str | None:
     """Looks for a Java runtime that starts (macOS ships a ``java`` that only says that there is none)."""
     java = shutil.which("java")
@@ -32,7 +41,7 @@ def java_runtime() -> str | None:
 
 NEEDS: dict[str, tuple[Check, ...]] = {
     "highs": (),
-    "alfworld": (c_compiler,),
+    "alfworld": (c_compiler, cpp_build),
     "scienceworld": (java_runtime,),
 }
 """Extra -> its system needs. An extra that is not listed needs nothing. Only declared extras are looked at."""

@@ -41,11 +41,16 @@ def _query(expression: str) -> Any:
 
 
 class FastGrammar(textgen.ContextSensitiveGrammar):  # type: ignore[misc]
-    """A grammar that derives the same texts as the one it is made of."""
+    """A grammar that derives the same texts as the one whose rules it has."""
 
-    def __init__(self, grammar: Any) -> None:
+    def __init__(self, rules: Mapping[str, Any]) -> None:
         super().__init__()
-        self._rules = grammar._rules
+        self._rules = rules
+
+    def saying(self, name: str, text: str) -> FastGrammar:
+        """The same grammar with a plain text for one of its symbols."""
+        rule = textgen.ProductionRule(name, [textgen.TerminalSymbol(text)])
+        return FastGrammar({**self._rules, name: [rule]})
 
     def derive(self, start: str, context: Mapping[str, Any]) -> str:
         """Write a sentence.

@@ -12,6 +12,7 @@ it was proven, and :mod:`envs.alfworld.textworld_game` plays with the original o
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import re
 import sys
@@ -83,11 +84,27 @@ class Translation(NamedTuple):
     fluents: frozenset[str]
 
 
-@lru_cache(maxsize=64)
+_SENTENCE = re.compile(r'(?<="Your task is to: )[A-Za-z0-9 ,/\'-]+(?=\."\s*\}\s*\])')
+_ANY_TASK = "play"
+
+
 def _logic(domain: str, grammar: str) -> Any:
-    """The parsed grammar; games of one task share it."""
+    """A game's logic. Games differ in the sentence of their task only, so the rest is parsed once for all of them."""
+    [*found] = _SENTENCE.finditer(grammar)
+    if len(found) != 1:
+        return _parsed(domain, grammar)
+    [sentence] = found
+    shared = _parsed(domain, f"{grammar[: sentence.start()]}{_ANY_TASK}{grammar[sentence.end() :]}")
+    logic = copy.copy(shared)
+    logic.grammar = shared.grammar.saying("task", f"Your task is to: {sentence[0]}.")
+    return logic
+
+
+@lru_cache(maxsize=16)
+def _parsed(domain: str, grammar: str) -> Any:
+    """The parsed logic."""
     logic = pddl_logic.GameLogic(domain=domain, grammar=grammar)
-    logic.grammar = FastGrammar(logic.grammar)
+    logic.grammar = FastGrammar(logic.grammar._rules)
     return logic
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.util
 import warnings
+import weakref
 from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
@@ -65,6 +67,7 @@ class TextWorldGame:
         wanted = engines.FastEnv if fast and _proven(engines.VERSIONS) else engines.StockEnv
         self.source = data.source
         self._environment: Any = wanted()
+        self._close = weakref.finalize(self, self._environment.close)  # a forgotten game gives its library back too
         self._started = False
         try:
             self._environment.load(data.mapping())
@@ -104,9 +107,8 @@ class TextWorldGame:
 
     def close(self) -> None:
         """Give the engine back; the game cannot be played any more."""
-        environment, self._environment = self._environment, None
-        if environment is not None:
-            environment.close()
+        self._environment = None
+        self._close()
 
     def _engine(self) -> Any:
         if self._environment is None:
@@ -147,15 +149,14 @@ def installed() -> bool:
 def _engines() -> ModuleType:
     """The module that imports TextWorld."""
     try:
-        from envs.alfworld import fast_textworld
+        return importlib.import_module("envs.alfworld.fast_textworld")
     except ImportError as error:
         raise MissingExtraError(
             "household games are played by the packages alfworld and textworld, which are not installed "
             f"({error}): pip install 'tape-agents[alfworld]'. Where there is no ready-made build of them for this "
-            "system, that compiles parts of them for some minutes and needs a C and C++ compiler, cmake, make, git, "
-            "bison and flex (on Debian and Ubuntu: apt install build-essential cmake git bison flex)"
+            "system, that compiles parts of them for some minutes and needs a C and a C++ compiler, make and cmake "
+            "(on Debian and Ubuntu: apt install build-essential cmake)"
         ) from error
-    return fast_textworld
 
 
 @functools.cache

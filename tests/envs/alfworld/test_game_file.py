@@ -1,0 +1,193 @@
+"""Households to game files and back, and what the engine makes of them."""
+
+import importlib
+import json
+import random
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from envs.alfworld.entity_names import entity_names
+from envs.alfworld.errors import GameError
+from envs.alfworld.game_data import read_game_data
+from envs.alfworld.game_file import game_text, read_house
+from envs.alfworld.generator import draw_house
+from envs.alfworld.goal import TASK_TYPES, Goal
+from envs.alfworld.house import House
+from envs.alfworld.oracle import shortest
+from tests.envs.alfworld.helpers import all_games, busy, needs_engine, needs_given, started
+
+
+def _drawn(seed: object, size: float = 0.3) -> House:
+    rng = random.Random(f"file:{seed}")
+    return draw_house(rng, rng.choice(TASK_TYPES), size)
+
+
+def _is_what_the_engine_holds(text: str, house: House) -> None:
+    with started(text) as game:
+        view = game.reset()
+        facts = game.facts()
+    listed = re.search(r"you see (.*)\.\n\nYour task is to: (.*)\.$", view.text)
+    assert listed
+    assert sorted(listed[1].replace("and ", "").split(", ")) == sorted(r.name for r in house.receptacles)
+    assert listed[2] == house.goal.sentence()
+    assert {f[1:] for f in facts if f[0] == "in"} == set(house.inside)
+    assert {f[1] for f in facts if f[0] == "openable"} == {r.name for r in house.receptacles if r.openable}
+    assert not [f for f in facts if f[0] not in ("in", "openable")]
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=60, deadline=None)
+def test_a_written_household_reads_the_same(seed: int) -> None:
+    house = _drawn(seed, 0.7)
+    assert read_house(game_text(house)) == house
+
+
+@needs_engine
+@pytest.mark.parametrize("seed", range(3))
+def test_the_engine_has_the_household_that_was_written(seed: int) -> None:
+    _is_what_the_engine_holds(game_text(_drawn(seed)), _drawn(seed))
+
+
+@needs_engine
+@pytest.mark.slow
+def test_the_engine_has_many_households_that_were_written() -> None:
+    """And shortest plans of more than sixty win."""
+    for seed in range(66):
+        house = _drawn(f"many:{seed}", 0.1 + 0.002 * seed)
+        text = game_text(house)
+        _is_what_the_engine_holds(text, house)
+        with started(text) as game:
+            views = [game.reset(), *(game.step(command) for command in shortest(house))]
+        assert [view.won for view in views] == [False] * (len(views) - 1) + [True]
+
+
+@needs_given
+@needs_engine
+@pytest.mark.slow
+def test_official_games_are_read_as_the_engine_shows_them() -> None:
+    for game in all_games()[:36:12]:
+        with started(game) as engine:
+            view, facts = engine.reset(), engine.facts()
+        assert {f[1:] for f in facts if f[0] == "in"} == set(game.house.inside)
+        assert {f[1] for f in facts if f[0] == "openable"} == {r.name for r in game.house.receptacles if r.openable}
+        assert {f"go to {r.name}" for r in game.house.receptacles} <= set(view.admissible)
+
+
+@needs_given
+@pytest.mark.parametrize("which", range(0, 36, 9))
+def test_official_households_can_be_written(which: int) -> None:
+    house = all_games()[which].house
+    assert read_house(game_text(house)) == house
+
+
+@needs_given
+@needs_engine
+@pytest.mark.slow
+def test_written_games_say_what_official_games_say() -> None:
+    """Played side by side; but for slicing, the numbers of places, and what fell to the floor or is in a vessel."""
+
+    def known(text: str) -> str:
+        text = re.sub(r"arrive at loc \d+", "arrive", text.partition("Your task")[0])
+        text = re.sub(r"Next to it, you see .*", "", text)
+        return re.sub(r"(This is a normal .*\. In it, you see ).*", r"\1", text)
+
+    for game in all_games()[:36:5]:
+        rng = random.Random(game.name)
+        with started(game) as official, started(game_text(game.house)) as written:
+            theirs, ours = official.reset(), written.reset()
+            for _ in range(80):
+                assert known(ours.text) == known(theirs.text)
+                assert ours.admissible == tuple(c for c in theirs.admissible if not c.startswith("slice"))
+                command = busy(rng, ours.admissible)
+                theirs, ours = official.step(command), written.step(command)
+                assert ours.won == theirs.won
+
+
+@needs_given
+@needs_engine
+def test_names_are_those_of_alfworld(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    misc = importlib.import_module("alfworld.agents.utils.misc")
+
+    class Entity:
+        def __init__(self, identifier: str) -> None:
+            self.id = identifier
+
+    for game in all_games()[:36]:
+        problem = read_game_data(game.path).problem if game.path else ""
+        identifiers = set(re.findall(r"[a-z0-9_]+", problem[problem.index("(:init") :].lower()))
+        theirs = misc.Demangler(game_infos={i: Entity(i) for i in identifiers})
+        assert entity_names(identifiers) == {i: theirs.demangle_alfred_name(i) for i in identifiers}
+
+
+def test_gaps_in_numbers_are_kept() -> None:
+    house = _drawn("gap")
+    name = house.inside[0][0]
+    renamed = f"{name.split()[0]} 7"
+    inside = sorted(((renamed if o == name else o), r) for o, r in house.inside)
+    changed = replace(house, inside=tuple(inside))
+    assert sorted(read_house(game_text(changed)).inside) == inside
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda g: "{" + json.dumps(g), "JSON is broken"),
+        (lambda g: json.dumps({k: v for k, v in g.items() if k != "grammar"}), "'grammar'"),
+        (lambda g: json.dumps({k: v for k, v in g.items() if k != "solvable"}), "'solvable'"),
+        (lambda g: json.dumps({**g, "pddl_problem": 3}), "'pddl_problem'"),
+        (lambda g: json.dumps({**g, "solvable": False}), "not solvable"),
+        (lambda g: json.dumps({**g, "pddl_problem": g["pddl_problem"][:-9]}), "cut off"),
+        (lambda g: json.dumps({**g, "pddl_problem": g["pddl_problem"] + ")"}), "too many"),
+        (lambda g: json.dumps({**g, "pddl_problem": "(define (:init))"}), "no :goal"),
+        (lambda g: json.dumps({**g, "grammar": "nothing"}), "no sentence"),
+        (lambda g: json.dumps({**g, "grammar": g["grammar"].replace("task is to: ", "task is to: juggle ")}), "juggle"),
+        (
+            lambda g: json.dumps({**g, "grammar": re.sub(r"(is to: )[^.]*", r"\1put a mug in shelf", g["grammar"])}),
+            "mug",
+        ),
+    ],
+)
+def test_broken_games_say_what_is_wrong_and_where(change: object, message: str, tmp_path: Path) -> None:
+    game = json.loads(game_text(draw_house(random.Random(2), "pick_two_obj_and_place", 0.2)))
+    path = tmp_path / "game.tw-pddl"
+    path.write_text(change(game))  # type: ignore[operator]
+    with pytest.raises(GameError, match=re.escape(str(path))) as caught:
+        read_house(path)
+    assert message in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(GameError, match=r"nowhere\.tw-pddl"):
+        read_house(tmp_path / "nowhere.tw-pddl")
+
+
+@pytest.mark.parametrize(
+    ("goal", "message"),
+    [
+        (Goal("pick_and_place_simple", "spoon", "unicorn"), "no unicorn"),
+        (Goal("pick_and_place_simple", "unicorn", "drawer"), "it takes 1 unicorn"),
+        (Goal("look_at_obj_in_light", "spoon", "desklamp"), "no desklamp"),
+        (Goal("pick_heat_then_place_in_recep", "spoon", "drawer"), "nothing to heat"),
+        (Goal("pick_and_place_simple", "spoon", "toilet"), "no toilet"),
+        (Goal("pick_and_place_simple", "spoon", "fridge"), "cannot hold"),
+    ],
+)
+def test_goals_that_cannot_be_met_are_refused(goal: Goal, message: str) -> None:
+    house = draw_house(random.Random(0), "pick_clean_then_place_in_recep", 1.0)
+    kitchen = replace(house, goal=goal, inside=(*house.inside, ("spoon 9", "drawer 1")))
+    assert any(r.name == "fridge 1" for r in house.receptacles)
+    with pytest.raises(GameError, match=message):
+        game_text(kitchen)
+
+
+def test_odd_names_are_refused() -> None:
+    house = _drawn("odd")
+    with pytest.raises(GameError, match="not a kind and a number"):
+        game_text(replace(house, inside=(*house.inside, ("Golden Egg", house.receptacles[0].name))))
