@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from envs.alfworld.commands import Command
 from envs.alfworld.house import House
-from envs.alfworld.kinds import AFTER, CAN_CONTAIN, TREATMENTS, kind_of
+from envs.alfworld.kinds import AFTER, CAN_CONTAIN, LAMPS, TREATMENTS, kind_of
 from envs.alfworld.knowledge import BARE, KEPT, OPEN, SHUT, Knowledge, Layout, unseen
+from envs.alfworld.rules import meant
 from experiments.household_plans import Scene, pairs_of
 
 
@@ -77,12 +78,13 @@ class World:
             self._see(place)
             return True
         if command.verb == "use":
-            return self._use(command.thing)
+            return self._use(command)
         return self._handle(command)
 
-    def _use(self, lamp: str) -> bool:
+    def _use(self, command: Command) -> bool:
+        places = {command.place} & set(self.known.at) if command.place else self.known.at
         for thing, where in sorted(self.inside):
-            if kind_of(thing) == lamp and where in self.known.at:
+            if kind_of(thing) == command.thing in LAMPS and where in places:
                 self.known = replace(self.known, marks=self.known.marks | {(thing, "lit")})
                 return True
         return False
@@ -93,12 +95,12 @@ class World:
             return False
         held = kind_of(known.holding) == command.thing if known.holding else False
         if command.verb == "take":
-            there = sorted(t for t, r in self.inside if r == place and kind_of(t) == command.thing)
-            if known.holding or not there or place in self.closed:
+            there = [t for t, r in self.inside if r == place and kind_of(t) == command.thing]
+            if known.holding or not there or place in self.closed or command.thing in LAMPS:
                 return False
-            pair = (there[0], place)
+            pair = (meant(known, there), place)
             self.inside.discard(pair)
-            self.known = replace(known, holding=there[0], inside=known.inside - {pair})
+            self.known = replace(known, holding=pair[0], inside=known.inside - {pair})
             return True
         if not held:
             return False
@@ -137,11 +139,11 @@ class World:
 
     def assumed(self) -> frozenset[tuple[str, str]]:
         """The same as what a plan may assume."""
-        count = Counter[tuple[str, str]]()
+        count = Counter[str]()
         found = set()
         for kind, where in self.hidden():
-            count[kind, where] += 1
-            found.add((unseen(kind, count[kind, where]), where))
+            count[kind] += 1
+            found.add((unseen(kind, count[kind]), where))
         return frozenset(found)
 
     def explore(self, rng: random.Random, most: int) -> None:

@@ -6,6 +6,7 @@ be chosen however unlikely its assumption; with it, the expected number of steps
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
@@ -15,6 +16,9 @@ from tape.lm.dialect import Dialect, option_values
 from tape.predicates import AssumingDomain, Predicate
 from tape.protocols import Action, State
 from tape.roles.context import RoleContext
+
+_DOUBT = 0.05
+"""Share of every answer that is spread evenly: models that answer with one option only rule out all others."""
 
 Walk: TypeAlias = tuple[Sequence[Action], Sequence[str]]
 """A plan's actions and the keys of the nodes that it passes, one more than actions."""
@@ -58,15 +62,14 @@ class Likelihood:
             return
         assumed = [domain.assumptions(start, actions) for actions, _ in walks]
         likely = await self._ask(dialect, start, [p for predicates in assumed for p in predicates])
+        # The start may itself be a predicted state that rests on something.
+        certain = graph.attributes(domain.key(start)).get("likelihood", 1.0)
         for (actions, nodes), predicates in zip(walks, assumed, strict=True):
-            if not predicates:
-                continue
             for i, node in enumerate(nodes[1:], 1):
-                so_far = domain.assumptions(start, actions[:i])
-                chance = 1.0
-                for predicate in so_far:
-                    chance *= likely.get(predicate, 1.0)
-                graph.set_likelihood(node, chance)
+                # What has been looked into by then is part of the state, whether or not it was made use of yet.
+                to_come = domain.assumptions(graph.state(node), actions[i:])
+                so_far = [likely.get(predicate, 1.0) for predicate in predicates if predicate not in to_come]
+                graph.set_likelihood(node, certain * math.prod(so_far))
 
     async def _ask(
         self, dialect: WeighingDialect, state: State, predicates: Sequence[Predicate]
@@ -76,7 +79,9 @@ class Likelihood:
         asked = dialect.weigh_requests(state, fresh) if fresh else []
         answers = await self._context.lm.score_options([request for request, _ in asked])
         for (request, says), (weights, _) in zip(asked, answers, strict=True):
+            even = 1 / len(weights)  # an answer that cannot be read has no weights, and tells nothing
+            doubt = _DOUBT if any(weights) else 1.0
             numbered = {option: float(i) for i, option in enumerate(says)}
             for weight, number in zip(weights, option_values(request, numbered), strict=True):
-                self._known[key, list(says.values())[int(number)]] = weight
+                self._known[key, list(says.values())[int(number)]] = (1 - doubt) * weight + doubt * even
         return {p: self._known[key, p] for p in predicates if (key, p) in self._known}

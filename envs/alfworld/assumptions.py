@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from envs.alfworld.commands import Command
 from envs.alfworld.kinds import kind_of
-from envs.alfworld.knowledge import SEARCHED, Knowledge, unseen
+from envs.alfworld.knowledge import SEARCHED, Knowledge
 
 
 def assumed_by(state: Knowledge, commands: Sequence[Command]) -> tuple[tuple[str, str], ...]:
@@ -24,8 +24,7 @@ def assumed_by(state: Knowledge, commands: Sequence[Command]) -> tuple[tuple[str
             there[pair] += 1
         elif command.verb in ("take", "use") and command.place in state.layout.number:
             if there[pair] == 0 and state.of(command.place) not in SEARCHED:
-                count = 1 + sum((kind_of(thing), where) == pair for thing, where in found)
-                found.append((unseen(pair[0], count), command.place))
+                found.append((state.unseen_name(pair[0], (thing for thing, _ in found)), command.place))
                 there[pair] += 1
             there[pair] -= command.verb == "take"
     return tuple(found)

@@ -76,26 +76,32 @@ class HouseholdDomain(HouseholdPredicates):
         return as_state(observation.data)
 
     def admissible(self, state: State) -> Sequence[Action]:
-        """Every command that there is a way to say here, possible or not; those the engine admits where shown."""
+        """Every command that there is a way to say here, possible or not, objects by kind; and what is shown.
+
+        What is shown is no limit: a plan's next command may turn out not to be possible.
+        """
         here = as_state(state)
-        if self.shown:
-            return tuple(here.shown)
-        places = self.layout.receptacles
+        places, goal = self.layout.receptacles, self.layout.goal
         commands = [Command(verb, place) for verb in ("go", "open", "close") for place in places]
-        kinds = dict.fromkeys([*self.layout.goal.kinds, *sorted(t for t, _ in here.inside)])
-        for thing in kinds:
-            at_thing = [where for t, where in here.inside if t == thing] or places
-            commands += [Command("take", place, thing) for place in sorted(at_thing)]
-            commands += [Command("use", place, thing) for place in sorted(at_thing)] + [Command("use", "", thing)]
-        for thing in dict.fromkeys([self.layout.goal.thing, *([here.holding] if here.holding else [])]):
-            commands += [Command("put", place, thing) for place in places]
+        seen = sorted({(kind_of(thing), where) for thing, where in here.inside})
+        for kind in dict.fromkeys([*goal.kinds, *(kind for kind, _ in seen)]):
+            # What the goal is not about is spoken of where it was seen only: that keeps the list short.
+            stands = places if kind in goal.kinds else [where for thing, where in seen if thing == kind]
+            commands += [Command("take", place, kind) for place in stands]
+            commands += [Command("use", place, kind) for place in stands] + [Command("use", "", kind)]
+        for kind in dict.fromkeys([goal.thing, *([kind_of(here.holding)] if here.holding else [])]):
+            commands += [Command("put", place, kind) for place in places]
             commands += [
-                Command(verb, place, thing)
+                Command(verb, place, kind)
                 for verb, (appliance, _) in TREATMENTS.items()
                 for place in places
                 if kind_of(place) == appliance
             ]
-        return tuple(dict.fromkeys(command.text for command in commands))
+        return tuple(dict.fromkeys([*(command.text for command in commands), *here.shown]))
+
+    def offered(self, state: State) -> Sequence[Action]:
+        """What a free choice is made from: what the engine admits, where that is shown."""
+        return as_state(state).shown or self.admissible(state)
 
     def cost(self, state: State, action: Action) -> Resources:
         """One step."""

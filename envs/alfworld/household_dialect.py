@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from envs.alfworld import rules
+from envs.alfworld.changes import hopeless, switched_on, taken, worth
 from envs.alfworld.commands import Command, read_command
-from envs.alfworld.kinds import OPENABLE, TREATMENTS, kind_of
-from envs.alfworld.knowledge import Knowledge, unseen
+from envs.alfworld.kinds import AFTER, OBJECTS, OPENABLE, TREATMENTS, kind_of
+from envs.alfworld.knowledge import NEW, Knowledge
 from envs.alfworld.lexicon import (
     ACT,
     ARROW,
@@ -32,6 +32,7 @@ from envs.alfworld.lexicon import (
     receptacle_word,
     state_words,
 )
+from envs.alfworld.placing import free_choices, placed, with_place
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Regex, Request
 from tape.predicates import Predicate
@@ -43,10 +44,10 @@ if TYPE_CHECKING:
 MOST_PLANNED = 24
 """Most commands of a plan."""
 
-_FAR = 0.4
-"""The score of a state one step from the goal; it falls to 0 with the steps that the model counts."""
+_SEEN = tuple(status for status in STATUSES if status != NEW)
+"""What a receptacle can be found to be."""
 
-_SCORES = {f"{n} ": 1.0 if n == 0 else _FAR * (1 - n / (MOST_STEPS + 1)) for n in range(MOST_STEPS + 1)}
+_SCORES = {f"{n} ": worth(n) for n in range(MOST_STEPS + 1)}
 
 
 class HouseholdDialect:
@@ -98,24 +99,7 @@ class HouseholdDialect:
     def read_plan(self, state: State, text: str) -> Plan:
         """Commands up to the first that is none; going to where one is already is left out."""
         commands, whole = read_commands(text.split())
-        return Plan(tuple(c.text for c in self._placed(_known(state), commands)), valid=whole and bool(commands))
-
-    def _placed(self, state: Knowledge, commands: Sequence[Command]) -> list[Command]:
-        """With the place of every lamp that is used, and without going to where one is."""
-        at, found = state.at, []
-        for command in commands:
-            if command.verb == "go":
-                if command.place in at:
-                    continue
-                at = self._layout.reached_with(command.place)
-            found.append(self._with_place(state, command, at) if command.verb == "use" else command)
-        return found
-
-    @staticmethod
-    def _with_place(state: Knowledge, command: Command, at: tuple[str, ...]) -> Command:
-        there = state.inside | state.assumed
-        stands = [where for where in at if any(kind_of(t) == command.thing and r == where for t, r in there)]
-        return replace(command, place=(stands or list(at) or [""])[0])
+        return Plan(tuple(c.text for c in placed(_known(state), commands)), valid=whole and bool(commands))
 
     # --- the world model --------------------------------------------------------------------
 
@@ -136,8 +120,8 @@ class HouseholdDialect:
     def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
         """``<next> take apple fridge1 ->``: what changes, or ``none``."""
         command = read_command(action)
-        if command is None or (command.place and command.place not in self._layout.number):
-            # No such thing can be said in this dialect: the only answer left is that nothing comes of it.
+        if command is None or hopeless(_known(state), command):
+            # No change could be read back into what is known: all that is left to say is that nothing comes of it.
             prompt, constraint = self._prompt(state, [NEXT, ARROW]), Choice((f"{NONE} ",))
             return Request(prompt, max_tokens=2, constraint=constraint, role="next")
         change = _change(command)
@@ -158,19 +142,18 @@ class HouseholdDialect:
         match words:
             case ["none"]:
                 return None
-            case ["at", word, status] if status in STATUSES:
+            case ["at", word, status] if status in _SEEN:
                 place = self._place(word)
                 return replace(here, at=self._layout.reached_with(place)).found(place, status)
-            case ["put", _, word] if here.holding:
+            case ["put", kind, word] if here.holding and kind_of(here.holding) == kind:
                 return rules.put(here, self._place(word))
-            case [status, word] if status in STATUSES and self._is_place(word):
+            case [status, word] if status in _SEEN and self._is_place(word):
                 return here.found(self._place(word), status)
-            case ["hold", kind]:
-                return _taken(here, kind)
-            case ["lit", kind]:
-                lamps = sorted(t for t, where in here.inside if kind_of(t) == kind and where in here.at)
-                return replace(here, marks=here.marks | {((lamps or [unseen(kind)])[0], "lit")})
-            case [mark, _] if mark in MARKS and here.holding:
+            case ["hold", kind] if kind in OBJECTS and not here.holding:
+                return taken(here, kind)
+            case ["lit", kind] if kind in OBJECTS:
+                return switched_on(here, kind)
+            case [mark, kind] if mark in MARKS and here.holding and kind_of(here.holding) == kind:
                 return rules.treat(here, mark)
         raise InvalidOutputError(f"expected what changes in this household, got {text[:80]!r}")
 
@@ -203,7 +186,7 @@ class HouseholdDialect:
         if action is not None:
             fixed = self._text(self._words([action]))
             return Request(self._prompt(state, query), max_tokens=4, constraint=Choice((fixed,)), role="act")
-        constraint = Choice(self._options(here)) if here.tried or self._domain.shown else Regex(self._pattern())
+        constraint = Choice(self._options(here)) if here.tried or here.shown else Regex(self._pattern())
         return Request(self._prompt(state, query), max_tokens=4, constraint=constraint, role="act")
 
     def _words(self, actions: Sequence[Action]) -> list[str]:
@@ -211,19 +194,8 @@ class HouseholdDialect:
         return [w for c in commands for w in command_words(replace(c, place="") if c.verb == "use" else c)]
 
     def _options(self, state: Knowledge) -> tuple[str, ...]:
-        """The commands that may be written in a state, all of them where every one was tried."""
-        goal, texts = self._layout.goal, dict[str, bool]()
-        for action in self._domain.admissible(state):
-            command = read_command(action)
-            if command is None or (command.thing and kind_of(command.thing) not in goal.kinds):
-                continue
-            if command.verb in ("open", "close") and kind_of(command.place) not in OPENABLE:
-                continue
-            text = self._text(self._words([action]))
-            # A lamp's place is not written, so one that was tried here rules out all of them.
-            texts[text] = texts.get(text, False) or command.of_kind.text in state.tried
-        left = tuple(text for text, tried in texts.items() if not tried)
-        return left or tuple(texts)
+        """The commands that may be written in a state."""
+        return free_choices(state, self._domain.offered(state), lambda command: self._text(self._words([command.text])))
 
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
         """The command; this model writes no thoughts.
@@ -235,8 +207,7 @@ class HouseholdDialect:
         commands, whole = read_commands(text.split())
         if not whole or len(commands) != 1:
             raise InvalidOutputError(f"expected one command, got {text[:80]!r}")
-        command = commands[0]
-        return "", (self._with_place(here, command, here.at) if command.verb == "use" else command).text
+        return "", with_place(here, commands[0], here.at).text
 
     def read_intention(self, thought: str) -> Action | None:
         """None: this model writes no thoughts."""
@@ -295,11 +266,16 @@ class HouseholdDialect:
         return asked
 
     def read_predict(self, state: State, predicates: Sequence[Predicate], text: str) -> Mapping[Predicate, bool]:
-        """What one sampled answer says of the predicates that were asked about."""
+        """What one sampled answer says of the predicates that were asked about.
+
+        Raises:
+            InvalidOutputError: It is neither yes nor no nor a receptacle.
+        """
         del state
         word = text.strip()
         if word in (YES, NO):
             return {p: word == YES for p in predicates if p.name == "shut"}
+        self._place(word)
         return {p: p.args[1] == receptacle_name(word) for p in predicates if p.name == "in"}
 
 
@@ -310,23 +286,14 @@ def _known(state: State) -> Knowledge:
 
 def _change(command: Command) -> str:
     """A regular expression of what a command may change."""
-    place = re.escape(receptacle_word(command.place)) if command.place else ""
+    place = receptacle_word(command.place) if command.place else ""
     kind = kind_of(command.thing) if command.thing else ""
     if command.verb == "go":
-        return f"at {place} (?:{'|'.join(STATUSES)}) "
+        return f"at {place} (?:{'|'.join(_SEEN)}) "
     if command.verb in ("open", "close"):
-        return f"(?:{'|'.join(STATUSES)}) {place} "
+        return f"(?:{'|'.join(_SEEN)}) {place} "
     if command.verb == "take":
         return f"hold {kind} "
     if command.verb == "put":
         return f"put {kind} {place} "
-    return f"(?:{'|'.join(MARKS)}) {kind} "
-
-
-def _taken(state: Knowledge, kind: str) -> Knowledge:
-    """With an object of a kind in hand, from within reach where there is one."""
-    for place in state.at:
-        for thing in state.contents(place):
-            if kind_of(thing) == kind:
-                return rules.take(state, thing, place)
-    return replace(state, holding=unseen(kind))
+    return f"{'lit' if command.verb == 'use' else AFTER[command.verb]} {kind} "

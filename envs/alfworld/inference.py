@@ -33,12 +33,14 @@ def _places(known: Assignment) -> list[str]:
 
 
 def _never_shut(known: Assignment) -> dict[Predicate, bool]:
-    return {Predicate("shut", (r,)): False for r in _places(known) if kind_of(r) not in OPENABLE}
+    bare = [r for r in _places(known) if kind_of(r) not in OPENABLE]
+    return {Predicate(name, (r,)): False for r in bare for name in ("shut", "openable")}
 
 
 def _shut_at_first(known: Assignment) -> dict[Predicate, bool]:
     untouched = [r for r in _places(known) if Predicate("shut", (r,)) not in known]
-    return {Predicate("shut", (r,)): True for r in untouched if kind_of(r) in ALWAYS_OPENABLE}
+    shut = [r for r in untouched if kind_of(r) in ALWAYS_OPENABLE]
+    return {Predicate(name, (r,)): True for r in shut for name in ("shut", "openable")}
 
 
 def _not_seen_there(known: Assignment) -> dict[Predicate, bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 
 from envs.alfworld.goal import Goal
 from envs.alfworld.kinds import kind_of
@@ -18,7 +19,7 @@ SEARCHED = frozenset({KEPT, OPEN, BARE})
 
 
 def unseen(kind: str, count: int = 1) -> str:
-    """The name of an object that nobody has seen, the first, second, .. of its kind in one place."""
+    """The name of an object that nobody has seen, the first, second, .. of its kind."""
     return f"{kind} {'?' * count}"
 
 
@@ -94,6 +95,11 @@ class Knowledge:
             return now
         there = frozenset(pair for pair in self.assumed if pair[1] == receptacle)
         return replace(now, assumed=self.assumed - there, inside=now.inside | there)
+
+    def unseen_name(self, kind: str, others: Iterable[str] = ()) -> str:
+        """A name for one more object of a kind that nobody has seen; two that are put together stay two."""
+        used = {*others, self.holding, *(thing for thing, _ in self.inside)}
+        return next(name for name in (unseen(kind, n) for n in count(1)) if name not in used)
 
     def contents(self, receptacle: str) -> list[str]:
         """Objects known to be in a receptacle, sorted."""

@@ -64,7 +64,7 @@ WORDS: tuple[str, ...] = tuple(
 )
 """The vocabulary; the position is the id."""
 
-_KNOWN = frozenset(WORDS)
+_KNOWN, _RECEPTACLE_WORDS = frozenset(WORDS), frozenset(RECEPTACLE_WORDS)
 
 
 def receptacle_word(name: str) -> str:
@@ -142,4 +142,4 @@ def read_commands(words: Sequence[str]) -> tuple[list[Command], bool]:
 
 
 def _fits(shape: str, word: str) -> bool:
-    return word in OBJECTS if shape == "t" else word in _KNOWN and word.rstrip("0123456789") in RECEPTACLES
+    return word in OBJECTS if shape == "t" else word in _RECEPTACLE_WORDS

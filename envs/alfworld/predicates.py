@@ -11,13 +11,15 @@ from collections.abc import Sequence
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.goal import LOOK, TWO
 from envs.alfworld.inference import RULES
-from envs.alfworld.kinds import AFTER, ALWAYS_OPENABLE, OPENABLE, TREATMENTS, kind_of
-from envs.alfworld.knowledge import CLOSED, NEW, SEARCHED, SHUT, VISIBLE, Knowledge, Layout
+from envs.alfworld.kinds import AFTER, ALWAYS_OPENABLE, LAMPS, OPENABLE, TREATMENTS, kind_of
+from envs.alfworld.knowledge import BARE, CLOSED, NEW, SEARCHED, SHUT, VISIBLE, Knowledge, Layout
 from envs.alfworld.rules import fits
 from tape.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
 from tape.protocols import Action, State
 
 EMPTY = Predicate("empty_handed")
+NEVER = Predicate("never")
+"""False whatever happens: what the kinds of things rule out needs it."""
 PLAIN = "plain"
 """In place of a mark: stored whatever was done to it."""
 
@@ -62,9 +64,14 @@ def stored(kind: str, mark: str, place: str) -> Predicate:
     return Predicate("stored", (kind, mark, place))
 
 
-def lit(kind: str) -> Predicate:
-    """A lamp of the kind has been switched on."""
-    return Predicate("lit", (kind,))
+def lit(kind: str, place: str) -> Predicate:
+    """A lamp of the kind on the receptacle has been switched on."""
+    return Predicate("lit", (kind, place))
+
+
+def openable(place: str) -> Predicate:
+    """The receptacle can be opened and closed."""
+    return Predicate("openable", (place,))
 
 
 class HouseholdPredicates:
@@ -81,12 +88,12 @@ class HouseholdPredicates:
         """What has been seen; of receptacles not looked into nothing is said."""
         assert isinstance(state, Knowledge)
         goal, values = self.layout.goal, dict[Predicate, bool]()
-        values[EMPTY] = not state.holding
+        values |= {NEVER: False, EMPTY: not state.holding}
         for place, status in zip(self.layout.receptacles, state.status, strict=True):
             if place in state.at:
                 values[at(place)] = True
             if status != NEW:
-                values[shut(place)] = status in CLOSED
+                values |= {shut(place): status in CLOSED, openable(place): status != BARE}
             values[searched(place)] = status in SEARCHED
         values |= dict.fromkeys((holding(kind) for kind in goal.kinds), False)
         if state.holding:
@@ -94,33 +101,59 @@ class HouseholdPredicates:
             values |= {made(mark): True for mark in state.marks_of(state.holding)}
         for thing, place in state.inside:
             kind = kind_of(thing)
-            values[two(kind, place)] = inside(kind, place) in values
+            if inside(kind, place) in values:
+                values[two(kind, place)] = True
+            elif state.of(place) in SEARCHED:  # elsewhere there may be more than has been seen
+                values[two(kind, place)] = False
             values[inside(kind, place)] = True
             values |= {stored(kind, mark, place): True for mark in (PLAIN, *state.marks_of(thing))}
             if "lit" in state.marks_of(thing):
-                values[lit(kind)] = True
+                values[lit(kind, place)] = True
         return values
 
     def preconditions(self, action: Action) -> Assignment:
         """By the rules of the game; going somewhere needs nothing, for where it fails the agent is there already."""
         command = read_command(action)
-        if command is None or command.verb == "go":
+        if command is None or not self._can_ever(command):
+            return {NEVER: True}
+        if command.verb == "go":
             return {}
         place, kind = command.place, kind_of(command.thing) if command.thing else ""
-        needs = {at(place): True} if place else {}
-        if command.verb in ("open", "close"):
-            return {**needs, shut(place): command.verb == "open"}
+        needs = {at(place): True}
+        if command.verb == "open":
+            return {**needs, shut(place): True}
+        if command.verb == "close":
+            return {**needs, openable(place): True, shut(place): False}
         if command.verb == "use":
-            return {**needs, inside(kind, place): True} if place else {}
+            return {**needs, inside(kind, place): True}
         if command.verb == "take":
             return {**needs, shut(place): False, inside(kind, place): True, EMPTY: True}
         needs[holding(kind)] = True
         return {**needs, shut(place): False} if command.verb == "put" else needs
 
+    def _can_ever(self, command: Command) -> bool:
+        """Whether the kinds of things admit a command; it has to say where a lamp to use stands."""
+        kind, where = kind_of(command.thing) if command.thing else "", kind_of(command.place)
+        if command.place not in self.layout.number:
+            return False
+        match command.verb:
+            case "open" | "close":
+                return where in OPENABLE
+            case "take":
+                return kind not in LAMPS
+            case "use":
+                return kind in LAMPS
+            case "put":
+                return fits(self.layout.goal, kind, where)
+            case "go":
+                return True
+        appliance, treatable = TREATMENTS[command.verb]
+        return where == appliance and kind in treatable
+
     def effects(self, action: Action, known: Assignment) -> Effects:
         """By the rules of the game; the marks of an object taken from among several are unknown."""
         command = read_command(action)
-        if command is None:
+        if command is None or not self._can_ever(command):
             return {}
         place, kind = command.place, kind_of(command.thing) if command.thing else ""
         if command.verb == "go":
@@ -128,12 +161,9 @@ class HouseholdPredicates:
         if command.verb in ("open", "close"):
             return {shut(place): command.verb == "close", **({searched(place): True} if command.verb == "open" else {})}
         if command.verb == "use":
-            return {lit(kind): True}
+            return {lit(kind, place): True}
         if command.verb == "take":
-            gone: dict[Predicate, bool | None] = {p: None for p in known if _about(p, kind, place) or p.name == "made"}
-            # One is left where there were two.
-            left = True if known.get(two(kind, place)) else None
-            return {**gone, inside(kind, place): left, EMPTY: False, holding(kind): True}
+            return self._take(kind, place, known)
         if command.verb == "put":
             return self._put(kind, place, known)
         mark = AFTER[command.verb]
@@ -141,11 +171,26 @@ class HouseholdPredicates:
         return {made(mark): True, **({made(other): False} if other else {})}
 
     def _arrive(self, place: str, known: Assignment) -> Effects:
+        if known.get(at(place), False):
+            return {}
         with_it = self.layout.reached_with(place)
         # Which receptacles share a spot is unknown unless the layout says so: what was in reach may still be.
-        left = {p: None for p in known if p.name == "at" and p.args[0] not in with_it}
-        reached = {at(name): True for name in with_it}
-        return {**left, **reached}
+        left: dict[Predicate, bool | None] = {p: None for p in known if p.name == "at" and p.args[0] not in with_it}
+        reached: dict[Predicate, bool | None] = {at(name): True for name in with_it}
+        # What is not closed is looked into on arrival.
+        new = {searched(name): None for name in with_it if not known.get(searched(name), False)}
+        bare = {searched(place): True} if kind_of(place) not in OPENABLE or known.get(shut(place)) is False else {}
+        return {**left, **reached, **new, **bare}
+
+    @staticmethod
+    def _take(kind: str, place: str, known: Assignment) -> Effects:
+        several = known.get(two(kind, place))
+        gone: dict[Predicate, bool | None] = {p: None for p in known if _about(p, kind, place) or p.name == "made"}
+        if several is False:  # the only one: what was done to it goes with it
+            gone |= {made(p.args[1]): True for p in known if _is_marked(p, kind, place) and known[p]}
+            gone[two(kind, place)] = False
+        left = None if several is None else several
+        return {**gone, inside(kind, place): left, EMPTY: False, holding(kind): True}
 
     @staticmethod
     def _put(kind: str, place: str, known: Assignment) -> Effects:
@@ -154,7 +199,9 @@ class HouseholdPredicates:
         done: dict[Predicate, bool | None] = {stored(kind, mark, place): True for mark in (PLAIN, *marks)}
         done |= {p: None for p in known if p.name == "made"}
         if there is not None:
-            done[two(kind, place)] = there or known.get(two(kind, place), False)
+            done[two(kind, place)] = there
+        elif not known.get(two(kind, place), False):
+            done[two(kind, place)] = None
         return {**done, inside(kind, place): True, EMPTY: True, holding(kind): False}
 
     def goals(self) -> Sequence[Assignment]:
@@ -162,7 +209,12 @@ class HouseholdPredicates:
         goal = self.layout.goal
         if goal.task == LOOK:
             return [
-                {lit(goal.target): True, holding(goal.thing): True, at(place): True, inside(goal.target, place): True}
+                {
+                    lit(goal.target, place): True,
+                    holding(goal.thing): True,
+                    at(place): True,
+                    inside(goal.target, place): True,
+                }
                 for place in self.layout.receptacles
             ]
         targets = [place for place in self.layout.receptacles if kind_of(place) == goal.target]
@@ -179,13 +231,19 @@ class HouseholdPredicates:
         """Go and look; open what is closed. One macro may show that another is needed: of what turns out closed."""
         assert isinstance(state, Knowledge)
         place = predicate.args[-1] if predicate.args else ""
-        if predicate.name not in ("in", "shut", "two_in", "searched", "at") or place not in self.layout.number:
+        if predicate.name not in ("in", "shut", "openable", "two_in", "searched", "at"):
             return None
-        commands = [] if place in state.at else [Command("go", place)]
-        if predicate.name in ("in", "two_in", "searched") and state.of(place) not in SEARCHED:
-            closed = state.of(place) == SHUT or (state.of(place) == NEW and kind_of(place) in ALWAYS_OPENABLE)
-            if closed:
-                commands.append(Command("open", place))
+        if place not in self.layout.number:
+            return None
+        status, shuts = state.of(place), kind_of(place) in ALWAYS_OPENABLE
+        commands = [Command("go", place)]
+        if place in state.at:
+            # What a receptacle is like is told on arrival only, so what was never looked at is left and come back to.
+            away = next((name for name in self.layout.receptacles if name not in state.at), "")
+            commands = [Command("go", away), *commands] if status == NEW and away and not shuts else []
+        closed = status == SHUT or (status == NEW and shuts)
+        if closed and predicate.name in ("in", "two_in", "searched"):
+            commands.append(Command("open", place))
         return QueryMacro(predicate, tuple(c.text for c in commands)) if commands else None
 
     def exclusive(self, predicates: Sequence[Predicate]) -> Sequence[Sequence[Predicate]]:
@@ -202,24 +260,48 @@ class HouseholdPredicates:
     def _bridge(self, state: Knowledge, predicate: Predicate, value: bool) -> list[Command] | None:
         name, args = predicate
         if name == "at" and value:
-            return [Command("go", args[0])]
-        if name == "shut" and kind_of(args[0]) in OPENABLE and state.of(args[0]) != NEW:
-            reach = [] if args[0] in state.at else [Command("go", args[0])]
-            return [*reach, Command("close" if value else "open", args[0])]
+            return self._reach(state, args[0])
+        if name == "shut":
+            return self._shut(state, args[0], value=value)
         if name == "made" and value and state.holding:
-            verb = next(verb for verb, mark in AFTER.items() if mark == args[0])
-            appliances = [r for r in self.layout.receptacles if kind_of(r) == TREATMENTS[verb][0]]
-            for place in sorted(appliances, key=lambda r: r not in state.at):
-                reach = [] if place in state.at else [Command("go", place)]
-                return [*reach, Command(verb, place, kind_of(state.holding))]
+            return self._treat(state, args[0])
         if predicate == EMPTY and value and state.holding:
             for place in state.at:
-                if state.of(place) in VISIBLE and fits(state, state.holding, place):
+                if state.of(place) in VISIBLE and fits(state.layout.goal, kind_of(state.holding), kind_of(place)):
                     return [Command("put", place, kind_of(state.holding))]
         return None
+
+    def _reach(self, state: Knowledge, place: str) -> list[Command] | None:
+        if place not in self.layout.number:
+            return None
+        return [] if place in state.at else [Command("go", place)]
+
+    def _shut(self, state: Knowledge, place: str, *, value: bool) -> list[Command] | None:
+        reach = self._reach(state, place)
+        if reach is None or state.of(place) in (NEW, BARE):
+            return None
+        done = (state.of(place) in CLOSED) == value
+        return [] if done else [*reach, Command("close" if value else "open", place)]
+
+    def _treat(self, state: Knowledge, mark: str) -> list[Command] | None:
+        kind = kind_of(state.holding)
+        verb = next((verb for verb, after in AFTER.items() if after == mark), None)
+        if verb is None or kind not in TREATMENTS[verb][1]:
+            return None
+        appliances = [r for r in self.layout.receptacles if kind_of(r) == TREATMENTS[verb][0]]
+        if not appliances:
+            return None
+        nearest = min(appliances, key=lambda r: r not in state.at)
+        return [*(self._reach(state, nearest) or []), Command(verb, nearest, kind)]
 
 
 def _about(predicate: Predicate, kind: str, place: str) -> bool:
     """Whether taking an object of a kind from a receptacle may change a predicate."""
     args = predicate.args
     return predicate.name in ("two_in", "stored", "in") and args[0] == kind and args[-1] == place
+
+
+def _is_marked(predicate: Predicate, kind: str, place: str) -> bool:
+    """Whether a predicate says of an object of a kind in a receptacle what was done to it."""
+    name, args = predicate
+    return name == "stored" and (args[0], args[2]) == (kind, place) and args[1] != PLAIN

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from envs.alfworld.commands import Command, read_command
-from envs.alfworld.kinds import AFTER, kind_of
+from envs.alfworld.kinds import kind_of
 from envs.alfworld.knowledge import Knowledge
+from envs.alfworld.rules import meant
 
 
 def resolved(state: Knowledge, action: str, put_template: str) -> str:
@@ -34,7 +35,5 @@ def _named(state: Knowledge, command: Command) -> str:
     if command.verb in ("take", "use"):
         places = (command.place,) if command.place else state.at
         there = [t for t, where in state.inside if where in places and kind_of(t) == command.thing]
-        goal = state.layout.goal
-        wanted = AFTER[goal.treatment] if goal.treatment else ""
-        return min(there, key=lambda t: ((t, wanted) not in state.marks, t), default=command.thing)
+        return meant(state, there) if there else command.thing
     return state.holding if state.holding and kind_of(state.holding) == command.thing else command.thing

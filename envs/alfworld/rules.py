@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from envs.alfworld.commands import Command
+from envs.alfworld.goal import Goal
 from envs.alfworld.kinds import AFTER, CAN_CONTAIN, LAMPS, OPENABLE, TREATMENTS, kind_of
 from envs.alfworld.knowledge import BARE, CLOSED, KEPT, NEW, OPEN, SEARCHED, SHUT, VISIBLE, Knowledge
 
@@ -21,7 +23,7 @@ def apply(state: Knowledge, command: Command) -> Knowledge | None:
     if command.verb == "go":
         return arrive(state, command.place)
     if command.verb == "use":
-        return _use(state, command.thing)
+        return _use(state, command)
     if command.place not in state.at:
         return None
     if command.verb == "open":
@@ -43,8 +45,9 @@ def arrive(state: Knowledge, place: str, status: str | None = None) -> Knowledge
     return here.found(place, status)
 
 
-def _use(state: Knowledge, lamp: str) -> Knowledge | None:
-    found = [t for t, where in state.inside if _is(t, lamp) and where in state.at and kind_of(t) in LAMPS]
+def _use(state: Knowledge, command: Command) -> Knowledge | None:
+    places = {command.place} & set(state.at) if command.place else state.at
+    found = [t for t, where in state.inside if _is(t, command.thing) and where in places and kind_of(t) in LAMPS]
     return replace(state, marks=state.marks | {(min(found), "lit")}) if found else None
 
 
@@ -59,17 +62,24 @@ def _handle(state: Knowledge, command: Command) -> Knowledge | None:
         there = [t for t in state.contents(place) if _is(t, thing)]
         if state.holding or not there or state.of(place) not in VISIBLE or kind_of(there[0]) in LAMPS:
             return None
-        return take(state, there[0], place)
+        return take(state, meant(state, there), place)
     if not state.holding or not _is(state.holding, thing):
         return None
     if command.verb == "put":
-        if state.of(place) in CLOSED or not fits(state, state.holding, place):
+        if state.of(place) in CLOSED or not fits(state.layout.goal, kind_of(state.holding), kind_of(place)):
             return None
         return put(state, place)
     appliance, treatable = TREATMENTS[command.verb]
     if kind_of(place) != appliance or kind_of(state.holding) not in treatable:
         return None
     return treat(state, AFTER[command.verb])
+
+
+def meant(state: Knowledge, things: Sequence[str]) -> str:
+    """Of objects that a kind may mean, the one treated as the goal asks, else the first by name."""
+    goal = state.layout.goal
+    wanted = AFTER[goal.treatment] if goal.treatment else ""
+    return min(things, key=lambda thing: ((thing, wanted) not in state.marks, thing))
 
 
 def take(state: Knowledge, thing: str, place: str) -> Knowledge:
@@ -88,10 +98,8 @@ def treat(state: Knowledge, mark: str) -> Knowledge:
     return replace(state, marks=(state.marks - {undone}) | {(state.holding, mark)})
 
 
-def fits(state: Knowledge, thing: str, place: str) -> bool:
-    """Whether a receptacle can hold an object: by the table of kinds, or because the goal says so."""
-    goal = state.layout.goal
-    kind, where = kind_of(thing), kind_of(place)
+def fits(goal: Goal, kind: str, where: str) -> bool:
+    """Whether a kind of receptacle can hold a kind of object: by the table of kinds, or because the goal says so."""
     return kind in CAN_CONTAIN.get(where, ()) or (kind, where) == (goal.thing, goal.target)
 
 

@@ -7,11 +7,15 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
 
+from envs.alfworld import chat_schema as household_schema
+from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.predicates import inside, shut
 from envs.sokoban.chat_dialect import ActAnswer, ChatDialect, Outcome, PlanAnswer, RolloutAnswer
 from envs.sokoban.compact_dialect import CompactDialect
 from envs.sokoban.domain import SokobanDomain
@@ -22,10 +26,12 @@ from envs.tools.domain import ToolDomain
 from envs.tools.state import ToolState
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Constraint, Forced, JsonSchema, Regex
+from tape.lm.dialect import Dialect
 from tape.lm.hosted import anthropic_wire, openai_wire
 from tape.lm.hosted.forms import form_of, problem_of, read_back
 from tape.lm.hosted.wire import Failure, Reply, json_object, retry_after
 from tape.protocols import State
+from tests.envs.alfworld import households
 from tests.envs.tools import helpers as tools
 from tests.envs.tools import lexicon
 from tests.tape.helpers import ROOM
@@ -57,6 +63,17 @@ VALID = [
     " search v2 founder e1",
     " answer #1",
     " e1",
+    '{"actions": ["go to fridge 1", "open fridge 1", "take apple 1 from fridge 1", "use desklamp 1"]}',
+    '{"thought": "it is closed", "action": "put apple in/on fridge 1"}',
+    '{"change": "arrived", "place": "fridge 1", "found": "cannot be closed"}',
+    '{"changes": [{"change": "put", "place": "fridge 1", "thing": "apple"}, {"change": "nothing"}]}',
+    "go fridge1 open fridge1 put apple fridge1 use desklamp",
+    "put apple fridge1",
+    "at fridge1 shut",
+    "take apple fridge1",
+    "fridge1",
+    "fridge 1",
+    "yes",
     "First, I move right instead of left, because the wall is on the left. Then up.",
 ]
 
@@ -140,12 +157,39 @@ for _name, _domain, _dialect in (("chat", TOOLS, TOOLS_CHAT), ("compact", lexico
         f"tools {_name} answer": partial(_dialect.read_answer, GOT),
     }
 
+HOUSE = households.world_of(households.KITCHEN)
+HELD = replace(HOUSE.known, holding="apple 1", at=("fridge 1",))
+ASKED = [inside("apple", "fridge 1"), shut("cabinet 1")]
+HOUSEHOLD = HouseholdDomain(HOUSE.layout)
+
+
+def _lived(dialect: Dialect, text: str) -> None:
+    """Read a plan; whatever comes out of it can be said here, and can be asked about."""
+    for action in dialect.read_plan(HELD, text).actions:
+        dialect.next_request(HELD, action)
+        dialect.act_request(HELD, {}, action, [action])
+
+
+for _name in ("household", "chat"):
+    _household: Any = HOUSEHOLD.dialect(_name)
+    PARSERS |= {
+        f"house {_name} plan": partial(_lived, _household),
+        f"house {_name} next": partial(_household.read_next, HELD),
+        f"house {_name} act": partial(_household.read_act, HELD),
+        f"house {_name} rollout": partial(_household.read_rollout, HELD, ["put apple in/on fridge 1", "open fridge 1"]),
+        f"house {_name} predict": partial(_household.read_predict, HELD, ASKED),
+        f"house {_name} intention": _household.read_intention,
+    }
+
 CONSTRAINTS: list[Constraint | None] = [
     None,
     Choice(("possible", "solved")),
     Forced(" U"),
     Regex(r"(?: [UDLR]){1,9}"),
     *(JsonSchema(model) for model in (PlanAnswer, Outcome, RolloutAnswer, ActAnswer)),
+    JsonSchema(household_schema.PlanAnswer),
+    JsonSchema(household_schema.RolloutAnswer),
+    JsonSchema(household_schema.ActAnswer),
     JsonSchema(chat_schema.plan_model(TOOLS.toolbox)),
     JsonSchema(chat_schema.act_model(TOOLS.toolbox)),
 ]
@@ -238,12 +282,12 @@ def test_mutated_outputs_are_read_or_counted() -> None:
     ends = through_every_parser(2_000, SEED)
     # The sweep reaches both sides of every parser that has two.
     for name in PARSERS:
-        if name not in ("compact rollout",):
+        if name not in ("compact rollout", "house household rollout"):  # they are never asked for
             assert ends[f"{name}: read"] > 0
     assert all(
         ends[f"{name}: invalid"] > 0
         for name in PARSERS
-        if name.endswith(("next", "act", "rollout", "project", "answer"))
+        if name.endswith(("next", "act", "rollout", "project", "answer", "predict"))
     )
     assert min(ends[kind] for kind in ("answer: fits", "answer: breaks", "http: read", "http: no object")) > 0
 

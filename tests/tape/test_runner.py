@@ -178,6 +178,8 @@ def test_switches_that_are_younger_than_a_run_do_not_change_it(tmp_path: Path, l
     assert spec.episode_key(task, 0) == "ccb4c0969e4f48f3"
     answering = spec_for(levels, config=AgentConfig(on_limit="final_answer"))
     assert answering.episode_key(task, 0) != spec.episode_key(task, 0)
+    assert spec_for(levels, config=AgentConfig(no_repeat=False)).episode_key(task, 0) == spec.episode_key(task, 0)
+    assert spec_for(levels, config=AgentConfig(no_repeat=True)).episode_key(task, 0) != spec.episode_key(task, 0)
     spec = spec_for(levels, repeats=1)
     run(spec, tmp_path / "a")
     config = json.loads((tmp_path / "a" / "config.json").read_text())

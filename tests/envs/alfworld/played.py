@@ -1,0 +1,36 @@
+"""A household played by its rules in memory, as an environment: the engine's part is not what is tested with it."""
+
+from __future__ import annotations
+
+from envs.alfworld import rules
+from envs.alfworld.commands import Command, read_command
+from envs.alfworld.domain import STEP, HouseholdDomain
+from envs.alfworld.kinds import kind_of
+from experiments.household_world import World
+from tape.budget import Budget
+from tape.protocols import Observation
+from tape.resources import Resources
+
+
+class PlayedHousehold:
+    """Implements :class:`tape.protocols.Environment` for one episode.
+
+    Args:
+        world: The household.
+        steps: Cap on commands.
+    """
+
+    def __init__(self, world: World, steps: int) -> None:
+        self.world, self.domain, self.budget = world, HouseholdDomain(world.layout), Budget({"steps": steps})
+
+    def reset(self, seed: int) -> Observation:
+        return Observation("", self.world.known)
+
+    def step(self, action: str) -> tuple[Observation, Resources]:
+        command = read_command(action)
+        if command is not None:
+            self.world.do(Command(command.verb, command.place, kind_of(command.thing) if command.thing else ""))
+        return Observation("", self.world.known), STEP
+
+    def success(self) -> bool:
+        return rules.satisfied(self.world.known)

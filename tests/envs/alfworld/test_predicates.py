@@ -1,0 +1,235 @@
+"""Declared predicates against households as they really are: nothing that is asserted is false."""
+
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+
+from envs.alfworld import rules
+from envs.alfworld.commands import Command, read_command
+from envs.alfworld.inference import RULES
+from envs.alfworld.kinds import kind_of
+from envs.alfworld.knowledge import BARE, NEW, Layout
+from envs.alfworld.predicates import EMPTY, NEVER, PLAIN, HouseholdPredicates, at, inside, made, openable, shut, two
+from experiments.household_world import World
+from tape.predicates import Assignment, Predicate, PredicateDomain
+from tests.envs.alfworld.households import KITCHEN, STUDY, domain_of, drawn, known, seeds, sensible, tasks, world_of
+
+
+def true(world: World, predicate: Predicate) -> bool:
+    """Whether a predicate is so, asked of the household and not of what is known."""
+    name, args = predicate
+    seen, there = world.known, [] if not args else [t for t, r in world.inside if r == args[-1]]
+    match name:
+        case "never":
+            return False
+        case "empty_handed":
+            return not seen.holding
+        case "holding":
+            return bool(seen.holding) and kind_of(seen.holding) == args[0]
+        case "made":
+            return bool(seen.holding) and (seen.holding, args[0]) in seen.marks
+        case "at":
+            return args[0] in seen.at
+        case "shut":
+            return args[0] in world.closed
+        case "openable":
+            return args[0] in world.openable
+        case "searched":
+            return {t for t, r in seen.inside if r == args[0]} == set(there) and seen.of(args[0]) not in (NEW, "shut")
+        case "in":
+            return any(kind_of(t) == args[0] for t in there)
+        case "two_in":
+            return sum(kind_of(t) == args[0] for t in there) >= 2
+        case "lit":
+            return any(kind_of(t) == args[0] and (t, "lit") in seen.marks for t in there)
+        case "stored":
+            return any(kind_of(t) == args[0] and args[1] in (PLAIN, *seen.marks_of(t)) for t in there)
+    raise AssertionError(predicate)
+
+
+def closure(known: Assignment) -> dict[Predicate, bool]:
+    """What is known and what follows from it."""
+    found = dict(known)
+    for _ in range(3):
+        for rule in RULES:
+            for predicate, value in rule(found).items():
+                assert found.setdefault(predicate, value) == value, (rule.name, predicate)
+    return found
+
+
+def played(seed: int, task: str, steps: int, name: str):  # type: ignore[no-untyped-def]
+    """A household after every command of a game, partial or full, and the command."""
+    full = seed % 3 == 0
+    world = drawn(seed, task, full=full, size=0.15)
+    rng = random.Random(f"predicates:{name}:{seed}")
+    if not full:
+        world.explore(rng, 6)
+    for _ in range(steps):
+        yield world, sensible(world, rng)
+
+
+@settings(deadline=None)
+@given(seeds, tasks)
+def test_nothing_grounded_or_inferred_is_false(seed: int, task: str) -> None:
+    for world, command in played(seed, task, 25, "ground"):
+        world.do(command)
+        for predicate, value in closure(domain_of(world).ground(world.known)).items():
+            assert true(world, predicate) == value, predicate
+
+
+def test_holding_what_the_goal_is_not_about_says_nothing_false() -> None:
+    house = replace(KITCHEN, inside=(*KITCHEN.inside, ("mug 2", "countertop 1")))
+    world = world_of(house)
+    for command in (Command("go", "countertop 1"), Command("take", "countertop 1", "mug")):
+        assert world.do(command)
+    values = closure(domain_of(world).ground(world.known))
+    assert values[inside("mug", "countertop 1")]
+    assert values[inside("mug", "countertop 1")] == true(world, inside("mug", "countertop 1"))
+
+
+def test_of_a_place_in_reach_that_was_not_looked_into_no_second_object_is_denied() -> None:
+    state = replace(known(KITCHEN), at=("countertop 1",), inside=frozenset({("apple 1", "countertop 1")}))
+    values = closure(domain_of(world_of(KITCHEN)).ground(state))
+    assert values[inside("apple", "countertop 1")]
+    assert two("apple", "countertop 1") not in values
+
+
+@settings(deadline=None)
+@given(seeds, tasks)
+def test_preconditions_hold_iff_a_command_does_what_it_is_meant_to(seed: int, task: str) -> None:
+    for world, command in played(seed, task, 25, "preconditions"):
+        needs = domain_of(world).preconditions(command.text)
+        hold = all(true(world, p) == value for p, value in needs.items())
+        assert hold == world.twin().do(command) or command.verb == "go", command
+        world.do(command)
+
+
+@settings(deadline=None)
+@given(seeds, tasks)
+def test_effects_never_contradict_what_is_so_afterwards(seed: int, task: str) -> None:
+    for world, command in played(seed, task, 25, "effects"):
+        domain = domain_of(world)
+        before = closure(domain.ground(world.known))
+        effects = domain.effects(command.text, before)
+        if not world.do(command):
+            continue
+        for predicate, value in {**before, **effects}.items():  # what is not changed stays
+            assert value is None or true(world, predicate) == value, (command, predicate)
+
+
+@settings(deadline=None)
+@given(seeds, tasks)
+def test_the_effects_of_whole_plans_never_contradict_what_is_so(seed: int, task: str) -> None:
+    rng = random.Random(f"predicates:plan:{seed}")
+    world = drawn(seed, task, full=seed % 2 == 0, size=0.15)
+    domain = domain_of(world)
+    values: dict[Predicate, bool] = closure(domain.ground(world.known))
+    for _ in range(12):
+        command = sensible(world, rng)
+        if not world.twin().do(command):
+            continue
+        changes = domain.effects(command.text, values)
+        values = {p: v for p, v in {**values, **changes}.items() if v is not None}
+        world.do(command)
+        for predicate, value in values.items():
+            assert true(world, predicate) == value, (command, predicate)
+
+
+@settings(deadline=None)
+@given(seeds, tasks)
+def test_the_declared_goal_is_the_games(seed: int, task: str) -> None:
+    for world, command in played(seed, task, 25, "goals"):
+        domain = domain_of(world)
+        world.do(command)
+        values = closure(domain.ground(world.known))
+        reached = any(all(values.get(p) == v for p, v in goal.items()) for goal in domain.goals())
+        assert reached == rules.satisfied(world.known)
+
+
+def test_goals_are_reached_in_some_of_these_games() -> None:
+    ends = 0
+    for seed in range(60):
+        for world, command in played(seed, "pick_and_place_simple", 25, "goals"):
+            world.do(command)
+        ends += rules.satisfied(world.known)
+    assert ends > 5
+
+
+def test_another_lamp_switched_on_elsewhere_is_not_the_goal() -> None:
+    house = replace(STUDY, inside=(*STUDY.inside, ("desklamp 2", "desk 1")))
+    world = world_of(house)
+    for text in ("go to desk 2", "use desklamp on desk 2", "go to bed 1", "take book from bed 1", "go to desk 1"):
+        assert world.do(read_command(text) or Command(""))
+    domain = domain_of(world)
+    values = domain.ground(world.known)
+    assert not rules.satisfied(world.known)
+    assert not any(all(values.get(p) == v for p, v in goal.items()) for goal in domain.goals())
+    world.do(Command("use", "desk 1", "desklamp"))
+    assert rules.satisfied(world.known)
+
+
+@settings(deadline=None)
+@given(seeds, tasks)
+def test_query_macros_bring_a_predicate_to_light(seed: int, task: str) -> None:
+    for world, command in played(seed, task, 8, "query"):
+        world.do(command)
+        domain, goal = domain_of(world), world.layout.goal
+        place = random.Random(f"query:{seed}").choice(world.layout.receptacles)
+        for predicate in (inside(goal.thing, place), two(goal.thing, place), shut(place), openable(place), at(place)):
+            twin, asked = world.twin(), 0
+            while (macro := domain.query(twin.known, predicate)) and asked < 3:
+                if asked and predicate in closure(domain.ground(twin.known)):
+                    break
+                asked += 1
+                for text in macro.actions:
+                    assert twin.do(read_command(text) or Command("")), (predicate, macro)
+            assert predicate in closure(domain.ground(twin.known)), predicate
+            assert asked <= 2
+
+
+def test_what_is_in_reach_but_was_never_looked_at_is_left_and_come_back_to() -> None:
+    domain = domain_of(world_of(KITCHEN))
+    here = replace(known(KITCHEN), at=("countertop 1", "cabinet 2"))
+    macro = domain.query(here, inside("apple", "cabinet 2"))
+    assert macro is not None
+    assert macro.actions == ("go to cabinet 1", "go to cabinet 2")
+    assert domain.query(here.found("cabinet 2", BARE), inside("apple", "cabinet 2")) is None
+    assert domain.query(here, made("clean")) is None
+    assert domain.query(here, inside("apple", "cellar 1")) is None
+
+
+@settings(deadline=None)
+@given(seeds, tasks)
+def test_bridges_establish_what_they_are_for(seed: int, task: str) -> None:
+    for world, command in played(seed, task, 12, "bridge"):
+        world.do(command)
+        domain = domain_of(world)
+        wanted = [(made(mark), True) for mark in ("clean", "hot", "cool", "lit")] + [(EMPTY, True)]
+        wanted += [(f(r), v) for r in world.layout.receptacles for f, v in ((at, True), (shut, True), (shut, False))]
+        for predicate, value in wanted:
+            bridge = domain.bridge(world.known, predicate, value)
+            if bridge is None:
+                continue
+            twin = world.twin()
+            for text in bridge:
+                assert twin.do(read_command(text) or Command("")), (predicate, bridge)
+            assert true(twin, predicate) == value, (predicate, bridge)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["take desklamp from desk 1", "open desk 1", "clean pen with desk 1", "put pen in/on attic 1", "go to attic 1"],
+)
+def test_what_the_kinds_of_things_rule_out_can_never_be_done(text: str) -> None:
+    domain = HouseholdPredicates(Layout(STUDY.goal, tuple(r.name for r in STUDY.receptacles)))
+    assert domain.preconditions(text) == {NEVER: True} == domain.preconditions("sing a song")
+    assert domain.effects(text, {}) == {}
+    assert domain.ground(known(STUDY))[NEVER] is False
+
+
+def test_the_domain_declares_predicates() -> None:
+    assert isinstance(domain_of(world_of(STUDY)), PredicateDomain)
+    assert {rule.name for rule in RULES} == {"never_shut", "shut_at_first", "not_seen_there", "hands"}
+    assert all(rule.about for rule in RULES)
