@@ -65,9 +65,7 @@ class AlfworldPlugin:
         data = options.get("data")
         split = options.get("games") or ("valid_unseen" if data else "packaged")
         if data and split in PACKAGED:
-            raise AlfworldError(
-                f"--data is for official games, and {split} ships with the package: give one"
-            )
+            raise AlfworldError(f"--data is for official games, and {split} ships with the package: give one")
         games = load_games(split, data, options.get("count"))
         observation, tightness = options.get("observation", "partial"), options.get("tightness", "customary")
         shown = options.get("commands", "hidden") == "shown"

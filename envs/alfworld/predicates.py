@@ -185,7 +185,7 @@ class HouseholdPredicates:
     @staticmethod
     def _take(kind: str, place: str, known: Assignment) -> Effects:
         several = known.get(two(kind, place))
-        gone: dict[Predicate, bool | None] = {p: None for p in known if _about(p, kind, place) or p.name == "made"}
+        gone: dict[Predicate, bool | None] = {p: None for p in known if _about(p, kind, place)}
         if several is False:  # the only one: what was done to it goes with it
             gone |= {made(p.args[1]): True for p in known if _is_marked(p, kind, place) and known[p]}
             gone[two(kind, place)] = False

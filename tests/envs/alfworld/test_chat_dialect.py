@@ -1,5 +1,6 @@
 """The chat dialect: what general models are shown, what schema binds them, and how their answers are read."""
 
+import asyncio
 import json
 import random
 from dataclasses import replace
@@ -9,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envs.alfworld.chat_dialect import ChatDialect
+from envs.alfworld.chat_schema import CHANGE
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.domain import HouseholdDomain
-from envs.alfworld.knowledge import KEPT, OPEN, SHUT, Knowledge
+from envs.alfworld.knowledge import BARE, KEPT, OPEN, SHUT, Knowledge
 from envs.alfworld.predicates import inside, searched, shut
 from envs.alfworld.simulator_model import RulesWorldModel
 from experiments.household_plans import best_plan
@@ -117,19 +119,17 @@ def test_a_malformed_plan_keeps_its_readable_beginning(text: str, kept: int) -> 
     assert not plan.valid
 
 
+FOUND = {SHUT: "closed", KEPT: "closed", OPEN: "open", BARE: "cannot be closed"}
+
+
 def change(world: World, command: Command) -> str:
     """What a command really changes, as a model that knows would say it."""
     if not world.do(command):
         return json.dumps({"change": "nothing", "place": command.place, "thing": command.thing})
-    said = {"go": "arrived", "open": "opened", "close": "closed", "take": "taken", "put": "put", "use": "switched on"}
-    said |= {"clean": "cleaned", "heat": "heated", "cool": "cooled"}
-    found = {"change": said[command.verb], "place": command.place}
-    if command.thing:
-        found["thing"] = command.thing
+    said = {"change": CHANGE[command.verb], "place": command.place, "thing": command.thing}
     if command.verb == "go":
-        status = world.known.of(command.place)
-        found["found"] = {SHUT: "closed", KEPT: "closed", OPEN: "open"}.get(status, "cannot be closed")
-    return json.dumps({name: value for name, value in found.items() if value})
+        said["found"] = FOUND[world.known.of(command.place)]
+    return json.dumps({name: value for name, value in said.items() if value})
 
 
 @settings(deadline=None)
@@ -158,33 +158,22 @@ def test_what_really_changes_is_read_as_what_is_then_known(seed: int, task: str)
 def test_a_rollout_under_its_own_assumptions_is_that_of_the_rules(seed: int, task: str) -> None:
     world = drawn(seed, task, full=False)
     domain, dialect = domain_of(world), dialect_of(world)
-    plan = [c.text for c in best_plan(world.scene()) or () if c.verb != "use"]
-    [expected] = (RulesWorldModel(domain)._along(world.known, plan),)
+    plan = [command.text for command in best_plan(world.scene()) or () if command.verb != "use"]
+    [predictions] = asyncio.run(RulesWorldModel(domain).rollout([(world.known, plan)]))
+    expected = [prediction.state for prediction in predictions]
     changes = []
-    here = world.known
-    for i, prediction in enumerate(expected):
-        command = read_command(plan[i])
+    for action, state in zip(plan, expected, strict=False):
+        command = read_command(action)
         assert command is not None
-        said: dict[str, str] = {"change": "nothing"}
-        if isinstance(prediction.state, Knowledge):
-            said = {"change": {**VERBS}[command.verb], "place": command.place, "thing": command.thing}
-            if command.verb == "go":
-                status = prediction.state.of(command.place)
-                said["found"] = {SHUT: "closed", KEPT: "closed", OPEN: "open"}.get(status, "cannot be closed")
-            here = prediction.state
+        said = {"change": "nothing"}
+        if isinstance(state, Knowledge):
+            said = {"change": CHANGE[command.verb], "place": command.place, "thing": command.thing}
+            said |= {"found": FOUND[state.of(command.place)]} if command.verb == "go" else {}
         changes.append(said)
-    text = json.dumps({"changes": changes})
-    assert obeys(dialect.rollout_request(world.known, plan) or Request("", 1), text)
-    states = dialect.read_rollout(world.known, plan, text)
-    assert states == [prediction.state for prediction in expected]
-    assert not states or states[-1] in (None, here)
-
-
-VERBS = {"go": "arrived", "open": "opened", "close": "closed", "take": "taken", "put": "put"} | {
-    "clean": "cleaned",
-    "heat": "heated",
-    "cool": "cooled",
-}
+    request = dialect.rollout_request(world.known, plan)
+    assert request is not None
+    assert obeys(request, json.dumps({"changes": changes}))
+    assert dialect.read_rollout(world.known, plan, json.dumps({"changes": changes})) == expected
 
 
 def test_a_rollout_ends_where_it_is_not_of_its_plan() -> None:
