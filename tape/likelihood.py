@@ -34,8 +34,8 @@ class WeighingDialect(Dialect, Protocol):
         """Questions with a :class:`tape.lm.base.Choice`, and the predicate that each option says is true."""
 
 
-class Likelihood:
-    """Weighs the assumptions of plans; each once per observed state.
+class Weigher:
+    """Asks the model how likely predicates are; each once per state.
 
     Args:
         context: The episode's model and prompts.
@@ -44,6 +44,35 @@ class Likelihood:
     def __init__(self, context: RoleContext) -> None:
         self._context = context
         self._known: dict[tuple[str, Predicate], float] = {}
+
+    async def weigh(self, state: State, predicates: Sequence[Predicate]) -> dict[Predicate, float]:
+        """The probability of each predicate that the model can be asked about; the others are left out."""
+        dialect = self._context.dialect
+        if not isinstance(dialect, WeighingDialect):
+            return {}
+        key = self._context.domain.key(state)
+        fresh = [p for p in dict.fromkeys(predicates) if (key, p) not in self._known]
+        asked = dialect.weigh_requests(state, fresh) if fresh else []
+        answers = await self._context.lm.score_options([request for request, _ in asked])
+        for (request, says), (weights, _) in zip(asked, answers, strict=True):
+            even = 1 / len(weights)  # an answer that cannot be read has no weights, and tells nothing
+            doubt = _DOUBT if any(weights) else 1.0
+            numbered = {option: float(i) for i, option in enumerate(says)}
+            for weight, number in zip(weights, option_values(request, numbered), strict=True):
+                self._known[key, list(says.values())[int(number)]] = (1 - doubt) * weight + doubt * even
+        return {p: self._known[key, p] for p in predicates if (key, p) in self._known}
+
+
+class Likelihood:
+    """Puts on the nodes of a plan graph how likely what the plans assume is.
+
+    Args:
+        context: The episode's model and prompts.
+    """
+
+    def __init__(self, context: RoleContext) -> None:
+        self._context = context
+        self._weigher = Weigher(context)
 
     async def weigh(
         self, graph: PlanGraph, start: State, walks: Sequence[tuple[Sequence[Action], Sequence[str]]]
@@ -57,11 +86,11 @@ class Likelihood:
 
         Nothing happens in a domain without assumptions, or where the model cannot be asked about them.
         """
-        domain, dialect = self._context.domain, self._context.dialect
-        if not isinstance(domain, AssumingDomain) or not isinstance(dialect, WeighingDialect):
+        domain = self._context.domain
+        if not isinstance(domain, AssumingDomain) or not isinstance(self._context.dialect, WeighingDialect):
             return
         assumed = [domain.assumptions(start, actions) for actions, _ in walks]
-        likely = await self._ask(dialect, start, [p for predicates in assumed for p in predicates])
+        likely = await self._weigher.weigh(start, [p for predicates in assumed for p in predicates])
         # The start may itself be a predicted state that rests on something.
         certain = graph.attributes(domain.key(start)).get("likelihood", 1.0)
         for (actions, nodes), predicates in zip(walks, assumed, strict=True):
@@ -70,18 +99,3 @@ class Likelihood:
                 to_come = domain.assumptions(graph.state(node), actions[i:])
                 so_far = [likely.get(predicate, 1.0) for predicate in predicates if predicate not in to_come]
                 graph.set_likelihood(node, certain * math.prod(so_far))
-
-    async def _ask(
-        self, dialect: WeighingDialect, state: State, predicates: Sequence[Predicate]
-    ) -> dict[Predicate, float]:
-        key = self._context.domain.key(state)
-        fresh = [p for p in dict.fromkeys(predicates) if (key, p) not in self._known]
-        asked = dialect.weigh_requests(state, fresh) if fresh else []
-        answers = await self._context.lm.score_options([request for request, _ in asked])
-        for (request, says), (weights, _) in zip(asked, answers, strict=True):
-            even = 1 / len(weights)  # an answer that cannot be read has no weights, and tells nothing
-            doubt = _DOUBT if any(weights) else 1.0
-            numbered = {option: float(i) for i, option in enumerate(says)}
-            for weight, number in zip(weights, option_values(request, numbered), strict=True):
-                self._known[key, list(says.values())[int(number)]] = (1 - doubt) * weight + doubt * even
-        return {p: self._known[key, p] for p in predicates if (key, p) in self._known}

@@ -115,6 +115,21 @@ class AssumingDomain(Domain, Protocol):
 
 
 @runtime_checkable
+class SupposingDomain(AssumingDomain, Protocol):
+    """A domain that knows what a plan from a state has to assume; optional.
+
+    Plans are then sampled under assumptions that are drawn from the model's own beliefs, each plan under others, so
+    that none rests on what was seen not to be so [ours].
+    """
+
+    def needed(self, state: State) -> Sequence[Sequence[Predicate]]:
+        """For each thing that the goal needs and nobody has seen: the predicates of which one has to be true."""
+
+    def suppose(self, state: State, predicates: Sequence[Predicate]) -> State:
+        """The state with predicates assumed."""
+
+
+@runtime_checkable
 class KnowsGoal(Domain, Protocol):
     """A domain that can tell from an abstract state whether the goal is reached in it; optional.
 

@@ -35,6 +35,25 @@ def assume(state: Knowledge, commands: Sequence[Command]) -> Knowledge:
     return replace(state, assumed=frozenset(assumed_by(state, commands)))
 
 
+def needed(state: Knowledge) -> list[list[tuple[str, str]]]:
+    """For each object that the goal needs and nobody has seen: its kind, and the places where it may be."""
+    goal = state.layout.goal
+    seen = Counter(kind_of(thing) for thing in {thing for thing, _ in state.inside})
+    seen[kind_of(state.holding)] += bool(state.holding)
+    missing = [goal.thing] * max(goal.count - seen[goal.thing], 0)
+    missing += [kind for kind in goal.kinds[1:] if not seen[kind]]
+    places = [r for r, status in zip(state.layout.receptacles, state.status, strict=True) if status not in SEARCHED]
+    return [[(kind, place) for place in places] for kind in missing]
+
+
+def suppose(state: Knowledge, pairs: Sequence[tuple[str, str]]) -> Knowledge:
+    """The state with an unseen object of each kind assumed in a place."""
+    found: list[tuple[str, str]] = []
+    for kind, place in pairs:
+        found.append((state.unseen_name(kind, (thing for thing, _ in found)), place))
+    return replace(state, assumed=frozenset(found))
+
+
 def plain(state: Knowledge) -> Knowledge:
     """The state without assumptions."""
     return replace(state, assumed=frozenset()) if state.assumed else state

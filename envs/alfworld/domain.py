@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from envs.alfworld import rules
-from envs.alfworld.assumptions import assume, assumed_by, plain
+from envs.alfworld.assumptions import assume, assumed_by, needed, plain, suppose
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.kinds import TREATMENTS, kind_of
 from envs.alfworld.knowledge import NEW, Knowledge, Layout
@@ -134,6 +134,14 @@ class HouseholdDomain(HouseholdPredicates):
         """The same as predicates."""
         pairs = assumed_by(as_state(state), commands_of(actions))
         return list(dict.fromkeys(inside(kind_of(thing), place) for thing, place in pairs))
+
+    def needed(self, state: State) -> Sequence[Sequence[Predicate]]:
+        """The places of every object that the goal needs and nobody has seen."""
+        return [[inside(kind, place) for kind, place in pairs] for pairs in needed(as_state(state))]
+
+    def suppose(self, state: State, predicates: Sequence[Predicate]) -> State:
+        """The state in which objects are assumed in places."""
+        return suppose(as_state(state), [(p.args[0], p.args[1]) for p in predicates])
 
     def plain(self, state: State) -> State:
         """The state without assumptions."""
