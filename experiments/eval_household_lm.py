@@ -166,7 +166,8 @@ def _ask_places(asked: Asked, world: World, rng: random.Random) -> None:
     left = rules.unsearched(state)
     for kind in dict.fromkeys(kind for kind, _ in hidden):
         places = [place for found, place in hidden if found == kind]
-        likeliest = max(left, key=lambda r, kind=kind: tendency(kind, kind_of(r)) * rules.fits(state, kind, r))
+        goal = state.layout.goal
+        likeliest = max(left, key=lambda r, kind=kind: tendency(kind, kind_of(r)) * rules.fits(goal, kind, kind_of(r)))
         [(request, says)] = dialect.weigh_requests(state, [inside(kind, left[0])])
 
         def judge(

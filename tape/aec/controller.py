@@ -63,7 +63,7 @@ class Controller:
         self._queries = Queries(episode, domain, self._state, actor, planner.memory, planner.call_cost)
         self.monitor = Monitor(episode, self._state, certifies=self._grounded_only)
         self._reserve: list[tuple[Action, ...]] = []
-        self._asked: set[Predicate] = set()
+        self._asked: set[tuple[str, Predicate]] = set()
         self._refused, self._steps = 0, 0
         self._why = ""
 
@@ -172,7 +172,8 @@ class Controller:
         )
 
     def _query_costs(self, hypotheses: Sequence[Hypothesis], remaining: dict[str, int]) -> dict[Predicate, Resources]:
-        missing = [p for h in hypotheses for p in h.missing if p not in self._asked]
+        here = self._episode.env.domain.key(self._episode.state)
+        missing = [p for h in hypotheses for p in h.missing if (here, p) not in self._asked]
         return self._queries.costs(missing, remaining)
 
     # --- beliefs ----------------------------------------------------------------------------
@@ -222,7 +223,7 @@ class Controller:
     ) -> list[Planned]:
         """Ask, and go on from where that has led; returns the walks that are left."""
         key, before = self._episode.env.domain.key, self._episode.state
-        self._asked.add(predicate)
+        self._asked.add((key(before), predicate))
         done = await self._queries.run(predicate)
         if key(before) == key(self._episode.state):
             return [h.planned for h in hypotheses]

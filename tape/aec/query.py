@@ -40,13 +40,18 @@ class Queries:
     ) -> None:
         self._episode, self._domain, self._state = episode, domain, state
         self._actor, self._memory, self._call_cost = actor, memory, call_cost
-        self._futile: set[tuple[Predicate, tuple[Action, ...]]] = set()
+        self._futile: set[tuple[str, Predicate, tuple[Action, ...]]] = set()
 
     def macro(self, predicate: Predicate) -> QueryMacro | None:
         """The steps that show a predicate from here; None where none are known, or where these failed to before."""
         with environment_faults(f"no query for {predicate} could be worked out"):
             macro = self._domain.query(self._episode.state, predicate)
-        return None if macro is None or not macro.actions or (predicate, macro.actions) in self._futile else macro
+        if macro is None or not macro.actions or (self._here(), predicate, macro.actions) in self._futile:
+            return None
+        return macro
+
+    def _here(self) -> str:
+        return self._episode.env.domain.key(self._episode.state)
 
     def cost(self, macro: QueryMacro, remaining: Mapping[str, int]) -> Resources | None:
         """The worst case of a macro; None where all of it does not fit into what is left, nothing beside it."""
@@ -74,8 +79,8 @@ class Queries:
     async def run(self, predicate: Predicate) -> tuple[Action, ...]:
         """Ask; what comes to light becomes facts with the query as their evidence.
 
-        A macro that does not show its predicate is not tried again for it in this episode; the domain may know
-        another one from where it has led.
+        A macro that does not show its predicate is not tried again for it in an identical state; from where it has led
+        it may, or the domain may know another one.
 
         Returns:
             The actions that were executed: none where the query cannot be begun.
@@ -86,14 +91,14 @@ class Queries:
         macro = self.macro(predicate)
         if macro is None or self.cost(macro, self._episode.remaining()) is None:
             return ()
-        known = self._state.grounded
+        known, begun_in = self._state.grounded, self._here()
         done: list[Action] = []
         try:
             await self._execute(macro, done)
         finally:  # the goal may be reached on the way
             now = self._state.grounded
             if predicate not in now:
-                self._futile.add((predicate, macro.actions))
+                self._futile.add((begun_in, predicate, macro.actions))
             event = QueriedEvent(
                 step=self._episode.result.steps,
                 predicate=str(predicate),

@@ -93,8 +93,8 @@ class TapeAgent(LmAgent):
         return EnsemblePredictor(episode.roles, self.config.ensemble, episode.seed_for("predict"))
 
     def lm_world_model(self, episode: Episode) -> WorldModel:
-        """P_theta with second thoughts (``doubt``)."""
-        return LmWorldModel(episode.roles, self.config.doubt)
+        """P_theta with second thoughts (``doubt``); under ``verify`` the verifier decides what is possible."""
+        return LmWorldModel(episode.roles, 1.1 if self.config.verify == "aec" else self.config.doubt)
 
     def actor(self, episode: Episode) -> PlannedActor:
         """pi_Act; its worst case is part of every edge's cost."""

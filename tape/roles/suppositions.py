@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Sequence
 
 from tape.likelihood import Weigher, WeighingDialect
@@ -27,8 +28,8 @@ class Suppositions:
     async def draw(self, state: State, count: int, seed: int) -> list[State] | None:
         """States with what ``count`` plans suppose; None where nothing has to be supposed, or nobody can say what.
 
-        Each thing's places are drawn without replacement, by the model's probabilities (Gumbel top-k). Where there are
-        fewer than plans, they are gone through again.
+        Each thing's places are drawn without replacement, by the model's probabilities (Gumbel top-k); things of which
+        the same is known are supposed in different places. Where there are too few, they are gone through again.
         """
         if not isinstance(self._domain, SupposingDomain) or not isinstance(self._dialect, WeighingDialect):
             return None
@@ -37,13 +38,22 @@ class Suppositions:
             return None
         likely = await self._weigher.weigh(state, [p for group in groups for p in group])
         rng = random.Random(f"suppose:{seed}")
-        orders = [_order(rng, [p for p in group if p in likely], likely) for group in groups]
-        if not all(orders):
+        alike = Counter(tuple(p for p in group if p in likely) for group in groups)
+        if () in alike:
             return None
-        return [self._domain.suppose(state, [order[i % len(order)] for order in orders]) for i in range(count)]
+        orders = {group: _order(rng, group, likely) for group in alike}
+        return [
+            self._domain.suppose(state, [p for group, n in alike.items() for p in _turn(orders[group], i, n)])
+            for i in range(count)
+        ]
 
 
 def _order(rng: random.Random, group: Sequence[Predicate], likely: dict[Predicate, float]) -> list[Predicate]:
     """A random order in which likelier ones tend to come first."""
     keys = {p: math.log(max(likely[p], 1e-12)) - math.log(-math.log(rng.random() or 1e-12)) for p in group}
     return sorted(group, key=lambda p: (-keys[p], p))
+
+
+def _turn(order: Sequence[Predicate], turn: int, count: int) -> list[Predicate]:
+    """The next ``count`` of an order, which begins again at its end."""
+    return [order[(turn * count + k) % len(order)] for k in range(count)]
