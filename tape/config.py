@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from tape.budget import kind_of
 from tape.errors import ConfigError
+
+_MOST_SHOWN = 80
+"""Characters of a wrong value in a message."""
 
 Execution = Literal["constrained", "forced", "free"]
 
@@ -61,6 +65,12 @@ class AgentConfig(BaseModel):
         uncertainty: tau, the most uncertainty with which a prediction is believed.
         query_budget: Most queries of an episode; None lets its budgets decide.
         ensemble: Samples of the model for one prediction.
+        calibration: Of predictions (``tape.aec.calibration.IsotonicCalibration``): JSON, or a file of it; empty: none.
+        learned_rules: That override predictions (``tape.aec.learned_rules.LearnedRules`` or
+            ``tape.aec.overrides.Overrides``): JSON, or a file of it; empty: none. Of these two switches the content
+            is kept, not the name of a file, and of learned rules no more than those in force and their records.
+        proposer: ``lm``, or ``two_frontier``: plans come from SQ-BCP's search (:mod:`tape.aec.two_frontier`) on
+            environments that declare predicates; the model still does all the rest.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -95,6 +105,9 @@ class AgentConfig(BaseModel):
     uncertainty: float = Field(default=0.2, ge=0, allow_inf_nan=False)
     query_budget: int | None = Field(default=None, ge=0)
     ensemble: int = Field(default=8, ge=1, le=4096)
+    calibration: str = ""
+    learned_rules: str = ""
+    proposer: Literal["lm", "two_frontier"] = "lm"
 
     @classmethod
     def make(cls, **settings: Any) -> AgentConfig:
@@ -108,7 +121,9 @@ class AgentConfig(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
-            said = f"setting {where} = {first['input']!r}: {first['msg']}" if where else str(first["msg"])
+            given = repr(first["input"])
+            given = given if len(given) <= _MOST_SHOWN else f"{given[:_MOST_SHOWN]} ..."
+            said = f"setting {where} = {given}: {first['msg']}" if where else str(first["msg"])
             raise ConfigError(said) from None
 
     @field_validator("planning_reserve")
@@ -119,6 +134,22 @@ class AgentConfig(BaseModel):
             if count < 0:
                 raise ValueError(f"the reserve of {kind} must be >= 0")
         return reserve
+
+    @field_validator("calibration")
+    @classmethod
+    def _calibration_is_readable(cls, given: str) -> str:
+        from tape.aec.calibration import IsotonicCalibration
+
+        text = _content(given)
+        return IsotonicCalibration.from_json(text).to_json() if text else ""
+
+    @field_validator("learned_rules")
+    @classmethod
+    def _rules_are_readable(cls, given: str) -> str:
+        from tape.aec.learned_rules import read_overrides
+
+        text = _content(given)
+        return read_overrides(text).to_json() if text else ""
 
     @model_validator(mode="after")
     def _replanning_is_consistent(self) -> AgentConfig:
@@ -133,3 +164,17 @@ class AgentConfig(BaseModel):
         if self.verify == "aec" and self.execution == "free":
             raise ValueError("verify='aec' commits to actions, so it needs execution='constrained' or 'forced'")
         return self
+
+
+def _content(given: str) -> str:
+    """JSON as it is, of a file's name what the file holds.
+
+    Raises:
+        ConfigError: It is neither, or the file cannot be read.
+    """
+    if not given.strip() or given.lstrip().startswith("{"):
+        return given.strip()
+    try:
+        return Path(given).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"neither JSON nor a file that can be read: {error}") from error

@@ -25,6 +25,9 @@ class Predicate(NamedTuple):
         return f"{self.name}({', '.join(self.args)})"
 
 
+Feature: TypeAlias = tuple[str, ...]
+"""Something about the context of a predicate, of a kind rather than one thing, for instance ``("object", "apple")``."""
+
 Assignment: TypeAlias = Mapping[Predicate, bool]
 """What is known or required: values of some predicates; the others are unknown or do not matter."""
 
@@ -91,6 +94,18 @@ class ExclusiveDomain(Domain, Protocol):
 
     def exclusive(self, predicates: Sequence[Predicate]) -> Sequence[Sequence[Predicate]]:
         """Groups of the predicates of which at most one is true, or is taken to be; others are independent."""
+
+
+@runtime_checkable
+class FeaturedDomain(Domain, Protocol):
+    """A domain that knows of what kinds the things are that a predicate speaks of; optional.
+
+    Rules that are learned from failures carry over from one task to another by these kinds. Without it they are
+    learned of the predicate's arguments.
+    """
+
+    def features(self, predicate: Predicate) -> Sequence[Feature]:
+        """The context of a predicate, in any order; the same in all tasks of the environment."""
 
 
 @runtime_checkable

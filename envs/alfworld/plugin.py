@@ -10,8 +10,10 @@ from envs.alfworld.errors import AlfworldError
 from envs.alfworld.games import PACKAGED, SPLITS, Game, load_games
 from envs.alfworld.oracle import shortest
 from envs.alfworld.simulator_model import RulesWorldModel
+from tape.aec.noisy_environment import NoisyEnvironment
 from tape.budget import Budget
 from tape.protocols import Environment, Task, WorldModel
+from tape.seeds import derive
 
 SLACK = {"tight": 2, "loose": 10}
 """Commands beyond the fewest that solve the game."""
@@ -29,7 +31,7 @@ class AlfworldPlugin:
     prompt_version = "1"
 
     def add_arguments(self, parser: Any) -> None:
-        """``--games``, ``--data``, ``--count``, ``--observation``, ``--commands`` and ``--tightness``."""
+        """``--games``, ``--data``, ``--count`` and how they are played."""
         parser.add_argument(
             "--games",
             choices=(*PACKAGED, *SPLITS),
@@ -55,6 +57,14 @@ class AlfworldPlugin:
             default="customary",
             help="commands allowed: the fewest possible + 2 (tight) or + 10 (loose), or 50 (default: customary)",
         )
+        parser.add_argument(
+            "--query-errors",
+            type=float,
+            default=0.0,
+            metavar="RATE",
+            help="simulated: how often what comes to light after the start is told wrongly, to test theorem 3.4 of AEC "
+            "(default: 0)",
+        )
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
         """One task per game.
@@ -69,32 +79,44 @@ class AlfworldPlugin:
         games = load_games(split, data, options.get("count"))
         observation, tightness = options.get("observation", "partial"), options.get("tightness", "customary")
         shown = options.get("commands", "hidden") == "shown"
-        return [_task(game, observation, tightness, shown=shown) for game in games]
+        return [
+            task_of(game, observation, tightness, shown=shown, errors=options.get("query_errors", 0.0))
+            for game in games
+        ]
 
     def make(self, task: Task) -> Environment:
         """A fresh environment; the runner passes the task's budget."""
         facts = task.facts
-        return AlfworldEnvironment(facts["game"], facts["observation"], shown=facts["shown"])
+        environment = AlfworldEnvironment(facts["game"], facts["observation"], shown=facts["shown"])
+        rate = facts["query_errors"]
+        return NoisyEnvironment(environment, rate, derive(0, task.id, rate)) if rate else environment
 
     def simulator(self, environment: Environment) -> WorldModel:
         """The rules of the game on what is known and assumed; it knows no more of the household than the agent."""
+        environment = environment.inner if isinstance(environment, NoisyEnvironment) else environment
         assert isinstance(environment, AlfworldEnvironment)
         return RulesWorldModel(environment.domain)
 
 
-def _task(game: Game, observation: str, tightness: str, *, shown: bool) -> Task:
+def task_of(
+    game: Game, observation: str = "partial", tightness: str = "customary", *, shown: bool = False, errors: float = 0.0
+) -> Task:
+    """The task of playing a game; the arguments are the environment's options."""
     fewest = len(shortest(game.house))
     steps = CUSTOMARY if tightness == "customary" else fewest + SLACK[tightness]
-    mode = f"{observation}{', commands shown' if shown else ''}"
+    mode = (
+        f"{observation}{', commands shown' if shown else ''}{f', simulated query errors {errors:g}' if errors else ''}"
+    )
     return Task(
         id=game.name,
         level_set=f"{game.split}, {mode}, {tightness}",
         budget=Budget({"steps": steps}),
-        digest=f"{game.house.digest()[:16]}-{observation}-{shown:d}",
+        digest=f"{game.house.digest()[:16]}-{observation}-{shown:d}{noise.replace(', ', '-')}",
         facts={
             "game": game,
             "observation": observation,
             "shown": shown,
+            "query_errors": errors,
             "optimal_length": fewest,
             "task": game.house.goal.task,
         },

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.goal import LOOK, TWO
 from envs.alfworld.inference import RULES
-from envs.alfworld.kinds import AFTER, ALWAYS_OPENABLE, LAMPS, OPENABLE, TREATMENTS, kind_of
+from envs.alfworld.kinds import AFTER, ALWAYS_OPENABLE, LAMPS, OPENABLE, RECEPTACLES, TREATMENTS, kind_of
 from envs.alfworld.knowledge import BARE, CLOSED, NEW, SEARCHED, SHUT, VISIBLE, Knowledge, Layout
 from envs.alfworld.rules import fits
-from tape.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
+from tape.predicates import Assignment, Effects, Feature, Predicate, QueryMacro, Rule
 from tape.protocols import Action, State
 
 EMPTY = Predicate("empty_handed")
@@ -250,6 +250,12 @@ class HouseholdPredicates:
         """The places of each kind: that more than one holds an object of it is left out of account."""
         kinds = dict.fromkeys(p.args[0] for p in predicates if p.name == "in")
         return [[p for p in predicates if p.name == "in" and p.args[0] == kind] for kind in kinds]
+
+    @staticmethod
+    def features(predicate: Predicate) -> Sequence[Feature]:
+        """The kinds of the object and of the receptacle."""
+        names = [("receptacle", kind_of(a)) if kind_of(a) in RECEPTACLES else ("object", a) for a in predicate.args]
+        return names or [("predicate", predicate.name)]
 
     def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
         """Go there, open or close it, switch it on, do it to the object in hand, or put down what is held."""

@@ -10,7 +10,19 @@ from typing import Any
 from tape.budget import Resources
 from tape.errors import ConfigError
 from tape.lm.dialect import Dialect
-from tape.predicates import Assignment, Effects, Predicate, PredicateDomain, QueryMacro, Rule
+from tape.predicates import (
+    Assignment,
+    AssumingDomain,
+    Effects,
+    ExcludingDomain,
+    ExclusiveDomain,
+    FeaturedDomain,
+    KnowsGoal,
+    Predicate,
+    PredicateDomain,
+    QueryMacro,
+    Rule,
+)
 from tape.protocols import Action, Observation, State
 from tape.runner.stats import wilson
 from tape.seeds import derive
@@ -91,6 +103,10 @@ def check_bound(commitments: Sequence[tuple[float, bool]]) -> BoundCheck:
     return BoundCheck(n, infeasible, infeasible / n if n else 0.0, *wilson(infeasible, n), allowed)
 
 
+_OPTIONAL: tuple[Any, ...] = (AssumingDomain, KnowsGoal, ExcludingDomain, ExclusiveDomain, FeaturedDomain)
+"""The optional protocols of a domain that a noisy one has where the domain has them."""
+
+
 class NoisyDomain:
     """A domain whose grounder is wrong at a known rate about what comes to light after the start.
 
@@ -115,6 +131,10 @@ class NoisyDomain:
         self._domain, self._rates, self._seed = domain, rates, seed
         self._first: frozenset[Predicate] | None = None if start is None else frozenset(domain.ground(start))
         self._seen: set[Predicate] = set()
+        for protocol in _OPTIONAL:
+            if isinstance(domain, protocol):
+                for name in (name for name, what in vars(protocol).items() if callable(what) and name[0] != "_"):
+                    setattr(self, name, getattr(domain, name))  # on the instance, where isinstance() looks for them
 
     @property
     def flipped(self) -> frozenset[Predicate]:

@@ -8,7 +8,7 @@ from tape.aec.events import CommittedEvent, PredictedEvent, RefusedEvent, Verifi
 from tape.aec.gating import Commit, Decision, Gate, GiveUp, Query, Simulate
 from tape.aec.hypothesis import Hypothesis, actions_of, costs_of, remainder
 from tape.aec.monitor import Monitor
-from tape.aec.predictor import Predictor
+from tape.aec.predictor import Estimate, Predictor
 from tape.aec.query import Queries
 from tape.aec.state import EpistemicState
 from tape.aec.verifier import Verdict
@@ -186,7 +186,7 @@ class Controller:
             return
         asked = list(dict.fromkeys(open_))
         for predicate, found in zip(asked, await self._predictor.predict(asked, self._state.grounded), strict=True):
-            beliefs.predicted(predicate, *found)
+            self._state.predicted(predicate, Estimate(*found))
 
     def _believed(self, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
         """Those that no belief speaks against."""

@@ -24,6 +24,35 @@ class PredictedEvent(ToldEvent):
 
 
 @register_event
+class JudgedEvent(ToldEvent):
+    """What was predicted has come to light: the case that calibration and rules are learned from.
+
+    Attributes:
+        step: Environment steps taken.
+        predicate: Its name.
+        args: What it speaks of.
+        features: Its context (:class:`tape.predicates.FeaturedDomain`).
+        raw: The predictor's own probability, before calibration and rules.
+        mu: The probability that decisions went by.
+        value: What was seen, or follows from it.
+    """
+
+    type: ClassVar[str] = "judged"
+    step: int
+    predicate: str
+    args: list[str]
+    features: list[list[str]]
+    raw: float
+    mu: float
+    value: bool
+
+    def told(self) -> str:
+        """One line."""
+        said = f"{self.predicate}({', '.join(self.args)})"
+        return f"  came to light: {said} is {_word(self.value)}, predicted {self.mu:.2f}"
+
+
+@register_event
 class QueriedEvent(ToldEvent):
     """A query was run; its value is None where it did not come to light."""
 

@@ -16,13 +16,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tape.aec.overrides import Override, OverrideRule, Overrides
 from tape.errors import ConfigError
-from tape.predicates import Predicate
+from tape.predicates import Feature, Predicate
 
 SCHEMA = "tape.learned_rules/1"
 
-Feature = tuple[str, ...]
-"""Something about the context at the level of a schema, for instance ``("receptacle type", "fridge")``."""
+__all__ = ["Case", "Feature", "LearnedRules", "OverrideRule", "Refinement", "Settings", "read_overrides"]
 
 
 class Case(NamedTuple):
@@ -46,30 +46,6 @@ class Case(NamedTuple):
     def is_counterexample(self) -> bool:
         """Whether the prediction was wrong; one of exactly 1/2 said nothing, and is."""
         return self.predicted == 0.5 or (self.predicted > 0.5) != self.observed
-
-
-@dataclass(frozen=True, order=True)
-class OverrideRule:
-    """In this context predicates of this name have this value.
-
-    Attributes:
-        predicate: The name of the predicates.
-        context: Features that must all be there, sorted.
-        value: What they are then.
-    """
-
-    predicate: str
-    context: tuple[Feature, ...]
-    value: bool
-
-    def applies(self, predicate: Predicate, features: Iterable[Feature]) -> bool:
-        """Whether it says anything here."""
-        return predicate.name == self.predicate and set(self.context) <= set(features)
-
-    def __str__(self) -> str:
-        """As in ``in(..) is false where object type apple``."""
-        where = " and ".join(" ".join(feature) for feature in self.context)
-        return f"{self.predicate}(..) is {str(self.value).lower()} where {where}"
 
 
 @dataclass(frozen=True)
@@ -162,28 +138,18 @@ class LearnedRules:
         found = [case.observed for case in self._cases if rule.applies(case.predicate, case.features)]
         return len(found), sum(observed == rule.value for observed in found)
 
+    def overrides(self) -> Overrides:
+        """The rules in force with their records, as an agent uses them."""
+        return Overrides(tuple(Override(rule, *self.evidence(rule)) for rule in self.rules))
+
     def rule_for(self, predicate: Predicate, features: Sequence[Feature]) -> OverrideRule | None:
-        """The rule that speaks here: the most precise one, then the one with more cases, then by name."""
-        able = [rule for rule in self._rules if rule.applies(predicate, features)]
-        return min(able, key=self._rank, default=None)
+        """The rule that speaks here, see :meth:`Overrides.speaking`."""
+        speaking = self.overrides().speaking(predicate, features)
+        return None if speaking is None else speaking.rule
 
     def mu(self, predicate: Predicate, features: Sequence[Feature], predicted: float) -> float:
-        """The probability that the predicate is true: of the rule that speaks here, else as predicted.
-
-        A rule with h of n cases on its side gives its value ``(h + 1) / (n + 2)``: never certainty.
-        """
-        rule = self.rule_for(predicate, features)
-        if rule is None:
-            return predicted
-        share = self._share(rule)
-        return share if rule.value else 1.0 - share
-
-    def _share(self, rule: OverrideRule) -> float:
-        n, hits = self.evidence(rule)
-        return (hits + 1) / (n + 2)
-
-    def _rank(self, rule: OverrideRule) -> tuple[float, int, OverrideRule]:
-        return -self._share(rule), -self.evidence(rule)[0], rule
+        """The probability that the predicate is true, see :meth:`Overrides.mu`."""
+        return self.overrides().mu(predicate, features, predicted)
 
     def _fails(self, rule: OverrideRule) -> bool:
         n, hits = self.evidence(rule)
@@ -254,6 +220,15 @@ class LearnedRules:
             ConfigError: It holds something else.
         """
         return cls.from_json(file.read_text(encoding="utf-8"))
+
+
+def read_overrides(text: str) -> Overrides:
+    """The rules in force, from what :class:`LearnedRules` or :class:`Overrides` wrote.
+
+    Raises:
+        ConfigError: It is something else.
+    """
+    return LearnedRules.from_json(text).overrides() if SCHEMA in text[:200] else Overrides.from_json(text)
 
 
 def _plain(rule: OverrideRule) -> tuple[str, tuple[Feature, ...], bool]:

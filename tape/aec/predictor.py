@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from tape.aec.facts import Grounded
+from tape.aec.overrides import Overrides, features_of
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Request
 from tape.lm.dialect import Dialect
@@ -23,10 +24,17 @@ TEMPERATURE = 1.0
 
 
 class Estimate(NamedTuple):
-    """A predicted probability of being true, and its uncertainty."""
+    """A prediction.
+
+    Attributes:
+        mu: The probability of being true that decisions go by.
+        sigma: Its uncertainty.
+        raw: The model's own probability, before calibration and learned rules; None where there is no other.
+    """
 
     mu: float
     sigma: float
+    raw: float | None = None
 
 
 class Predictor(Protocol):
@@ -78,6 +86,7 @@ class EnsemblePredictor:
         samples: Of every question.
         seed: Root of the sampling seeds.
         calibration: Applied to every mu, if given: from raw to calibrated probability.
+        rules: Learned rules; where one speaks, its probability takes the place of the model's.
     """
 
     def __init__(
@@ -86,9 +95,10 @@ class EnsemblePredictor:
         samples: int,
         seed: int,
         calibration: Callable[[float], float] | None = None,
+        rules: Overrides | None = None,
     ) -> None:
         self._context, self._samples, self._seed = context, samples, seed
-        self._calibration = calibration
+        self._calibration, self._rules = calibration, rules or Overrides()
         self._known: dict[tuple[str, Predicate], Estimate] = {}
 
     async def predict(self, predicates: Sequence[Predicate], grounded: Grounded) -> list[Estimate]:
@@ -118,7 +128,7 @@ class EnsemblePredictor:
                     if predicate in votes:
                         votes[predicate].append(value)
         for predicate, values in votes.items():
-            self._known[grounded.digest, predicate] = self._estimate(values)
+            self._known[grounded.digest, predicate] = self._estimate(predicate, values)
         return [self._known[grounded.digest, p] for p in predicates]
 
     def _read(
@@ -130,7 +140,11 @@ class EnsemblePredictor:
             self._context.count_malformed(ROLE, text, error)
             return {}
 
-    def _estimate(self, votes: Sequence[bool]) -> Estimate:
+    def _estimate(self, predicate: Predicate, votes: Sequence[bool]) -> Estimate:
         count = len(votes) + 1
-        mean = (sum(votes) + 0.5) / count
-        return Estimate(self._calibration(mean) if self._calibration else mean, math.sqrt(mean * (1 - mean) / count))
+        raw = (sum(votes) + 0.5) / count
+        spread = math.sqrt(raw * (1 - raw) / count)
+        speaking = self._rules.speaking(predicate, features_of(self._context.domain, predicate))
+        if speaking is not None:  # as sure as its cases make it
+            return Estimate(speaking.mu, math.sqrt(speaking.mu * (1 - speaking.mu) / (speaking.n + 2)), raw)
+        return Estimate(self._calibration(raw) if self._calibration else raw, spread, raw)

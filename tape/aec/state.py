@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tape.aec.beliefs import BeliefStore
+from tape.aec.events import JudgedEvent
 from tape.aec.facts import Contradiction, Evidence, EvidenceKind, Grounded, GroundedStore
+from tape.aec.overrides import features_of
+from tape.aec.predictor import Estimate
 from tape.aec.repair import Repair, claims_of
 from tape.aec.verifier import Rulebook, Verdict, Verifier
 from tape.agents.base import Episode, environment_faults
-from tape.predicates import Effects, PredicateDomain
+from tape.predicates import Effects, Predicate, PredicateDomain
 from tape.protocols import Action
 from tape.resources import Resources
 
@@ -30,6 +33,7 @@ class EpistemicState:
         self._repair = Repair(rulebook, episode.trace)
         self._rulebook = rulebook
         self.beliefs = BeliefStore()
+        self._open: dict[Predicate, Estimate] = {}
         self._take(Evidence("observation", episode.result.steps, "what was seen first"))
 
     @property
@@ -47,6 +51,32 @@ class EpistemicState:
             claims = claims_of(self._domain, self._verifier.closure(self.grounded), action)
             found = self._store.observe(self._episode.state, Evidence(kind, self._episode.result.steps, source), claims)
         self._repaired(found)
+        self._judge()
+
+    def predicted(self, predicate: Predicate, estimate: Estimate) -> None:
+        """Believe a prediction; the last one made of a predicate is judged when its value comes to light."""
+        self.beliefs.predicted(predicate, estimate.mu, estimate.sigma)
+        self._open[predicate] = estimate
+
+    def _judge(self) -> None:
+        """Log the predictions of which the truth is known now.
+
+        The value is that of now: where an action of the agent's own made it so before anybody had looked, the action
+        is judged rather than the prediction.
+        """
+        closure = self._verifier.closure(self.grounded)
+        for predicate in [p for p in self._open if p in closure]:
+            estimate = self._open.pop(predicate)
+            event = JudgedEvent(
+                step=self._episode.result.steps,
+                predicate=predicate.name,
+                args=list(predicate.args),
+                features=[list(feature) for feature in features_of(self._domain, predicate)],
+                raw=estimate.mu if estimate.raw is None else estimate.raw,
+                mu=estimate.mu,
+                value=closure[predicate].value,
+            )
+            self._episode.trace.write(event)
 
     def _take(self, evidence: Evidence) -> None:
         with environment_faults("the predicates of the first observation cannot be worked out"):

@@ -10,16 +10,21 @@ goal. The search is deterministic, bounded, and incomplete where the bounds bite
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 
 from tape.aec.two_frontier_progress import Node, Progression, label_of
 from tape.errors import ConfigError
 from tape.predicates import Assignment, Predicate, PredicateDomain
 from tape.protocols import Action, Plan, State
 
-__all__ = ["Found", "Label", "Limits", "TwoFrontierProposer", "label", "search"]
+__all__ = ["Found", "Label", "Limits", "TwoFrontierProposer", "label", "queryable", "search"]
+
+Assumable = Callable[[State, Sequence[Action], Predicate], bool]
+"""Whether a plan of these actions from a state may assume what is unknown of a predicate."""
 
 Subgoal = frozenset[tuple[Predicate, bool]]
 
@@ -47,6 +52,9 @@ class Limits:
         width: Most nodes kept of each length, on each side.
         assumptions: Most unknown preconditions that a plan may assume.
         tau: Scale of the score ``exp(-D / tau)``.
+        novel: Drop forward nodes in which no two values that differ from the start come together for the first time
+            among nodes of the same assumptions, take these in turn, drop steps that the next one undoes, and keep one
+            plan for each set of assumptions (a width-based search [ours]): far fewer nodes, and more diverse plans.
 
     Raises:
         ConfigError: One of them is out of range.
@@ -57,6 +65,7 @@ class Limits:
     width: int = 128
     assumptions: int = 3
     tau: float = 2.0
+    novel: bool = False
 
     def __post_init__(self) -> None:
         for name, least in (("length", 0), ("nodes", 1), ("width", 1), ("assumptions", 0)):
@@ -79,8 +88,28 @@ class Found:
     assumed: Mapping[Predicate, bool]
 
 
+def queryable(domain: PredicateDomain) -> Assumable:
+    """Only what a plan comes upon may be assumed, and only if it can be queried and nothing brings it about.
+
+    So a search does not assume the goal, nor what it takes a step to make true: of an unknown precondition it chooses
+    a bridging action where there is one (SQ-BCP resolves by query or bridge; which is preferred is ours).
+    """
+
+    def assumable(state: State, actions: Sequence[Action], predicate: Predicate) -> bool:
+        needed = any(predicate in domain.preconditions(action) for action in actions)
+        bridged = any(domain.bridge(state, predicate, value) is not None for value in (True, False))
+        return needed and not bridged and domain.query(state, predicate) is not None
+
+    return assumable
+
+
 def search(
-    domain: PredicateDomain, state: State, actions: Sequence[Action], m: int, limits: Limits | None = None
+    domain: PredicateDomain,
+    state: State,
+    actions: Sequence[Action],
+    m: int,
+    limits: Limits | None = None,
+    assumable: Assumable | None = None,
 ) -> list[Found]:
     """Search for plans.
 
@@ -90,22 +119,30 @@ def search(
         actions: The actions that plans may consist of.
         m: Most plans.
         limits: Bounds of the search.
+        assumable: What may be assumed where it is unknown; everything by default.
 
     Returns:
         At most ``m`` plans, the shortest of those found first, of equal length those that assume least, then in
         textual order. Shorter ones may exist where the limits bite, or where effects depend on the state.
     """
-    return _Search(domain, state, actions, m, limits or Limits()).run()
+    return _Search(domain, state, actions, m, limits or Limits(), assumable).run()
 
 
 class _Search:
     """One search; both frontiers grow a length at a time, the smaller one first."""
 
     def __init__(
-        self, domain: PredicateDomain, state: State, actions: Sequence[Action], m: int, limits: Limits
+        self,
+        domain: PredicateDomain,
+        state: State,
+        actions: Sequence[Action],
+        m: int,
+        limits: Limits,
+        assumable: Assumable | None,
     ) -> None:
         self._domain, self._state, self._m, self._limits = domain, state, m, limits
-        self._progress = Progression(domain, limits.assumptions)
+        able = cache(lambda p: assumable is None or assumable(state, actions, p))
+        self._progress = Progression(domain, limits.assumptions, able)
         root = self._progress.root(domain.ground(state))
         self._needs = {action: domain.preconditions(action) for action in dict.fromkeys(actions)}
         self._goals = [dict(goal) for goal in domain.goals()]
@@ -120,6 +157,7 @@ class _Search:
         self._seen_backward = {subgoal for _, subgoal in self._backward[0]}
         self._made = len(self._seen_forward) + len(self._seen_backward)
         self._root, self._depth = root, 0
+        self._pairs: set[tuple[Subgoal, Subgoal]] = set()
         self._found: dict[tuple[Action, ...], Found] = {}
         self._tried: set[tuple[tuple[Action, ...], tuple[tuple[Predicate, bool], ...]]] = set()
 
@@ -157,6 +195,16 @@ class _Search:
     def _best(self, nodes: list[Node]) -> list[Node]:
         """Prune to the width: by score, then fewest assumptions, then text."""
         order = sorted(nodes, key=lambda n: (-self._score(self._distance(n.view)), len(n.assumed), n.actions))
+        if self._limits.novel:
+            # Half as they come, so that some plans get on; half by all assumptions in turn, so that plans differ.
+            half = self._limits.width // 2
+            turn: Counter[Subgoal] = Counter()
+            ranked = []
+            for place, node in enumerate(order):
+                assumed = frozenset(node.assumed.items())
+                turn[assumed] += place >= half
+                ranked.append((turn[assumed] if place >= half else 0, place, node))
+            order = [node for *_, node in sorted(ranked, key=lambda item: item[:2])]
         return order[: self._limits.width]
 
     def _advance(self) -> None:
@@ -165,12 +213,34 @@ class _Search:
         self._forward[self._depth] = nodes
         for node in nodes:
             for action, needs in self._needs.items():
+                if self._wasted(node, action, needs):
+                    continue
                 for after in self._successors(node, action, needs):
-                    if len(after.actions) <= self._limits.length and after.key not in self._seen_forward:
+                    fresh = len(after.actions) <= self._limits.length and after.key not in self._seen_forward
+                    if fresh and (not self._limits.novel or self._is_novel(after)):
                         self._seen_forward.add(after.key)
                         self._made += 1
                         self._forward.setdefault(len(after.actions), []).append(after)
         self._depth += 1
+
+    def _wasted(self, node: Node, action: Action, needs: Assignment) -> bool:
+        """Whether an action undoes all that the one before it has done without needing any of it."""
+        if not node.actions or not self._limits.novel:
+            return False
+        done = self._effects[node.actions[-1]]
+        changed = {p for p, value in done.items() if value is not None and node.view.get(p) == value}
+        effects = self._domain.effects(action, node.view)
+        return changed.isdisjoint(needs) and all(p in effects and effects[p] != node.view.get(p) for p in changed)
+
+    def _is_novel(self, node: Node) -> bool:
+        """Whether a pair of values is new among nodes of the same assumptions; notes it."""
+        start = self._root.view if self._root else {}
+        changed = sorted((p, v) for p, v in node.view.items() if start.get(p) != v)
+        assumed = frozenset(node.assumed.items())
+        pairs = {(assumed, frozenset((a, b))) for i, a in enumerate(changed) for b in changed[i:]}
+        known = len(self._pairs)
+        self._pairs |= pairs
+        return len(self._pairs) > known
 
     def _successors(self, node: Node, action: Action, needs: Assignment) -> list[Node]:
         """The action as it is, its unknown preconditions assumed, and after a bridge for each that is not satisfied."""
@@ -232,6 +302,8 @@ class _Search:
             return
         ends = [done for goal in self._goals if (done := self._progress.require(end, goal)) is not None]
         for done in sorted(ends, key=lambda n: (len(n.assumed), sorted(n.assumed.items()))):
+            if self._limits.novel and any(f.assumed == dict(done.assumed) for f in self._found.values()):
+                continue
             known = self._found.get(done.actions)
             if (known is None or len(done.assumed) < len(known.assumed)) and self._holds(done):
                 self._found[done.actions] = Found(done.actions, dict(sorted(done.assumed.items())))
@@ -251,6 +323,7 @@ class TwoFrontierProposer:
     Args:
         domain: Declares the predicates.
         limits: Bounds of each search.
+        assumable: What plans may assume where it is unknown; everything by default.
         actions: The actions that plans from a state may consist of. By default those that are admissible there, which
             is enough where the same actions are named everywhere; a domain that lists only what can be done at once
             needs all its actions given here.
@@ -261,8 +334,10 @@ class TwoFrontierProposer:
         domain: PredicateDomain,
         limits: Limits | None = None,
         actions: Callable[[State], Sequence[Action]] | None = None,
+        assumable: Assumable | None = None,
     ) -> None:
         self._domain, self._limits, self._actions = domain, limits or Limits(), actions
+        self._assumable = assumable
 
     def hypotheses(self, state: State, m: int, steps: int | None = None) -> list[Found]:
         """At most ``m`` plans with what they assume.
@@ -282,8 +357,8 @@ class TwoFrontierProposer:
             )
         limits = self._limits
         if steps is not None and steps < limits.length:
-            limits = Limits(max(0, steps), limits.nodes, limits.width, limits.assumptions, limits.tau)
-        return search(self._domain, state, actions, m, limits)
+            limits = replace(limits, length=max(0, steps))
+        return search(self._domain, state, actions, m, limits, self._assumable)
 
     async def propose(self, starts: Sequence[tuple[State, Mapping[str, int]]], m: int, seed: int) -> list[list[Plan]]:
         """At most ``m`` plans from each start, none longer than the steps that remain; the seed is not used."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -46,10 +46,13 @@ class Progression:
     Args:
         domain: Declares preconditions, effects and rules.
         assumptions: Most assumptions of a node.
+        assumable: Whether a predicate that is unknown at the start may be assumed at all.
     """
 
-    def __init__(self, domain: PredicateDomain, assumptions: int) -> None:
-        self._domain, self._assumptions = domain, assumptions
+    def __init__(
+        self, domain: PredicateDomain, assumptions: int, assumable: Callable[[Predicate], bool] = lambda _: True
+    ) -> None:
+        self._domain, self._assumptions, self._assumable = domain, assumptions, assumable
         self._rules: Sequence[Rule] = domain.rules()
 
     def root(self, grounded: Assignment) -> Node | None:
@@ -89,6 +92,8 @@ class Progression:
             if known is None:
                 # Derived values are not in the base: one that an action made stale must not come back as an assumption.
                 if predicate in current.lost or len(current.assumed) >= self._assumptions:
+                    return None
+                if not self._assumable(predicate):
                     return None
                 assumed = {**current.assumed, predicate: value}
                 current = self._node(current.actions, {**current.base, predicate: value}, assumed, current.lost)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tape.aec.two_frontier import Limits, TwoFrontierProposer, queryable
 from tape.agents.base import Agent, Episode
+from tape.agents.verifiable import require_predicates
 from tape.config import AgentConfig
 from tape.protocols import Actor, DeclaredDomain, Proposer, Scorer, WorldModel
 from tape.roles.actor import MAX_RETRIES, LmActor
@@ -27,7 +29,10 @@ class LmAgent(Agent):
         return 0 if config.world_model == "simulator" else 1 + (config.doubt > 0)
 
     def proposer(self, episode: Episode) -> Proposer:
-        """SamplePlans."""
+        """SamplePlans: by the model, or by search through what the domain declares."""
+        if self.config.proposer == "two_frontier":
+            domain = require_predicates(episode.env.domain, "proposer='two_frontier'")
+            return TwoFrontierProposer(domain, Limits(nodes=4000, width=64, novel=True), assumable=queryable(domain))
         return LmProposer(episode.roles, self.config.temperature)
 
     def world_model(self, episode: Episode) -> WorldModel:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from tape.aec.calibration import IsotonicCalibration
 from tape.aec.controller import Controller
 from tape.aec.gating import Gate, gate_of
 from tape.aec.joint import JointSettings
 from tape.aec.joint_gate import JointGate
+from tape.aec.overrides import Overrides
 from tape.aec.predictor import EnsemblePredictor, Predictor
 from tape.agents.base import Episode
 from tape.agents.lm_agent import LmAgent
@@ -90,7 +92,10 @@ class TapeAgent(LmAgent):
 
     def predictor(self, episode: Episode) -> Predictor:
         """f(p given w) (``verify="aec"``); asked for only where the gate needs it."""
-        return EnsemblePredictor(episode.roles, self.config.ensemble, episode.seed_for("predict"))
+        config = self.config
+        calibration = IsotonicCalibration.from_json(config.calibration) if config.calibration else None
+        rules = Overrides.from_json(config.learned_rules) if config.learned_rules else None
+        return EnsemblePredictor(episode.roles, config.ensemble, episode.seed_for("predict"), calibration, rules)
 
     def lm_world_model(self, episode: Episode) -> WorldModel:
         """P_theta with second thoughts (``doubt``); under ``verify`` the verifier decides what is possible."""

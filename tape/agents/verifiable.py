@@ -8,15 +8,19 @@ from tape.predicates import PredicateDomain
 from tape.protocols import Domain
 
 
-def require_predicates(domain: Domain) -> PredicateDomain:
+def require_predicates(domain: Domain, what: str = "verify='aec'") -> PredicateDomain:
     """The domain, if it declares predicates.
+
+    Args:
+        domain: The domain.
+        what: What needs them.
 
     Raises:
         ConfigError: It does not; names it.
     """
     if not isinstance(domain, PredicateDomain):
         raise ConfigError(
-            f"verify='aec' needs an environment that declares predicates, and {type(domain).__name__} does not: it "
+            f"{what} needs an environment that declares predicates, and {type(domain).__name__} does not: it "
             "lacks some of ground, preconditions, effects, goals, rules, query and bridge "
             "(tape.predicates.PredicateDomain)"
         )
@@ -31,3 +35,5 @@ def require_verifiable(config: AgentConfig, domain: Domain) -> None:
     """
     if config.verify == "aec":
         require_predicates(domain)
+    if config.proposer == "two_frontier":
+        require_predicates(domain, "proposer='two_frontier'")

@@ -39,6 +39,9 @@ _HELP = {
     "uncertainty": "aec: the most uncertainty with which a prediction is believed",
     "query_budget": "aec: most queries of an episode (default: the budget decides)",
     "ensemble": "aec: samples for one prediction",
+    "calibration": "aec: a file with the calibration of predictions (default: none)",
+    "learned_rules": "aec: a file with rules that override predictions (default: none)",
+    "proposer": "two_frontier: plans come from a search through declared predicates, not from the model",
 }
 
 
@@ -47,7 +50,7 @@ def add_switches(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("switches of the agent")
     for name, field in AgentConfig.model_fields.items():
         option, default = "--" + name.replace("_", "-"), AgentConfig().model_dump()[name]
-        said = _HELP[name] if default in (None, {}) else f"{_HELP[name]} (default: {_shown(default)})"
+        said = _HELP[name] if default in (None, {}, "") else f"{_HELP[name]} (default: {_shown(default)})"
         choices = get_args(field.annotation)
         if isinstance(default, bool):
             group.add_argument(option, nargs="?", const="on", choices=("on", "off"), default=_shown(default), help=said)

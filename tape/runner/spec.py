@@ -31,6 +31,9 @@ LATER = {
     "uncertainty": 0.2,
     "query_budget": None,
     "ensemble": 8,
+    "calibration": "",
+    "learned_rules": "",
+    "proposer": "lm",
 }
 """Switches that are younger than some runs: at these values an episode's key is what it was without them."""
 

@@ -1,0 +1,42 @@
+"""An environment of which agents are told wrong things at a known rate, to test the bound of AEC theorem 3.4."""
+
+from __future__ import annotations
+
+from tape.aec.bound import NoisyDomain, Rates
+from tape.agents.verifiable import require_predicates
+from tape.protocols import Environment, Observation
+from tape.resources import Resources
+
+
+class NoisyEnvironment:
+    """An environment behind a :class:`tape.aec.bound.NoisyDomain`; what happens in it is what really happens.
+
+    Only the grounder errs: what the model is shown, and success, are as they are. This is simulated error: show it as
+    such.
+
+    Args:
+        inner: The environment; its domain declares predicates.
+        rates: The chance of being wrong.
+        seed: Of the episode.
+    """
+
+    def __init__(self, inner: Environment, rates: Rates, seed: int) -> None:
+        self.inner = inner
+        self._domain = NoisyDomain(require_predicates(inner.domain, "a simulated query error"), rates, seed)
+
+    @property
+    def domain(self) -> NoisyDomain:
+        """The domain with the errors."""
+        return self._domain
+
+    def reset(self, seed: int) -> Observation:
+        """As the environment."""
+        return self.inner.reset(seed)
+
+    def step(self, action: str) -> tuple[Observation, Resources]:
+        """As the environment."""
+        return self.inner.step(action)
+
+    def success(self) -> bool:
+        """As the environment."""
+        return self.inner.success()

@@ -1,0 +1,132 @@
+"""Rules that say what a predicate's value is in a kind of context, with how often they were right.
+
+What is learned (:mod:`tape.aec.learned_rules`) in the form in which an agent uses it: without the cases behind it.
+Rules speak of beliefs alone: nothing here grounds a fact.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tape.errors import ConfigError
+from tape.predicates import Feature, FeaturedDomain, Predicate
+from tape.protocols import Domain
+
+SCHEMA = "tape.override_rules/1"
+
+Context = Callable[[Predicate], Sequence[Feature]]
+"""The features of a predicate."""
+
+
+@dataclass(frozen=True, order=True)
+class OverrideRule:
+    """In this context predicates of this name have this value.
+
+    Attributes:
+        predicate: The name of the predicates.
+        context: Features that must all be there, sorted.
+        value: What they are then.
+    """
+
+    predicate: str
+    context: tuple[Feature, ...]
+    value: bool
+
+    def applies(self, predicate: Predicate, features: Iterable[Feature]) -> bool:
+        """Whether it says anything here."""
+        return predicate.name == self.predicate and set(self.context) <= set(features)
+
+    def __str__(self) -> str:
+        """As in ``in(..) is false where object type apple``."""
+        where = " and ".join(" ".join(feature) for feature in self.context)
+        return f"{self.predicate}(..) is {str(self.value).lower()} where {where}"
+
+
+@dataclass(frozen=True, order=True)
+class Override:
+    """A rule and its record.
+
+    Attributes:
+        rule: The rule.
+        n: Cases in its context.
+        hits: How many of them had its value.
+    """
+
+    rule: OverrideRule
+    n: int
+    hits: int
+
+    @property
+    def share(self) -> float:
+        """``(hits + 1) / (n + 2)``: never certainty."""
+        return (self.hits + 1) / (self.n + 2)
+
+    @property
+    def mu(self) -> float:
+        """The probability of true that it gives."""
+        return self.share if self.rule.value else 1.0 - self.share
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """Rules in force.
+
+    Attributes:
+        items: The rules with their records, sorted.
+    """
+
+    items: tuple[Override, ...] = ()
+
+    def speaking(self, predicate: Predicate, features: Sequence[Feature]) -> Override | None:
+        """The rule that speaks here: the most precise one, then the one with more cases, then by name."""
+        able = [item for item in self.items if item.rule.applies(predicate, features)]
+        return min(able, key=lambda item: (-item.share, -item.n, item.rule), default=None)
+
+    def mu(self, predicate: Predicate, features: Sequence[Feature], predicted: float) -> float:
+        """The probability that the predicate is true: of the rule that speaks here, else as predicted."""
+        speaking = self.speaking(predicate, features)
+        return predicted if speaking is None else speaking.mu
+
+    def to_json(self) -> str:
+        """One line of JSON with a ``schema``."""
+        rules = [[i.rule.predicate, i.rule.context, i.rule.value, i.n, i.hits] for i in self.items]
+        return json.dumps({"schema": SCHEMA, "rules": rules})
+
+    @classmethod
+    def from_json(cls, text: str) -> Overrides:
+        """Read what :meth:`to_json` wrote.
+
+        Raises:
+            ConfigError: It is something else.
+        """
+        try:
+            data = json.loads(text)
+            schema, items = data["schema"], tuple(sorted(_item(*item) for item in data["rules"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise ConfigError(f"not rules as this version writes them ({SCHEMA}): {error!r}") from error
+        if schema != SCHEMA:
+            raise ConfigError(f"rules: expected schema {SCHEMA!r}, found {schema!r}")
+        return cls(items)
+
+
+def _item(name: str, context: Sequence[Sequence[str]], value: bool, n: int, hits: int) -> Override:
+    if not 0 <= hits <= n:
+        raise ValueError(f"a rule that was right {hits} times of {n}")
+    rule = OverrideRule(str(name), tuple(sorted(tuple(map(str, feature)) for feature in context)), bool(value))
+    return Override(rule, int(n), int(hits))
+
+
+def features_of(domain: Domain, predicate: Predicate) -> tuple[Feature, ...]:
+    """The context of a predicate, sorted: what the domain says of it, else its arguments by position."""
+    if isinstance(domain, FeaturedDomain):
+        return tuple(sorted(set(domain.features(predicate))))
+    return named_arguments(predicate)
+
+
+def named_arguments(predicate: Predicate) -> tuple[Feature, ...]:
+    """The arguments as features, for domains that say nothing of their kinds; the name alone where there are none."""
+    found: list[Any] = [(f"argument {i}", argument) for i, argument in enumerate(predicate.args, 1)]
+    return tuple(found) or (("predicate", predicate.name),)

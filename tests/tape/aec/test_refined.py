@@ -1,0 +1,117 @@
+"""Calibration and learned rules in the agent: what is read, what is predicted, what is logged, what keys depend on."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from tape.aec.calibration import IsotonicCalibration
+from tape.aec.events import JudgedEvent
+from tape.aec.learned_rules import Case, LearnedRules
+from tape.aec.overrides import Override, OverrideRule, Overrides, features_of, named_arguments
+from tape.aec.predictor import EnsemblePredictor
+from tape.aec.state import EpistemicState
+from tape.agents.verifiable import require_verifiable
+from tape.config import AgentConfig
+from tape.errors import ConfigError
+from tape.lm.scripted import ScriptedLM
+from tape.predicates import Predicate
+from tests.tape.aec.episodes import begun
+from tests.tape.aec.test_parts import spec_of
+from tests.tape.aec.toy import BoxDomain, BoxModel, BoxWorld, gem_in, play
+
+OPEN = (False, False)
+NEVER = Override(OverrideRule("gem_in", (("argument 1", "0"),), False), 8, 8)
+HALVING = IsotonicCalibration(((0.0, 0.2, 0.0), (0.8, 1.0, 0.5)), 10)
+
+
+def learned() -> LearnedRules:
+    rules = LearnedRules()
+    rules.refine(Case(f"e{i}", gem_in(0), named_arguments(gem_in(0)), 0.9, False) for i in range(8))
+    return rules
+
+
+def test_rules_are_kept_in_force_and_without_their_cases() -> None:
+    rules = learned()
+    found = rules.overrides()
+    assert found.items == (NEVER,)
+    assert Overrides.from_json(found.to_json()) == found
+    assert found.mu(gem_in(0), named_arguments(gem_in(0)), 0.9) == pytest.approx(0.1)
+    assert found.mu(gem_in(1), named_arguments(gem_in(1)), 0.9) == 0.9
+    assert rules.mu(gem_in(0), named_arguments(gem_in(0)), 0.9) == pytest.approx(0.1)
+    for text in ("{}", "[]", "nonsense", found.to_json().replace("8, 8", "8, 9")):
+        with pytest.raises(ConfigError, match="not rules"):
+            Overrides.from_json(text)
+
+
+def test_a_file_counts_by_its_content(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        learned().save(tmp_path / name)
+    HALVING.save(tmp_path / "calibration")
+    one, two = (AgentConfig.make(learned_rules=str(tmp_path / name)) for name in ("one", "two"))
+    assert one == two == AgentConfig.make(learned_rules=learned().to_json())
+    assert Overrides.from_json(one.learned_rules).items == (NEVER,)
+    assert AgentConfig.make(calibration=str(tmp_path / "calibration")).calibration == HALVING.to_json()
+    assert AgentConfig.make(**one.model_dump()) == one  # what was kept is read again
+    assert spec_of(one).config != spec_of(AgentConfig()).config
+
+
+@pytest.mark.parametrize("name", ["calibration", "learned_rules"])
+@pytest.mark.parametrize("given", ["no/such/file", '{"schema": "other"}', "{" + "x" * 10000])
+def test_what_cannot_be_read_names_the_switch(name: str, given: str) -> None:
+    with pytest.raises(ConfigError, match=f"setting {name} = ") as caught:
+        AgentConfig.make(**{name: given})
+    assert len(str(caught.value)) < 600
+
+
+def test_first_calibration_then_rules() -> None:
+    episode = begun(BoxWorld(0, OPEN), ScriptedLM(lambda request, sample: "0"))
+    facts = EpistemicState(episode, BoxDomain(2)).grounded
+    plain = EnsemblePredictor(episode.roles, 4, 0)
+    refined = EnsemblePredictor(episode.roles, 4, 0, HALVING, Overrides((NEVER,)))
+    [zero, one] = asyncio.run(plain.predict([gem_in(0), gem_in(1)], facts))
+    [ruled, calibrated] = asyncio.run(refined.predict([gem_in(0), gem_in(1)], facts))
+    assert (zero.mu, zero.raw) == (0.9, 0.9)
+    assert (ruled.mu, ruled.raw) == (pytest.approx(0.1), 0.9)
+    assert (calibrated.mu, calibrated.raw, calibrated.sigma) == (HALVING(one.mu), one.mu, one.sigma)
+
+
+def test_what_comes_to_light_is_judged_once_with_the_models_own_probability() -> None:
+    model = BoxModel(1, OPEN, 0.2)
+    _, trace = play(BoxWorld(0, OPEN), model, learned_rules=Overrides((NEVER,)).to_json())
+    judged = [event for event in trace if isinstance(event, JudgedEvent)]
+    assert judged
+    about = {Predicate(event.predicate, tuple(event.args)): event for event in judged}
+    assert len(about) == len(judged)
+    gem = about[gem_in(0)]
+    assert gem.value
+    assert gem.mu == pytest.approx(0.1)
+    assert gem.raw != gem.mu
+    assert gem.features == [["argument 1", "0"]]
+    assert "came to light: gem_in(0) is true, predicted 0.10" in gem.told()
+
+
+def test_features_of_a_predicate_are_its_arguments_where_the_domain_knows_no_kinds() -> None:
+    assert features_of(BoxDomain(2), gem_in(1)) == (("argument 1", "1"),)
+    assert features_of(BoxDomain(2), Predicate("dark")) == (("predicate", "dark"),)
+
+
+def test_plans_may_come_from_the_search_instead_of_the_model() -> None:
+    class Listed(BoxDomain):
+        def admissible(self, state: object) -> list[str]:
+            return [f"{verb} {i}" for verb in ("unlock", "open", "take", "rattle") for i in range(2)]
+
+    model = BoxModel(0, OPEN)
+    result, _ = play(BoxWorld(0, OPEN, Listed(2)), model, proposer="two_frontier", gate="query_all")
+    assert "plan" not in result.lm_calls
+    assert result.success
+
+
+def test_the_search_needs_declared_predicates() -> None:
+    with pytest.raises(ConfigError, match="proposer='two_frontier' needs an environment that declares predicates"):
+        require_verifiable(AgentConfig.make(proposer="two_frontier"), object())  # type: ignore[arg-type]
+
+
+def test_the_json_of_rules_is_one_line() -> None:
+    assert json.loads(Overrides((NEVER,)).to_json())["rules"] == [["gem_in", [["argument 1", "0"]], False, 8, 8]]
