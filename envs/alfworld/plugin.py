@@ -104,9 +104,8 @@ def task_of(
     """The task of playing a game; the arguments are the environment's options."""
     fewest = len(shortest(game.house))
     steps = CUSTOMARY if tightness == "customary" else fewest + SLACK[tightness]
-    mode = (
-        f"{observation}{', commands shown' if shown else ''}{f', simulated query errors {errors:g}' if errors else ''}"
-    )
+    noise = f", simulated query errors {errors:g}" if errors else ""
+    mode = f"{observation}{', commands shown' if shown else ''}{noise}"
     return Task(
         id=game.name,
         level_set=f"{game.split}, {mode}, {tightness}",
