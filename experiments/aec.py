@@ -142,6 +142,8 @@ EXPERIMENT = Experiment(
         "The games are the 60 that ship with the package, 10 of each type; official ones are played too by "
         "`--data DIR`.",
         f"Replanning rounds of a failed episode are set to the cap, as in the paper; the cap is {CAP} here.",
+        "All agents sample again up to 10 times where no walk can be followed (`resample`): a verifier that refuses "
+        "would otherwise end an episode with most of its commands unused.",
         "Thresholds, the order of predicates and the size of the set of hypotheses are not published: ours are in "
         "`docs/aec.md`, and `python -m experiments.aec_sweep` varies the thresholds.",
     ),

@@ -148,8 +148,8 @@ def summary_table(rows: Sequence[Row]) -> Table:
         )
     note = (
         "ECE: mean distance of predicted and true share over ten bins; Brier: mean squared error, with a 95 % interval "
-        "by bootstrap over games; n counts predictions (games). Predictions of one moment depend on each other: a thing "
-        "is in few places."
+        "by bootstrap over games; n counts predictions (games). Predictions of one moment depend on each other: a "
+        "thing is in few places."
     )
     return Table(("predictor", "n", "ECE", "Brier", "share true"), tuple(made), note)
 

@@ -7,8 +7,11 @@ from dataclasses import replace
 from experiments.aec_refinement import Refined
 from experiments.matrix import OPEN_LOOP, REACT, REPLANNING, Method
 
-GUARD = {"no_repeat": True, "max_replans": 50}
-"""For every agent: no command twice in an identical state, and replanning as long as there are steps."""
+GUARD = {"no_repeat": True, "max_replans": 50, "resample": 10}
+"""For every agent: no command twice in an identical state, and planning again as long as there are steps.
+
+With the two further samplings of the default many verified episodes end with most of their commands unused.
+"""
 
 CAP = GUARD["max_replans"]
 """Replanning rounds that a failed episode is counted with."""

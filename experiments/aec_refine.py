@@ -146,9 +146,9 @@ def sections(steps: Sequence[Step], model: str, count: int) -> list[Section]:
     about = (
         f"`{model}` predicts what is not known. In every iteration {count} fresh training games are played twice, on "
         "beliefs alone with the rules so far, and by AEC with the calibration so far. Every prediction whose truth "
-        "came to light is a case; rules are learned where predictions keep being wrong and cases agree, and dropped where "
-        "they keep failing; the calibration is isotonic, on all cases. What each iteration is worth is measured on the "
-        "development games, which nothing is learned from. Iteration 0 has learned nothing."
+        "came to light is a case; rules are learned where predictions keep being wrong and cases agree, and dropped "
+        "where they keep failing; the calibration is isotonic, on all cases. What each iteration is worth is "
+        "measured on the development games, which nothing is learned from. Iteration 0 has learned nothing."
     )
     last = steps[-1]
     rules = tuple(f"`{rule}`" for rule in last.rules) or ("none",)

@@ -159,7 +159,8 @@ class HouseholdPredicates:
         if command.verb == "go":
             return self._arrive(place, known)
         if command.verb in ("open", "close"):
-            return {shut(place): command.verb == "close", **({searched(place): True} if command.verb == "open" else {})}
+            # What is seen on opening cannot be said beforehand, so neither can it be said that it has been seen.
+            return {shut(place): command.verb == "close", **({searched(place): None} if command.verb == "open" else {})}
         if command.verb == "use":
             return {lit(kind, place): True}
         if command.verb == "take":
@@ -177,10 +178,9 @@ class HouseholdPredicates:
         # Which receptacles share a spot is unknown unless the layout says so: what was in reach may still be.
         left: dict[Predicate, bool | None] = {p: None for p in known if p.name == "at" and p.args[0] not in with_it}
         reached: dict[Predicate, bool | None] = {at(name): True for name in with_it}
-        # What is not closed is looked into on arrival.
+        # What is not closed is looked into on arrival; what is seen there cannot be said beforehand.
         new = {searched(name): None for name in with_it if not known.get(searched(name), False)}
-        bare = {searched(place): True} if kind_of(place) not in OPENABLE or known.get(shut(place)) is False else {}
-        return {**left, **reached, **new, **bare}
+        return {**left, **reached, **new}
 
     @staticmethod
     def _take(kind: str, place: str, known: Assignment) -> Effects:

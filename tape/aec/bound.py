@@ -120,16 +120,21 @@ class NoisyDomain:
         rates: The chance of being flipped.
         seed: Of the episode.
         start: The first state; without it the first one that is grounded.
+        closed: What follows by the domain's rules comes to light too, and may be wrong: for grounders that say only
+            what is there, so that a wrong query may also say that something is where it is not.
 
     Raises:
         ConfigError: A rate is not within [0, 1].
     """
 
-    def __init__(self, domain: PredicateDomain, rates: Rates, seed: int, start: State | None = None) -> None:
+    def __init__(
+        self, domain: PredicateDomain, rates: Rates, seed: int, start: State | None = None, *, closed: bool = False
+    ) -> None:
         for name in rates if isinstance(rates, Mapping) else ("every predicate",):
             rate_of(Predicate(name), rates)
         self._domain, self._rates, self._seed = domain, rates, seed
-        self._first: frozenset[Predicate] | None = None if start is None else frozenset(domain.ground(start))
+        self._closed = closed
+        self._first: frozenset[Predicate] | None = None if start is None else frozenset(self._truth(start))
         self._seen: set[Predicate] = set()
         for protocol in _OPTIONAL:
             if isinstance(domain, protocol):
@@ -148,12 +153,23 @@ class NoisyDomain:
 
     def ground(self, state: State) -> Assignment:
         """What the domain's grounder says, with the simulated errors."""
-        known = self._domain.ground(state)
+        known = self._truth(state)
         if self._first is None:
             self._first = frozenset(known)
         later = grounded_later(self._first, known)
         self._seen |= later
         return {name: value != (name in later and self.flips(name)) for name, value in known.items()}
+
+    def _truth(self, state: State) -> Assignment:
+        """What comes to light, without errors."""
+        known = dict(self._domain.ground(state))
+        grows = self._closed
+        while grows:
+            before = len(known)
+            for rule in self._domain.rules():
+                known = {**rule(known), **known}
+            grows = len(known) > before
+        return known
 
     @property
     def deterministic(self) -> bool:

@@ -22,7 +22,9 @@ class NoisyEnvironment:
 
     def __init__(self, inner: Environment, rates: Rates, seed: int) -> None:
         self.inner = inner
-        self._domain = NoisyDomain(require_predicates(inner.domain, "a simulated query error"), rates, seed)
+        self._domain = NoisyDomain(
+            require_predicates(inner.domain, "a simulated query error"), rates, seed, closed=True
+        )
 
     @property
     def domain(self) -> NoisyDomain:
