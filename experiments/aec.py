@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from experiments import aec_refinement
+from experiments import aec_refinement, household_table
 from experiments.aec_methods import AEC, CALIBRATED_LABEL, CAP, RULES_LABEL, methods
 from experiments.aec_tables import by_model
 from experiments.cli import guarded, main
@@ -186,7 +186,13 @@ def _run(given: list[str]) -> int:
             paper=(),
             differs=EXPERIMENT.differs[2:],
         )
-    return main(played, given, arguments=arguments)
+    return main(played, given, arguments=arguments, after=_keep)
+
+
+def _keep(args: argparse.Namespace, measured: Measured) -> None:
+    """Keep the figures of household games for the README's table, where they are published."""
+    if args.publish is not None and args.environment == "alfworld":
+        household_table.keep(args.publish / household_table.CHECKS, measured)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

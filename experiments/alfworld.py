@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from experiments import tool_cells
 from experiments.document import Section
@@ -76,5 +79,14 @@ EXPERIMENT = Experiment(
     seeds=1,
 )
 
+
+def others(argv: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The sets of games: those that ship, and the official ones beside them where ``--data`` says where they are."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--data")
+    data = parser.parse_known_args(argv)[0].data
+    return {", packaged": {"data": None, "games": "packaged"}, ", official": {"data": data}} if data else {"": {}}
+
+
 if __name__ == "__main__":
-    sys.exit(tool_cells.run(EXPERIMENT, ENVIRONMENT, OWN, methods=METHODS))
+    sys.exit(tool_cells.run(EXPERIMENT, ENVIRONMENT, OWN, others=others(sys.argv[1:]), methods=METHODS))

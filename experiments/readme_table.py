@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.headline_table import headline_text
+from experiments.household_table import household_text
 from experiments.solver_table import solver_text
 from experiments.tool_table import tool_text
 
@@ -16,6 +17,7 @@ HEADLINE_BEGIN, HEADLINE_END = "<!-- headline:begin -->\n", "<!-- headline:end -
 SOLVERS_BEGIN, SOLVERS_END = "<!-- solver table:begin -->\n", "<!-- solver table:end -->"
 
 TOOLS_BEGIN, TOOLS_END = "<!-- tools:begin -->\n", "<!-- tools:end -->"
+HOMES_BEGIN, HOMES_END = "<!-- households:begin -->\n", "<!-- households:end -->"
 
 
 def _between(text: str, begin: str, end: str, section: str) -> str:
@@ -41,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     fresh = _between(text, HEADLINE_BEGIN, HEADLINE_END, headline_text())
     fresh = _between(fresh, SOLVERS_BEGIN, SOLVERS_END, solver_text())
     fresh = _between(fresh, TOOLS_BEGIN, TOOLS_END, tool_text())
+    fresh = _between(fresh, HOMES_BEGIN, HOMES_END, household_text())
     if args.check:
         if fresh != text:
             print("README.md is stale: run python -m experiments.readme_table", file=sys.stderr)

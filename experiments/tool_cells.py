@@ -11,7 +11,7 @@ from statistics import fmean
 from types import MappingProxyType
 from typing import Any
 
-from experiments import register, tool_table
+from experiments import household_table, register, tool_table
 from experiments.cli import main
 from experiments.document import Figure, Section, Table
 from experiments.matrix import (
@@ -203,11 +203,14 @@ def run(
 
 def _keep(environment: str, chosen: Mapping[str, Any], args: argparse.Namespace, measured: Measured) -> None:
     """List a run on the test set where it is published, and keep its figures for the README's table."""
-    tested = not chosen.get("data") and {"test", "packaged"} & {
-        chosen.get(name) for name in ("problems", "questions", "games")
-    }
+    if args.publish is None:
+        return
+    if environment not in tool_table.NAMES:
+        household_table.keep(args.publish / f"{environment}.json", measured)
+        return
+    tested = not chosen.get("data") and "test" in (chosen.get("problems"), chosen.get("questions"))
     new = register.entry(measured, register.ENGINE, measured.settings())
-    if args.publish is None or not tested or new is None:
+    if not tested or new is None:
         return
     register.add(args.publish / RUNS, {"environment": environment, "options": dict(chosen), **new})
     tool_table.keep(args.publish / tool_table.FILE.name, environment, measured)
