@@ -67,8 +67,8 @@ def checks_table(file: Path) -> Table:
         cells.append((row["setting"], row["method"], str(n), success, *spent, committed, f"{row['lm_tokens'] / n:.0f}"))
     head = ("games", "agent", "n", "success", "steps", "replans", "queries", "infeasible commitments", "LM tokens")
     note = (
-        "Only what the agent has seen is known; at most 50 commands; 95 % intervals; steps, replans, queries and tokens "
-        "are means per episode. Which commands the engine admits is told to no agent. Made by `python -m "
+        "Only what the agent has seen is known; at most 50 commands; 95 % intervals; steps, replans, queries and "
+        "tokens are means per episode. Which commands the engine admits is told to no agent. Made by `python -m "
         "experiments.aec --data DIR`."
     )
     return Table(head, tuple(cells), note)

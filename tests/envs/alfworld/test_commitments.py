@@ -1,0 +1,56 @@
+"""With error-free queries every committed plan executes on the engine, and every commitment has its evidence."""
+
+import random
+from collections import Counter
+
+import pytest
+
+from envs.alfworld.games import Game
+from envs.alfworld.generator import draw_house
+from envs.alfworld.goal import TASK_TYPES
+from envs.alfworld.plugin import PLUGIN, task_of
+from tape.agents.tape_agent import TapeAgent
+from tape.seeds import derive
+from tests.envs.alfworld.helpers import needs_engine
+
+pytestmark = [needs_engine, pytest.mark.slow]
+
+
+def committed(count: int, gate: str) -> Counter[str]:
+    """Totals of episodes on fresh households; the household LM plans, the rules of the game predict."""
+    agent = TapeAgent(
+        "bundled:household", verify="aec", gate=gate, execution="forced", world_model="simulator", max_replans=50
+    )
+    totals: Counter[str] = Counter()
+    for i in range(count):
+        rng = random.Random(f"alfworld:commitments:{gate}:{i}")
+        house = draw_house(rng, task=TASK_TYPES[i % len(TASK_TYPES)], size=rng.uniform(0.0, 1.0))
+        task = task_of(Game(f"commitments-{i}", "fresh", house))
+        env = PLUGIN.make(task)
+        result = agent.run(env, budget=task.budget, seed=derive(0, "commitments", i), simulator=PLUGIN.simulator(env))
+        totals += Counter(
+            episodes=1,
+            won=int(result.success),
+            commitments=result.commitments,
+            infeasible=result.infeasible_commitments,
+            over=len(result.budget_violations),
+            contradictions=sum(result.counterexamples.values()),
+        )
+        env.close()
+    return totals
+
+
+@pytest.mark.parametrize("gate", ["thresholds", "joint"])
+def test_committed_plans_execute(gate):
+    totals = committed(12, gate)
+    assert totals["commitments"] >= 8
+    assert (totals["infeasible"], totals["over"], totals["contradictions"]) == (0, 0, 0)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("gate", ["thresholds", "query_all", "joint"])
+def test_hundreds_of_committed_plans_execute(gate):
+    totals = committed(260, gate)
+    print(dict(totals))
+    assert totals["commitments"] >= 200
+    assert (totals["infeasible"], totals["over"], totals["contradictions"]) == (0, 0, 0)
