@@ -71,6 +71,8 @@ class AgentConfig(BaseModel):
             is kept, not the name of a file, and of learned rules no more than those in force and their records.
         proposer: ``lm``, or ``two_frontier``: plans come from SQ-BCP's search (:mod:`tape.aec.two_frontier`) on
             environments that declare predicates; the model still does all the rest.
+        bridges: Where an action that establishes a precondition is declared and cheaper than asking, it is inserted
+            before the step that needs it, in a further hypothesis (SQ-BCP); the verifier decides as ever.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -108,6 +110,7 @@ class AgentConfig(BaseModel):
     calibration: str = ""
     learned_rules: str = ""
     proposer: Literal["lm", "two_frontier"] = "lm"
+    bridges: bool = False
 
     @classmethod
     def make(cls, **settings: Any) -> AgentConfig:

@@ -103,7 +103,7 @@ class Controller:
         return outcome
 
     async def _round(self) -> Planned | None:
-        pool = await self._planner.candidates(self._episode.config.hypotheses)
+        pool = await self._bridged(await self._planner.candidates(self._episode.config.hypotheses))
         while True:
             hypotheses = self._examined(pool)
             if not hypotheses and self._reserve:
@@ -125,6 +125,21 @@ class Controller:
                 case GiveUp(reason):
                     self._why = f"{self._why}; {reason}" if hypotheses else self._why
                     return None
+
+    async def _bridged(self, pool: list[Planned]) -> list[Planned]:
+        """The walks with bridging actions beside those without, rolled out anew where there are any.
+
+        Which of two is better is for the budgets and the model to say: a bridge makes a walk longer, and a precondition
+        may hold as it is.
+        """
+        if not self._episode.config.bridges or not self._grounded_only:
+            return pool
+        before = [actions_of(planned) for planned in pool]
+        after = [self._state.bridged(actions) for actions in before]
+        if after == before:
+            return pool
+        both = [Plan(actions) for actions in dict.fromkeys([*after, *before])]
+        return await self._planner.refold(both, self._episode.config.hypotheses) or pool
 
     # --- hypotheses -------------------------------------------------------------------------
 

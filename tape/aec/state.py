@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tape.aec.beliefs import BeliefStore
+from tape.aec.bridged import bridged
 from tape.aec.events import JudgedEvent
 from tape.aec.facts import Contradiction, Evidence, EvidenceKind, Grounded, GroundedStore
 from tape.aec.overrides import features_of
@@ -100,6 +101,11 @@ class EpistemicState:
         """V on the facts of now."""
         with environment_faults("the declarations of the actions cannot be used"):
             return self._verifier.verify(actions, costs, self.grounded, remaining or {})
+
+    def bridged(self, actions: Sequence[Action]) -> tuple[Action, ...]:
+        """A plan with bridging actions where they are cheaper than asking."""
+        with environment_faults("the bridges of a plan cannot be worked out"):
+            return bridged(self._domain, self._episode.state, self.verify, actions)
 
     def effects(self, action: Action) -> Effects:
         """What an action declares to change, given the facts of now."""

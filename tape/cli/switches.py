@@ -41,6 +41,7 @@ _HELP = {
     "ensemble": "aec: samples for one prediction",
     "calibration": "aec: a file with the calibration of predictions (default: none)",
     "learned_rules": "aec: a file with rules that override predictions (default: none)",
+    "bridges": "aec: insert actions that establish a precondition where that is cheaper than asking",
     "proposer": "two_frontier: plans come from a search through declared predicates, not from the model",
 }
 

@@ -34,6 +34,7 @@ LATER = {
     "calibration": "",
     "learned_rules": "",
     "proposer": "lm",
+    "bridges": False,
 }
 """Switches that are younger than some runs: at these values an episode's key is what it was without them."""
 

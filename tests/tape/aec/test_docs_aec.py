@@ -18,7 +18,8 @@ def test_the_example_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_the_switches_have_the_defaults_that_the_table_says() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (\S+) \|", PAGE, re.MULTILINE)
-    assert len(rows) == 11
+    assert len(rows) == 12
     for name, said in rows:
         default = getattr(AgentConfig(), name)
-        assert said.strip("`") == (str(default).lower() or "none")
+        told = {"": "none", True: "on", False: "off"}.get(default, default)
+        assert said.strip("`") == str(told).lower()

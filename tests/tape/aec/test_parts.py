@@ -153,7 +153,7 @@ def test_faults_of_the_declarations_end_one_episode() -> None:
         def query(self, state: Any, predicate: Any) -> Any:
             raise RuntimeError("no idea")
 
-    result, _ = play(BoxWorld(0, OPEN, Broken(2)), BoxModel(0, OPEN))
+    result, _ = play(BoxWorld(0, OPEN, Broken(2)), BoxModel(0, OPEN), bridges=False)
     assert (result.end_state, result.steps) == ("env_error", 0)
     assert result.detail.startswith("no query for")
     assert result.detail.endswith("could be worked out: RuntimeError: no idea")
@@ -211,7 +211,7 @@ def test_a_query_whose_next_step_is_not_admitted_stops_there() -> None:
             return [f"{verb} {i}" for verb in ("open", "take") for i in range(2)]
 
     model = BoxModel(0, OPEN, plans=["open 0; take 0"])
-    result, _ = play(BoxWorld(0, OPEN, Strict(2)), model, gate="query_all")
+    result, _ = play(BoxWorld(0, OPEN, Strict(2)), model, gate="query_all", bridges=False)
     assert result.end_state == "not_certified"  # a lid cannot be rattled here
     assert (result.queries, result.steps) == (0, 0)
     assert "locked(0)" in result.detail

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tape.aec.calibration import IsotonicCalibration
-from tape.aec.events import JudgedEvent
+from tape.aec.events import CommittedEvent, JudgedEvent
 from tape.aec.learned_rules import Case, LearnedRules
 from tape.aec.overrides import Override, OverrideRule, Overrides, features_of, named_arguments
 from tape.aec.predictor import EnsemblePredictor
@@ -115,3 +115,27 @@ def test_the_search_needs_declared_predicates() -> None:
 
 def test_the_json_of_rules_is_one_line() -> None:
     assert json.loads(Overrides((NEVER,)).to_json())["rules"] == [["gem_in", [["argument 1", "0"]], False, 8, 8]]
+
+
+def test_a_bridge_saves_a_walk_whose_precondition_does_not_hold() -> None:
+    model = BoxModel(0, OPEN, plans=["open 0; take 0"])
+    asked, _ = play(BoxWorld(0, (True, False)), model, gate="query_all", bridges=False)
+    result, trace = play(BoxWorld(0, (True, False)), model, gate="query_all", bridges=True)
+    assert (asked.success, result.success) == (False, True)
+    assert "unlock 0" in result.actions
+    assert [event.certified for event in trace if isinstance(event, CommittedEvent)] == [True]
+
+
+def test_a_bridge_has_to_leave_fewer_objections() -> None:
+    domain = BoxDomain(2)
+    episode = begun(BoxWorld(0, OPEN), BoxModel(0, OPEN))
+    state = EpistemicState(episode, domain)
+    assert state.bridged(("open 0", "take 0")) == ("unlock 0", "open 0", "take 0")
+    assert state.bridged(("unlock 0", "open 0", "take 0")) == ("unlock 0", "open 0", "take 0")
+    assert state.bridged(()) == ()
+
+    class Useless(BoxDomain):
+        def bridge(self, state: object, predicate: Predicate, value: bool) -> list[str]:
+            return ["rattle 1"]
+
+    assert EpistemicState(episode, Useless(2)).bridged(("open 0", "take 0")) == ("open 0", "take 0")
