@@ -95,7 +95,13 @@ def cell_of(
 
 
 def cells(
-    environment: str, chosen: Mapping[str, Any], refinement: Path, options: Options, *, quick: bool = False
+    environment: str,
+    chosen: Mapping[str, Any],
+    refinement: Path,
+    options: Options,
+    *,
+    quick: bool = False,
+    search: bool = False,
 ) -> list[Cell]:
     """Every method with every model on all sets."""
     found = []
@@ -105,7 +111,7 @@ def cells(
     for model in options.models:
         refined = aec_refinement.find(refinement, environment, options.identify(model))
         for setting, tasks in played.items():
-            for method in methods(refined):
+            for method in methods(refined, search=search):
                 found.append(cell_of(environment, sets[setting], setting, method, model, options, tasks))
     return found
 
@@ -142,8 +148,6 @@ EXPERIMENT = Experiment(
         "The games are the 60 that ship with the package, 10 of each type; official ones are played too by "
         "`--data DIR`.",
         f"Replanning rounds of a failed episode are set to the cap, as in the paper; the cap is {CAP} here.",
-        "All agents sample again up to 10 times where no walk can be followed (`resample`): a verifier that refuses "
-        "would otherwise end an episode with most of its commands unused.",
         "Thresholds, the order of predicates and the size of the set of hypotheses are not published: ours are in "
         "`docs/aec.md`, and `python -m experiments.aec_sweep` varies the thresholds.",
     ),
@@ -172,7 +176,7 @@ def _run(given: list[str]) -> int:
         if known.environment != "alfworld":
             parser.set_defaults(out=Path("runs") / f"aec-{known.environment}")
 
-    made = partial(cells, known.environment, chosen, known.refinement, quick=known.quick)
+    made = partial(cells, known.environment, chosen, known.refinement, quick=known.quick, search=known.search)
     played = replace(EXPERIMENT, models=(plugin.model,), cells=made)
     if known.environment != "alfworld":
         about = (
@@ -200,6 +204,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--environment", default="alfworld", metavar="NAME", help="one that declares predicates (default: alfworld)"
     )
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} tasks of every set, of all types")
+    parser.add_argument("--search", action="store_true", help="play AEC with the two-frontier proposer too; it is slow")
     parser.add_argument(
         "--refinement",
         type=Path,

@@ -5,15 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from experiments.aec_refinement import Refined
+from experiments.alfworld import GUARD
 from experiments.matrix import OPEN_LOOP, REACT, REPLANNING, Method
 
-GUARD = {"no_repeat": True, "max_replans": 50, "resample": 10}
-"""For every agent: no command twice in an identical state, and planning again as long as there are steps.
-
-With the two further samplings of the default many verified episodes end with most of their commands unused.
-"""
-
-CAP = GUARD["max_replans"]
+CAP = int(GUARD["max_replans"])
 """Replanning rounds that a failed episode is counted with."""
 
 
@@ -38,7 +33,7 @@ JOINT = _tape("AEC-joint", verify="aec", gate="joint")
 SEARCH = _tape("AEC, two-frontier proposer", verify="aec", proposer="two_frontier", num_plans=12, extend=0)
 
 BASELINES = (DIRECT, _guarded(REACT), _guarded(REPLANNING), TAPE, BELIEF)
-VERIFIED = (QUERY_ALL, NO_GATING, AEC, JOINT, SEARCH)
+VERIFIED = (QUERY_ALL, NO_GATING, AEC, JOINT)
 
 RULES_LABEL = "belief only, learned rules"
 CALIBRATED_LABEL = "AEC, calibrated"
@@ -54,8 +49,10 @@ def calibrated(calibration: str) -> Method:
     return _tape(CALIBRATED_LABEL, verify="aec", calibration=calibration)
 
 
-def methods(refined: Refined | None) -> tuple[Method, ...]:
-    """All methods; those that need what was learned only where it is there."""
+def methods(refined: Refined | None, *, search: bool = False) -> tuple[Method, ...]:
+    """All methods; those that need what was learned only where it is there, the search from both ends if asked for."""
+    if search:
+        return (*methods(refined), SEARCH)
     if refined is None:
         return (*BASELINES, *VERIFIED)
     learned, fitted = with_rules(refined.rules.to_json()), calibrated(refined.calibration.to_json())
