@@ -96,7 +96,7 @@ def test_malformed_levels_name_file_and_line(tmp_path: Path, script: str, capsys
 
 def test_an_unknown_environment_lists_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "chess", "--out", "x"]) == 2
-    assert "there is no environment 'chess'; there is: gsm_hard, musique, sokoban" in capsys.readouterr().err
+    assert "there is no environment 'chess'; there is: alfworld, gsm_hard, musique, sokoban" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["run"])
     assert "required: environment" in capsys.readouterr().err
