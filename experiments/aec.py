@@ -134,8 +134,8 @@ EXPERIMENT = Experiment(
     source="AEC: its main comparison, backbones and ablations",
     about=(
         "Partially observable household games on the real engine, at most 50 commands. Which commands the engine "
-        "admits is told to no agent (`--commands shown` tells all); no oracle is asked. No agent may give the same "
-        "command twice in an identical state. Success is the engine's. Model, temperature, games and seeds are the "
+        "admits is told to no agent (`--commands shown` tells all); no oracle is asked. No free choice may repeat a "
+        "command in an identical state. Success is the engine's. Model, temperature, games and seeds are the "
         "same for all."
     ),
     models=("bundled:household",),

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from envs.alfworld.environment import AlfworldEnvironment
 from envs.alfworld.games import Game
 from envs.alfworld.knowledge import SEARCHED, Knowledge
+from envs.alfworld.placing import placed
 from envs.alfworld.predicates import inside, shut, two
 from experiments.household_plans import Scene, best_plan
 from tape.aec.bound import NoisyDomain, feasibility_bound
@@ -91,7 +92,7 @@ def _walk(state: Knowledge, known: Assignment) -> list[Action]:
     )
     closed = frozenset(place for place in layout.receptacles if known.get(shut(place), False))
     plan = best_plan(Scene(layout, state.at, "", (), pairs, closed))
-    return [] if plan is None else [command.text for command in plan]
+    return [] if plan is None else [command.text for command in placed(state, plan)]
 
 
 def injected(games: Sequence[Game], rates: Sequence[float], seeds: int, file: Path) -> list[Injected]:

@@ -30,7 +30,7 @@ OWN = {"data": None, "games": None, "count": None, "observation": "full", "comma
 """The environment's options by default."""
 
 GUARD = {"no_repeat": True, "max_replans": 50}
-"""For every agent: no command twice in an identical state, and replanning as long as there are steps."""
+"""For every agent: no free choice repeats a command in an identical state, and replanning lasts as the steps do."""
 
 
 def guarded(method: Method) -> Method:
@@ -73,8 +73,8 @@ EXPERIMENT = Experiment(
         OTHER_LM.replace("Sokoban", "household games"),
         "The games are the 60 that ship with the package, 10 of each type; the official ones are played by "
         "`--data DIR`. The paper does not say how many commands its two budgets allow.",
-        "No agent may give the same command twice in an identical state (`no_repeat`): without it a model that acts "
-        "step by step goes round in circles.",
+        "No free choice of any agent may repeat a command in an identical state (`no_repeat`): without it a model that "
+        "acts step by step goes round in circles.",
     ),
     seeds=1,
 )

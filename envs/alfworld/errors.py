@@ -9,3 +9,7 @@ class AlfworldError(TapeError):
 
 class GameError(AlfworldError):
     """A game that cannot be read, played or solved; the message says which and why."""
+
+
+class UnsolvableGameError(GameError):
+    """A game that its own file says cannot be solved."""

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from envs.alfworld.errors import GameError
+from envs.alfworld.errors import GameError, UnsolvableGameError
 
 _KEYS = ("pddl_domain", "grammar", "pddl_problem")
 _TASK = re.compile(r'"task"\s*:\s*\[\s*\{\s*"rhs"\s*:\s*"(Your task is to: [^"]*)"')
@@ -88,7 +88,7 @@ def read_game_data(game: str | PathLike[str]) -> GameData:
     if "solvable" not in data:
         raise GameError(f"{source}: the game file has no key 'solvable', so nobody checked it; leave it out")
     if data["solvable"] is not True:
-        raise GameError(f"{source}: the game is marked as not solvable; leave it out")
+        raise UnsolvableGameError(f"{source}: the game is marked as not solvable; leave it out")
     return GameData(source, *(data[key] for key in _KEYS))
 
 

@@ -13,7 +13,7 @@ from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 
-from envs.alfworld.errors import AlfworldError, GameError
+from envs.alfworld.errors import AlfworldError, GameError, UnsolvableGameError
 from envs.alfworld.game_data import GameData, read_game_data
 from envs.alfworld.game_file import game_text, read_house
 from envs.alfworld.goal import read_goal
@@ -79,11 +79,11 @@ def load_games(split: str, data: str | os.PathLike[str] | None = None, limit: in
         )
     skipped: Counter[str] = Counter()
     games = list(islice(_official(split, _find(split, data), skipped), limit))
-    if skipped:
-        reasons = ", ".join(f"{count} {why}" for why, count in sorted(skipped.items()))
+    reasons = ", ".join(f"{count} {why}" for why, count in sorted(skipped.items()))
+    if skipped and games:
         warnings.warn(f"{split}: games were passed over: {reasons}", UserWarning, stacklevel=2)
     if not games:
-        raise AlfworldError(f"{split}: none of the games that were found can be used, see the warning")
+        raise AlfworldError(f"{split}: none of the games that were found can be used: {reasons}")
     return games
 
 
@@ -129,21 +129,28 @@ def _name(path: Path) -> str:
 
 
 def _official(split: str, paths: list[Path], skipped: Counter[str]) -> Iterator[Game]:
-    """The games that can be played; counts the others by reason."""
+    """The games that can be played; counts the others by reason, a broken one by what is wrong with it."""
     for path in paths:
         if any(mark in path.parents[1].name for mark in _NOT_AMONG_THE_SIX):
             skipped["of other task types"] += 1
             continue
         try:
             data = read_game_data(path)
-        except GameError as error:
-            if "solvable" not in str(error):
-                raise
+            if not _is_known(data.task):
+                skipped["whose task is none of the six"] += 1
+                continue
+            house = read_house(data)
+        except UnsolvableGameError:
             skipped["not solvable"] += 1
-            continue
-        try:
-            read_goal(data.task)
-        except GameError:
-            skipped["whose task is none of the six"] += 1
-            continue
-        yield Game(_name(path), split, read_house(data), data.put_template, path)
+        except GameError as error:
+            skipped[f"broken ({error})"] += 1
+        else:
+            yield Game(_name(path), split, house, data.put_template, path)
+
+
+def _is_known(task: str) -> bool:
+    try:
+        read_goal(task)
+    except GameError:
+        return False
+    return True

@@ -44,7 +44,7 @@ def _shut_at_first(known: Assignment) -> dict[Predicate, bool]:
 
 
 def _not_seen_there(known: Assignment) -> dict[Predicate, bool]:
-    kinds = {p.args[0] for p in known if p.name == "holding"}
+    kinds = sorted({p.args[0] for p in known if p.name == "holding"})
     seen = [p.args[0] for p, value in known.items() if p.name == "searched" and value]
     return {
         absent: False

@@ -67,10 +67,7 @@ COOLABLE = frozenset(
 TREATMENTS = MappingProxyType(
     {"clean": ("sinkbasin", CLEANABLE), "heat": ("microwave", HEATABLE), "cool": ("fridge", COOLABLE)}
 )
-"""Verb to the kind of receptacle that does it and the kinds of objects that it can be done to.
-
-The PDDL lets a bathtub's basin clean too; the generator has none where things are cleaned.
-"""
+"""Verb to the kind of receptacle that does it and the kinds of objects that it can be done to."""
 
 AFTER = MappingProxyType({"clean": "clean", "heat": "hot", "cool": "cool"})
 """What an object is after each treatment; heating and cooling undo each other."""

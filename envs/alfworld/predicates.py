@@ -39,6 +39,11 @@ def two(kind: str, place: str) -> Predicate:
     return Predicate("two_in", (kind, place))
 
 
+def doubled(kind: str) -> Predicate:
+    """One and the same object of the kind has been seen in two receptacles, or in one and in hand."""
+    return Predicate("doubled", (kind,))
+
+
 def shut(place: str) -> Predicate:
     """The receptacle is closed."""
     return Predicate("shut", (place,))
@@ -99,7 +104,8 @@ class HouseholdPredicates:
         if state.holding:
             values[holding(kind_of(state.holding))] = True
             values |= {made(mark): True for mark in state.marks_of(state.holding)}
-        for thing, place in state.inside:
+        values |= {doubled(kind): _doubled(state, kind) for kind in goal.kinds}
+        for thing, place in sorted(state.inside):
             kind = kind_of(thing)
             if inside(kind, place) in values:
                 values[two(kind, place)] = True
@@ -198,10 +204,11 @@ class HouseholdPredicates:
         there = known.get(inside(kind, place))
         done: dict[Predicate, bool | None] = {stored(kind, mark, place): True for mark in (PLAIN, *marks)}
         done |= {p: None for p in known if p.name == "made"}
-        if there is not None:
-            done[two(kind, place)] = there
+        if there is False:
+            done[two(kind, place)] = False
         elif not known.get(two(kind, place), False):
-            done[two(kind, place)] = None
+            # An object can be in two places at once: then the one that is there may be the one in hand.
+            done[two(kind, place)] = True if there and known.get(doubled(kind)) is False else None
         return {**done, inside(kind, place): True, EMPTY: True, holding(kind): False}
 
     def goals(self) -> Sequence[Assignment]:
@@ -311,3 +318,9 @@ def _is_marked(predicate: Predicate, kind: str, place: str) -> bool:
     """Whether a predicate says of an object of a kind in a receptacle what was done to it."""
     name, args = predicate
     return name == "stored" and (args[0], args[2]) == (kind, place) and args[1] != PLAIN
+
+
+def _doubled(state: Knowledge, kind: str) -> bool:
+    """Whether an object has been seen in more than one place; in some official games there are such."""
+    names = [thing for thing, _ in state.inside if kind_of(thing) == kind] + [state.holding]
+    return len(names) > len(set(names))

@@ -154,8 +154,8 @@ def _engines() -> ModuleType:
         raise MissingExtraError(
             "household games are played by the packages alfworld and textworld, which are not installed "
             f"({error}): pip install 'tape-agents[alfworld]'. Where there is no ready-made build of them for this "
-            "system, that compiles parts of them for some minutes and needs a C and a C++ compiler, make and cmake "
-            "(on Debian and Ubuntu: apt install build-essential cmake)"
+            "system, that compiles parts of them for some minutes and needs a C and a C++ compiler, make, "
+            "cmake, git, bison and flex (on Debian and Ubuntu: apt install build-essential cmake git bison flex)"
         ) from error
 
 

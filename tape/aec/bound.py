@@ -22,6 +22,7 @@ from tape.predicates import (
     PredicateDomain,
     QueryMacro,
     Rule,
+    SupposingDomain,
 )
 from tape.protocols import Action, Observation, State
 from tape.runner.stats import wilson
@@ -103,7 +104,14 @@ def check_bound(commitments: Sequence[tuple[float, bool]]) -> BoundCheck:
     return BoundCheck(n, infeasible, infeasible / n if n else 0.0, *wilson(infeasible, n), allowed)
 
 
-_OPTIONAL: tuple[Any, ...] = (AssumingDomain, KnowsGoal, ExcludingDomain, ExclusiveDomain, FeaturedDomain)
+_OPTIONAL: tuple[Any, ...] = (
+    AssumingDomain,
+    SupposingDomain,
+    KnowsGoal,
+    ExcludingDomain,
+    ExclusiveDomain,
+    FeaturedDomain,
+)
 """The optional protocols of a domain that a noisy one has where the domain has them."""
 
 

@@ -99,7 +99,8 @@ class Controller:
         except EpisodeEnded as end:
             result.infeasible_commitments += end.end_state == "failure" and not end.limit
             raise
-        result.infeasible_commitments += outcome == "contradicted"
+        # A walk that runs to its end was to reach the goal (eq. 5); where it does, the episode is over before.
+        result.infeasible_commitments += outcome in ("contradicted", "ended")
         return outcome
 
     async def _round(self) -> Planned | None:
@@ -250,13 +251,10 @@ class Controller:
     def _past(self, actions: Sequence[Action], done: Sequence[Action]) -> tuple[Action, ...]:
         """What is left of a plan after a query has done some of it.
 
-        The query's own actions are past where the plan begins with them, and so is every next action whose declared
-        effects hold already.
+        The query's own actions are past where the plan begins with them, and so is every other action whose declared
+        effects hold already where it comes.
         """
-        left = remainder(actions, done)
-        while left and self._state.is_done(left[0]):
-            left = left[1:]
-        return left
+        return self._state.to_do(remainder(actions, done))
 
     async def _refolded(self, plans: Sequence[tuple[Action, ...]]) -> list[Planned]:
         """The rest of plans that the facts do not contradict, as walks from here."""

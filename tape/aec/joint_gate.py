@@ -10,7 +10,7 @@ from tape.aec.gating import Commit, Decision, GiveUp, Query
 from tape.aec.hypothesis import Hypothesis
 from tape.aec.joint import Candidate, JointError, JointSettings, decide
 from tape.agents.base import EpisodeEnded
-from tape.predicates import Assignment, Predicate, Rule
+from tape.predicates import Assignment, ExclusiveDomain, Predicate, PredicateDomain, Rule
 from tape.resources import Resources
 
 
@@ -18,14 +18,14 @@ class JointGate:
     """Takes the first decision of the policy that earns most under the budgets; nothing is simulated.
 
     Args:
-        rules: The domain's rules: they tell which of the unknown predicates exclude each other.
+        domain: Says which of the unknown predicates exclude each other, or its rules tell.
         settings: Prices, solver, and whether commitments need evidence.
     """
 
     predicts = True
 
-    def __init__(self, rules: Sequence[Rule], settings: JointSettings | None = None) -> None:
-        self._rules, self._settings = tuple(rules), settings or JointSettings()
+    def __init__(self, domain: PredicateDomain, settings: JointSettings | None = None) -> None:
+        self._domain, self._settings = domain, settings or JointSettings()
 
     def next(
         self,
@@ -42,13 +42,14 @@ class JointGate:
         """
         candidates = [Candidate(dict(h.missing), _counts(h.cost, remaining)) for h in hypotheses]
         missing = list(dict.fromkeys(p for h in hypotheses for p in h.missing))
+        groups = self._exclusive(grounded.assignment, missing)
         try:
             found = decide(
                 candidates,
-                {p: beliefs[p].mu for p in missing},
+                _normalised({p: beliefs[p].mu for p in missing}, groups),
                 {p: _counts(cost, remaining) for p, cost in query_costs.items()},
                 remaining,
-                exclusive=exclusive_groups(self._rules, grounded.assignment, missing),
+                exclusive=groups,
                 settings=self._settings,
             )
         except JointError as error:
@@ -58,6 +59,20 @@ class JointGate:
         if found.kind == "commit" and found.candidate is not None:
             return Commit(hypotheses[found.candidate])
         return GiveUp("no query and no walk is worth what it takes")
+
+    def _exclusive(self, known: Assignment, missing: Sequence[Predicate]) -> Sequence[Sequence[Predicate]]:
+        if isinstance(self._domain, ExclusiveDomain):
+            return self._domain.exclusive(missing)
+        return exclusive_groups(self._domain.rules(), known, missing)
+
+
+def _normalised(mu: dict[Predicate, float], groups: Sequence[Sequence[Predicate]]) -> dict[Predicate, float]:
+    """With no group's probabilities above 1 in all, as they may be where each is estimated on its own."""
+    for group in groups:
+        total = sum(mu[p] for p in group)
+        if total > 1.0:
+            mu |= {p: mu[p] / total for p in group}
+    return mu
 
 
 def _counts(cost: Resources, remaining: Mapping[str, int]) -> dict[str, int]:

@@ -6,6 +6,7 @@ from tape.aec.bound import NoisyDomain, Rates
 from tape.agents.verifiable import require_predicates
 from tape.protocols import Environment, Observation
 from tape.resources import Resources
+from tape.seeds import derive
 
 
 class NoisyEnvironment:
@@ -21,10 +22,12 @@ class NoisyEnvironment:
     """
 
     def __init__(self, inner: Environment, rates: Rates, seed: int) -> None:
-        self.inner = inner
-        self._domain = NoisyDomain(
-            require_predicates(inner.domain, "a simulated query error"), rates, seed, closed=True
-        )
+        self.inner, self._rates, self._seed = inner, rates, seed
+        self._domain = self._noisy(seed)
+
+    def _noisy(self, seed: int) -> NoisyDomain:
+        domain = require_predicates(self.inner.domain, "a simulated query error")
+        return NoisyDomain(domain, self._rates, seed, closed=True)
 
     @property
     def domain(self) -> NoisyDomain:
@@ -32,7 +35,8 @@ class NoisyEnvironment:
         return self._domain
 
     def reset(self, seed: int) -> Observation:
-        """As the environment."""
+        """As the environment, with the errors of this episode."""
+        self._domain = self._noisy(derive(self._seed, seed))
         return self.inner.reset(seed)
 
     def step(self, action: str) -> tuple[Observation, Resources]:
@@ -42,3 +46,9 @@ class NoisyEnvironment:
     def success(self) -> bool:
         """As the environment."""
         return self.inner.success()
+
+    def close(self) -> None:
+        """Close the environment, where it can be."""
+        close = getattr(self.inner, "close", None)
+        if close is not None:
+            close()

@@ -104,7 +104,7 @@ class Queries:
                 predicate=str(predicate),
                 actions=done,
                 value=now[predicate].value if predicate in now else None,
-                revealed=[str(p) for p in now if p not in known],
+                revealed=sorted(str(p) for p in now if p not in known),
             )
             self._episode.trace.write(event)
         return tuple(done)

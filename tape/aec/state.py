@@ -113,6 +113,22 @@ class EpistemicState:
             return self._domain.effects(action, self._verifier.closure(self.grounded).assignment)
 
     def is_done(self, action: Action) -> bool:
-        """Whether all that an action declares to change is known to be so already."""
-        known, effects = self._verifier.closure(self.grounded).assignment, self.effects(action)
-        return bool(effects) and all(value is not None and known.get(p) is value for p, value in effects.items())
+        """Whether what an action declares to change is known to be so already."""
+        return not self.to_do([action])
+
+    def to_do(self, actions: Sequence[Action]) -> tuple[Action, ...]:
+        """The actions of a plan but those that do nothing: what they declare to change is so already where they come.
+
+        What they leave unknown does not count as changed.
+        """
+        with environment_faults("the effects of a plan cannot be worked out"):
+            known: dict[Predicate, bool] = dict(self._verifier.closure(self.grounded).assignment)
+            left: list[Action] = []
+            for action in actions:
+                effects = self._domain.effects(action, known)
+                certain = {p: value for p, value in effects.items() if value is not None}
+                if certain and all(known.get(p) is value for p, value in certain.items()):
+                    continue
+                left.append(action)
+                known = {p: value for p, value in known.items() if p not in effects} | certain
+            return tuple(left)

@@ -87,7 +87,7 @@ class TapeAgent(LmAgent):
         config = episode.config
         if config.gate == "joint":
             settings = JointSettings(grounded=config.commit == "grounded", solver=config.solver)
-            return JointGate(require_predicates(episode.env.domain).rules(), settings)
+            return JointGate(require_predicates(episode.env.domain), settings)
         return gate_of(config)
 
     def predictor(self, episode: Episode) -> Predictor:

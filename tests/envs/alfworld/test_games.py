@@ -97,8 +97,11 @@ def test_what_cannot_be_played_is_counted(tmp_path: Path) -> None:
 def test_a_broken_game_is_named(tmp_path: Path) -> None:
     path = _write(tmp_path / "train")
     path.write_text("{")
-    with pytest.raises(GameError, match=str(path)):
+    with pytest.raises(AlfworldError, match=f"1 broken .*{path}"):
         load_games("train", tmp_path)
+    _write(tmp_path / "train", trial="trial_2")
+    with pytest.warns(UserWarning, match=f"1 broken .*{path}"):
+        assert len(load_games("train", tmp_path)) == 1
 
 
 def test_missing_data_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
