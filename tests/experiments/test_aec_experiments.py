@@ -194,6 +194,7 @@ def test_answers_survive_a_kill_and_what_is_broken_is_named(tmp_path: Path) -> N
         aec_calibration._rows(file)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not installed(), reason="needs the extra alfworld")
 def test_without_errors_every_commitment_wins_and_what_was_played_is_kept(tmp_path: Path) -> None:
     games, file = load_games("packaged")[::15], tmp_path / "injected.jsonl"

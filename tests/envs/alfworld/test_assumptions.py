@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import hypothesis
+import pytest
 from hypothesis import given
 
 from envs.alfworld import rules
@@ -61,6 +62,7 @@ def test_a_state_rests_on_what_its_plan_assumes_and_nothing_else() -> None:
     assert plain(state) == START == plain(START)
 
 
+@pytest.mark.slow
 @given(seeds, tasks)
 def test_a_plan_under_its_own_assumptions_reaches_the_goal(seed: int, task: str) -> None:
     world = drawn(seed, task, full=False)

@@ -132,6 +132,7 @@ def change(world: World, command: Command) -> str:
     return json.dumps({name: value for name, value in said.items() if value})
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(seeds, tasks)
 def test_what_really_changes_is_read_as_what_is_then_known(seed: int, task: str) -> None:
@@ -314,6 +315,7 @@ def test_one_answer_settles_all_places_of_a_kind() -> None:
             COOK.read_predict(KNOWN, places, text)
 
 
+@pytest.mark.slow
 @given(
     st.one_of(
         st.text(),

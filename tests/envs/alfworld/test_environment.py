@@ -74,7 +74,7 @@ def play(env: AlfworldEnvironment, steps: int, seed: str) -> Counter[str]:
 
 
 @pytest.mark.parametrize("mode", ["partial", "full"])
-@pytest.mark.parametrize("number", [0, 17, 33, 59])
+@pytest.mark.parametrize("number", [17])
 def test_what_is_known_is_so(mode, number):
     checked = play(AlfworldEnvironment(load_games("packaged")[number], mode), 60, f"{mode}:{number}")
     assert {"at", "shut", "in", "holding"} <= set(checked)
@@ -89,6 +89,7 @@ def test_what_is_known_is_so_in_all_games(mode):
         env.close()
 
 
+@pytest.mark.slow
 def test_the_fewest_commands_win_by_kind():
     for game in load_games("packaged")[::13]:
         env = AlfworldEnvironment(game, "full")

@@ -49,6 +49,7 @@ def _play(game: GameData, house: House, seed: str, steps: int) -> int:
     return count
 
 
+@pytest.mark.slow
 @needs_engine
 def test_no_finding_is_false() -> None:
     for game in all_games()[-60::15]:

@@ -49,6 +49,7 @@ def moments(draw: st.DrawFn):  # type: ignore[no-untyped-def]
     return world, domain, domain.dialect("household"), rng
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(moments(), st.data())
 def test_every_text_that_a_constraint_admits_is_read_back(moment, data) -> None:  # type: ignore[no-untyped-def]

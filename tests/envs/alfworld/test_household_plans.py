@@ -89,6 +89,7 @@ def compare(seeds: range) -> int:
     return compared
 
 
+@pytest.mark.slow
 def test_the_best_plan_is_never_longer_than_what_a_search_finds() -> None:
     assert compare(range(2)) >= 3
 

@@ -108,6 +108,7 @@ def test_preconditions_hold_iff_a_command_does_what_it_is_meant_to(seed: int, ta
         world.do(command)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(seeds, tasks)
 def test_effects_never_contradict_what_is_so_afterwards(seed: int, task: str) -> None:
@@ -139,6 +140,7 @@ def test_the_effects_of_whole_plans_never_contradict_what_is_so(seed: int, task:
             assert true(world, predicate) == value, (command, predicate)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(seeds, tasks)
 def test_the_declared_goal_is_the_games(seed: int, task: str) -> None:
@@ -172,6 +174,7 @@ def test_another_lamp_switched_on_elsewhere_is_not_the_goal() -> None:
     assert rules.satisfied(world.known)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(seeds, tasks)
 def test_query_macros_bring_a_predicate_to_light(seed: int, task: str) -> None:
@@ -202,6 +205,7 @@ def test_what_is_in_reach_but_was_never_looked_at_is_left_and_come_back_to() -> 
     assert domain.query(here, inside("apple", "cellar 1")) is None
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(seeds, tasks)
 def test_bridges_establish_what_they_are_for(seed: int, task: str) -> None:

@@ -44,6 +44,7 @@ def _play_side_by_side(game: Game | str, steps: int) -> int:
     return steps
 
 
+@pytest.mark.slow
 @needs_engine
 def test_a_game_is_played_as_by_the_original() -> None:
     _play_side_by_side(_small(), 30)
