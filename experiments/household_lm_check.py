@@ -9,7 +9,6 @@ import argparse
 import sys
 
 from envs.alfworld.games import held_out
-
 from experiments.household_lm_data import households
 from experiments.train_lm import SIZES
 
