@@ -130,7 +130,9 @@ def test_the_command_writes_the_tokenizer_of_a_family(
 def test_every_size_belongs_to_a_family_whose_words_and_window_it_has() -> None:
     families = {size: family_of(size) for size in SIZES}
     assert {size: family.dialect for size, family in families.items() if family is TOOLS} == {"tools": "tools"}
-    assert {family.dialect for size, family in families.items() if size != "tools"} == {"compact"}
+    others = {size: family.dialect for size, family in families.items() if size != "tools"}
+    assert {size for size, dialect in others.items() if dialect == "household"} == {"household", "household-nano"}
+    assert set(others.values()) == {"compact", "household"}
     for size, family in families.items():
         made = config(size)
         assert (made.vocab_size, made.max_position_embeddings) == (len(family.words), family.window)
