@@ -49,4 +49,4 @@ HOUSEHOLD = Family(
 
 def family_of(size: str) -> Family:
     """The family of a size of :data:`experiments.train_lm.SIZES`."""
-    return {"tools": TOOLS, "household": HOUSEHOLD, "household-nano": HOUSEHOLD}.get(size, SOKOBAN)
+    return {"tools": TOOLS, "household": HOUSEHOLD}.get(size, SOKOBAN)

@@ -131,7 +131,7 @@ def test_every_size_belongs_to_a_family_whose_words_and_window_it_has() -> None:
     families = {size: family_of(size) for size in SIZES}
     assert {size: family.dialect for size, family in families.items() if family is TOOLS} == {"tools": "tools"}
     others = {size: family.dialect for size, family in families.items() if size != "tools"}
-    assert {size for size, dialect in others.items() if dialect == "household"} == {"household", "household-nano"}
+    assert {size for size, dialect in others.items() if dialect == "household"} == {"household"}
     assert set(others.values()) == {"compact", "household"}
     for size, family in families.items():
         made = config(size)
