@@ -254,7 +254,12 @@ class HouseholdPredicates:
         return QueryMacro(predicate, tuple(c.text for c in commands)) if commands else None
 
     def exclusive(self, predicates: Sequence[Predicate]) -> Sequence[Sequence[Predicate]]:
-        """The places of each kind: that more than one holds an object of it is left out of account."""
+        """The places of each kind: that more than one holds an object of it is left out of account.
+
+        Where the goal needs two of a kind, its places exclude nothing.
+        """
+        if self.layout.goal.count > 1:
+            return []
         kinds = dict.fromkeys(p.args[0] for p in predicates if p.name == "in")
         return [[p for p in predicates if p.name == "in" and p.args[0] == kind] for kind in kinds]
 
