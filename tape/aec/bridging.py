@@ -7,12 +7,10 @@ weighed against each other is ours: the published description only says that the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from tape.errors import ConfigError
-from tape.predicates import Predicate
 
 
 class Way(StrEnum):
@@ -110,57 +108,3 @@ def resolve(unknown: Unknown, left: int | None = None) -> Resolution | None:
     able = [way for way in ways(unknown) if (left is None or way.worst <= left) and way.chance > 0]
     sure = [way for way in able if way.way is not Way.QUERY]
     return min(sure or able, key=lambda way: (way.steps, -way.chance, way.worst), default=None)
-
-
-@dataclass(frozen=True)
-class Resolutions:
-    """Ways for several unknown preconditions of one plan.
-
-    Attributes:
-        order: Which is resolved when, and how.
-        steps: Expected steps of all; those after a failure are not taken.
-        worst: Most steps.
-        chance: The probability that all hold in the end, if they are independent.
-    """
-
-    order: tuple[tuple[Predicate, Resolution], ...]
-    steps: float
-    worst: int
-    chance: float
-
-
-def resolve_all(unknowns: Mapping[Predicate, Unknown], left: int | None = None) -> Resolutions | None:
-    """Resolve all unknown preconditions of a plan, those first that may end it for the fewest steps.
-
-    In the order of ``steps / (1 - chance)``, ascending: for given ways and independent predicates no order has fewer
-    expected steps (the classic rule of sequential testing). What cannot fail comes last. Each way is chosen by itself
-    with the steps that the ones before it may have left, in this order of the cheapest ways.
-
-    Returns:
-        None where one of them cannot be resolved.
-    """
-    chosen: list[tuple[Predicate, Resolution]] = []
-    spent = 0
-    for predicate in _sequence([(p, found) for p, u in sorted(unknowns.items()) if (found := resolve(u))]):
-        found = resolve(unknowns[predicate], None if left is None else left - spent)
-        if found is None:
-            return None
-        spent += found.worst
-        chosen.append((predicate, found))
-    if len(chosen) < len(unknowns):
-        return None
-    by_name = dict(chosen)
-    order = tuple((predicate, by_name[predicate]) for predicate in _sequence(chosen))
-    steps, chance = 0.0, 1.0
-    for _, way in order:
-        steps += chance * way.steps
-        chance *= way.chance
-    return Resolutions(order, steps, spent, chance)
-
-
-def _sequence(ways_of: Sequence[tuple[Predicate, Resolution]]) -> list[Predicate]:
-    def rank(item: tuple[Predicate, Resolution]) -> tuple[float, Predicate]:
-        failing = 1.0 - item[1].chance
-        return (item[1].steps / failing if failing > 0 else float("inf")), item[0]
-
-    return [predicate for predicate, _ in sorted(ways_of, key=rank)]

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
 import random
-from itertools import permutations
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tape.aec.bridging import Unknown, Way, resolve, resolve_all, ways
+from tape.aec.bridging import Unknown, Way, resolve, ways
 from tape.errors import ConfigError
-from tape.predicates import Predicate
 from tests.tape.aec.chests import SEEDED
 
 UNKNOWNS = st.builds(
@@ -69,32 +67,6 @@ def test_without_a_bridge_the_value_is_asked_and_a_hopeless_one_is_not() -> None
     assert resolve(Unknown(0.0, True, 2)) is None
     assert resolve(Unknown(0.5)) is None
     assert resolve(Unknown(0.5, True, 2, 5), left=4) == resolve(Unknown(0.5, True, 2))
-
-
-def test_several_are_resolved_in_the_order_of_fewest_expected_steps() -> None:
-    unknowns = {Predicate(f"p{i}"): Unknown(mu, True, q) for i, (mu, q) in enumerate([(0.9, 1), (0.2, 2), (0.5, 4)])}
-    found = resolve_all(unknowns)
-    assert found is not None
-    costs = []
-    for order in permutations(unknowns.values()):
-        steps, open_ = 0.0, 1.0
-        for unknown in order:
-            steps, open_ = steps + open_ * (unknown.query or 0), open_ * unknown.chance
-        costs.append(steps)
-    assert found.steps == pytest.approx(min(costs))
-    assert found.chance == pytest.approx(0.09)
-    assert found.worst == 7
-    assert resolve_all(unknowns, left=6) is None
-    assert resolve_all({**unknowns, Predicate("q"): Unknown(0.5)}) is None
-    assert resolve_all({}) is not None
-
-
-def test_what_cannot_fail_comes_last() -> None:
-    sure, risky = Predicate("a"), Predicate("b")
-    found = resolve_all({sure: Unknown(0.5, True, None, 1), risky: Unknown(0.5, True, 9)})
-    assert found is not None
-    assert [predicate for predicate, _ in found.order] == [risky, sure]
-    assert found.steps == pytest.approx(9.5)
 
 
 def test_bad_numbers_are_refused() -> None:
