@@ -73,6 +73,16 @@ class AgentConfig(BaseModel):
             environments that declare predicates; the model still does all the rest.
         bridges: Where an action that establishes a precondition is declared and cheaper than asking, it is inserted
             before the step that needs it, in a further hypothesis (SQ-BCP); the verifier decides as ever.
+        chain: Of the agent ``sdp``, like all that follows: the predicates come from the solver's ``walk``; from one
+            ``sample`` of the model, rolled out and not selected; or from the environment's ``adapter``, which asks the
+            model or knows a fixed chain.
+        attempts: b, failed attempts at a predicate before it is replanned; None: as in the environment's table.
+        target_replans: Most replans of one predicate; None as above.
+        step_cap: Most steps of the loop in an episode, attempts without an action included; None as above.
+        strict_algorithm1: Replan after b + 1 failures (r > b), as algorithm 1 has it, instead of after b (appendix A).
+        cascade: False: an action certifies one predicate at most (ablation).
+        validation: ``environment``, or ``always``: every action counts as having made its predicate true (ablation).
+            The ablation without REPLAN is ``replan=False``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -111,6 +121,13 @@ class AgentConfig(BaseModel):
     learned_rules: str = ""
     proposer: Literal["lm", "two_frontier"] = "lm"
     bridges: bool = False
+    chain: Literal["walk", "sample", "adapter"] = "walk"
+    attempts: int | None = Field(default=None, ge=1)
+    target_replans: int | None = Field(default=None, ge=0)
+    step_cap: int | None = Field(default=None, ge=1)
+    strict_algorithm1: bool = False
+    cascade: bool = True
+    validation: Literal["environment", "always"] = "environment"
 
     @classmethod
     def make(cls, **settings: Any) -> AgentConfig:

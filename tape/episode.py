@@ -53,6 +53,11 @@ class EpisodeResult(BaseModel):
         infeasible_commitments: Committed walks that did not execute to their end, as the environment showed.
         counterexamples: Observations against a rule or a declared effect, by its name; each counts once.
         disabled_rules: Rules of inference that failed too often to be used on.
+        certified: Predicates certified, with the agent ``sdp``, like all up to ``goal_certified``.
+        chain_length: Predicates certified and still planned, at the end.
+        rejections: Attempts at a predicate that were not certified.
+        cascades: Actions that certified two predicates or more.
+        goal_certified: Whether the goal predicate was certified.
         solver_seconds: Time in the solver.
         wall_seconds: Time of the whole episode.
         wall_overrun_seconds: How much of it lay beyond the cap on ``wall_seconds``; no budget violation.
@@ -86,6 +91,11 @@ class EpisodeResult(BaseModel):
     infeasible_commitments: int = 0
     counterexamples: dict[str, int] = Field(default_factory=dict)
     disabled_rules: list[str] = Field(default_factory=list)
+    certified: int = 0
+    chain_length: int = 0
+    rejections: int = 0
+    cascades: int = 0
+    goal_certified: bool = False
     solver_seconds: float = 0.0
     wall_seconds: float = 0.0
     wall_overrun_seconds: float = 0.0

@@ -168,7 +168,7 @@ class FinishedEvent(Event):
 
 
 _TYPES: dict[str, type[Event]] = {}
-_REGISTRARS = ("tape.aec.events",)
+_REGISTRARS = ("tape.aec.events", "tape.sdp.events")
 """Modules of this package that register events of their own; imported where a trace is read."""
 
 

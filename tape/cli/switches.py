@@ -43,6 +43,13 @@ _HELP = {
     "learned_rules": "aec: a file with rules that override predictions (default: none)",
     "bridges": "aec: insert actions that establish a precondition where that is cheaper than asking",
     "proposer": "two_frontier: plans come from a search through declared predicates, not from the model",
+    "chain": "sdp: where the predicates come from: the solver's walk, one sample of the model, or the environment",
+    "attempts": "sdp: failed attempts at a predicate before it is replanned (default: the environment's)",
+    "target_replans": "sdp: most replans of one predicate (default: the environment's)",
+    "step_cap": "sdp: most steps of the loop (default: the environment's)",
+    "strict_algorithm1": "sdp: replan after one more failure, as the paper's algorithm 1 has it",
+    "cascade": "sdp: off: an action certifies one predicate at most (ablation)",
+    "validation": "sdp: always: nothing is validated (ablation)",
 }
 
 

@@ -35,6 +35,13 @@ LATER = {
     "learned_rules": "",
     "proposer": "lm",
     "bridges": False,
+    "chain": "walk",
+    "attempts": None,
+    "target_replans": None,
+    "step_cap": None,
+    "strict_algorithm1": False,
+    "cascade": True,
+    "validation": "environment",
 }
 """Switches that are younger than some runs: at these values an episode's key is what it was without them."""
 

@@ -1,0 +1,1 @@
+"""Observations on which validators are measured: one module per environment, each with ``cases``."""

@@ -1,0 +1,25 @@
+"""One observation of which it is known how many predicates of a plan tail it really satisfies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tape.sdp.operators import Outcome
+from tape.sdp.target import Chain
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case for a validator.
+
+    Attributes:
+        family: What is hard about it: ``plain``, ``wrong_object``, ``negation``, ``truncated``, ...
+        tail: The plan tail.
+        outcome: What the validator is shown.
+        k: How many consecutive predicates of the tail really hold.
+    """
+
+    family: str
+    tail: Chain
+    outcome: Outcome
+    k: int

@@ -1,0 +1,1 @@
+"""SDP: certified predicate chains on the plan graph (State-Centric Decision Process)."""

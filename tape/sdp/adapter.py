@@ -1,0 +1,102 @@
+"""What an environment adds to SDP's loop: one adapter per environment (SDP appendix A)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+from tape.config import AgentConfig
+from tape.lm.base import Request
+from tape.protocols import Action, Domain, State
+from tape.roles.context import RoleContext
+from tape.sdp.operators import Operators, Validate
+from tape.sdp.target import Chain, Fields, Target
+
+
+@dataclass(frozen=True)
+class Caps:
+    """Caps of the loop (SDP tables 7, 8, 10 and 11).
+
+    Attributes:
+        attempts: b, failed attempts at a target before it is replanned.
+        replans: Most replans of one target.
+        steps: Global cap on steps of an episode, attempts without an action included.
+    """
+
+    attempts: int
+    replans: int
+    steps: int
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1 or self.replans < 0 or self.steps < 1:
+            raise ValueError(f"caps need attempts >= 1, replans >= 0 and steps >= 1, got {self}")
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What an adapter's operators may use.
+
+    Attributes:
+        roles: Model, prompts and trace.
+        config: The agent's switches.
+        seed: A seed for a request, from what the request is made of: equal typed inputs give equal seeds.
+    """
+
+    roles: RoleContext
+    config: AgentConfig
+    seed: Callable[..., int]
+
+    async def ask(self, request: Request) -> str:
+        """One completion at the configured temperature, seeded by the request itself.
+
+        Raises:
+            BudgetExceededError: The call does not fit; it was not made.
+        """
+        asked = replace(request, n=1, temperature=self.config.temperature, seed=self.seed(request.role, request.prompt))
+        [completion] = await self.roles.lm.generate([asked])
+        return completion.texts[0]
+
+
+class Adapter(Protocol):
+    """An environment's plan kinds, validators and hyper-parameters."""
+
+    @property
+    def caps(self) -> Caps:
+        """The environment's caps; the agent's switches go before them."""
+
+    def fields(self, state: State) -> Fields:
+        """What the projector reads of an abstract state, as plain values."""
+
+    def along(self, states: Sequence[State], actions: Sequence[Action]) -> Chain:
+        """The chain of a walk: one target per edge, from the node it leads to, and the goal as the last one.
+
+        Args:
+            states: The states along the walk, one more than actions.
+            actions: The actions.
+        """
+
+    def validator(self, tools: Tools) -> Validate:
+        """VALIDATE."""
+
+    def operators(self, tools: Tools) -> Operators | None:
+        """The environment's own operators (``chain="adapter"``); None where only walks make chains."""
+
+
+@runtime_checkable
+class SdpDomain(Domain, Protocol):
+    """A domain with an adapter; optional."""
+
+    def sdp(self) -> Adapter:
+        """Its adapter; stateless, or fresh for every episode."""
+
+
+@runtime_checkable
+class KnowsTruth(Protocol):
+    """An environment that knows whether a predicate is really true; optional, for measurements alone.
+
+    The answer goes into the trace and never to an agent: from it the validators' errors are counted.
+    """
+
+    def truth(self, target: Target) -> bool | None:
+        """Whether a target holds now; None where it cannot be told."""

@@ -1,0 +1,154 @@
+"""Events of SDP in the trace; a trajectory is made from them alone."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from tape.sdp.operators import Check, How
+from tape.sdp.target import Target
+from tape.trace import ToldEvent, register_event
+
+
+class TargetRecord(BaseModel):
+    """A :class:`tape.sdp.target.Target` in a trace; ``requires`` as (predicate in words, value)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    text: str
+    kind: str
+    requires: list[tuple[str, bool]] = []
+    fields: dict[str, str] = {}
+    goal: bool = False
+    node: str = ""
+    by: str | None = None
+
+    @classmethod
+    def of(cls, target: Target) -> TargetRecord:
+        """The record of a target."""
+        return cls(
+            text=target.text,
+            kind=target.kind,
+            requires=[(str(predicate), value) for predicate, value in target.requires],
+            fields=dict(target.fields),
+            goal=target.goal,
+            node=target.node,
+            by=target.by,
+        )
+
+
+class CheckRecord(BaseModel):
+    """A :class:`tape.sdp.operators.Check` in a trace.
+
+    Attributes:
+        truth: What the environment says, where it can tell; None: it cannot. No agent has seen it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    holds: bool
+    how: How
+    evidence: str = ""
+    facts: list[tuple[str, bool]] = []
+    truth: bool | None = None
+
+    @classmethod
+    def of(cls, check: Check, truth: bool | None) -> CheckRecord:
+        """The record of a check."""
+        return cls(holds=check.holds, how=check.how, evidence=check.evidence, facts=list(check.facts), truth=truth)
+
+
+@register_event
+class ChainEvent(ToldEvent):
+    """A chain: proposed at the start, or a new tail.
+
+    Attributes:
+        step: Environment steps taken so far.
+        certified: Predicates certified so far: the new tail comes after them.
+        reason: ``proposed``, or why the tail was replaced.
+        targets: The tail, the goal last; empty where there is none.
+    """
+
+    type: ClassVar[str] = "sdp_chain"
+    step: int
+    certified: int
+    reason: str
+    targets: list[TargetRecord]
+
+    def told(self) -> str:
+        """The chain in words."""
+        steps = " -> ".join(target.text for target in self.targets) or "none"
+        return f"chain ({self.reason}): {steps}"
+
+
+@register_event
+class ValidatedEvent(ToldEvent):
+    """One attempt at the current target and its verdict.
+
+    Attributes:
+        step: Environment steps taken, this one included.
+        certified: Predicates certified before it.
+        failed: Failed attempts at the target before it.
+        action: What was done; None where no action could be written.
+        text: The words around it.
+        k: How many consecutive predicates were certified by it.
+        checks: The verdicts, in the order of the tail: the certified ones, then the first that does not hold.
+        reason: Why that one was rejected.
+        counts: Whether k = 0 counts as a failed attempt.
+        completed: Whether the environment reported the task as done.
+        before: The projector's fields before the action.
+        after: The projector's fields after it.
+        nodes: Keys of the abstract states before and after it.
+    """
+
+    type: ClassVar[str] = "sdp_validated"
+    step: int
+    certified: int
+    failed: int
+    action: str | None
+    text: str
+    k: int
+    checks: list[CheckRecord]
+    reason: str
+    counts: bool
+    completed: bool
+    before: dict[str, Any]
+    after: dict[str, Any]
+    nodes: tuple[str, str]
+
+    def told(self) -> str:
+        """The verdict in words."""
+        if self.k:
+            how = sorted({check.how for check in self.checks if check.holds})
+            return f"certified {self.k} ({', '.join(how)})"
+        return f"not certified: {self.reason}" if self.counts else f"prepared: {self.reason}"
+
+
+Conclusion = Literal["goal", "environment", "replan_cap", "no_chain", "step_cap", "limit"]
+"""Why the loop ended: the goal predicate was certified; the environment ended it, or a fault did; the cap on replans of
+a target; REPLAN or PROPOSE gave no chain; the global step cap; a budget or another limit of the engine."""
+
+
+@register_event
+class ConcludedEvent(ToldEvent):
+    """How the loop ended.
+
+    Attributes:
+        why: See :data:`Conclusion`.
+        certified: Predicates certified in all.
+        planned: Length of the chain at the end: certified ones and tail.
+        goal_certified: Whether the goal predicate was certified.
+        attempts: Attempts in all, without those that only prepare.
+        replans: Replans in all.
+    """
+
+    type: ClassVar[str] = "sdp_concluded"
+    why: Conclusion
+    certified: int
+    planned: int
+    goal_certified: bool
+    attempts: int
+    replans: int
+
+    def told(self) -> str:
+        """The end in words."""
+        return f"SDP: {self.certified} of {self.planned} predicates certified ({self.why})"

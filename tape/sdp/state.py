@@ -1,0 +1,81 @@
+"""What PROPOSE and REALIZE may see: typed state, never an observation (SDP section 3.1, proposition 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tape.protocols import Action, Observation, State
+from tape.sdp.target import Chain, Fields, Target
+
+
+@dataclass(frozen=True)
+class CertifiedState:
+    """s: the certified predicates and what the projector reads.
+
+    Attributes:
+        certified: The predicates certified so far, in order; changed by validation alone.
+        fields: The projector's fields of the current abstract state.
+        projected: The abstract state itself, as ``Domain.project`` made it.
+        left: Counts left of each capped resource.
+
+    Raises:
+        TypeError: ``projected`` is an observation.
+    """
+
+    certified: Chain
+    fields: Fields
+    projected: State = None
+    left: tuple[tuple[str, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.projected, Observation):
+            raise TypeError("a certified state holds what the projector made of an observation, never the observation")
+
+    @property
+    def remaining(self) -> Mapping[str, int]:
+        """Counts left of each capped resource."""
+        return dict(self.left)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A failed attempt: an entry of the append-only attempt history (SDP appendix A.1).
+
+    Attributes:
+        target: The predicate that was to become true.
+        action: What was done; None where no action could be written.
+        reason: Why it was rejected.
+    """
+
+    target: Target
+    action: Action | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class MarkovState:
+    """(s, plan tail, attempts): all that REALIZE may depend on.
+
+    The paper's proposition 1 conditions on (s, plan tail); REALIZE also sees the failed attempts at the current
+    target (appendix A.1), so they are an explicit part of the Markov state here.
+
+    Attributes:
+        state: The certified state.
+        tail: The predicates still to be certified; the first is the current target.
+        attempts: The failed attempts at the current target since it became the target, or was replanned.
+    """
+
+    state: CertifiedState
+    tail: Chain
+    attempts: tuple[Attempt, ...] = ()
+
+    @property
+    def target(self) -> Target:
+        """The current target."""
+        return self.tail[0]
+
+    @property
+    def tried(self) -> tuple[Action, ...]:
+        """The actions that failed at the current target, each once, in order."""
+        return tuple(dict.fromkeys(attempt.action for attempt in self.attempts if attempt.action is not None))
