@@ -16,6 +16,7 @@ from tape.lm.dialect import Dialect
 from tape.predicates import Predicate
 from tape.protocols import Action, Observation, State
 from tape.resources import Resources
+from tape.sdp.adapter import Adapter
 
 STEP = Resources({"steps": 1})
 DIALECTS = ("household", "chat")
@@ -107,6 +108,12 @@ class HouseholdDomain(HouseholdPredicates):
         """One step."""
         del state, action
         return STEP
+
+    def sdp(self) -> Adapter:
+        """Predicate chains (:mod:`tape.sdp`)."""
+        from envs.alfworld.sdp import adapter
+
+        return adapter(self)
 
     def dialect(self, name: str) -> Dialect:
         """``household`` for the bundled household LM, ``chat`` for general models.

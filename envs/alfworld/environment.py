@@ -12,9 +12,11 @@ from envs.alfworld.grounder import Grounder
 from envs.alfworld.knowledge import Knowledge
 from envs.alfworld.projector import all_seen, layout_of, updated
 from envs.alfworld.resolve import resolved
+from envs.alfworld.sdp import truth
 from envs.alfworld.textworld_game import GameView, TextWorldGame
 from tape.protocols import Observation
 from tape.resources import Resources
+from tape.sdp.target import Target
 
 Mode = Literal["partial", "full"]
 MODES: tuple[Mode, ...] = ("partial", "full")
@@ -98,6 +100,10 @@ class AlfworldEnvironment:
     def success(self) -> bool:
         """Whether the engine says that the game is won."""
         return self._won
+
+    def truth(self, target: Target) -> bool | None:
+        """Whether a target of a chain holds, by the engine's own facts: to measure validators by."""
+        return truth(target, self.engine.facts(), won=self._won)
 
     def close(self) -> None:
         """Give the engine back."""

@@ -13,6 +13,7 @@ from tape.errors import UnknownNameError
 from tape.lm.dialect import Dialect
 from tape.protocols import Action, Observation
 from tape.protocols import State as AbstractState
+from tape.sdp.adapter import Adapter
 
 _COORDINATE = re.compile(r"\((\d+),(\d+)\)")
 
@@ -69,6 +70,12 @@ class SokobanDomain(SokobanPredicates):
         """One step."""
         del state, action
         return Resources({"steps": 1})
+
+    def sdp(self) -> Adapter:
+        """Predicate chains (:mod:`tape.sdp`)."""
+        from envs.sokoban.sdp import adapter
+
+        return adapter(self)
 
     def dialect(self, name: str) -> Dialect:
         """The prompts in ``compact`` or ``chat``."""

@@ -8,6 +8,7 @@ from envs.sokoban.level import ACTIONS, Level
 from envs.sokoban.simulator import is_solved, step
 from tape.budget import Budget, Resources
 from tape.protocols import Action, Observation
+from tape.sdp.target import Target
 
 
 class SokobanEnvironment:
@@ -62,3 +63,10 @@ class SokobanEnvironment:
     def success(self) -> bool:
         """Whether every box is on a goal."""
         return is_solved(self.level, self._state)
+
+    def truth(self, target: Target) -> bool | None:
+        """Whether a target of a chain holds, by the board itself: to measure validators by."""
+        if target.goal:
+            return self.success()
+        known = self.domain.ground(self._state)
+        return all(known.get(p) is value for p, value in target.requires) if target.requires else None

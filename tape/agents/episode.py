@@ -67,6 +67,7 @@ class Episode:
         seed: Seed of everything the agent samples.
         simulator: The exact world model, only where the configuration asks for it.
         deadline: Real time.
+        observation: What was observed last; for validators (:mod:`tape.sdp`) alone.
         state: The current abstract state.
         taken: The actions taken so far, by the key of the state they were taken in.
         result: Filled as the episode goes.
@@ -80,6 +81,7 @@ class Episode:
     seed: int
     simulator: WorldModel | None
     deadline: Deadline = field(default_factory=Deadline)
+    observation: Observation | None = None
     state: State = None
     taken: dict[str, list[Action]] = field(default_factory=dict)
     result: EpisodeResult = field(default_factory=lambda: EpisodeResult(end_state="failure", success=False))
@@ -130,6 +132,7 @@ class Episode:
             EnvironmentFaultError: The environment cannot project its own observation.
             BudgetExceededError: The model has a part in the projector, and its call does not fit.
         """
+        self.observation = observation
         with environment_faults("the observation cannot be projected"):
             self.state = self.env.domain.project(observation)
         try:

@@ -69,7 +69,10 @@ class Adapter(Protocol):
         """What the projector reads of an abstract state, as plain values."""
 
     def along(self, states: Sequence[State], actions: Sequence[Action]) -> Chain:
-        """The chain of a walk: one target per edge, from the node it leads to, and the goal as the last one.
+        """The chain of a walk: one target per edge, from the node it leads to, and then the goal predicate.
+
+        Nodes and edges are added by the caller, who also lets the goal take the last edge's place where the walk is to
+        end at the goal (:func:`tape.sdp.walk.chain_of`).
 
         Args:
             states: The states along the walk, one more than actions.

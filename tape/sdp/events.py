@@ -137,7 +137,7 @@ class ConcludedEvent(ToldEvent):
         certified: Predicates certified in all.
         planned: Length of the chain at the end: certified ones and tail.
         goal_certified: Whether the goal predicate was certified.
-        attempts: Attempts in all, without those that only prepare.
+        rejected: Failed attempts in all.
         replans: Replans in all.
     """
 
@@ -146,7 +146,7 @@ class ConcludedEvent(ToldEvent):
     certified: int
     planned: int
     goal_certified: bool
-    attempts: int
+    rejected: int
     replans: int
 
     def told(self) -> str:

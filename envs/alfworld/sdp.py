@@ -1,0 +1,69 @@
+"""SDP on households: a target is what a command should bring about, and the grounder checks it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from envs.alfworld.kinds import kind_of
+from envs.alfworld.predicates import PLAIN
+from envs.alfworld.textworld_game import Fact
+from tape.predicates import Predicate
+from tape.sdp.adapter import Caps
+from tape.sdp.predicate_adapter import PredicateAdapter
+from tape.sdp.target import Target
+
+if TYPE_CHECKING:
+    from envs.alfworld.domain import HouseholdDomain
+
+CAPS = Caps(attempts=3, replans=5, steps=200)
+"""Ours: the paper has no household."""
+
+_TELLING = ("at", "shut", "holding", "made", "stored", "lit", "in", "empty_handed")
+
+
+def adapter(domain: HouseholdDomain) -> PredicateAdapter:
+    """The adapter of a game."""
+    return PredicateAdapter(
+        domain,
+        CAPS,
+        kind=lambda action: action.split()[0],
+        goal=domain.layout.goal.sentence(),
+        telling=_TELLING,
+    )
+
+
+def truth(target: Target, facts: Collection[Fact], *, won: bool) -> bool | None:
+    """Whether a target holds by the engine's own facts: to measure validators by, no agent may see it."""
+    if target.goal:
+        return won
+    if not target.requires:
+        return None
+    return all(_holds(predicate, facts) is value for predicate, value in target.requires)
+
+
+def _holds(predicate: Predicate, facts: Collection[Fact]) -> bool:
+    """The value of one predicate in the engine."""
+    held = [thing for name, *rest in facts if name == "holding" for thing in rest]
+    match predicate:
+        case ("at", (place,)):
+            return ("at", place) in facts
+        case ("shut", (place,)):
+            return ("openable", place) in facts and ("open", place) not in facts
+        case ("holding", (kind,)):
+            return any(kind_of(thing) == kind for thing in held)
+        case ("made", (mark,)):
+            return any((mark, thing) in facts for thing in held)
+        case ("empty_handed", ()):
+            return not held
+        case ("in", (kind, place)):
+            return bool(_inside(kind, place, facts))
+        case ("stored", (kind, mark, place)):
+            return any(mark == PLAIN or (mark, thing) in facts for thing in _inside(kind, place, facts))
+        case ("lit", (kind, place)):
+            return any(("lit", thing) in facts for thing in _inside(kind, place, facts))
+    raise ValueError(f"no target of a household requires {predicate}")
+
+
+def _inside(kind: str, place: str, facts: Collection[Fact]) -> list[str]:
+    return [fact[1] for fact in facts if fact[0] == "in" and fact[2] == place and kind_of(fact[1]) == kind]

@@ -1,0 +1,123 @@
+"""The adapter of environments that declare typed predicates: everything is checked, no model judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from tape.predicates import Assignment, PredicateDomain
+from tape.protocols import Action, State
+from tape.sdp.adapter import Caps, Tools
+from tape.sdp.operators import Check, Operators, Outcome, Validate, Verdict, check_required
+from tape.sdp.target import Chain, Fields, Required, Target
+
+PROBE = "probe"
+"""Kind of a target that only asks what an action does."""
+
+
+def in_words(requires: Required) -> str:
+    """Typed predicates as one phrase."""
+    return (
+        " and ".join(f"{'' if value else 'not '}{predicate}" for predicate, value in requires) or "nothing is required"
+    )
+
+
+class PredicateValidate:
+    """VALIDATE by the grounder: a predicate is certified where what was observed shows it, never where it may be so.
+
+    Args:
+        domain: Grounds states.
+    """
+
+    def __init__(self, domain: PredicateDomain) -> None:
+        self._domain = domain
+
+    async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
+        """k, from the state after the action; the goal is certified by the environment alone."""
+        known = self._domain.ground(outcome.after)
+        checks: list[Check] = []
+        for target in tail:
+            checks.append(self._check(target, known, outcome))
+            if not checks[-1].holds:
+                return Verdict(tuple(checks), checks[-1].evidence)
+        return Verdict(tuple(checks))
+
+    def _check(self, target: Target, known: Assignment, outcome: Outcome) -> Check:
+        if target.goal:
+            said = "the environment reports the task as done" if outcome.completed else "the task is not done"
+            return Check(outcome.completed, "deterministic", said)
+        if target.kind == PROBE:
+            changed = self._domain.key(outcome.before) != self._domain.key(outcome.after)
+            return Check(changed, "deterministic", "the state has changed" if changed else "nothing has changed")
+        return check_required(target.requires, known)
+
+
+class PredicateAdapter:
+    """An adapter made from declared predicates.
+
+    The target at a node requires, of the predicates that are telling, what the edge into it declares to bring about
+    and what the next edge needs: so what a plan assumes is found out before it is acted upon. Where everything is seen
+    (``whole``) it requires all telling predicates that are true at the node, which is the node itself.
+
+    Args:
+        domain: Declares predicates.
+        caps: The caps.
+        kind: The kind of a target, from its action.
+        goal: The goal in words.
+        telling: Names of the predicates that belong in a target.
+        whole: Whether a target requires its whole node.
+        fields: What of a state is shown; the domain's key by default.
+    """
+
+    def __init__(
+        self,
+        domain: PredicateDomain,
+        caps: Caps,
+        *,
+        kind: Callable[[Action], str],
+        goal: str,
+        telling: Collection[str],
+        whole: bool = False,
+        fields: Callable[[State], Fields] | None = None,
+    ) -> None:
+        self._domain, self._caps = domain, caps
+        self._kind, self._goal = kind, goal
+        self._telling, self._whole = frozenset(telling), whole
+        self._fields = fields or (lambda state: (("state", domain.key(state)),))
+
+    @property
+    def caps(self) -> Caps:
+        """The caps."""
+        return self._caps
+
+    def fields(self, state: State) -> Fields:
+        """What is shown of a state."""
+        return self._fields(state)
+
+    def along(self, states: Sequence[State], actions: Sequence[Action]) -> Chain:
+        """One target per edge, then the goal."""
+        targets = []
+        for i, (before, action, after) in enumerate(zip(states, actions, states[1:], strict=False)):
+            requires = self._required(before, action, after, actions[i + 1] if i + 1 < len(actions) else None)
+            targets.append(Target(in_words(requires), self._kind(action), requires))
+        return (*targets, Target(self._goal, "goal", goal=True))
+
+    def _required(self, before: State, action: Action, after: State, following: Action | None) -> Required:
+        known = self._domain.ground(after)
+        if self._whole:
+            return tuple(sorted((p, True) for p, value in known.items() if value and p.name in self._telling))
+        effects = self._domain.effects(action, self._domain.ground(before))
+        # What the grounder never says, for instance where the agent is not, cannot be checked.
+        needed = {p: value for p, value in effects.items() if value is not None and known.get(p) is value}
+        if following is not None:
+            needed |= self._domain.preconditions(following)
+        return tuple(sorted((p, bool(value)) for p, value in needed.items() if p.name in self._telling))
+
+    def validator(self, tools: Tools) -> Validate:
+        """By the grounder."""
+        del tools
+        return PredicateValidate(self._domain)
+
+    def operators(self, tools: Tools) -> Operators | None:
+        """None: chains come from walks or samples."""
+        del tools
+        return None

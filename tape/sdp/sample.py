@@ -1,0 +1,62 @@
+"""PROPOSE and REPLAN from one plan of the model, rolled out by the world model and not selected: SDP without TAPE."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tape.predicates import ExcludingDomain, KnowsGoal
+from tape.protocols import Domain, Plan, Proposer, State, WorldModel
+from tape.sdp.adapter import Adapter
+from tape.sdp.state import Attempt, CertifiedState, MarkovState
+from tape.sdp.target import Chain
+from tape.sdp.walk import chain_of
+
+
+class SampleChain:
+    """The states along one sampled plan are the chain.
+
+    Args:
+        domain: The task.
+        adapter: Says what is true at a state.
+        proposer: Samples the plan.
+        world_model: Rolls it out.
+        seed: A seed from what a plan is made of.
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        adapter: Adapter,
+        proposer: Proposer,
+        world_model: WorldModel,
+        seed: Callable[..., int],
+    ) -> None:
+        self._domain, self._adapter, self._seed = domain, adapter, seed
+        self._proposer, self._world_model = proposer, world_model
+
+    async def propose(self, state: CertifiedState) -> Chain:
+        """A chain from one plan."""
+        return await self._chain(state, state.projected, 0)
+
+    async def replan(self, at: MarkovState, history: Sequence[Attempt]) -> Chain:
+        """A new plan from here; where prompts can leave actions out, without what failed last."""
+        start = at.state.projected
+        if isinstance(self._domain, ExcludingDomain):
+            start = self._domain.without(start, at.tried)
+        return await self._chain(at.state, start, len(history))
+
+    async def _chain(self, state: CertifiedState, start: State, failures: int) -> Chain:
+        seed = self._seed("propose", self._domain.key(state.projected), state.left, failures)
+        [[plan]] = await self._proposer.propose([(start, state.remaining)], 1, seed)
+        states = await self._states(state.projected, plan)
+        actions = plan.actions[: len(states) - 1]
+        whole = len(actions) == len(plan.actions)
+        if isinstance(self._domain, KnowsGoal):
+            whole = self._domain.satisfied(states[-1])
+        nodes = [self._domain.key(after) for after in states[1:]]
+        return chain_of(self._adapter, states, actions, nodes, at_goal=whole)
+
+    async def _states(self, start: State, plan: Plan) -> list[State]:
+        """The states along a plan up to its first action that is predicted to be invalid."""
+        [predictions] = await self._world_model.rollout([(start, plan.actions)])
+        return [start, *(prediction.state for prediction in predictions if prediction.state is not None)]

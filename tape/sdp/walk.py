@@ -1,0 +1,114 @@
+"""PROPOSE and REPLAN on the plan graph: the nodes of the chosen walk are the predicate chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tape.aec.controller import Controller
+from tape.agents.base import Episode
+from tape.agents.moves import mismatched, start_replanning
+from tape.graph import UNKNOWN, Edge
+from tape.planner import Planner
+from tape.protocols import Action, State
+from tape.sdp.adapter import Adapter
+from tape.sdp.operators import Outcome, Verdict
+from tape.sdp.predicate_adapter import PROBE
+from tape.sdp.state import Attempt, CertifiedState, MarkovState
+from tape.sdp.target import Chain, Target
+from tape.selection import Planned
+
+
+def chain_of(
+    adapter: Adapter, states: Sequence[State], actions: Sequence[Action], nodes: Sequence[str], *, at_goal: bool
+) -> Chain:
+    """The chain of a walk, with its nodes and edges.
+
+    Args:
+        adapter: Says what is true at a node.
+        states: The states along the walk, one more than actions.
+        actions: The actions.
+        nodes: Keys of the states after each action.
+        at_goal: Whether the walk is to end at the goal: its last target is then the goal predicate itself.
+
+    Raises:
+        ValueError: The adapter did not make one target per edge and the goal.
+    """
+    *targets, goal = adapter.along(states, actions)
+    if len(targets) != len(actions) or not goal.goal:
+        raise ValueError(f"an adapter makes one target per edge and the goal, got {len(targets)} of {len(actions)}")
+    chain = [
+        replace(target, node=node, by=action) for target, node, action in zip(targets, nodes, actions, strict=True)
+    ]
+    if at_goal and chain:
+        return (*chain[:-1], replace(goal, node=chain[-1].node, by=chain[-1].by))
+    return (*chain, goal)
+
+
+class WalkChain:
+    """PROPOSE and REPLAN by planner and solver; with a controller, only walks that the grounded verifier accepts.
+
+    Validation certifies edges: every step is recorded in the graph and in the memory that outlives it, a prediction
+    that turned out wrong is refuted.
+
+    Args:
+        episode: The episode.
+        adapter: Says what is true at a node.
+        planner: Samples, folds and selects.
+        control: Commits to walks (``verify="aec"``).
+    """
+
+    def __init__(self, episode: Episode, adapter: Adapter, planner: Planner, control: Controller | None = None) -> None:
+        self._episode, self._adapter = episode, adapter
+        self._planner, self._control = planner, control
+        self._planned: Planned | None = None
+        self._mismatch = False
+
+    async def propose(self, state: CertifiedState) -> Chain:
+        """The nodes of the best walk from the current state."""
+        del state  # the planner starts from the episode's state, which is the one projected
+        return await self._chain()
+
+    async def replan(self, at: MarkovState, history: Sequence[Attempt]) -> Chain:
+        """Plan again from where the walk has failed; what was observed is in the graph."""
+        del at, history
+        if self._control is not None and not self._mismatch:
+            self._episode.result.infeasible_commitments += 1
+        return await self._chain()
+
+    async def _chain(self) -> Chain:
+        episode = self._episode
+        while True:
+            planned = await (self._control or self._planner).plan()
+            if planned is not None:
+                break
+            start_replanning(episode, "refused", episode.result.replans + 1)
+        self._planned, self._mismatch = planned, False
+        episode.result.partial_walk |= planned.partial
+        walk, state = planned.walk, planned.graph.state
+        if any(edge.target == UNKNOWN for edge in walk):
+            [edge] = walk
+            probe = Target(f"the outcome of {edge.action!r} is known", PROBE, by=edge.action)
+            return (probe, self._adapter.along([episode.state], [])[-1])
+        states = [episode.state, *(state(edge.target) for edge in walk)]
+        nodes = [edge.target for edge in walk]
+        return chain_of(self._adapter, states, [edge.action for edge in walk], nodes, at_goal=planned.at_goal)
+
+    def saw(self, outcome: Outcome, verdict: Verdict, tail: Chain) -> str | None:
+        """Record a step in graph and memory; with a controller, say where its commitment does not hold any more."""
+        assert self._planned is not None
+        graph, memory, walk = self._planned.graph, self._planner.memory, self._planned.walk
+        memory.add(outcome.before, outcome.action, outcome.after)
+        left = sum(target.by is not None for target in tail)
+        done: Edge = walk[len(walk) - left - 1] if verdict.k else walk[len(walk) - left]
+        known = done.target != UNKNOWN and outcome.action == done.action
+        if known and mismatched(self._episode, done.target):
+            memory.refute(outcome.before, outcome.action, graph.state(done.target))
+        graph.certify(outcome.before, outcome.action, outcome.after)
+        if self._control is None:
+            return None
+        seen = self._control.monitor.saw(outcome.before, outcome.action, walk[len(walk) - left :])
+        if seen == "contradicted":
+            return "an observation contradicts the walk"
+        self._mismatch = seen == "open" and self._episode.env.domain.key(outcome.after) != done.target
+        return "the verifier does not accept the rest any more" if self._mismatch else None
