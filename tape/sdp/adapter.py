@@ -47,13 +47,15 @@ class Tools:
     config: AgentConfig
     seed: Callable[..., int]
 
-    async def ask(self, request: Request) -> str:
-        """One completion at the configured temperature, seeded by the request itself.
+    async def ask(self, request: Request, sample: int = 0) -> str:
+        """One completion at the configured temperature, seeded by the request itself and the sample's number.
 
         Raises:
             BudgetExceededError: The call does not fit; it was not made.
         """
-        asked = replace(request, n=1, temperature=self.config.temperature, seed=self.seed(request.role, request.prompt))
+        asked = replace(
+            request, n=1, temperature=self.config.temperature, seed=self.seed(request.role, request.prompt, sample)
+        )
         [completion] = await self.roles.lm.generate([asked])
         return completion.texts[0]
 

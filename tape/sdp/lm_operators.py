@@ -1,0 +1,154 @@
+"""The four operators played by a language model (SDP appendix A)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tape.errors import InvalidOutputError
+from tape.lm.base import Request
+from tape.predicates import Assignment
+from tape.protocols import State
+from tape.sdp.adapter import Tools
+from tape.sdp.chat_prompts import ChatPrompts
+from tape.sdp.operators import Check, Outcome, Realized, Verdict, check_required
+from tape.sdp.state import Attempt, CertifiedState, MarkovState
+from tape.sdp.target import Chain, Target
+
+SAMPLES = 3
+"""Most samples of a chain that cannot be read; greedy answers are asked for once."""
+
+
+class LmPropose:
+    """PROPOSE and REPLAN by the model.
+
+    Args:
+        prompts: The environment's prompts.
+        tools: The model.
+    """
+
+    def __init__(self, prompts: ChatPrompts, tools: Tools) -> None:
+        self._prompts, self._tools = prompts, tools
+
+    async def propose(self, state: CertifiedState) -> Chain:
+        """A chain from a state to the goal; empty where none can be read."""
+        return await self._chain(self._prompts.chain_request(state))
+
+    async def replan(self, at: MarkovState, history: Sequence[Attempt]) -> Chain:
+        """A new tail; empty where none can be read."""
+        return await self._chain(self._prompts.replan_request(at, history))
+
+    async def _chain(self, request: Request) -> Chain:
+        for sample in range(SAMPLES if self._tools.config.temperature > 0 else 1):
+            text = await self._tools.ask(request, sample)
+            try:
+                return self._prompts.read_chain(text)
+            except InvalidOutputError as error:
+                self._tools.roles.count_malformed(request.role, text, error)
+        return ()
+
+
+class LmRealize:
+    """REALIZE by the model: a free-form action.
+
+    Args:
+        prompts: The environment's prompts.
+        tools: The model.
+    """
+
+    def __init__(self, prompts: ChatPrompts, tools: Tools) -> None:
+        self._prompts, self._tools = prompts, tools
+
+    async def realize(self, at: MarkovState) -> Realized:
+        """An action; one that cannot be read is a failed attempt."""
+        request = self._prompts.action_request(at)
+        text = await self._tools.ask(request, len(at.attempts))
+        try:
+            thought, action = self._prompts.read_action(text)
+        except InvalidOutputError as error:
+            self._tools.roles.count_malformed(request.role, text, error)
+            return Realized(None, f"no action could be read: {error}", counts_if_none=True)
+        return Realized(action, thought)
+
+
+def _nothing(outcome: Outcome) -> str | None:
+    del outcome
+    return None
+
+
+def _no_credit(target: Target, outcome: Outcome) -> str | None:
+    del target, outcome
+    return None
+
+
+def _unknown(state: State) -> Assignment:
+    del state
+    return {}
+
+
+class LmValidate:
+    """VALIDATE: hard shortcuts first, then what can be checked, and the model for the rest (SDP appendix A.3).
+
+    An action that the environment rejects gives k = 0, and so does the goal at the head of the tail while the task is
+    not done; the loop itself certifies all where it is. Predicates with typed requirements are checked, the others
+    judged by the model, never past a typed one or the goal in one go.
+
+    Args:
+        prompts: The environment's prompts.
+        tools: The model.
+        rejected: Why the environment has rejected an action; None where it has not.
+        credit: Why a predicate is credited although nothing shows it (``visited_room``); None where it is not.
+        ground: The values of typed predicates in a state.
+    """
+
+    def __init__(
+        self,
+        prompts: ChatPrompts,
+        tools: Tools,
+        *,
+        rejected: Callable[[Outcome], str | None] = _nothing,
+        credit: Callable[[Target, Outcome], str | None] = _no_credit,
+        ground: Callable[[State], Assignment] = _unknown,
+    ) -> None:
+        self._prompts, self._tools = prompts, tools
+        self._rejected, self._credit, self._ground = rejected, credit, ground
+
+    async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
+        """k and, for each predicate, by what it was judged."""
+        refused = self._rejected(outcome)
+        if refused is not None:
+            return Verdict((), refused)
+        checks: list[Check] = []
+        while len(checks) < len(tail):
+            checks += await self._next(tail[len(checks) :], outcome)
+            if not checks[-1].holds:
+                return Verdict(tuple(checks), checks[-1].evidence)
+        return Verdict(tuple(checks))
+
+    async def _next(self, tail: Chain, outcome: Outcome) -> list[Check]:
+        """The verdicts on as many predicates at the head as are judged in one go; at least one."""
+        head = tail[0]
+        if head.goal:
+            return [Check(False, "deterministic", "the environment does not report the task as done")]
+        if head.requires:
+            return [check_required(head.requires, self._ground(outcome.after))]
+        credit = self._credit(head, outcome)
+        if credit is not None:
+            return [Check(True, "visited_room", credit)]
+        judged = []
+        for target in tail:
+            if target.goal or target.requires:
+                break
+            judged.append(target)
+        return await self._asked(tuple(judged), outcome)
+
+    async def _asked(self, judged: Chain, outcome: Outcome) -> list[Check]:
+        """The model's verdict on consecutive predicates."""
+        request = self._prompts.verdict_request(judged, outcome)
+        text = await self._tools.ask(request)
+        try:
+            k, reason = self._prompts.read_verdict(text, len(judged))
+        except InvalidOutputError as error:
+            self._tools.roles.count_malformed(request.role, text, error)
+            k, reason = 0, f"the verdict could not be read: {error}"
+        failed = [Check(False, "lm", reason)] if k < len(judged) else []
+        return [Check(True, "lm", reason) for _ in range(k)] + failed
