@@ -113,7 +113,7 @@ class LmValidate:
         self._rejected, self._credit, self._ground = rejected, credit, ground
 
     async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
-        """k and, for each predicate, by what it was judged."""
+        """Give k and, for each predicate, by what it was judged."""
         refused = self._rejected(outcome)
         if refused is not None:
             return Verdict((), refused)
