@@ -16,8 +16,8 @@ from tape.sdp.target import Target
 if TYPE_CHECKING:
     from envs.alfworld.domain import HouseholdDomain
 
-CAPS = Caps(attempts=3, replans=10, steps=200)
-"""Ours: the paper has no household. A search may have to be replanned at every receptacle that turns out empty."""
+CAPS = Caps(attempts=3, replans=50, steps=200)
+"""Ours: the paper has no household. A search is replanned at every receptacle that turns out empty."""
 
 _TELLING = ("at", "shut", "holding", "made", "stored", "lit", "in", "empty_handed")
 

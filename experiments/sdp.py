@@ -1,0 +1,121 @@
+"""Certified predicate chains, alone and with TAPE's walk and AEC's verifier: ``python -m experiments.sdp``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from experiments.cli import guarded, main
+from experiments.document import Section
+from experiments.matrix import SEPARATOR, Experiment, Method, Options, short
+from experiments.measured import Measured
+from experiments.sdp_settings import ALL, SETTINGS, WALK, Setting, plugin_of
+from experiments.sdp_tables import bars, table
+from experiments.standard import Pair, against
+from tape.config import AgentConfig
+from tape.errors import ConfigError, TapeError
+from tape.protocols import Task
+from tape.runner.cells import Cell
+from tape.runner.spec import RunSpec
+
+
+def spread(tasks: Sequence[Task], count: int | None) -> tuple[Task, ...]:
+    """As many tasks, evenly from the whole: sets are sorted by type."""
+    if count is None or count >= len(tasks):
+        return tuple(tasks)
+    return tuple(tasks[i * len(tasks) // count] for i in range(count))
+
+
+def cells(names: Sequence[str] | None, options: Options, *, quick: bool = False) -> list[Cell]:
+    """Every method of every setting that can be played here; the others are named.
+
+    Raises:
+        ConfigError: There is no such setting, or none can be played.
+    """
+    known = {setting.name: setting for setting in SETTINGS}
+    if unknown := [name for name in names or () if name not in known]:
+        raise ConfigError(f"there is no setting {unknown[0]!r}; there is: {', '.join(known)}")
+    found: list[Cell] = []
+    for setting in SETTINGS:
+        if names and setting.name not in names:
+            continue
+        models = [model for model in setting.models if model in options.models]
+        try:
+            tasks = spread(setting.tasks(), setting.quick if quick else None)[: options.limit] if models else ()
+        except TapeError as error:
+            print(f"left out: {setting.name}: {error}", file=sys.stderr)
+            continue
+        found += [_cell(setting, model, method, tasks, options) for model in models for method in setting.methods]
+    if not found:
+        raise ConfigError("nothing to play: no setting can be played here with these models")
+    return found
+
+
+def _cell(setting: Setting, model: str, method: Method, tasks: tuple[Task, ...], options: Options) -> Cell:
+    spec = RunSpec(
+        environment=setting.environment,
+        options={**setting.own(), "limit": options.limit},
+        agent=method.agent,
+        config=AgentConfig.make(**{**setting.switches, **method.changes}),
+        model=model,
+        model_identity=options.identify(model),
+        seed=options.seed,
+        repeats=options.seeds,
+        prompt_version=plugin_of(setting.environment).prompt_version,
+    )
+    return Cell(SEPARATOR.join([setting.name, short(model), method.label]), spec, tasks)
+
+
+def sections(measured: Measured) -> list[Section]:
+    return [bars(measured), Section("Chains", (table(measured),), level=3)]
+
+
+def pairs(measured: Measured) -> list[Pair]:
+    """The whole and its half against all others."""
+    return [*against(ALL.label)(measured), *against(WALK.label, but=[ALL.label])(measured)]
+
+
+EXPERIMENT = Experiment(
+    name="sdp",
+    title="What should be true next",
+    source="SDP: its main comparison and the anatomy of its trajectories; SDP x TAPE x AEC is ours",
+    about=(
+        "SDP alone takes its chain from one sample of the model, or from the environment's own operators where it has "
+        "them; SDP x TAPE from the nodes of the walk that the solver picks under the budgets; SDP x TAPE x AEC only "
+        "from walks that the grounded verifier accepts. Tasks, budgets, model, temperature and seeds are the same for all. "
+        "Success is the environment's own check. What is simulated or scripted says so in its name."
+    ),
+    models=tuple(dict.fromkeys(model for setting in SETTINGS for model in setting.models)),
+    cells=partial(cells, None),
+    sections=sections,
+    pairs=pairs,
+    seeds=1,
+)
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """The command line: the shared options, ``--settings`` and ``--quick``."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    return guarded(lambda: _run(given), EXPERIMENT.name, given)
+
+
+def _run(given: list[str]) -> int:
+    first = argparse.ArgumentParser(add_help=False)
+    _arguments(first)
+    known = first.parse_known_args(given)[0]
+    return main(
+        replace(EXPERIMENT, cells=partial(cells, known.settings, quick=known.quick)), given, arguments=_arguments
+    )
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    names = ", ".join(f"'{setting.name}'" for setting in SETTINGS)
+    parser.add_argument("--settings", nargs="+", metavar="NAME", help=f"only these of {names} (default: all)")
+    parser.add_argument("--quick", action="store_true", help="a few tasks of every setting, within ten minutes")
+
+
+if __name__ == "__main__":
+    sys.exit(run())

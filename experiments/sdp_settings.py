@@ -1,0 +1,97 @@
+"""What the experiment on certified predicate chains plays: one setting per environment and set of tasks."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from experiments.matrix import REACT, REPLANNING, Method
+from tape.plugins import load
+from tape.protocols import EnvironmentPlugin, Task
+
+TAPE = Method("TAPE", "tape")
+AEC = Method("AEC", "tape", {"verify": "aec"})
+SDP = Method("SDP", "sdp", {"chain": "sample"})
+SDP_OWN = Method("SDP", "sdp", {"chain": "adapter"})
+WALK = Method("SDP x TAPE", "sdp")
+ALL = Method("SDP x TAPE x AEC", "sdp", {"verify": "aec"})
+
+DECLARED = (REACT, REPLANNING, TAPE, AEC, SDP, WALK, ALL)
+"""Where predicates are declared."""
+
+HOUSEHOLD = {"no_repeat": True, "max_replans": 50}
+"""For every agent on household games: no free choice repeats a command in an identical state, and replanning lasts as
+the commands do."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Some tasks of one environment and who plays them.
+
+    Attributes:
+        name: Its name in tables.
+        environment: The environment.
+        options: The environment's own options, as on its command line.
+        models: Played by default.
+        methods: Compared.
+        switches: Of every agent.
+        quick: Tasks with ``--quick``.
+    """
+
+    name: str
+    environment: str
+    options: tuple[str, ...]
+    models: tuple[str, ...]
+    methods: tuple[Method, ...]
+    switches: Mapping[str, Any] = field(default_factory=dict)
+    quick: int = 6
+
+    def own(self) -> dict[str, Any]:
+        """The environment's options, with its defaults."""
+        parser = argparse.ArgumentParser(add_help=False)
+        plugin_of(self.environment).add_arguments(parser)
+        return vars(parser.parse_args(list(self.options)))
+
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks.
+
+        Raises:
+            TapeError: The environment cannot be played here; says what is missing.
+        """
+        return _tasks(self.environment, self.options)
+
+
+def plugin_of(environment: str) -> EnvironmentPlugin:
+    """The environment.
+
+    Raises:
+        UnknownNameError: There is none of that name.
+    """
+    found: EnvironmentPlugin = load("tape.environments", environment)
+    return found
+
+
+@lru_cache(maxsize=16)
+def _tasks(environment: str, options: Sequence[str]) -> tuple[Task, ...]:
+    parser = argparse.ArgumentParser(add_help=False)
+    plugin = plugin_of(environment)
+    plugin.add_arguments(parser)
+    return tuple(plugin.tasks(vars(parser.parse_args(list(options)))))
+
+
+SETTINGS = (
+    Setting("sokoban", "sokoban", ("--levels", "hard-test"), ("bundled:nano", "bundled:mini"), DECLARED, quick=12),
+    Setting(
+        "household, all seen",
+        "alfworld",
+        ("--observation", "full", "--tightness", "tight"),
+        ("bundled:household",),
+        DECLARED,
+        HOUSEHOLD,
+    ),
+    Setting("household", "alfworld", (), ("bundled:household",), DECLARED, HOUSEHOLD),
+)
+"""All settings; another environment is one more entry."""

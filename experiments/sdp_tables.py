@@ -1,0 +1,99 @@
+"""Tables and bars of the experiment on certified predicate chains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from experiments.document import Figure, Section, Table
+from experiments.matrix import SEPARATOR
+from experiments.measured import Measured
+from experiments.plots import Panel, Plot, Series, Value
+from experiments.standard import INTERVALS, share
+from tape.runner.stats import clustered
+from tape.runner.summary import tokens
+
+_HEAD = ("tasks", "model", "method", "n", "success", "measures", "certified", "rejected", "k >= 2", "replans")
+_NOTE = (
+    "Means per episode. Certified: share of the chain that was certified, of all episodes and of the failed ones; k >= "
+    "2: share of certifying actions that certified two predicates or more; infeasible: committed walks that the "
+    "environment showed not to execute. "
+)
+
+
+def table(measured: Measured) -> Table:
+    """A row for every setting, model and method."""
+    rows = []
+    for setting in measured.settings():
+        for model in measured.models():
+            for method in measured.methods():
+                name = measured.name(setting, model, method)
+                if name is not None:
+                    rows.append((setting, f"`{model}`", method, *_row(measured, name)))
+    head = (*_HEAD, "infeasible", "steps", "LM calls", "LM tokens", "solver ms", "over budget")
+    return Table(head, tuple(rows), _NOTE + INTERVALS)
+
+
+def _row(measured: Measured, name: str) -> tuple[str, ...]:
+    lines, group = measured.lines[name], measured.groups[name]
+    results = [line["result"] for line in lines]
+    infeasible, committed = (sum(r.get(w, 0) for r in results) for w in ("infeasible_commitments", "commitments"))
+    measures = "; ".join(f"{what} {_mean(lines, what)}" for what in sorted(group["measures"])) or "-"
+    return (
+        f"{len(lines)} ({group['levels']})",
+        share(Value(group["success_rate"], *group["ci95"])),
+        measures,
+        _certified(results),
+        f"{fmean(r.get('rejections', 0) for r in results):.2f}",
+        _cascades(results),
+        f"{fmean(r['replans'] for r in results):.2f}",
+        f"{infeasible} of {committed}",
+        f"{fmean(r['steps'] for r in results):.1f}",
+        f"{fmean(sum(r['lm_calls'].values()) for r in results):.1f}",
+        f"{fmean(tokens(r) for r in results):.0f}",
+        f"{1000 * fmean(r['solver_seconds'] for r in results):.1f}" if measured.times else "-",
+        str(group["budget_violations"]),
+    )
+
+
+def _mean(lines: Sequence[Mapping[str, Any]], what: str) -> str:
+    values = [float(line["result"]["measures"].get(what, 0.0)) for line in lines]
+    low, high = clustered(values, [line["digest"] for line in lines])
+    return f"{fmean(values):.2f} ({low:.2f} to {high:.2f})"
+
+
+def _certified(results: Sequence[Mapping[str, Any]]) -> str:
+    chained = [r for r in results if r.get("chain_length")]
+    if not chained:
+        return "-"
+    failed = [r["certified"] / r["chain_length"] for r in chained if not r["success"]]
+    everywhere = fmean(r["certified"] / r["chain_length"] for r in chained)
+    return f"{everywhere:.2f}" + (f" (failed: {fmean(failed):.2f})" if failed else "")
+
+
+def _cascades(results: Sequence[Mapping[str, Any]]) -> str:
+    certifying = sum(_certifying(r) for r in results)
+    return f"{sum(r['cascades'] for r in results) / certifying:.0%}" if certifying else "-"
+
+
+def _certifying(result: Mapping[str, Any]) -> int:
+    """At most the actions that certified something: those that certified two count once where k was 2."""
+    return int(result.get("certified", 0)) - int(result.get("cascades", 0))
+
+
+def bars(measured: Measured) -> Section:
+    """A panel per setting and model, a bar per method."""
+    panels = []
+    for setting in measured.settings():
+        for model in measured.models():
+            shown = [m for m in measured.methods() if measured.name(setting, model, m) is not None]
+            if shown:
+                series = tuple(Series(m, (measured.success(setting, model, m),), _role(m)) for m in shown)
+                panels.append(Panel(f"{setting}{SEPARATOR}{model}", series))
+    plot = Plot("bars", tuple(panels), "success rate")
+    return Section("Figure", (Figure("sdp", "Success of every method, 95 % intervals.", plot),), level=3)
+
+
+def _role(method: str) -> str:
+    return "strong" if method.startswith("SDP x TAPE") else "plain"
