@@ -85,8 +85,8 @@ EXPERIMENT = Experiment(
     about=(
         "SDP alone takes its chain from one sample of the model, or from the environment's own operators where it has "
         "them; SDP x TAPE from the nodes of the walk that the solver picks under the budgets; SDP x TAPE x AEC only "
-        "from walks that the grounded verifier accepts. Tasks, budgets, model, temperature and seeds are the same for all. "
-        "Success is the environment's own check. What is simulated or scripted says so in its name."
+        "from walks that the grounded verifier accepts. Tasks, budgets, model, temperature and seeds are the same for "
+        "all. Success is the environment's own check. What is simulated or scripted says so in its name."
     ),
     models=tuple(dict.fromkeys(model for setting in SETTINGS for model in setting.models)),
     cells=partial(cells, None),

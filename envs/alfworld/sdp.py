@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from envs.alfworld.kinds import kind_of
 from envs.alfworld.predicates import PLAIN
 from envs.alfworld.textworld_game import Fact
 from tape.predicates import Predicate
+from tape.protocols import Action
 from tape.sdp.adapter import Caps
 from tape.sdp.predicate_adapter import PredicateAdapter
 from tape.sdp.target import Target
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 CAPS = Caps(attempts=3, replans=50, steps=200)
 """Ours: the paper has no household. A search is replanned at every receptacle that turns out empty."""
 
-_TELLING = ("at", "shut", "holding", "made", "stored", "lit", "in", "empty_handed")
+_TELLING = ("shut", "holding", "made", "stored", "lit", "in", "empty_handed")
 
 
 def adapter(domain: HouseholdDomain) -> PredicateAdapter:
@@ -29,8 +30,15 @@ def adapter(domain: HouseholdDomain) -> PredicateAdapter:
         CAPS,
         kind=lambda action: action.split()[0],
         goal=domain.layout.goal.sentence(),
-        telling=_TELLING,
+        telling=_telling,
     )
+
+
+def _telling(predicate: Predicate, actions: Sequence[Action]) -> bool:
+    """What the grounder can show; of receptacles within one reach only those that a command names."""
+    if predicate.name == "at":
+        return any(f" {predicate.args[0]} " in f"{action} " for action in actions)
+    return predicate.name in _TELLING
 
 
 def truth(target: Target, facts: Collection[Fact], *, won: bool) -> bool | None:

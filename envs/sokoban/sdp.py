@@ -30,7 +30,7 @@ def adapter(domain: SokobanDomain) -> PredicateAdapter:
         CAPS,
         kind=lambda _: "move",
         goal="every box is on a goal",
-        telling=("player_at", "box_at"),
+        telling=lambda predicate, _: predicate.name in ("player_at", "box_at"),
         whole=True,
         fields=fields,
     )

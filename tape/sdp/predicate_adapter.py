@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
-from tape.predicates import Assignment, PredicateDomain
+from tape.predicates import Assignment, Predicate, PredicateDomain
 from tape.protocols import Action, State
 from tape.sdp.adapter import Caps, Tools
 from tape.sdp.operators import Check, Operators, Outcome, Validate, Verdict, check_required
@@ -63,7 +63,7 @@ class PredicateAdapter:
         caps: The caps.
         kind: The kind of a target, from its action.
         goal: The goal in words.
-        telling: Names of the predicates that belong in a target.
+        telling: Whether a predicate belongs in the target of an action, given that action and the next, if there is one.
         whole: Whether a target requires its whole node.
         fields: What of a state is shown; the domain's key by default.
     """
@@ -75,13 +75,13 @@ class PredicateAdapter:
         *,
         kind: Callable[[Action], str],
         goal: str,
-        telling: Collection[str],
+        telling: Callable[[Predicate, Sequence[Action]], bool],
         whole: bool = False,
         fields: Callable[[State], Fields] | None = None,
     ) -> None:
         self._domain, self._caps = domain, caps
         self._kind, self._goal = kind, goal
-        self._telling, self._whole = frozenset(telling), whole
+        self._telling, self._whole = telling, whole
         self._fields = fields or (lambda state: (("state", domain.key(state)),))
 
     @property
@@ -97,20 +97,22 @@ class PredicateAdapter:
         """One target per edge, then the goal."""
         targets = []
         for i, (before, action, after) in enumerate(zip(states, actions, states[1:], strict=False)):
-            requires = self._required(before, action, after, actions[i + 1] if i + 1 < len(actions) else None)
+            requires = self._required(before, actions[i : i + 2], after)
             targets.append(Target(in_words(requires), self._kind(action), requires))
         return (*targets, Target(self._goal, "goal", goal=True))
 
-    def _required(self, before: State, action: Action, after: State, following: Action | None) -> Required:
+    def _required(self, before: State, actions: Sequence[Action], after: State) -> Required:
+        """What the first action's target requires; a second one comes next."""
         known = self._domain.ground(after)
         if self._whole:
-            return tuple(sorted((p, True) for p, value in known.items() if value and p.name in self._telling))
+            return tuple(sorted((p, True) for p, value in known.items() if value and self._telling(p, actions)))
+        action, *following = actions
         effects = self._domain.effects(action, self._domain.ground(before))
         # What the grounder never says, for instance where the agent is not, cannot be checked.
         needed = {p: value for p, value in effects.items() if value is not None and known.get(p) is value}
-        if following is not None:
-            needed |= self._domain.preconditions(following)
-        return tuple(sorted((p, bool(value)) for p, value in needed.items() if p.name in self._telling))
+        for each in following:
+            needed |= self._domain.preconditions(each)
+        return tuple(sorted((p, bool(value)) for p, value in needed.items() if self._telling(p, actions)))
 
     def validator(self, tools: Tools) -> Validate:
         """By the grounder."""
