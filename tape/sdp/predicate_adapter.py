@@ -63,7 +63,7 @@ class PredicateAdapter:
         caps: The caps.
         kind: The kind of a target, from its action.
         goal: The goal in words.
-        telling: Whether a predicate belongs in the target of an action, given that action and the next, if there is one.
+        telling: Whether a predicate belongs in the target of an action, given that action and the next, if any.
         whole: Whether a target requires its whole node.
         fields: What of a state is shown; the domain's key by default.
     """
