@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from envs.alfworld.chat_prompt import RULES, described
 from envs.alfworld.kinds import kind_of
+from envs.alfworld.knowledge import Knowledge
 from envs.alfworld.predicates import PLAIN
 from envs.alfworld.textworld_game import Fact
 from tape.predicates import Predicate
-from tape.protocols import Action
+from tape.protocols import Action, State
 from tape.sdp.adapter import Caps
 from tape.sdp.predicate_adapter import PredicateAdapter
-from tape.sdp.target import Target
+from tape.sdp.target import Fields, Target
 
 if TYPE_CHECKING:
     from envs.alfworld.domain import HouseholdDomain
@@ -20,6 +22,16 @@ if TYPE_CHECKING:
 CAPS = Caps(attempts=3, replans=50, steps=200)
 """Ours: the paper has no household. A search is replanned at every receptacle that turns out empty."""
 
+_FORMS = (
+    "at(PLACE)",
+    "shut(PLACE)",
+    "holding(KIND)",
+    "empty_handed()",
+    "made(clean|hot|cool)",
+    "in(KIND, PLACE)",
+    "stored(KIND, plain|clean|hot|cool, PLACE)",
+    "lit(LAMP KIND, PLACE)",
+)
 _TELLING = ("shut", "holding", "made", "stored", "lit", "in", "empty_handed")
 
 
@@ -31,7 +43,18 @@ def adapter(domain: HouseholdDomain) -> PredicateAdapter:
         kind=lambda action: action.split()[0],
         goal=domain.layout.goal.sentence(),
         telling=_telling,
+        fields=_fields,
+        rules=RULES,
+        forms=_FORMS,
     )
+
+
+def _fields(state: State) -> Fields:
+    """Where the agent is, what it holds, and what is known of every receptacle."""
+    assert isinstance(state, Knowledge)
+    places = described(state).partition("Places:\n")[2].splitlines()
+    held = " ".join([*state.marks_of(state.holding), state.holding]) if state.holding else "nothing"
+    return (("at", state.at), ("in hand", held), ("places", tuple(place.removeprefix("- ") for place in places)))
 
 
 def _telling(predicate: Predicate, actions: Sequence[Action]) -> bool:

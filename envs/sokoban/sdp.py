@@ -19,11 +19,15 @@ CAPS = Caps(attempts=3, replans=5, steps=200)
 
 def adapter(domain: SokobanDomain) -> PredicateAdapter:
     """The adapter of a level."""
+    from envs.sokoban.chat_dialect import RULES
 
     def fields(state: AbstractState) -> Fields:
         assert isinstance(state, State)
         boxes = tuple(map(domain.level.coordinate, state.boxes))
-        return (("player", domain.level.coordinate(state.player)), ("boxes", boxes))
+        player, walls = domain.level.coordinate(state.player), domain.level.inner_walls
+        size = f"{domain.level.rows}x{domain.level.cols}"
+        goals, inner = (tuple(map(domain.level.coordinate, cells)) for cells in (domain.level.goals, walls))
+        return (("size", size), ("wall", inner), ("goal", goals), ("player", player), ("box", boxes))
 
     return PredicateAdapter(
         domain,
@@ -33,4 +37,6 @@ def adapter(domain: SokobanDomain) -> PredicateAdapter:
         telling=lambda predicate, _: predicate.name in ("player_at", "box_at"),
         whole=True,
         fields=fields,
+        rules=RULES,
+        forms=("player_at((ROW,COL))", "box_at((ROW,COL))"),
     )

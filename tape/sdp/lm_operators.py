@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from tape.errors import InvalidOutputError
 from tape.lm.base import Request
 from tape.predicates import Assignment
-from tape.protocols import State
+from tape.protocols import Action, State
 from tape.sdp.adapter import Tools
 from tape.sdp.chat_prompts import ChatPrompts
 from tape.sdp.operators import Check, Outcome, Realized, Verdict, check_required
@@ -53,17 +53,21 @@ class LmRealize:
     Args:
         prompts: The environment's prompts.
         tools: The model.
+        read: Reads the answer in a state; the prompts do by default.
     """
 
-    def __init__(self, prompts: ChatPrompts, tools: Tools) -> None:
+    def __init__(
+        self, prompts: ChatPrompts, tools: Tools, read: Callable[[State, str], tuple[str, Action]] | None = None
+    ) -> None:
         self._prompts, self._tools = prompts, tools
+        self._read = read or (lambda _, text: prompts.read_action(text))
 
     async def realize(self, at: MarkovState) -> Realized:
         """An action; one that cannot be read is a failed attempt."""
         request = self._prompts.action_request(at)
         text = await self._tools.ask(request, len(at.attempts))
         try:
-            thought, action = self._prompts.read_action(text)
+            thought, action = self._read(at.state.projected, text)
         except InvalidOutputError as error:
             self._tools.roles.count_malformed(request.role, text, error)
             return Realized(None, f"no action could be read: {error}", counts_if_none=True)

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from tape.predicates import Assignment, Predicate, PredicateDomain
 from tape.protocols import Action, State
 from tape.sdp.adapter import Caps, Tools
+from tape.sdp.lm_operators import LmPropose, LmRealize
 from tape.sdp.operators import Check, Operators, Outcome, Validate, Verdict, check_required
+from tape.sdp.predicate_prompts import PredicatePrompts
 from tape.sdp.target import Chain, Fields, Required, Target
 
 PROBE = "probe"
@@ -66,6 +68,8 @@ class PredicateAdapter:
         telling: Whether a predicate belongs in the target of an action, given that action and the next, if any.
         whole: Whether a target requires its whole node.
         fields: What of a state is shown; the domain's key by default.
+        rules: What a general model has to know of the environment.
+        forms: The predicates that a general model may write, as examples: ``holding(KIND)``.
     """
 
     def __init__(
@@ -78,10 +82,13 @@ class PredicateAdapter:
         telling: Callable[[Predicate, Sequence[Action]], bool],
         whole: bool = False,
         fields: Callable[[State], Fields] | None = None,
+        rules: str = "",
+        forms: Sequence[str] = (),
     ) -> None:
         self._domain, self._caps = domain, caps
         self._kind, self._goal = kind, goal
         self._telling, self._whole = telling, whole
+        self._rules, self._forms = rules, forms
         self._fields = fields or (lambda state: (("state", domain.key(state)),))
 
     @property
@@ -99,7 +106,7 @@ class PredicateAdapter:
         for i, (before, action, after) in enumerate(zip(states, actions, states[1:], strict=False)):
             requires = self._required(before, actions[i : i + 2], after)
             targets.append(Target(in_words(requires), self._kind(action), requires))
-        return (*targets, Target(self._goal, "goal", goal=True))
+        return (*targets, self._end())
 
     def _required(self, before: State, actions: Sequence[Action], after: State) -> Required:
         """What the first action's target requires; a second one comes next."""
@@ -120,6 +127,17 @@ class PredicateAdapter:
         return PredicateValidate(self._domain)
 
     def operators(self, tools: Tools) -> Operators | None:
-        """None: chains come from walks or samples."""
-        del tools
-        return None
+        """A general model proposes typed predicates and acts freely; None for models that know the task's roles alone.
+
+        What they propose is checked by the grounder like any other chain.
+        """
+        if tools.roles.lm.dialect != "chat" or not self._forms:
+            return None
+        prompts = PredicatePrompts(self._goal, self._end(), rules=self._rules, forms=self._forms)
+        propose = LmPropose(prompts, tools)
+        return Operators(
+            propose, LmRealize(prompts, tools, tools.roles.dialect.read_act), self.validator(tools), propose
+        )
+
+    def _end(self) -> Target:
+        return Target(self._goal, "goal", goal=True)

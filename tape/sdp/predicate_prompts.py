@@ -1,0 +1,59 @@
+"""Chains of typed predicates written by a general model: what it proposes is checked, not judged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from tape.errors import InvalidOutputError
+from tape.predicates import Predicate
+from tape.sdp.chat_prompts import ChatPrompts
+from tape.sdp.state import CertifiedState
+from tape.sdp.target import Target
+
+_ONE = re.compile(r"\s*(?P<not>not\s+)?(?P<name>\w+)\((?P<args>(?:[^()]|\([^()]*\))*)\)\s*")
+_COMMA = re.compile(r",(?![^(]*\))")
+
+
+class PredicatePrompts(ChatPrompts):
+    """Prompts whose predicates are typed.
+
+    Args:
+        task: The task in words.
+        goal: The goal predicate.
+        rules: What a model has to know of the environment.
+        forms: The predicates there are, as examples: ``holding(KIND)``.
+    """
+
+    def __init__(self, task: str, goal: Target, *, rules: str, forms: Sequence[str]) -> None:
+        super().__init__(task, goal, rules=rules)
+        self._forms = tuple(forms)
+        self._names = frozenset(form.partition("(")[0] for form in forms)
+
+    def target(self, text: str) -> Target:
+        """A target that requires all predicates of a phrase.
+
+        Raises:
+            InvalidOutputError: The phrase is not made of known predicates.
+        """
+        requires = tuple(sorted(dict(read_literal(part, self._names) for part in text.split(" and ")).items()))
+        return Target(text, requires[0][0].name, requires)
+
+    def notes(self, state: CertifiedState) -> Sequence[str]:
+        """The predicates that may be written."""
+        del state
+        forms = ", ".join(self._forms)
+        return (f"Write conditions as predicates: {forms}; several that come true together with 'and', or with 'not'.",)
+
+
+def read_literal(text: str, names: Collection[str]) -> tuple[Predicate, bool]:
+    """A predicate and its value, as in ``not shut(fridge 1)``.
+
+    Raises:
+        InvalidOutputError: It is not of that form, or there is no predicate of that name.
+    """
+    found = _ONE.fullmatch(text)
+    if found is None or found["name"] not in names:
+        raise InvalidOutputError(f"{text[:80]!r} is not a predicate; there is: {', '.join(sorted(names))}")
+    args = tuple(part.strip() for part in _COMMA.split(found["args"]) if part.strip())
+    return Predicate(found["name"], args), found["not"] is None
