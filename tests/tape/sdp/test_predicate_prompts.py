@@ -1,0 +1,75 @@
+"""General models write typed predicates; what they write is checked by the grounder, whatever they claim."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs.sokoban.environment import SokobanEnvironment
+from envs.sokoban.level_sets import load_set
+from tape.agents.sdp import SdpAgent
+from tape.episode import EpisodeResult
+from tape.errors import ConfigError, InvalidOutputError
+from tape.lm.base import Request
+from tape.lm.scripted import ScriptedLM
+from tape.predicates import Predicate
+from tape.sdp.events import ChainEvent, ValidatedEvent
+from tape.sdp.predicate_adapter import in_words
+from tape.sdp.predicate_prompts import read_literal
+from tape.trace import Event, TraceWriter
+
+WORD = st.from_regex(r"[a-z]+ [0-9]{1,2}", fullmatch=True) | st.from_regex(r"\([0-9],[0-9]\)", fullmatch=True)
+
+
+@given(st.sampled_from(["at", "holding"]), st.lists(WORD, max_size=3), st.booleans())
+def test_what_is_written_of_a_predicate_is_read_again(name: str, args: Sequence[str], value: bool) -> None:
+    predicate = Predicate(name, tuple(args))
+    assert read_literal(in_words(((predicate, value),)), ["at", "holding"]) == (predicate, value)
+
+
+@pytest.mark.parametrize("text", ["", "the box is home", "near(fridge 1)", "at(fridge 1", "at(fridge 1) or at(sink 1)"])
+def test_what_is_no_predicate_is_refused(text: str) -> None:
+    with pytest.raises(InvalidOutputError, match="is not a predicate; there is: at"):
+        read_literal(text, ["at"])
+
+
+def play(script: dict[str, list[str]]) -> tuple[EpisodeResult, list[Event]]:
+    """One easy level by a scripted general model with a list of replies per role."""
+    left = {role: list(replies) for role, replies in script.items()}
+
+    def reply(request: Request, sample: int) -> str:
+        del sample
+        return left[request.role].pop(0)
+
+    [level, *_] = load_set("easy")
+    writer = TraceWriter("test")
+    agent = SdpAgent(ScriptedLM(reply), chain="adapter", attempts=2, temperature=0.0)
+    result = agent.run(SokobanEnvironment(level, 8), trace=writer)
+    return result, list(writer.events)
+
+
+def test_a_chain_of_a_general_model_is_checked_and_not_believed() -> None:
+    chain = json.dumps({"predicates": ["player_at((9,9))"]})
+    move = json.dumps({"thought": "this does it", "action": "U"})
+    result, events = play({"propose": [chain], "replan": [chain] * 9, "realize": [move] * 9})
+    seen = [event for event in events if isinstance(event, ValidatedEvent)]
+    assert seen and all(event.k == 0 and event.checks[0].how == "deterministic" for event in seen)
+    assert [event.failed for event in seen[:4]] == [0, 1, 0, 1]
+    assert result.certified == 0 and result.end_state == "budget:steps"
+
+
+def test_an_unknown_predicate_makes_the_chain_unreadable() -> None:
+    result, events = play({"propose": [json.dumps({"predicates": ["the box feels at home"]})]})
+    assert result.end_state == "invalid_output" and result.malformed == 1
+    assert [event.targets for event in events if isinstance(event, ChainEvent)] == [[]]
+
+
+def test_models_that_know_the_tasks_roles_alone_have_no_operators_of_their_own() -> None:
+    [level, *_] = load_set("easy")
+    agent = SdpAgent(ScriptedLM([""], dialect="compact"), chain="adapter")
+    with pytest.raises(ConfigError, match="use chain='walk' or 'sample'"):
+        agent.run(SokobanEnvironment(level, 8))
