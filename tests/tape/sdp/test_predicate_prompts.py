@@ -57,14 +57,17 @@ def test_a_chain_of_a_general_model_is_checked_and_not_believed() -> None:
     move = json.dumps({"thought": "this does it", "action": "U"})
     result, events = play({"propose": [chain], "replan": [chain] * 9, "realize": [move] * 9})
     seen = [event for event in events if isinstance(event, ValidatedEvent)]
-    assert seen and all(event.k == 0 and event.checks[0].how == "deterministic" for event in seen)
+    assert seen
+    assert all(event.k == 0 and event.checks[0].how == "deterministic" for event in seen)
     assert [event.failed for event in seen[:4]] == [0, 1, 0, 1]
-    assert result.certified == 0 and result.end_state == "budget:steps"
+    assert result.certified == 0
+    assert result.end_state == "budget:steps"
 
 
 def test_an_unknown_predicate_makes_the_chain_unreadable() -> None:
     result, events = play({"propose": [json.dumps({"predicates": ["the box feels at home"]})]})
-    assert result.end_state == "invalid_output" and result.malformed == 1
+    assert result.end_state == "invalid_output"
+    assert result.malformed == 1
     assert [event.targets for event in events if isinstance(event, ChainEvent)] == [[]]
 
 
