@@ -7,10 +7,10 @@ from tape.sdp.target import Chain
 
 
 class AlwaysPass:
-    """Certifies the current target unseen; where only the goal is left after it, the goal too."""
+    """Certifies the current target unseen, and with the last one a goal that has no action of its own."""
 
     async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
-        """Give k = 1, or 2 where the second is the goal."""
+        """Give k = 1, or 2 where the second is a goal that no edge leads to."""
         del outcome
-        k = 2 if len(tail) > 1 and tail[1].goal else 1
+        k = 2 if len(tail) > 1 and tail[1].goal and tail[1].by is None else 1
         return Verdict(tuple(Check(True, "always", "not validated") for _ in range(k)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from tape.sdp.operators import Check, How
 from tape.sdp.target import Target
@@ -139,6 +139,7 @@ class ConcludedEvent(ToldEvent):
         goal_certified: Whether the goal predicate was certified.
         rejected: Failed attempts in all.
         replans: Replans in all.
+        caps: The caps that were kept: ``attempts`` (b, or b + 1 under ``strict_algorithm1``), ``replans``, ``steps``.
     """
 
     type: ClassVar[str] = "sdp_concluded"
@@ -148,6 +149,7 @@ class ConcludedEvent(ToldEvent):
     goal_certified: bool
     rejected: int
     replans: int
+    caps: dict[str, int] = Field(default_factory=dict)
 
     def told(self) -> str:
         """The end in words."""

@@ -238,5 +238,6 @@ class Loop:
                 goal_certified=result.goal_certified,
                 rejected=len(self._history),
                 replans=self._replans,
+                caps={"attempts": self._most, "replans": self._caps.replans, "steps": self._caps.steps},
             )
         )

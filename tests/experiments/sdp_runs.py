@@ -1,0 +1,78 @@
+"""Run directories with made-up SDP episodes, so that diagnostics and ablations are tested without any model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from experiments.matrix import Method, sokoban_cell
+from tape.episode import EpisodeResult
+from tape.runner.cells import Job, checked
+from tape.runner.directory import RunDirectory
+from tape.trace import FinishedEvent, StartedEvent, TraceWriter, read_trace
+from tests.experiments.synthetic import options
+from tests.tape.sdp.synthetic import Synthetic
+
+AS_GIVEN = {"SDP": {"skill": 0.45}, "SDP, other": {"skill": 0.8, "cascade": False, "score": True}}
+
+
+def make_sdp_run(path: Path, methods: Mapping[str, Mapping[str, Any]] = AS_GIVEN, limit: int = 8) -> Path:
+    """A run on Sokoban levels of which nothing is Sokoban but the names of the tasks.
+
+    Args:
+        path: The run directory.
+        methods: By cell, the settings of :class:`Synthetic`; an empty mapping makes an episode without a chain.
+        limit: Levels.
+    """
+    chosen = options(limit=limit, seeds=2)
+    cells = checked(
+        [
+            sokoban_cell(
+                # Another cap for each, since equal cells have their episodes in common.
+                Method(label, "sdp" if made else "react", {"max_replans": number}),
+                "bundled:nano-750",
+                chosen,
+                levels="easy",
+            )
+            for number, (label, made) in enumerate(methods.items())
+        ]
+    )
+    directory = RunDirectory(path)
+    directory.open(cells, title="made up")
+    for cell, settings in zip(cells, methods.values(), strict=True):
+        for job in cell.jobs():
+            trace = path / f"{job.key}.jsonl"
+            if settings:
+                Synthetic(Random(f"{cell.name} {job.key}"), **settings).write(trace)
+            else:
+                _without_chain(trace)
+            *_, last = read_trace(trace)
+            assert isinstance(last, FinishedEvent)
+            directory.append([line(cell.name, job, last.result)], {job.key: trace})
+            trace.unlink()
+    return path
+
+
+def line(cell: str, job: Job, result: Mapping[str, Any]) -> dict[str, Any]:
+    """The line of an episode."""
+    return {
+        "key": job.key,
+        "cell": cell,
+        "environment": "sokoban",
+        "level_set": job.task.level_set,
+        "task": job.task.id,
+        "digest": job.task.digest,
+        "repeat": job.repeat,
+        "agent": "sdp",
+        "model": "bundled:nano-750",
+        "result": dict(result),
+    }
+
+
+def _without_chain(path: Path) -> None:
+    writer = TraceWriter(path.stem, path)
+    writer.write(StartedEvent(config={"agent": "react", "model": "m"}, budget={}))
+    writer.write(FinishedEvent(result=EpisodeResult(end_state="failure", success=False).model_dump()))
+    writer.close()

@@ -1,0 +1,93 @@
+"""One trajectory that is small enough to be counted by hand.
+
+A, B, C, D and the goal are planned with b = 2. ``a1`` fails, ``a2`` certifies A; ``look`` only prepares, ``b``
+certifies B and C at once; ``d1`` and ``d2`` fail, so D is replaced by D2, which ``d3`` certifies; ``g1`` fails and the
+steps are used up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tape.sdp.events import CheckRecord, TargetRecord
+from tape.sdp.operators import How
+from tape.sdp.trajectory import CertifiedTrajectory, Ending, Judged, Move, Origin, Plan, State
+
+KINDS = {"A": "take", "B": "move", "C": "move", "D": "heat", "D2": "heat", "goal": "goal"}
+
+
+def target(text: str) -> TargetRecord:
+    return TargetRecord(text=text, kind=KINDS[text], requires=[(text.lower(), True)], goal=text == "goal")
+
+
+def check(text: str, holds: bool, how: How = "deterministic", truth: bool | None = None) -> Judged:
+    facts = [(text.lower(), holds)] if how == "deterministic" else []
+    return Judged(
+        target=target(text),
+        check=CheckRecord(holds=holds, how=how, evidence="seen", facts=facts, truth=holds if truth is None else truth),
+    )
+
+
+def move(
+    step: int, failed: int, before: Sequence[str], action: str, judged: Sequence[Judged], *, counts: bool = True
+) -> Move:
+    after = [*before, *(one.target.text for one in judged if one.check.holds)]
+    return Move(
+        step=step,
+        failed=failed,
+        before=State(certified=list(before), fields={"step": step - 1}, node=f"n{step - 1}"),
+        action=action,
+        text="",
+        k=sum(one.check.holds for one in judged),
+        judged=list(judged),
+        reason="" if all(one.check.holds for one in judged) else "it is not so",
+        counts=counts,
+        completed=False,
+        after=State(certified=after, fields={"step": step}, node=f"n{step}"),
+    )
+
+
+MOVES = [
+    move(1, 0, [], "a1", [check("A", False)]),
+    move(2, 1, [], "a2", [check("A", True), check("B", False)]),
+    move(3, 0, ["A"], "look", [check("B", False)], counts=False),
+    move(4, 0, ["A"], "b", [check("B", True), check("C", True, "lm", truth=False), check("D", False)]),
+    move(5, 0, ["A", "B", "C"], "d1", [check("D", False)]),
+    move(6, 1, ["A", "B", "C"], "d2", [check("D", False)]),
+    move(7, 0, ["A", "B", "C"], "d3", [check("D2", True), check("goal", False)]),
+    move(8, 0, ["A", "B", "C", "D2"], "g1", [check("goal", False)]),
+]
+
+WORKED = CertifiedTrajectory(
+    origin=Origin(
+        episode="worked",
+        agent="sdp",
+        model="none",
+        config={"attempts": 2, "cascade": True},
+        budget={"steps": 8},
+        environment="toy",
+        task="worked",
+        digest="worked",
+    ),
+    plans=[
+        Plan(
+            after=0, step=0, certified=0, reason="proposed", targets=[target(t) for t in ("A", "B", "C", "D", "goal")]
+        ),
+        Plan(after=6, step=6, certified=3, reason="2 failed attempts", targets=[target("D2"), target("goal")]),
+    ],
+    moves=MOVES,
+    ending=Ending(
+        why="step_cap",
+        certified=4,
+        planned=5,
+        goal_certified=False,
+        rejected=4,
+        replans=1,
+        caps={"attempts": 2, "replans": 3, "steps": 8},
+        end_state="failure",
+        success=False,
+        actions=[one.action or "" for one in MOVES],
+        measures={"score": 0.8},
+        forced=False,
+    ),
+).sealed()
