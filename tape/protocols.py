@@ -158,6 +158,14 @@ class Ends(Protocol):
 
 
 @runtime_checkable
+class Concludes(Protocol):
+    """An environment whose result may be revised until the agent stops, and is judged then; optional."""
+
+    def conclude(self) -> None:
+        """The agent has stopped, whatever the reason; ``success()`` is asked once more afterwards."""
+
+
+@runtime_checkable
 class Measures(Protocol):
     """An environment that measures more than success, for instance the F1 of an answer; optional."""
 

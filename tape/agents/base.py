@@ -142,6 +142,7 @@ class Agent(ABC):
         writer.write(StartedEvent(config=self.describe(), budget=dict(caps)))
         try:
             await self._episode(episode, derive(seed, "environment"))
+            episode.conclude()
         finally:
             self._account(episode, lm, caps)
             if not isinstance(trace, TraceWriter):

@@ -17,6 +17,7 @@ from tape.predicates import ExcludingDomain
 from tape.protocols import (
     Action,
     AsyncEnvironment,
+    Concludes,
     DeclaredDomain,
     Ends,
     Environment,
@@ -214,6 +215,21 @@ class Episode:
             self.result.success = bool(self.env.success())
         if self.result.success:
             raise EpisodeEnded("success")
+
+    def conclude(self) -> None:
+        """Say that the agent has stopped, where the environment judges then; not after a fault."""
+        result = self.result
+        if not isinstance(self.env, Concludes) or result.end_state in ("env_error", "model_error", "interrupted"):
+            return
+        try:
+            with environment_faults("concluding the episode failed"):
+                self.env.conclude()
+                result.success = bool(self.env.success())
+        except EnvironmentFaultError as error:
+            result.end_state, result.detail = "env_error", str(error)
+            return
+        if result.success:
+            result.end_state, result.detail = "success", ""
 
     def _end_if_over(self) -> None:
         if isinstance(self.env, Ends):

@@ -51,7 +51,7 @@ class SdpAgent(TapeAgent):
         adapter = require_adapter(episode.env.domain)
         operators, watch = self._operators(episode, adapter)
         if self.config.validation == "always":
-            operators = replace(operators, validate=AlwaysPass())
+            operators = replace(operators, validate=AlwaysPass(adapter))
         loop = Loop(episode, adapter, operators, self._caps(adapter), watch)
         try:
             await loop.run()

@@ -105,3 +105,14 @@ class KnowsTruth(Protocol):
 
     def truth(self, target: Target) -> bool | None:
         """Whether a target holds now; None where it cannot be told."""
+
+
+@runtime_checkable
+class PreparingAdapter(Adapter, Protocol):
+    """An adapter some of whose actions only prepare an attempt; optional.
+
+    Its validator says so with ``Verdict(counts=False)``; the ablation without a validator asks here.
+    """
+
+    def prepares(self, action: Action) -> bool:
+        """Whether an action is no attempt of its own, as a search is none."""

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from tape.sdp.adapter import Adapter, PreparingAdapter
 from tape.sdp.operators import Check, Outcome, Verdict
 from tape.sdp.target import Chain
 
 
 class AlwaysPass:
-    """Certifies the current target unseen, and with the last one a goal that has no action of its own."""
+    """Certifies the current target unseen, and with the last one a goal that has no action of its own.
+
+    Args:
+        adapter: The environment's; actions that only prepare an attempt certify nothing here either.
+    """
+
+    def __init__(self, adapter: Adapter | None = None) -> None:
+        self._adapter = adapter
 
     async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
         """Give k = 1, or 2 where the second is a goal that no edge leads to."""
-        del outcome
+        if isinstance(self._adapter, PreparingAdapter) and self._adapter.prepares(outcome.action):
+            return Verdict((), "it only prepares an attempt", counts=False)
         k = 2 if len(tail) > 1 and tail[1].goal and tail[1].by is None else 1
         return Verdict(tuple(Check(True, "always", "not validated") for _ in range(k)))

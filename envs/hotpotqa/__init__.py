@@ -1,0 +1,7 @@
+"""HotpotQA and MuSiQue as text: hops, findings with their paragraphs, and an answer; the home of SDP's adapter."""
+
+from envs.hotpotqa.environment import HotpotEnvironment
+from envs.hotpotqa.loader import load
+from envs.hotpotqa.sdp import HopAdapter, Setting
+
+__all__ = ["HopAdapter", "HotpotEnvironment", "Setting", "load"]

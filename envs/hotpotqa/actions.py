@@ -1,0 +1,106 @@
+"""Actions as text: ``search: QUERY``, ``find: {...}``, ``answer: TEXT`` and ``finish``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from envs.hotpotqa.errors import HotpotError
+from tape.protocols import Action
+
+FINISH: Action = "finish"
+_TEXTS = ("finding", "title", "bridge", "sub")
+LONGEST = 2000
+"""Characters of an action; longer ones are refused."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """Retrieve paragraphs."""
+
+    query: str
+
+
+@dataclass(frozen=True)
+class Find:
+    """Note what a hop was found to be.
+
+    Attributes:
+        hop: The hop, from 1.
+        finding: What was found.
+        title: Title of the paragraph that it was found in.
+        bridge: The entity that the next hop asks about.
+        sub: The sub-question, references replaced.
+    """
+
+    hop: int
+    finding: str
+    title: str
+    bridge: str = ""
+    sub: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Let this text stand as the answer, in place of an earlier one."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Finish:
+    """End the episode with the answer that stands."""
+
+
+Parsed = Search | Find | Answer | Finish
+
+
+def write(action: Parsed) -> Action:
+    """The text of an action."""
+    if isinstance(action, Search):
+        return f"search: {_line(action.query)}"
+    if isinstance(action, Answer):
+        return f"answer: {_line(action.text)}"
+    if isinstance(action, Finish):
+        return FINISH
+    fields: dict[str, str | int] = {"hop": action.hop}
+    fields |= {name: value for name in _TEXTS if (value := getattr(action, name)) or name != "sub"}
+    return f"find: {json.dumps(fields, ensure_ascii=False)}"
+
+
+def read(text: Action) -> Parsed:
+    """Read an action.
+
+    Raises:
+        HotpotError: It is none; says what is missing.
+    """
+    if len(text) > LONGEST:
+        raise HotpotError(f"an action has at most {LONGEST} characters, this one {len(text)}")
+    if text.strip() == FINISH:
+        return Finish()
+    kind, colon, rest = (part.strip() for part in text.partition(":"))
+    if not colon or kind not in ("search", "find", "answer") or not rest:
+        raise HotpotError(f"an action is search: QUERY, find: JSON, answer: TEXT or {FINISH}, got {text[:60]!r}")
+    if kind == "search":
+        return Search(_line(rest))
+    return Answer(_line(rest)) if kind == "answer" else _find(rest)
+
+
+def _find(text: str) -> Find:
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise HotpotError(f"find: {text[:60]!r} is no JSON ({error})") from None
+    if not isinstance(fields, dict):
+        raise HotpotError(f"find: takes an object with finding, title and bridge, got {text[:60]!r}")
+    hop = fields.get("hop", 1)
+    if not isinstance(hop, int) or isinstance(hop, bool) or hop < 1:
+        raise HotpotError(f"find: hop is a number from 1, got {hop!r}")
+    texts = [fields.get(name, "") for name in _TEXTS]
+    if wrong := [value for value in texts if not isinstance(value, str)]:
+        raise HotpotError(f"find: {', '.join(_TEXTS)} are texts, got {wrong[0]!r}")
+    return Find(hop, *(value.strip() for value in texts))
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,143 @@
+"""What a multi-hop question tells the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from envs.hotpotqa.actions import FINISH, Answer, Find, Search, read
+from envs.hotpotqa.chat_dialect import ChatQaDialect
+from envs.hotpotqa.errors import HotpotError
+from envs.hotpotqa.sdp import HopAdapter, Setting
+from envs.hotpotqa.search import EXACT, cost_of
+from envs.hotpotqa.state import QaState, Searched, as_state
+from envs.hotpotqa.unplanned_dialect import UnplannedDialect
+from tape.errors import UnknownNameError
+from tape.protocols import Action, Observation, Prediction, State
+from tape.resources import Resources
+
+STEP = Resources({"steps": 1})
+
+_WIDTH = 100
+"""Characters of a line in a picture."""
+
+
+class QaDomain:
+    """Implements :class:`tape.protocols.DeclaredDomain` and :class:`tape.sdp.adapter.SdpDomain`.
+
+    Args:
+        setting: How the question is played.
+        retriever: One of :data:`envs.hotpotqa.search.RETRIEVER_NAMES`.
+    """
+
+    deterministic = True
+
+    def __init__(self, setting: Setting, retriever: str = EXACT) -> None:
+        self.setting, self._search_cost = setting, cost_of(retriever)
+
+    def key(self, state: State) -> str:
+        """See :meth:`envs.hotpotqa.state.QaState.key`."""
+        return as_state(state).key()
+
+    def render(self, state: State) -> str:
+        """Queries, findings and the answer, one a line."""
+        return "\n".join(
+            line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…" for line in lines_of(as_state(state))
+        )
+
+    def project(self, observation: Observation) -> QaState:
+        """The state as it was observed."""
+        return as_state(observation.data)
+
+    def admissible(self, state: State) -> Sequence[Action] | None:
+        """None: queries, findings and answers are open."""
+        del state
+        return None
+
+    def cost(self, state: State, action: Action) -> Resources:
+        """A step; a search also what its retriever declares, unless the search cache has it."""
+        parsed = _parsed(action)
+        if isinstance(parsed, Search) and parsed.query not in as_state(state).queries and self.setting.searches:
+            return self._search_cost
+        return STEP
+
+    def declared_costs(self) -> Mapping[str, Resources]:
+        """The worst case of every family of actions."""
+        search = {"search": self._search_cost} if self.setting.searches else {}
+        return {**search, "find": STEP, "answer": STEP, FINISH: STEP}
+
+    def outcome(self, state: State, action: Action) -> Prediction:
+        """What an action declares; what a search brings is not known before."""
+        before = as_state(state)
+        if self.refusal(before, action) is not None:
+            return Prediction(None)
+        parsed = read(action)
+        if isinstance(parsed, Search):
+            return Prediction(replace(before, searches=(*before.searches, Searched(parsed.query, ())), note=""))
+        return Prediction(self.after(before, parsed))
+
+    def after(self, state: QaState, parsed: object) -> QaState:
+        """The state after a finding, an answer or the end."""
+        if isinstance(parsed, Find):
+            return state.with_claim(parsed.hop, parsed.finding, parsed.title, parsed.bridge, parsed.sub)
+        if isinstance(parsed, Answer):
+            return replace(state, answer=parsed.text, note="")
+        return replace(state, over=True, note="")
+
+    def refusal(self, state: QaState, action: Action) -> str | None:
+        """Why an action cannot be taken; None where it can."""
+        try:
+            parsed = read(action)
+        except HotpotError as error:
+            return str(error)
+        if state.over:
+            return "the episode is over"
+        if isinstance(parsed, Search):
+            if not self.setting.searches:
+                return "there is nothing to search: the paragraphs came with the question"
+            if parsed.query in state.queries:
+                return f"{parsed.query!r} has been searched already"
+        return None
+
+    def variants(self, state: State, action: Action) -> Sequence[Action]:
+        """The action alone."""
+        del state
+        return [action]
+
+    def is_end(self, state: State) -> bool:
+        """Whether the episode is over."""
+        return as_state(state).over
+
+    def dialect(self, name: str) -> ChatQaDialect:
+        """The prompts in one of the dialects.
+
+        Raises:
+            UnknownNameError: There are none.
+        """
+        if name == "chat":
+            return ChatQaDialect(self.setting)
+        if name == "tools":
+            return UnplannedDialect(self.setting)
+        raise UnknownNameError(
+            "dialect for multi-hop questions", name, ["chat", "tools"], "Use a model that reads one."
+        )
+
+    def sdp(self) -> HopAdapter:
+        """The adapter; stateless."""
+        return HopAdapter(self.setting)
+
+
+def lines_of(state: QaState) -> list[str]:
+    """A state in words."""
+    lines = [f"searched: {s.query} ({len(s.found)} paragraphs)" for s in state.searches]
+    lines += [f"hop {c.hop}: {c.finding} [{c.title}]" for c in state.claims]
+    lines += [f"answer: {state.answer}"] if state.answer else []
+    lines += [f"note: {state.note}"] if state.note else []
+    return [*lines, *(["over"] if state.over else [])] or ["start"]
+
+
+def _parsed(action: Action) -> object:
+    try:
+        return read(action)
+    except HotpotError:
+        return None

@@ -1,0 +1,157 @@
+"""Multi-hop questions as an environment: searches, findings and an answer that may be revised until the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from envs.hotpotqa.actions import Search, read
+from envs.hotpotqa.domain import STEP, QaDomain, lines_of
+from envs.hotpotqa.errors import HotpotError
+from envs.hotpotqa.paragraphs import gold_chain
+from envs.hotpotqa.sdp import BENCHMARKS, CAPS, Setting
+from envs.hotpotqa.search import EXACT, TitledCorpus
+from envs.hotpotqa.state import HOP, QaState, Searched, as_state, bridges_before, resolved
+from envs.musique.metrics import exact_match, f1, normalise
+from envs.musique.question import Passage, Question
+from envs.musique.scripted_reader import read as scripted_read
+from tape.budget import Budget
+from tape.lm.base import Request
+from tape.protocols import Action, Observation, State
+from tape.resources import Resources
+from tape.sdp.target import Target
+
+READERS = ("lm", "scripted")
+
+
+class HotpotEnvironment:
+    """One question.
+
+    An answer stands until another takes its place; it is judged once, when the agent stops or says ``finish``. So a
+    validator may reject an answer, and nothing tells the agent whether it was right.
+
+    Args:
+        question: The question.
+        benchmark: ``hotpotqa`` or ``musique`` (dynamic hop count, stricter answers, escalating search).
+        given: The paragraphs that come with the question (distractor mode).
+        corpus: What is searched (open mode).
+        retriever: Which retriever searches; see :data:`envs.hotpotqa.search.RETRIEVER_NAMES`.
+        reader: ``lm``, or ``scripted`` for the scripted reader and verifier, on our own questions.
+        errors: How often the scripted reader misreads (simulated errors), in [0, 1).
+
+    Raises:
+        HotpotError: The arguments contradict each other.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        *,
+        benchmark: str = "hotpotqa",
+        given: Sequence[Passage] = (),
+        corpus: TitledCorpus | None = None,
+        retriever: str = EXACT,
+        reader: str = "lm",
+        errors: float = 0.0,
+    ) -> None:
+        if benchmark not in BENCHMARKS:
+            raise HotpotError(f"there is no benchmark {benchmark!r}; there is: {', '.join(BENCHMARKS)}")
+        if bool(given) == (corpus is not None):
+            raise HotpotError("a question comes with paragraphs or with a corpus to search: give one of the two")
+        if reader not in READERS:
+            raise HotpotError(f"there is no reader {reader!r}; there is: {', '.join(READERS)}")
+        if errors and reader != "scripted":
+            raise HotpotError("simulated reading errors are the scripted reader's: give reader='scripted' too")
+        if reader == "scripted" and question.hops is None:
+            raise HotpotError("the scripted reader knows the wordings of our own passages alone; leave reader at 'lm'")
+        if not 0 <= errors < 1:
+            raise HotpotError(f"the share of simulated reading errors is in [0, 1), got {errors}")
+        self.question, self._given, self._corpus, self._retriever = question, tuple(given), corpus, retriever
+        setting = Setting(
+            question.text, benchmark, question.operations, corpus is not None, reader == "scripted", errors
+        )
+        self.domain = QaDomain(setting, retriever)
+        self.budget = Budget({"steps": CAPS[benchmark].steps})
+        self._seed, self._concluded = 0, False
+        self.reset(0)
+
+    def reset(self, seed: int) -> Observation:
+        """Start again; the seed names the noise of a priced retriever."""
+        self._seed, self._concluded = seed, False
+        self.state = QaState(self.question.text, self._given)
+        return self._observation()
+
+    def _observation(self) -> Observation:
+        shown = self.state.given or (self.state.searches[-1].found if self.state.searches else ())
+        text = "\n".join([*lines_of(self.state), *(f"[{passage.title}] {passage.text}" for passage in shown)])
+        return Observation(text, self.state)
+
+    def step(self, action: Action) -> tuple[Observation, Resources]:
+        """Act. What cannot be done is refused, which takes a step and changes nothing else."""
+        cost = self.domain.cost(self.state, action)
+        refused = self.domain.refusal(self.state, action)
+        if refused is not None:
+            self.state = replace(self.state, note=refused)
+            return self._observation(), STEP
+        parsed = read(action)
+        if isinstance(parsed, Search):
+            assert self._corpus is not None, "a search without a corpus is refused"
+            found = self._corpus.search(parsed.query, self._retriever, self._seed)
+            searches = (*self.state.searches, Searched(parsed.query, found))
+            self.state = replace(self.state, searches=searches, note="")
+        else:
+            self.state = self.domain.after(self.state, parsed)
+        return self._observation(), cost
+
+    def success(self) -> bool:
+        """Whether the answer that stands at the end is an exact match; before the end nobody is told."""
+        return (self.state.over or self._concluded) and exact_match(self.state.answer, self.question.answers)
+
+    def ended(self) -> bool:
+        """Whether the agent has said ``finish``."""
+        return self.state.over
+
+    def conclude(self) -> None:
+        """The agent has stopped: the answer that stands is its answer."""
+        self._concluded = True
+
+    def longest_answer_request(self, dialect: str) -> Request:
+        """As long as a request for a final answer may be."""
+        return self.domain.dialect(dialect).longest_answer_request()
+
+    def answer_request(self, state: State, dialect: str) -> Request:
+        """Ask for the answer at a limit, whatever stands."""
+        return self.domain.dialect(dialect).answer_request(as_state(state))
+
+    def answer(self, text: str) -> None:
+        """Take the final answer.
+
+        Raises:
+            InvalidOutputError: It cannot be read.
+        """
+        self.state = replace(self.state, answer=self.domain.dialect("chat").read_answer(text), over=True)
+
+    def measures(self) -> Mapping[str, float]:
+        """Exact match and F1 of the answer that stands; 0 where none does."""
+        given, answers = self.state.answer, self.question.answers
+        return {"exact_match": float(bool(given) and exact_match(given, answers)), "f1": f1(given, answers)}
+
+    def truth(self, target: Target) -> bool | None:
+        """Whether a predicate is really true, by the question's own decomposition; None where none is known.
+
+        A sub-question that is none of the decomposition's is looked up in all paragraphs.
+        """
+        if target.kind != HOP:
+            return bool(self.measures()["exact_match"])
+        passages = self._given if self._corpus is None else self._corpus.corpus.passages
+        chain = gold_chain(self.question, passages)
+        if chain is None:
+            return None
+        hop = int(target.field("hop"))
+        claim = self.state.claim(hop)
+        if claim is None:
+            return False
+        asked = resolved(target.field("sub"), bridges_before(self.state, hop))
+        known = {query: answer for query, answer, _ in chain}
+        stated = known.get(asked) or scripted_read(asked, passages)
+        return stated is not None and normalise(stated) == normalise(claim.finding)

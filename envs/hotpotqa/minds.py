@@ -1,0 +1,93 @@
+"""What the operators ask of whoever decomposes, reads and verifies: a model, or a script where it says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from envs.hotpotqa.actions import Find
+from envs.hotpotqa.state import Certified
+from envs.musique.question import Passage
+from tape.sdp.operators import How
+
+NOT_FOUND = "not mentioned"
+"""The finding of a reader that finds nothing; the negation filter rejects it."""
+
+
+@dataclass(frozen=True)
+class HopTask:
+    """What a reader sees of the hop that is to be found: typed state alone.
+
+    Attributes:
+        question: The question.
+        hop: The number of the hop, from 1.
+        sub_question: Its sub-question, references replaced by certified bridges.
+        findings: The certified hops before it.
+        paragraphs: The paragraphs at hand, those that share most with the sub-question first.
+        queries: Queries tried at this hop.
+        failures: Why the attempts at this hop were rejected.
+        claimed: What was claimed and not certified.
+    """
+
+    question: str
+    hop: int
+    sub_question: str
+    findings: tuple[Certified, ...]
+    paragraphs: tuple[Passage, ...]
+    queries: tuple[str, ...]
+    failures: tuple[str, ...]
+    claimed: str = ""
+
+
+class Decomposer(Protocol):
+    """PROPOSE and REPLAN of the hops."""
+
+    async def decompose(
+        self, question: str, certified: Sequence[Certified], count: int, failures: Sequence[tuple[str, str]]
+    ) -> tuple[str, ...]:
+        """So many sub-questions for what is left of a question; ``#k`` is what the k-th hop finds.
+
+        Args:
+            question: The question.
+            certified: The hops that stay.
+            count: How many sub-questions are left.
+            failures: Sub-questions that failed, with the reasons.
+
+        Raises:
+            InvalidOutputError: The answer cannot be read.
+        """
+
+
+class Reader(Protocol):
+    """REALIZE."""
+
+    async def query(self, task: HopTask) -> str | None:
+        """A query for a hop; None where it has none that was not tried."""
+
+    async def guess(self, task: HopTask) -> str | None:
+        """A guess at the answer of a hop, to be searched for; None where it has none."""
+
+    async def find(self, task: HopTask) -> Find:
+        """What the paragraphs say about the sub-question."""
+
+    async def answer(self, question: str, findings: Sequence[Certified], rejected: Sequence[str]) -> str | None:
+        """The answer that follows from the certified findings; None where all it has was rejected."""
+
+
+class Verifier(Protocol):
+    """The judge of VALIDATE."""
+
+    @property
+    def how(self) -> How:
+        """By what a predicate is judged here."""
+
+    @property
+    def label(self) -> str:
+        """Who judges, for the evidence."""
+
+    async def supports(self, sub_question: str, finding: str, passage: Passage) -> bool:
+        """Whether a paragraph states the finding, and the finding answers the sub-question."""
+
+    async def consistent(self, question: str, findings: Sequence[Certified], answer: str) -> bool:
+        """Whether an answer agrees with the certified chain."""

@@ -1,0 +1,56 @@
+"""The ten paragraphs of the distractor mode: those that answer a question, and others that look like them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from envs.hotpotqa.search import TitledCorpus
+from envs.musique.question import Passage, Question
+from envs.musique.scripted_reader import read
+from envs.musique.words import query_text
+
+GIVEN = 10
+"""Paragraphs given with a question (SDP appendix A.5)."""
+
+_HARD_SHARE = 0.75
+"""Of the distractors: those with the best scores for the question and its answers; the others are drawn at random."""
+
+
+def gold_chain(question: Question, passages: Sequence[Passage]) -> list[tuple[str, str, Passage]] | None:
+    """Query, answer and paragraph of each hop of one of our own questions; None where its hops are not known.
+
+    For making tasks and for measurements; no agent sees it.
+    """
+    if question.hops is None:
+        return None
+    found: list[tuple[str, str, Passage]] = []
+    for relation, subject in question.hops:
+        name = found[int(subject[1:]) - 1][1] if subject.startswith("#") else subject
+        query = query_text(relation, name)
+        stated = ((passage, read(query, [passage])) for passage in passages)
+        hit = next(((passage, answer) for passage, answer in stated if answer is not None), None)
+        if hit is None:
+            return None
+        found.append((query, hit[1], hit[0]))
+    return found
+
+
+def with_distractors(question: Question, corpus: TitledCorpus) -> tuple[Passage, ...]:
+    """The given paragraphs of one of our own questions, in a seeded order.
+
+    Distractors are hard by design: they share words or names with the hops (BM25), so many of them state the asked
+    relation of somebody else.
+    """
+    passages = corpus.corpus.passages
+    chain = gold_chain(question, passages) or []
+    gold = list(dict.fromkeys(passage for _, _, passage in chain))
+    rng = random.Random(f"hotpotqa:distractors:{question.id}:{question.text}")
+    asked = " ".join([question.text, *(f"{query} {passage.text}" for query, _, passage in chain)])
+    others = [passage for passage in corpus.by_content(asked, len(passages)) if passage not in gold]
+    wanted = GIVEN - len(gold)
+    hard = others[: round(_HARD_SHARE * wanted)]
+    rest = [passage for passage in passages if passage not in gold and passage not in hard]
+    given = [*gold, *hard, *rng.sample(rest, min(len(rest), wanted - len(hard)))]
+    rng.shuffle(given)
+    return tuple(given)

@@ -1,0 +1,149 @@
+"""HotpotQA and MuSiQue with SDP's adapter, for the command line and the runner."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from envs.hotpotqa.environment import READERS, HotpotEnvironment
+from envs.hotpotqa.errors import HotpotError
+from envs.hotpotqa.loader import HOPS, load, pooled, with_hops
+from envs.hotpotqa.paragraphs import with_distractors
+from envs.hotpotqa.sdp import BENCHMARKS, CAPS
+from envs.hotpotqa.search import EXACT, RETRIEVER_NAMES, TitledCorpus
+from envs.musique import loader as musique_loader
+from envs.musique.corpus import PARTS, load_corpus, load_questions
+from envs.musique.question import Passage, Question
+from tape.budget import Budget
+from tape.errors import ConfigError
+from tape.protocols import Environment, Task, WorldModel
+
+MODES = ("distractor", "open")
+
+
+class HotpotPlugin:
+    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+
+    name = "hotpotqa"
+    prompt_version = "1"
+    model = "bundled:tools"
+    built_on = ("envs.musique", "envs.tools")
+    reads = False
+
+    def add_arguments(self, parser: Any) -> None:
+        """``--benchmark``, ``--mode``, ``--data``, ``--questions``, ``--retriever``, ``--reader`` and ``--errors``."""
+        parser.add_argument(
+            "--benchmark",
+            choices=BENCHMARKS,
+            default="hotpotqa",
+            help="hotpotqa: two hops; musique: as many as the id says, stricter answers (default: hotpotqa)",
+        )
+        parser.add_argument(
+            "--mode", choices=MODES, default="distractor", help="paragraphs given, or to be searched (default: given)"
+        )
+        parser.add_argument("--data", type=str, help="a file in the benchmark's public format; needs a general LM")
+        parser.add_argument("--questions", choices=PARTS, default="dev", help="our own questions (default: dev)")
+        parser.add_argument(
+            "--retriever", choices=RETRIEVER_NAMES, default=EXACT, help="v1 to v5 have prices (default: bm25, a step)"
+        )
+        parser.add_argument(
+            "--reader", choices=READERS, default="lm", help="scripted: no model reads or verifies; own questions only"
+        )
+        parser.add_argument(
+            "--errors", type=float, default=0.0, help="share of simulated errors of the scripted reader (default: 0)"
+        )
+
+    def tasks(self, options: Mapping[str, Any]) -> list[Task]:
+        """One task per question.
+
+        Raises:
+            HotpotError: Options contradict each other.
+            QuestionFileError: The file cannot be read.
+        """
+        benchmark, mode, data = options["benchmark"], options["mode"], options.get("data")
+        reader, errors = options.get("reader", "lm"), float(options.get("errors", 0.0))
+        retriever = options.get("retriever", EXACT)
+        if retriever != EXACT and mode != "open":
+            raise HotpotError("a retriever needs something to search: choose --mode open")
+        if data and reader != "lm":
+            raise HotpotError("the scripted reader knows the wordings of our own passages alone; leave --reader at lm")
+        if errors and reader != "scripted":
+            raise HotpotError("--errors are the scripted reader's: choose --reader scripted too")
+        if not 0 <= errors < 1:
+            raise HotpotError(f"--errors is a share in [0, 1), got {errors}")
+        questions = _from_file(Path(data), benchmark) if data else _own(options["questions"], benchmark)
+        name = f"{benchmark}-{mode}-{Path(data).stem if data else options['questions']}"
+        name += "" if retriever == EXACT else f"-{retriever}"
+        name += "" if reader == "lm" else "-scripted-reader"
+        name += f"-simulated-errors-{errors:g}" if errors else ""
+        shared = (pooled(questions) if data else load_corpus()) if mode == "open" or not data else ()
+        settings = {"benchmark": benchmark, "mode": mode, "retriever": retriever, "reader": reader, "errors": errors}
+        corpus = hashlib.sha256(repr(shared).encode()).hexdigest()
+        return [
+            Task(
+                id=question.id,
+                level_set=name,
+                budget=Budget({"steps": CAPS[benchmark].steps}),
+                digest=hashlib.sha256(f"{question.digest} {corpus} {settings}".encode()).hexdigest()[:16],
+                facts={**settings, "question": question, "corpus": shared, "text": question.text},
+            )
+            for question in questions
+        ]
+
+    def make(self, task: Task) -> Environment:
+        """A fresh environment."""
+        facts = task.facts
+        question: Question = facts["question"]
+        corpus = _corpus(facts["corpus"]) if facts["corpus"] else None
+        given: tuple[Passage, ...] = ()
+        if facts["mode"] == "distractor":
+            given = question.passages or with_distractors(question, _required(corpus))
+            corpus = None
+        return HotpotEnvironment(
+            question,
+            benchmark=facts["benchmark"],
+            given=given,
+            corpus=corpus,
+            retriever=facts["retriever"],
+            reader=facts["reader"],
+            errors=facts["errors"],
+        )
+
+    def simulator(self, environment: Environment) -> WorldModel:
+        """There is none.
+
+        Raises:
+            ConfigError: Always.
+        """
+        del environment
+        raise ConfigError("hotpotqa has no simulator: its actions declare what they lead to; leave world_model at lm")
+
+
+def _own(part: str, benchmark: str) -> list[Question]:
+    """Our own questions, with the number of hops in the id as in the public MuSiQue files."""
+    named = [replace(question, id=f"{question.operations}hop__{question.id}") for question in load_questions(part)]
+    return [question for question in named if benchmark == "musique" or question.operations == HOPS]
+
+
+def _from_file(path: Path, benchmark: str) -> list[Question]:
+    if benchmark == "hotpotqa":
+        return load(path)
+    return [with_hops(question) for question in musique_loader.load(path)]
+
+
+def _required(corpus: TitledCorpus | None) -> TitledCorpus:
+    assert corpus is not None, "our own questions come with the shared corpus"
+    return corpus
+
+
+@lru_cache(maxsize=4)
+def _corpus(passages: tuple[Passage, ...]) -> TitledCorpus:
+    """A corpus, indexed once."""
+    return TitledCorpus(passages)
+
+
+PLUGIN = HotpotPlugin()

@@ -1,0 +1,114 @@
+"""SDP on multi-hop questions: hops, answer and goal (SDP appendix A.5 and A.6, tables 10 and 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from envs.hotpotqa.actions import Find, Search, read
+from envs.hotpotqa.bundled_mind import BundledMind
+from envs.hotpotqa.chat_mind import ChatMind
+from envs.hotpotqa.errors import HotpotError
+from envs.hotpotqa.operators import DecompositionChain, HopRealize, hop_target
+from envs.hotpotqa.scripted_mind import ScriptedReader, ScriptedVerifier
+from envs.hotpotqa.state import ANSWER, GOAL, SEARCHED, as_state, fields_of
+from envs.hotpotqa.validator import TwoStageValidator
+from tape.protocols import Action, State
+from tape.sdp.adapter import Caps, Tools
+from tape.sdp.operators import Operators
+from tape.sdp.target import Chain, Fields, Target
+
+BENCHMARKS = ("hotpotqa", "musique")
+
+CAPS: Mapping[str, Caps] = MappingProxyType(
+    {"hotpotqa": Caps(attempts=3, replans=2, steps=20), "musique": Caps(attempts=3, replans=2, steps=25)}
+)
+"""SDP tables 10 and 11."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a question is played.
+
+    Attributes:
+        question: Its text.
+        benchmark: One of :data:`BENCHMARKS`; ``musique`` has stricter checks of answers and escalating search.
+        hops: How many hops it takes.
+        searches: Whether there is a corpus to search.
+        scripted: Whether the scripted reader reads and verifies, in place of the model.
+        errors: How often the scripted reader misreads (simulated errors).
+    """
+
+    question: str
+    benchmark: str
+    hops: int
+    searches: bool
+    scripted: bool = False
+    errors: float = 0.0
+
+    @property
+    def strict(self) -> bool:
+        """Whether MuSiQue's adaptations apply."""
+        return self.benchmark == "musique"
+
+
+@dataclass(frozen=True)
+class HopAdapter:
+    """Implements :class:`tape.sdp.adapter.Adapter`.
+
+    Attributes:
+        setting: How the question is played.
+    """
+
+    setting: Setting
+
+    @property
+    def caps(self) -> Caps:
+        """Those of the benchmark."""
+        return CAPS[self.setting.benchmark]
+
+    def fields(self, state: State) -> Fields:
+        """Question, paragraphs' titles, findings, queries and the standing answer."""
+        return fields_of(as_state(state))
+
+    def prepares(self, action: Action) -> bool:
+        """Whether an action only prepares an attempt: a search does."""
+        return action.startswith("search:")
+
+    def along(self, states: Sequence[State], actions: Sequence[Action]) -> Chain:
+        """The chain of a walk: a predicate per search, finding and answer, and the goal."""
+        del states
+        goal = Target(f"the question is answered: {self.setting.question}", GOAL, goal=True)
+        return (*(_target(action, self.setting.question) for action in actions), goal)
+
+    def validator(self, tools: Tools) -> TwoStageValidator:
+        """Two-stage validation with the script, the bundled model or a general one as the verifier."""
+        setting = self.setting
+        verifier = ScriptedVerifier() if setting.scripted else self._mind(tools)
+        return TwoStageValidator(verifier, setting.hops, setting.strict)
+
+    def operators(self, tools: Tools) -> Operators:
+        """All four."""
+        setting, mind = self.setting, self._mind(tools)
+        chain = DecompositionChain(mind, setting.hops, tools.roles)
+        reader = ScriptedReader(setting.errors, tools.seed("errors")) if setting.scripted else mind
+        realize = HopRealize(reader, tools.roles, setting.searches, setting.strict)
+        return Operators(chain, realize, self.validator(tools), chain)
+
+    def _mind(self, tools: Tools) -> BundledMind | ChatMind:
+        if tools.roles.lm.dialect == "tools":
+            return BundledMind(tools, self.setting.question)
+        return ChatMind(tools)
+
+
+def _target(action: Action, question: str) -> Target:
+    try:
+        parsed = read(action)
+    except HotpotError:
+        return Target(f"{action[:80]} has been done", ANSWER)
+    if isinstance(parsed, Search):
+        return Target(f"{parsed.query!r} has been searched", SEARCHED, fields=(("query", parsed.query),))
+    if isinstance(parsed, Find):
+        return hop_target(parsed.hop, question)
+    return Target("the answer follows from the certified findings", ANSWER)

@@ -1,0 +1,224 @@
+"""The environment: what can be done, what it costs, when it is judged."""
+
+import json
+from typing import Any
+
+import pytest
+
+from envs.hotpotqa.domain import QaDomain
+from envs.hotpotqa.environment import HotpotEnvironment
+from envs.hotpotqa.errors import HotpotError
+from envs.hotpotqa.operators import ending, hop_target
+from envs.hotpotqa.paragraphs import with_distractors
+from envs.hotpotqa.plugin import PLUGIN
+from envs.hotpotqa.search import TitledCorpus
+from envs.musique.corpus import load_corpus, load_questions
+from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
+from tape.agents.react import ReactAgent
+from tape.agents.tape_agent import TapeAgent
+from tape.budget import Budget
+from tape.errors import ConfigError, UnknownNameError
+from tape.lm.base import Request
+from tape.lm.scripted import ScriptedLM
+from tests.envs.hotpotqa.helpers import PASSAGES, QUESTION, environment, setting, text_of
+
+
+def find(hop: int, finding: str, title: str) -> str:
+    return "find: " + json.dumps({"hop": hop, "finding": finding, "title": title, "bridge": finding})
+
+
+def test_the_answer_that_stands_at_the_end_is_judged_once() -> None:
+    env = environment()
+    env.step("answer: Ada Quill")
+    assert (env.success(), env.ended(), env.measures()["exact_match"]) == (False, False, 1.0)
+    env.step("answer: Fenn Garrow")
+    env.conclude()
+    assert not env.success()
+    env.reset(0)
+    env.step("answer: the Ada Quill.")
+    env.step("finish")
+    assert env.ended()
+    assert env.success()
+
+
+def test_no_answer_is_no_success() -> None:
+    env = environment()
+    env.conclude()
+    assert not env.success()
+    assert env.measures() == {"exact_match": 0.0, "f1": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("mode", "action", "said"),
+    [
+        ("distractor", "search: Aldera", "nothing to search"),
+        ("open", "dance", "an action is search"),
+        ("open", "find: {", "no JSON"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_for_a_step(mode: str, action: str, said: str) -> None:
+    env = environment(mode)
+    before = env.state
+    _, cost = env.step(action)
+    assert dict(cost) == {"steps": 1}
+    assert said in env.state.note
+    assert env.state.key() == before.key()
+    assert env.domain.outcome(before, action).state is None
+
+
+def test_the_search_cache_is_kept_and_a_query_is_paid_once() -> None:
+    env = environment("open", retriever="v5")
+    _, cost = env.step("search: Belmar Yards")
+    assert cost["usd"] == 1_000_000
+    found = env.state.searches[0].found
+    env.step(find(1, "Belmar Yards", "Aldera"))
+    _, again = env.step("search: Belmar Yards")
+    assert dict(again) == {"steps": 1}
+    assert "already" in env.state.note
+    assert env.state.searches[0].found == found
+    _, other = env.step("search: who built Aldera")
+    assert other["usd"] == 1_000_000
+    assert len(env.state.searches) == 2
+
+
+def test_a_claim_takes_the_place_of_an_earlier_one_of_its_hop() -> None:
+    env = environment()
+    env.step(find(2, "Fenn Garrow", "Elmo Works"))
+    env.step(find(1, "Belmar Yards", "Aldera"))
+    env.step(find(2, "Ada Quill", "Belmar Yards"))
+    assert [(c.hop, c.finding) for c in env.state.claims] == [(1, "Belmar Yards"), (2, "Ada Quill")]
+
+
+def test_predicted_and_observed_states_are_the_same_to_a_plan() -> None:
+    env = environment("open")
+    for action in ("search: Aldera", find(1, "Belmar Yards", "Aldera"), "answer: Ada Quill", "finish"):
+        predicted = env.domain.outcome(env.state, action).state
+        env.step(action)
+        assert predicted is not None
+        assert env.domain.key(predicted) == env.domain.key(env.state)
+    assert env.domain.is_end(env.state)
+    assert env.domain.outcome(env.state, "finish").state is None
+
+
+def test_the_truth_of_predicates_comes_from_the_decomposition() -> None:
+    question = next(q for q in load_questions("dev") if q.operations == 2)
+    assert question.hops is not None
+    given = with_distractors(question, TitledCorpus(load_corpus()))
+    env = HotpotEnvironment(question, given=given, reader="scripted")
+    (relation, subject), (second, _) = question.hops
+    hop, later = hop_target(1, f"{relation} of {subject}"), hop_target(2, f"{second} of #1")
+    assert env.truth(hop) is False
+    from envs.hotpotqa.paragraphs import gold_chain
+
+    chain = gold_chain(question, given)
+    assert chain is not None
+    env.step(find(1, chain[0][1], chain[0][2].title))
+    assert env.truth(hop) is True
+    env.step(find(2, chain[0][1], chain[0][2].title))
+    assert env.truth(later) is False
+    env.step(find(2, chain[1][1], chain[1][2].title))
+    assert env.truth(later) is True
+    assert env.truth(hop_target(1, f"no such relation of {subject}")) is False
+    answer, goal = ending(question.text)
+    assert env.truth(goal) is False
+    env.step(f"answer: {question.answer}")
+    assert (env.truth(answer), env.truth(goal)) == (True, True)
+    assert environment().truth(hop) is None  # a question of unknown hops
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"given": PASSAGES, "benchmark": "trivia"}, "no benchmark 'trivia'"),
+        ({}, "give one of the two"),
+        ({"given": PASSAGES, "corpus": TitledCorpus(PASSAGES)}, "give one of the two"),
+        ({"given": PASSAGES, "reader": "oracle"}, "no reader 'oracle'"),
+        ({"given": PASSAGES, "errors": 0.1}, "reader='scripted'"),
+        ({"given": PASSAGES, "reader": "scripted"}, "our own passages alone"),
+        ({"corpus": TitledCorpus(PASSAGES), "retriever": "v9"}, "no retriever"),
+    ],
+)
+def test_arguments_that_contradict_each_other_are_refused(more: dict[str, Any], said: str) -> None:
+    with pytest.raises(HotpotError, match=said):
+        HotpotEnvironment(QUESTION, **more)
+
+
+def test_there_is_no_simulator_and_no_other_dialect() -> None:
+    with pytest.raises(ConfigError, match="no simulator"):
+        PLUGIN.simulator(environment())
+    with pytest.raises(UnknownNameError):
+        QaDomain(setting()).dialect("compact")
+
+
+# --- other agents -----------------------------------------------------------------------------
+
+MOVES = ["search: Aldera", find(1, "Belmar Yards", "Aldera"), "answer: Ada Quill", "finish"]
+
+
+def player(moves: list[str]) -> ScriptedLM:
+    """Plans and makes these moves."""
+
+    def reply(request: Request, sample: int) -> str:
+        del sample
+        text = text_of(request)
+        done = sum(mark in text for mark in ("Queries so far", "Findings so far", "The answer that stands"))
+        if request.role == "plan":
+            return json.dumps({"actions": moves[done:]})
+        if request.role == "score":
+            return "good"
+        if request.role == "act" and "The next action is: " in text:
+            fixed = text.split("The next action is: ")[1].split(" Answer as JSON")[0]
+            return json.dumps({"thought": "as planned", "action": fixed})
+        return json.dumps({"thought": "go on", "action": moves[done]})
+
+    return ScriptedLM(reply, obey=True)
+
+
+@pytest.mark.parametrize("agent", [ReactAgent, PlanAndActReplanAgent, TapeAgent])
+def test_other_agents_play_it_with_a_general_model(agent: Any) -> None:
+    result = agent(player(MOVES)).run(environment("open"), budget=Budget({"steps": 9}))
+    assert result.end_state == "success", result.detail
+    assert result.actions == MOVES
+    assert result.measures == {"exact_match": 1.0, "f1": 1.0}
+
+
+def test_an_answer_that_stands_when_the_steps_are_used_up_counts() -> None:
+    moves = [*MOVES[:3], *(f"search: {k}" for k in range(9))]
+    result = ReactAgent(player(moves)).run(environment("open"), budget=Budget({"steps": 4}))
+    assert (result.end_state, result.steps) == ("success", 4)
+
+
+def test_at_a_limit_the_model_may_answer_whatever_it_has() -> None:
+    def reply(request: Request, sample: int) -> str:
+        if request.role == "answer":
+            return json.dumps({"answer": "Ada Quill"})
+        return str(player(["search: x"])._reply(request, sample))
+
+    env = environment("open")
+    agent = ReactAgent(ScriptedLM(reply), on_limit="final_answer")
+    result = agent.run(env, budget=Budget({"steps": 1}))
+    assert (result.end_state, result.success, result.final_answer) == (
+        "success",
+        True,
+        json.dumps({"answer": "Ada Quill"}),
+    )
+
+
+def test_no_request_for_an_answer_is_longer_than_the_longest_one() -> None:
+    env = environment("open")
+    for k in range(25):
+        env.step(f"search: the firm that was founded {k} " + "x" * 300)
+        env.step(find(k + 1, "y" * 300, "z" * 100))
+    env.step("answer: " + "w" * 900)
+    env.step("nonsense " + "v" * 900)
+
+    def size(request: Request) -> int:
+        return len(text_of(request).encode())
+
+    assert size(env.answer_request(env.state, "chat")) <= size(env.longest_answer_request("chat"))
+
+
+def test_the_bundled_model_says_what_it_cannot_play() -> None:
+    result = ReactAgent(ScriptedLM(["x"], dialect="tools")).run(environment())
+    assert result.end_state == "model_error"
+    assert "environment musique" in result.detail

@@ -1,0 +1,263 @@
+"""PROPOSE, REALIZE and REPLAN: functions of the typed state alone."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs.hotpotqa.actions import Answer, Find, Search, read, write
+from envs.hotpotqa.errors import HotpotError
+from envs.hotpotqa.minds import NOT_FOUND, HopTask
+from envs.hotpotqa.operators import DecompositionChain, HopRealize, ending, hop_target
+from envs.hotpotqa.paragraphs import gold_chain, with_distractors
+from envs.hotpotqa.scripted_mind import ScriptedReader, ScriptedVerifier
+from envs.hotpotqa.search import TitledCorpus
+from envs.hotpotqa.state import Certified, QaState, Searched, fields_of
+from envs.musique.corpus import load_corpus, load_questions
+from tape.sdp.operators import Realized
+from tape.sdp.state import Attempt, CertifiedState, MarkovState
+from tape.sdp.target import Chain
+from tests.envs.hotpotqa.helpers import PASSAGES, QUESTION, SUBS, environment, knowing, run, tools_for
+
+ENV = environment()
+ROLES = tools_for(knowing(), ENV).roles
+TAIL = (hop_target(2, "Who founded #1?"), *ending(QUESTION.text))
+HOP1 = hop_target(1, SUBS[0])
+
+
+class Parrot:
+    """Writes numbered queries and finds what it is told."""
+
+    def __init__(self, guess: str | None = "Ada", repeats: bool = False) -> None:
+        self.guessed, self._repeats, self.tasks = guess, repeats, list[HopTask]()
+
+    async def query(self, task: HopTask) -> str | None:
+        self.tasks.append(task)
+        return None if self._repeats else f"query {len(task.queries)}"
+
+    async def guess(self, task: HopTask) -> str | None:
+        return self.guessed
+
+    async def find(self, task: HopTask) -> Find:
+        self.tasks.append(task)
+        return Find(task.hop, "Ada Quill", "Belmar Yards", "Ada Quill")
+
+    async def answer(self, question: str, findings: tuple[Certified, ...], rejected: tuple[str, ...]) -> str | None:
+        return None if findings[-1].finding in rejected else findings[-1].finding
+
+
+def at(state: QaState, tail: Chain, certified: Chain = (HOP1,), attempts: tuple[Attempt, ...] = ()) -> MarkovState:
+    return MarkovState(CertifiedState(certified, fields_of(state), state), tail, attempts)
+
+
+def realized(reader: Parrot, here: MarkovState, searches: bool = True, escalates: bool = False) -> Realized:
+    return run(HopRealize(reader, ROLES, searches, escalates).realize(here))  # type: ignore[arg-type]
+
+
+START = QaState(QUESTION.text).with_claim(1, "Belmar Yards", "Aldera", "Belmar Yards")
+
+
+def searched(state: QaState, count: int) -> QaState:
+    made = tuple(Searched(f"query {k}", PASSAGES[:2]) for k in range(count))
+    return replace(state, searches=(*state.searches, *made))
+
+
+def test_a_hop_is_searched_then_found_then_searched_again() -> None:
+    reader = Parrot()
+    assert realized(reader, at(START, TAIL)).action == "search: query 0"
+    one = searched(START, 1)
+    found = realized(reader, at(one, TAIL)).action
+    assert found == write(Find(2, "Ada Quill", "Belmar Yards", "Ada Quill", "Who founded Belmar Yards?"))
+    rejected = one.with_claim(2, "Fenn", "Elmo Works", "Fenn")
+    assert realized(reader, at(rejected, TAIL)).action == "search: query 1"
+
+
+def test_given_paragraphs_are_read_at_once() -> None:
+    given_ = replace(START, given=PASSAGES)
+    assert isinstance(read(realized(Parrot(), at(given_, TAIL), searches=False).action or ""), Find)
+
+
+def test_searches_of_the_hop_before_are_no_tries_at_this_one() -> None:
+    earlier = (Searched("Aldera", PASSAGES[:2]),)
+    state = QaState(QUESTION.text, searches=earlier).with_claim(1, "Belmar Yards", "Aldera", "Belmar Yards")
+    reader = Parrot()
+    assert realized(reader, at(state, TAIL)).action == "search: query 0"
+    assert reader.tasks[0].queries == ()
+    assert set(reader.tasks[0].paragraphs) == set(PASSAGES[:2])  # but what they brought is at hand
+
+
+def test_the_reader_sees_certified_findings_alone_and_references_replaced() -> None:
+    reader = Parrot()
+    claimed = searched(START, 1).with_claim(2, "Fenn", "Elmo Works", "Fenn")
+    realized(reader, at(searched(claimed, 1), TAIL))
+    [task] = reader.tasks
+    assert task.sub_question == "Who founded Belmar Yards?"
+    assert [hop.finding for hop in task.findings] == ["Belmar Yards"]
+
+
+@pytest.mark.parametrize(
+    ("tries", "escalates", "query"),
+    [
+        (3, True, "query 3"),
+        (4, True, "Belmar Yards"),
+        (5, True, "Belmar Yards"),
+        (6, True, "Ada"),
+        (4, False, "query 4"),
+        (7, False, "query 7"),
+    ],
+)
+def test_search_escalates_on_musique(tries: int, escalates: bool, query: str) -> None:
+    state = searched(START, tries).with_claim(2, "x", "y", "z")
+    assert realized(Parrot(), at(state, TAIL), escalates=escalates).action == f"search: {query}"
+
+
+def test_without_a_guess_entities_go_on() -> None:
+    state = searched(START, 6).with_claim(2, "x", "y", "z")
+    assert realized(Parrot(guess=None), at(state, TAIL), escalates=True).action == "search: Belmar Yards"
+
+
+def test_a_model_that_repeats_its_queries_is_helped_until_nothing_is_left() -> None:
+    reader, state = Parrot(repeats=True), START
+    queries = []
+    for _ in range(9):
+        text = realized(reader, at(state, TAIL)).action
+        if text is None:
+            break
+        action = read(text)
+        assert isinstance(action, Search)
+        queries.append(action.query)
+        state = replace(state, searches=(*state.searches, Searched(action.query, ()))).with_claim(2, "x", "y", "z")
+    assert queries[:2] == ["Belmar Yards", "Who founded Belmar Yards?"]
+    assert len(queries) == len(set(queries)) < 9
+
+
+def test_what_an_earlier_hop_searched_is_not_searched_again() -> None:
+    earlier = (Searched("query 0", PASSAGES[:2]),)
+    state = QaState(QUESTION.text, searches=earlier).with_claim(1, "Belmar Yards", "Aldera", "Belmar Yards")
+    assert realized(Parrot(), at(state, TAIL)).action == "search: Belmar Yards"
+
+
+def test_the_answer_is_written_once_and_a_rejected_one_not_again() -> None:
+    state = START.with_claim(2, "Ada Quill", "Belmar Yards", "Ada Quill")
+    certified = (HOP1, TAIL[0])
+    assert realized(Parrot(), at(state, TAIL[1:], certified)).action == write(Answer("Ada Quill"))
+    rejected = replace(state, answer="Ada Quill")
+    assert realized(Parrot(), at(rejected, TAIL[1:], certified)) == Realized(None, "there is no other answer")
+    # Without cascade the goal is looked at on its own: the certified answer is given again.
+    assert realized(Parrot(), at(rejected, TAIL[2:], (*certified, TAIL[1]))).action == write(Answer("Ada Quill"))
+
+
+@given(st.integers(0, 5), st.integers(0, 2))
+def test_equal_typed_inputs_give_equal_outputs_whatever_came_before(tries: int, failed: int) -> None:
+    state = searched(START, tries)
+    attempts = tuple(Attempt(TAIL[0], f"find: {k}", "no") for k in range(failed))
+    fresh, used = Parrot(), Parrot()
+    for prefix in range(3):  # another episode's calls before
+        realized(used, at(searched(QaState("other"), prefix), (HOP1, *ending("other")), ()))
+    assert realized(fresh, at(state, TAIL, attempts=attempts)) == realized(used, at(state, TAIL, attempts=attempts))
+
+
+# --- PROPOSE and REPLAN -----------------------------------------------------------------------
+
+
+class Counting:
+    """Numbers its sub-questions."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[int, int, tuple[tuple[str, str], ...]]] = []
+
+    async def decompose(
+        self, question: str, certified: tuple[Certified, ...], count: int, failures: list[tuple[str, str]]
+    ) -> tuple[str, ...]:
+        self.calls.append((len(certified), count, tuple(failures)))
+        return tuple(f"sub {len(self.calls)}.{k}" for k in range(count))
+
+
+def test_the_chain_is_hops_answer_and_goal() -> None:
+    chain = DecompositionChain(Counting(), 3, ROLES)  # type: ignore[arg-type]
+    start = QaState(QUESTION.text)
+    made = run(chain.propose(CertifiedState((), fields_of(start), start)))
+    assert [target.kind for target in made] == ["hop", "hop", "hop", "answer", "goal"]
+    assert [target.goal for target in made] == [False, False, False, False, True]
+    assert [target.field("hop") for target in made[:3]] == ["1", "2", "3"]
+
+
+def test_replanning_keeps_certified_hops_and_knows_what_failed_at_this_one() -> None:
+    counting = Counting()
+    chain = DecompositionChain(counting, 2, ROLES)  # type: ignore[arg-type]
+    history = [Attempt(HOP1, None, "old news"), Attempt(TAIL[0], "find: x", "not supported")]
+    tail = run(chain.replan(at(START, TAIL), history))
+    assert counting.calls == [(1, 1, (("Who founded #1?", "not supported"),))]
+    assert [target.kind for target in tail] == ["hop", "answer", "goal"]
+    assert (tail[0].field("hop"), tail[0].field("sub")) == ("2", "sub 1.0")
+    found = START.with_claim(2, "Ada Quill", "Belmar Yards", "Ada Quill")
+    assert run(chain.replan(at(found, TAIL[1:], (HOP1, TAIL[0])), history)) == ending(QUESTION.text)
+    assert len(counting.calls) == 1  # nothing was left to ask
+
+
+def test_a_decomposition_of_the_wrong_length_is_no_chain() -> None:
+    def short(request: object, text: str) -> str | None:
+        return json.dumps({"sub_questions": ["only one"]}) if "Split what is left" in text else None
+
+    tools = tools_for(knowing(short), ENV)
+    chain = ENV.domain.sdp().operators(tools).propose
+    start = QaState(QUESTION.text)
+    assert run(chain.propose(CertifiedState((), fields_of(start), start))) == ()
+    assert tools.roles.malformed >= 1
+
+
+# --- the scripted reader and its simulated errors ---------------------------------------------
+
+
+def tasks() -> list[tuple[HopTask, str]]:
+    corpus = TitledCorpus(load_corpus())
+    found = []
+    for question in load_questions("dev"):
+        given_ = with_distractors(question, corpus)
+        for number, (query, answer, _) in enumerate(gold_chain(question, given_) or [], 1):
+            found.append((HopTask(question.text, number, query, (), given_, (), ()), answer))
+    return found
+
+
+def test_without_errors_the_scripted_reader_reads_what_is_stated() -> None:
+    reader, verifier = ScriptedReader(), ScriptedVerifier()
+    for task, answer in tasks():
+        found = run(reader.find(task))
+        assert found.finding == answer
+        passage = next(p for p in task.paragraphs if p.title == found.title)
+        assert run(verifier.supports(task.sub_question, found.finding, passage))
+    nothing = replace(task, sub_question="mayor of Nowhere")
+    assert run(reader.find(nothing)).finding == NOT_FOUND
+
+
+def test_simulated_errors_are_as_frequent_as_asked_for_seeded_and_caught() -> None:
+    verifier = ScriptedVerifier()
+    outcomes = []
+    for seed in range(4):
+        reader = ScriptedReader(0.5, seed)
+        for task, answer in tasks():
+            found = run(reader.find(task))
+            assert found == run(ScriptedReader(0.5, seed).find(task))
+            passage = next((p for p in task.paragraphs if p.title == found.title), None)
+            supported = passage is not None and run(verifier.supports(task.sub_question, found.finding, passage))
+            outcomes.append(supported)
+            if supported:
+                assert found.finding == answer
+    wrong = outcomes.count(False) / len(outcomes)
+    assert 0.35 < wrong < 0.55  # a few have nothing to be confused with
+
+
+def test_another_attempt_may_read_rightly() -> None:
+    reader = ScriptedReader(0.5, 1)
+    task, answer = tasks()[0]
+    readings = {run(reader.find(replace(task, failures=("no",) * k))).finding for k in range(12)}
+    assert answer in readings
+    assert len(readings) > 1
+
+
+@pytest.mark.parametrize("errors", [-0.1, 1.0])
+def test_an_impossible_share_of_errors_is_refused(errors: float) -> None:
+    with pytest.raises(HotpotError, match=r"\[0, 1\)"):
+        ScriptedReader(errors)

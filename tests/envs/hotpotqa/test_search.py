@@ -1,0 +1,71 @@
+"""BM25 with title boosting, and the paragraphs that come with a question."""
+
+import pytest
+
+from envs.hotpotqa.errors import HotpotError
+from envs.hotpotqa.paragraphs import GIVEN, gold_chain, with_distractors
+from envs.hotpotqa.search import TitledCorpus, cost_of
+from envs.musique.corpus import load_corpus, load_questions
+from envs.musique.question import Passage
+from envs.musique.scripted_reader import read
+from tests.envs.hotpotqa.helpers import PASSAGES
+
+CORPUS = TitledCorpus(PASSAGES)
+
+
+def test_titles_in_the_query_go_before_its_words() -> None:
+    # "founded" is in two other paragraphs; the title alone names this one.
+    assert CORPUS.search("who founded Fenn Garrow")[0].title == "Fenn Garrow"
+
+
+def test_a_title_is_found_without_its_disambiguation() -> None:
+    assert [p.title for p in CORPUS.by_title("the film Corvo")] == ["Corvo (film)"]
+    assert [p.title for p in CORPUS.by_title("corvo film")] == ["Corvo (film)"]
+
+
+def test_the_longest_name_comes_first_and_small_words_name_nothing() -> None:
+    corpus = TitledCorpus([Passage("1", "Quill", "a"), Passage("2", "Ada Quill", "b"), Passage("3", "The Who", "c")])
+    assert [p.title for p in corpus.by_title("who is Ada Quill the who")] == ["Ada Quill", "Quill"]
+
+
+def test_without_a_title_the_words_decide() -> None:
+    assert CORPUS.search("a letter")[0].title == "Fenn Garrow"
+    assert CORPUS.search("zzz") == ()
+
+
+def test_no_more_than_k_and_none_twice() -> None:
+    found = TitledCorpus(load_corpus()).search("the town of Dreneranar and the ship Trenunemar")
+    assert len(found) == 10
+    assert len(set(found)) == 10
+
+
+def test_priced_retrievers_cost_what_they_declare_and_err_as_they_do() -> None:
+    assert cost_of("bm25")["steps"] == 1
+    assert (cost_of("v3")["seconds"], cost_of("v3")["usd"]) == (800, 45_000)
+    with pytest.raises(HotpotError, match="no retriever 'v9'"):
+        cost_of("v9")
+    corpus = TitledCorpus(load_corpus())
+    queries = [query for q in load_questions("dev") for query, _, _ in gold_chain(q, load_corpus()) or []]
+    hits = {
+        name: sum(any(read(query, [p]) for p in corpus.search(query, name, 0, 3)) for query in queries)
+        for name in ("bm25", "v5", "v1")
+    }
+    assert hits["bm25"] >= hits["v5"] > hits["v1"]
+
+
+def test_all_our_questions_come_with_their_paragraphs_and_hard_others() -> None:
+    corpus = TitledCorpus(load_corpus())
+    confusing = 0
+    for question in load_questions():
+        chain = gold_chain(question, load_corpus())
+        assert chain is not None
+        assert chain[-1][1] == question.answer
+        given = with_distractors(question, corpus)
+        assert len(set(given)) == GIVEN
+        assert {passage for _, _, passage in chain} <= set(given)
+        assert given == with_distractors(question, corpus)
+        for query, _, passage in chain:
+            relation = query.split(" of ")[0]
+            confusing += any(read(f"{relation} of {p.title}", [p]) for p in given if p != passage)
+    hops = sum(question.operations for question in load_questions())
+    assert confusing > hops / 2  # most relations are stated of somebody else too

@@ -1,0 +1,168 @@
+"""Two-stage validation, and what it may never certify."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs.hotpotqa.actions import Answer, Find, Search, write
+from envs.hotpotqa.operators import ending, hop_target
+from envs.hotpotqa.state import Certified, QaState, Searched
+from envs.hotpotqa.validator import TwoStageValidator
+from envs.musique.question import Passage
+from experiments.sdp_cases.hotpotqa import FAMILIES, cases, counted, scripted_validator
+from tape.protocols import Observation
+from tape.sdp.operators import How, Outcome, Verdict
+from tape.sdp.target import Chain
+from tests.envs.hotpotqa.helpers import PASSAGES, QUESTION, run
+
+
+class Judge:
+    """Supports what stands in the paragraph, and remembers what it was asked."""
+
+    how: How = "lm"
+    label = "judge"
+
+    def __init__(self, consistent: bool = True) -> None:
+        self.asked: list[tuple[str, str, str]] = []
+        self._consistent = consistent
+
+    async def supports(self, sub_question: str, finding: str, passage: Passage) -> bool:
+        self.asked.append((sub_question, finding, passage.title))
+        return finding in passage.text and "founded" in passage.text
+
+    async def consistent(self, question: str, findings: tuple[Certified, ...], answer: str) -> bool:
+        return self._consistent
+
+
+def validated(action: object, before: QaState, tail: Chain, judge: Judge, **more: bool) -> Verdict:
+    after = before
+    if isinstance(action, Find):
+        after = before.with_claim(action.hop, action.finding, action.title, action.bridge)
+    if isinstance(action, Answer):
+        after = replace(before, answer=action.text)
+    outcome = Outcome(before, write(action), Observation("", after), after)  # type: ignore[arg-type]
+    return run(TwoStageValidator(judge, 2, more.get("strict", False)).validate(tail, outcome))  # type: ignore[arg-type]
+
+
+START = QaState(QUESTION.text, PASSAGES).with_claim(1, "Belmar Yards", "Aldera", "Belmar Yards")
+TAIL = (hop_target(2, "Who founded #1?"), *ending(QUESTION.text))
+
+
+def test_a_supported_finding_certifies_its_hop_alone() -> None:
+    judge = Judge()
+    verdict = validated(Find(2, "Ada Quill", "Belmar Yards"), START, TAIL, judge)
+    assert (verdict.k, verdict.checks[0].how) == (1, "lm")
+    assert judge.asked == [("Who founded Belmar Yards?", "Ada Quill", "Belmar Yards")]
+
+
+def test_a_wrong_title_is_mended_by_the_paragraph_that_shares_most_words() -> None:
+    judge = Judge()
+    verdict = validated(Find(2, "Ada Quill", "Elmo Works"), START, TAIL, judge)
+    assert verdict.k == 1
+    assert "'Belmar Yards' supports 'Ada Quill', where 'Elmo Works' was cited" in verdict.checks[0].evidence
+    assert [title for _, _, title in judge.asked] == ["Elmo Works", "Belmar Yards"]
+
+
+def test_an_unknown_title_goes_to_the_fallback_at_once() -> None:
+    judge = Judge()
+    assert validated(Find(2, "Ada Quill", "Overview"), START, TAIL, judge).k == 1
+    assert [title for _, _, title in judge.asked] == ["Belmar Yards"]
+
+
+def test_what_no_paragraph_supports_is_rejected_with_the_reason() -> None:
+    verdict = validated(Find(2, "Zed Nobody", "Belmar Yards"), START, TAIL, Judge())
+    assert (verdict.k, verdict.counts) == (0, True)
+    assert "'Belmar Yards' does not support it" in verdict.reason
+
+
+def test_a_paragraph_that_was_rejected_is_not_asked_about_twice() -> None:
+    judge = Judge()
+    validated(Find(2, "masts", "Aldera"), START, TAIL, judge)
+    assert len({title for _, _, title in judge.asked}) == len(judge.asked)
+
+
+@pytest.mark.parametrize("finding", ["not mentioned", "The text does not provide the founder", "unknown", "?"])
+def test_negation_and_garbage_are_rejected_before_anybody_is_asked(finding: str) -> None:
+    judge = Judge()
+    assert validated(Find(2, finding, "Belmar Yards"), START, TAIL, judge).k == 0
+    assert judge.asked == []
+
+
+def test_a_search_only_prepares() -> None:
+    before = replace(START, given=(), searches=(Searched("x", PASSAGES[:2]),))
+    verdict = validated(Search("x"), before, TAIL, Judge())
+    assert (verdict.k, verdict.counts) == (0, False)
+    assert "2 paragraphs" in verdict.reason
+
+
+def test_a_finding_for_another_hop_certifies_nothing() -> None:
+    judge = Judge()
+    assert validated(Find(1, "Ada Quill", "Belmar Yards"), START, TAIL, judge).k == 0
+    assert validated(Answer("Ada Quill"), START, TAIL, judge).k == 0
+    assert judge.asked == []
+
+
+FOUND = START.with_claim(2, "Ada Quill", "Belmar Yards", "Ada Quill")
+
+
+def test_an_answer_certifies_the_goal_with_it() -> None:
+    verdict = validated(Answer("Ada Quill"), FOUND, TAIL[1:], Judge())
+    assert [check.how for check in verdict.checks] == ["deterministic", "deterministic"]
+    assert validated(Answer("Ada Quill"), FOUND, TAIL[2:], Judge()).k == 1  # the goal alone, without cascade
+
+
+@pytest.mark.parametrize("answer", ["unknown", "not available"])
+def test_garbage_is_no_answer(answer: str) -> None:
+    assert validated(Answer(answer), FOUND, TAIL[1:], Judge()).k == 0
+
+
+def test_musique_also_asks_whether_the_answer_follows() -> None:
+    assert validated(Answer("Ada Quill"), FOUND, TAIL[1:], Judge(), strict=True).k == 2
+    refused = validated(Answer("Ada Quill"), FOUND, TAIL[1:], Judge(consistent=False), strict=True)
+    assert (refused.k, refused.checks[0].how) == (0, "lm")
+    assert "does not follow" in refused.reason
+    for wrong in ("Belmar Yards", "Aldera", "word " * 20):
+        assert validated(Answer(wrong), FOUND, TAIL[1:], Judge(), strict=True).k == 0
+        assert validated(Answer(wrong), FOUND, TAIL[1:], Judge()).k == 2
+
+
+def test_what_was_refused_or_cannot_be_read_certifies_nothing() -> None:
+    noted = replace(FOUND, answer="Ada Quill", note="refused")
+    outcome = Outcome(FOUND, "answer: Ada Quill", Observation("", noted), noted)
+    validator = TwoStageValidator(Judge(), 2, strict=False)  # type: ignore[arg-type]
+    assert run(validator.validate(TAIL[1:], outcome)).k == 0
+    assert run(validator.validate(TAIL[1:], replace(outcome, action="nonsense"))).k == 0
+
+
+def test_a_task_that_is_done_certifies_all_that_is_left_and_says_how() -> None:
+    outcome = Outcome(FOUND, "finish", Observation("", FOUND), FOUND, completed=True)
+    verdict = run(TwoStageValidator(Judge(), 2, strict=False).validate(TAIL, outcome))  # type: ignore[arg-type]
+    assert [check.how for check in verdict.checks] == ["completion"] * 3
+
+
+@given(st.text(max_size=60), st.sampled_from([p.title for p in PASSAGES] + ["Overview", ""]))
+def test_nothing_is_certified_that_the_verifier_does_not_support(finding: str, title: str) -> None:
+    verdict = validated(Find(2, finding, title), START, TAIL, Judge())
+    supported = any(finding.strip() and finding.strip() in p.text and "founded" in p.text for p in PASSAGES)
+    assert verdict.k <= int(supported)
+
+
+# --- the adversarial cases --------------------------------------------------------------------
+
+
+def test_cases_are_of_all_families_and_the_same_for_the_same_seed() -> None:
+    made = cases(3, 21)
+    assert [case.family for case in made] == [*FAMILIES] * 3
+    assert made == cases(3, 21)
+    assert made != cases(4, 21)
+    assert {case.k for case in made if case.family in ("plain", "wrong_title")} <= {1, 2}
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_filters_and_the_scripted_verifier_certify_nothing_false(seed: int) -> None:
+    found = run(counted(scripted_validator(), cases(seed, 350)))
+    assert all(counts["fp"] == 0 for counts in found.values())
+    assert found["plain"]["fn"] == 0
+    assert found["all"]["tp"] > 0.95 * (found["all"]["tp"] + found["all"]["fn"])
