@@ -10,7 +10,7 @@ from tape.graph import GOAL_SCORE, HOPELESS, PlanGraph
 from tape.lm.base import FREE
 from tape.memory import Memory
 from tape.predicates import KnowsGoal
-from tape.protocols import Action, DeclaredDomain, PlannedActor, Score, Scorer, State
+from tape.protocols import Action, DeclaredDomain, GradedDomain, PlannedActor, Score, Scorer, State
 from tape.roles.projector import LmProjector
 from tape.selection import most_moves
 
@@ -77,9 +77,14 @@ class Annotator:
         """
         depths = graph.depths(domain.key(self._episode.state))
         ends = [node for node in graph.nodes if domain.is_end(graph.state(node))]
+        deepest = max(depths.values()) + 1
         for node in set(graph.nodes) - set(ends):
             graph.no_end(node)
-            graph.set_reward(node, _DEPTH * depths.get(node, 0), goal=False)
+            depth = depths.get(node, 0)
+            reward = _DEPTH * depth
+            if isinstance(domain, GradedDomain):  # a step further outweighs what a state is worth
+                reward = (depth + (1 + domain.worth(graph.state(node))) / 2) / (2 * deepest)
+            graph.set_reward(node, reward, goal=False)
         scores = await self._scorer.score([graph.state(node) for node in ends], remaining)
         for node, score in zip(ends, scores, strict=True):
             mode = self._episode.config.score

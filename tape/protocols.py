@@ -121,6 +121,17 @@ class DeclaredDomain(Domain, Protocol):
         """The worst case of every tool or other family of actions, by its name."""
 
 
+@runtime_checkable
+class GradedDomain(DeclaredDomain, Protocol):
+    """A declared domain in which what is done on the way to an end is worth something by itself; optional.
+
+    Of walks to ends of equal score that have equally many steps the one with the larger sum is best.
+    """
+
+    def worth(self, state: State) -> float:
+        """What having come to a state adds, in [-1, 1]; depends on its key alone."""
+
+
 class Environment(Protocol):
     """A task that can be played."""
 

@@ -1,0 +1,61 @@
+"""What an offer costs the travellers: the public evaluator's arithmetic, in whole cents (SDP appendix A.2)."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from envs.travelplanner.errors import TravelError
+from envs.travelplanner.offers import SELF_DRIVING, Attraction, Flight, Ground, Offer, Restaurant
+from envs.travelplanner.query import Query
+from tape.resources import Resources, declare
+
+MONEY = "trip_usd"
+"""The travellers' money. It is not the kind ``usd`` that calls of language models are paid from: a dollar of the trip
+must not buy tokens, nor a token's price make a trip unaffordable."""
+
+declare(MONEY, "US dollar of the trip", "0.01")
+
+SEATS = {SELF_DRIVING: 5, "taxi": 4}
+"""People in one car."""
+
+
+def cents(dollars: str | int | float | Decimal) -> int:
+    """Dollars as whole cents.
+
+    Raises:
+        TravelError: It is negative, no number, or finer than a cent.
+    """
+    try:
+        exact = Decimal(str(dollars)) * 100
+    except ArithmeticError:
+        raise TravelError(f"{dollars!r} is no number of dollars") from None
+    if not exact.is_finite() or exact < 0 or exact != exact.to_integral_value():
+        raise TravelError(f"{dollars!r} is no whole number of cents >= 0")
+    return int(exact)
+
+
+def dollars(amount: int) -> str:
+    """Cents in words."""
+    return f"${amount // 100}" if amount % 100 == 0 else f"${amount // 100}.{amount % 100:02}"
+
+
+def cost(offer: Offer, query: Query) -> int:
+    """Cents of booking an offer for all travellers, a stay for all its nights.
+
+    Flights and meals are paid per person; a self-driven car takes 5, a taxi 4; a unit of a stay as many as its
+    maximum occupancy.
+    """
+    match offer:
+        case Flight() | Restaurant():
+            return offer.price * query.people
+        case Ground():
+            return offer.price * -(-query.people // SEATS[offer.name])
+        case Attraction():
+            return 0
+        case _:
+            return offer.price * -(-query.people // offer.occupancy) * query.nights
+
+
+def charge(amount: int) -> Resources:
+    """A step that costs an amount."""
+    return Resources({"steps": 1, MONEY: amount})

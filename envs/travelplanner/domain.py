@@ -1,0 +1,211 @@
+"""What a trip tells the engine: the whole itinerary is one walk on the plan graph.
+
+*What a node carries.* The number of booked slots; how the trip travels, as long as ways are still to be booked (a car
+of one's own excludes flights and taxis on the whole trip); the required cuisines that are covered, as bits; and the
+index of the last option. Nothing else of the past constrains the future: what is left of the money is a resource of the
+walk, and what has been used already is told by the index alone, as follows.
+
+*Uniqueness is exact.* The k slots of a group (all meals, or all sights, in one city) follow each other, take distinct
+options of one list, and neither cost nor quality nor any rule depends on which slot takes which option. So every set of
+k distinct options is a strictly increasing sequence of indices, exactly one; and every strictly increasing sequence is
+a set of distinct options. The variants of a step are the options of a larger index than the last one's, so the walks
+through the group are in one-to-one correspondence with the sets of k options of the list, and an option is taken twice
+by none. Groups of different slots have no option in common (a restaurant is in one city). Where a model has booked out
+of order, the node names what was used instead, and the walk goes on from the last index, or from the beginning of the
+list if too little is left after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from envs.travelplanner.cost import charge, dollars
+from envs.travelplanner.menu import Objective, menu
+from envs.travelplanner.sdp import TripAdapter
+from envs.travelplanner.slots import CHECK, RENDER, Slot
+from envs.travelplanner.state import TripState
+from envs.travelplanner.trip import Option, Trip, conflicting
+from tape.errors import UnknownNameError
+from tape.lm.dialect import Dialect
+from tape.protocols import Action, Observation, Prediction, State
+from tape.resources import Resources
+from tape.sdp.adapter import Adapter
+
+Dialects = Mapping[str, Callable[["TripDomain"], Dialect]]
+"""How the task is written for each family of models, by the dialect's name."""
+
+
+def as_state(state: State) -> TripState:
+    """Narrow the engine's opaque state."""
+    assert isinstance(state, TripState), f"not a state of a trip: {state!r}"
+    return state
+
+
+class TripDomain:
+    """Implements :class:`tape.protocols.GradedDomain`.
+
+    Args:
+        trip: The query and its offers.
+        objective: What is worth more among feasible itineraries: a lower ``cheapest`` cost, or the ``best`` ratings of
+            stays and restaurants.
+        dialects: How it is written for models.
+    """
+
+    deterministic = True
+
+    def __init__(self, trip: Trip, objective: Objective, dialects: Dialects) -> None:
+        self.trip, self.objective, self._dialects = trip, objective, dialects
+        self._menus: dict[str, tuple[Option, ...]] = {}
+        self._fewest: dict[tuple[tuple[str, ...], int], int] = {}
+
+    def key(self, state: State) -> str:
+        """See the module."""
+        here = as_state(state)
+        done = len(here.booked)
+        if not done:
+            return "start"
+        mode = here.mode if done <= self.trip.last_way else ""
+        used = "" if here.canonical else "|" + ", ".join(sorted(self._group(here)))
+        return f"{done}|{mode}|{here.cuisines:b}|{here.last}{used}"
+
+    def _group(self, state: TripState) -> list[str]:
+        return self.trip.in_group(state, self.trip.slots[len(state.booked) - 1])
+
+    def render(self, state: State) -> str:
+        """The last booking; in observed states with what has been spent."""
+        here = as_state(state)
+        if not here.booked:
+            picture = f"{self.trip.query.origin}: nothing is booked"
+        else:
+            picture = f"{self.trip.slots[len(here.booked) - 1].name}: {here.booked[-1]}"
+        if here.spent is not None:
+            picture += f"\nspent {dollars(here.spent)} of {dollars(self.trip.query.budget)}"
+        return f"{picture}\n{here.note}" if here.note else picture
+
+    def project(self, observation: Observation) -> TripState:
+        """The state as it was observed."""
+        return as_state(observation.data)
+
+    def admissible(self, state: State) -> Sequence[Action] | None:
+        """None: what cannot be booked is refused with a reason."""
+        del state
+        return None
+
+    def cost(self, state: State, action: Action) -> Resources:
+        """A step and the exact price; what would be refused costs a step."""
+        return charge(self.trip.price(as_state(state), action))
+
+    def declared_costs(self) -> Mapping[str, Resources]:
+        """The dearest booking, and what is free."""
+        dearest = max((option.cost for slot in self.trip.slots for option in self.trip.options(slot)), default=0)
+        return {"book": charge(dearest), "check": charge(0), "render": charge(0)}
+
+    def outcome(self, state: State, action: Action) -> Prediction:
+        """The slot is filled; what would be refused is invalid."""
+        here = as_state(state)
+        if self.trip.refusal(here, action) is not None:
+            return Prediction(None)
+        return Prediction(replace(self.trip.booked(here, action), spent=None))
+
+    def variants(self, state: State, action: Action) -> Sequence[Action]:
+        """The options of the slot that an action fills, as far as an itinerary can still be completed with them."""
+        here, slot = as_state(state), self.trip.slot(as_state(state))
+        named, _ = self.trip.slot_of(action)
+        if slot is None or named is not slot:
+            return [action]
+        return self.open_actions(here) or [action]
+
+    def open_actions(self, state: TripState) -> list[Action]:
+        """The actions that the plan graph offers in a state, cheapest first."""
+        slot = self.trip.slot(state)
+        if slot is None:
+            return []
+        if slot.kind in ("budget", "render"):
+            return [f"{slot.name}: {CHECK if slot.kind == 'budget' else RENDER}"]
+        return [f"{slot.name}: {option.name}" for option in self._offered(state, slot)]
+
+    def _offered(self, state: TripState, slot: Slot) -> list[Option]:
+        options = self.menu(slot)
+        done = len(state.booked)
+        follows = done > 0 and self.trip.slots[done - 1].group == slot.group
+        used: list[str] = []
+        if follows:
+            later = [option for option in options if option.index > state.last]
+            if not state.canonical:
+                used = self.trip.in_group(state, slot)
+                later = [option for option in later if option.name not in used]
+                if len(later) <= slot.left:
+                    later = [option for option in options if option.name not in used]
+            options = tuple(later)
+        if slot.left and not used:
+            # The slots of the group that come after it need options that come after it.
+            options = options[: len(options) - slot.left] if len(options) > slot.left else ()
+        return [
+            option
+            for option in options
+            if not conflicting(state.mode, option.mode) and self._coverable(done, state.cuisines | option.cuisines)
+        ]
+
+    def menu(self, slot: Slot) -> tuple[Option, ...]:
+        """The options of a slot's group in the plan graph."""
+        if slot.group not in self._menus:
+            self._menus[slot.group] = menu(self.trip, slot, self.objective)
+        return self._menus[slot.group]
+
+    def _coverable(self, done: int, covered: int) -> bool:
+        """Whether the meals after a slot are enough for the cuisines that are missing after it."""
+        missing = self.trip.wanted & ~covered
+        if not missing:
+            return True
+        later = [i for i in self.trip.meal_slots if i > done]
+        groups = tuple(dict.fromkeys(self.trip.slots[i].group for i in later))
+        return self._fewest_for(groups, missing) <= len(later)
+
+    def _fewest_for(self, groups: tuple[str, ...], missing: int) -> int:
+        """Fewest restaurants of some groups that serve all missing cuisines; far too many where none do."""
+        found = self._fewest.get((groups, missing))
+        if found is None:
+            slots = {slot.group: slot for slot in self.trip.slots if slot.group in groups}
+            serves = {option.cuisines & missing for slot in slots.values() for option in self.menu(slot)} - {0}
+            reached, layer, count = {0}, {0}, 0
+            while missing not in reached and layer:
+                layer = {covered | one for covered in layer for one in serves} - reached
+                reached |= layer
+                count += 1
+            found = count if missing in reached else len(self.trip.slots)
+            self._fewest[groups, missing] = found
+        return found
+
+    def is_end(self, state: State) -> bool:
+        """Whether the itinerary has been rendered."""
+        return self.trip.slot(as_state(state)) is None
+
+    def covered(self, state: State) -> bool:
+        """Whether all required cuisines are covered."""
+        return not self.trip.wanted & ~as_state(state).cuisines
+
+    @cached_property
+    def _dearest(self) -> int:
+        return max((option.cost for slot in self.trip.slots for option in self.menu(slot)), default=0) or 1
+
+    def worth(self, state: State) -> float:
+        """What the last booking adds to an itinerary: a saving or a rating, in [-1, 1]."""
+        here = as_state(state)
+        if not here.booked:
+            return 0.0
+        option = self.trip.option(self.trip.slots[len(here.booked) - 1], here.booked[-1])
+        if option is None:
+            return 0.0
+        return -option.cost / self._dearest if self.objective == "cheapest" else option.rating / 5
+
+    def sdp(self) -> Adapter:
+        """Its adapter for SDP."""
+        return TripAdapter(self)
+
+    def dialect(self, name: str) -> Dialect:
+        """The prompts in one of the dialects."""
+        if name not in self._dialects:
+            raise UnknownNameError("dialect for trips", name, self._dialects, "Use a model that reads one of them.")
+        return self._dialects[name](self)

@@ -1,0 +1,70 @@
+"""Which options of a slot the plan graph offers: what a best walk may need, and no more.
+
+*Pruning that loses nothing.* The r slots of a group (the meals, or the sights, of one city) take r distinct options,
+and which of them takes which makes no difference. Say that a dominates b if a is not dearer, not worse rated and serves
+every required cuisine that b serves, ties broken by the order of the list. If b is dominated by r or more options, at
+most r - 1 of them are in a walk that uses b, so one is free and can take b's place: the walk still is feasible and not
+worse. So only options that fewer than r others dominate are offered (their r-skyband). Where cost alone counts, ratings
+are left out of the comparison; of ways of travelling those of one mode are compared.
+
+*Pruning that may lose something.* The graph is kept to about :data:`MOST_EDGES` edges: of long lists the r cheapest are
+kept, the cheapest of every set of required cuisines, and of the rest the best rated, or where cost alone counts the
+cheapest. No list is much longer than the :data:`MOST_OPTIONS` that the paper shows a model (SDP table 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isqrt
+from typing import Literal
+
+from envs.travelplanner.slots import Slot
+from envs.travelplanner.trip import Option, Trip
+
+Objective = Literal["cheapest", "best"]
+MOST_OPTIONS = 30
+MOST_EDGES = 20_000
+
+
+def dominates(a: Option, b: Option, objective: Objective) -> bool:
+    """Whether a can always take b's place."""
+    if a.cost > b.cost or a.mode != b.mode or b.cuisines & ~a.cuisines:
+        return False
+    if objective == "best" and a.rating != b.rating:
+        return a.rating > b.rating
+    return a.cost < b.cost or a.cuisines != b.cuisines or a.index < b.index
+
+
+def skyband(options: Sequence[Option], r: int, objective: Objective) -> list[Option]:
+    """Options that fewer than r others dominate."""
+    return [b for b in options if sum(dominates(a, b, objective) for a in options) < r]
+
+
+def menu(trip: Trip, slot: Slot, objective: Objective) -> tuple[Option, ...]:
+    """The options of a slot in the plan graph, in canonical order."""
+    r = sum(other.group == slot.group for other in trip.slots)
+    allowed = [option for option in trip.options(slot) if not option.broken]
+    kept = skyband(allowed, r, objective)
+    most = min(MOST_OPTIONS, r - 1 + _width(trip)) if slot.kind in ("meals", "attractions") else MOST_OPTIONS
+    if len(kept) <= most:
+        return tuple(kept)
+    chosen = {option.index: option for option in kept[:r]}
+    for option in kept:
+        if option.cuisines and all(option.cuisines != other.cuisines for other in chosen.values()):
+            chosen[option.index] = option
+    rest = [option for option in kept if option.index not in chosen]
+    more = most - len(chosen)
+    if objective == "best":
+        rest.sort(key=lambda option: (-option.rating, option.index))
+        more = max(more, _width(trip) // 2)
+    chosen |= {option.index: option for option in rest[: max(0, more)]}
+    return tuple(chosen[index] for index in sorted(chosen))
+
+
+def _width(trip: Trip) -> int:
+    """How many options of a group with r slots there may be beyond r - 1.
+
+    In increasing sequences the option of a slot is then one of so many, so an edge is one of about its square by two,
+    once for each set of covered cuisines.
+    """
+    return max(4, isqrt(2 * MOST_EDGES // (len(trip.meal_slots) * (trip.wanted + 1))))

@@ -1,0 +1,103 @@
+"""Trips for the command line and the runner."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from envs.travelplanner.cheapest import cheapest
+from envs.travelplanner.environment import TripEnvironment, budget_of
+from envs.travelplanner.generator import RATIOS, problem_set
+from envs.travelplanner.loader import load
+from envs.travelplanner.offers import World
+from envs.travelplanner.query import Query
+from envs.travelplanner.trip import Trip
+from tape.errors import ConfigError
+from tape.protocols import Environment, Task, WorldModel
+
+DEFAULT_COUNT = 18
+
+
+class TravelPlannerPlugin:
+    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+
+    name = "travelplanner"
+    prompt_version = "1"
+    model = "declared:first"
+    reads = False
+
+    def add_arguments(self, parser: Any) -> None:
+        """``--data``, ``--database``, ``--problems``, ``--count``, ``--tightness`` and ``--objective``."""
+        parser.add_argument("--data", type=str, help="a CSV or JSON Lines file of queries in the public format")
+        parser.add_argument("--database", type=str, help="the folder of the public database's CSV files")
+        parser.add_argument("--problems", default="dev", help="our own queries: the name of a set (default: dev)")
+        parser.add_argument(
+            "--count", type=int, default=DEFAULT_COUNT, help="our own queries: how many (default: %(default)s)"
+        )
+        parser.add_argument(
+            "--tightness", choices=tuple(RATIOS), default="medium", help="of our own budgets (default: medium)"
+        )
+        parser.add_argument(
+            "--objective",
+            choices=("cheapest", "best"),
+            default="cheapest",
+            help="which feasible itinerary is worth most: the cheapest, or the best rated (default: cheapest)",
+        )
+
+    def tasks(self, options: Mapping[str, Any]) -> list[Task]:
+        """One task per query.
+
+        Raises:
+            TravelError: A file cannot be read.
+            ConfigError: Only one of the two paths is given, or the count is not positive.
+        """
+        data, database = options.get("data"), options.get("database")
+        objective, tightness = options["objective"], options["tightness"]
+        if bool(data) != bool(database):
+            raise ConfigError("queries in the public format need both --data FILE and --database FOLDER")
+        if data and database:
+            level_set, made = Path(data).stem, load(Path(data), Path(database))
+        else:
+            if options["count"] < 1:
+                raise ConfigError(f"--count is at least 1, got {options['count']}")
+            level_set = f"trips-{options['problems']}-{tightness}"
+            made = list(problem_set(options["problems"], options["count"], tightness))
+        return [
+            Task(
+                id=query.id,
+                level_set=level_set,
+                budget=budget_of(query),
+                digest=_digest(query, world, objective),
+                facts={"query": query, "world": world, "objective": objective},
+            )
+            for query, world in made
+        ]
+
+    def make(self, task: Task) -> Environment:
+        """A fresh environment; the runner passes the task's budget."""
+        query, world = task.facts["query"], task.facts["world"]
+        return TripEnvironment(query, world, task.facts["objective"], least=cheapest(Trip(query, world)))
+
+    def simulator(self, environment: Environment) -> WorldModel:
+        """There is none.
+
+        Raises:
+            ConfigError: Always.
+        """
+        del environment
+        raise ConfigError("travelplanner has no simulator: bookings declare what they lead to; leave world_model at lm")
+
+
+def _digest(query: Query, world: World, objective: str) -> str:
+    """Identifies a query with its offers."""
+    return hashlib.sha256(f"{query!r} {world.digest or _content(world)} {objective}".encode()).hexdigest()[:16]
+
+
+def _content(world: World) -> str:
+    places = [(p.name, p.city, p.price, sorted(p.cuisines), p.rating) for p in world.restaurants]
+    return repr((world.flights, world.grounds, world.stays, places, world.attractions, sorted(world.states.items())))
+
+
+PLUGIN = TravelPlannerPlugin()

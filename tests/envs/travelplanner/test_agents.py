@@ -1,0 +1,122 @@
+"""The agents of the engine on trips, without a model and with a scripted one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from envs.travelplanner.chat_dialect import ChatTripDialect
+from envs.travelplanner.declared_lm import DeclaredLM
+from envs.travelplanner.environment import TripEnvironment
+from envs.travelplanner.trip import Trip
+from tape.agents.base import Agent
+from tape.agents.plan_and_act import PlanAndActAgent
+from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
+from tape.agents.react import ReactAgent
+from tape.agents.tape_agent import TapeAgent
+from tape.errors import ConstraintError, InvalidOutputError, UnknownNameError
+from tape.lm.base import Choice, JsonSchema, Request
+from tape.lm.registry import open_model
+from tape.lm.scripted import ScriptedLM
+from tests.envs.travelplanner.trips import complete, trip
+
+AGENTS: list[type[Agent]] = [TapeAgent, ReactAgent, PlanAndActAgent, PlanAndActReplanAgent]
+
+
+def rich(seed: str = "agents", days: int = 3) -> Trip:
+    made = trip(seed, days, "easy", "loose")
+    return Trip(replace(made.query, budget=10**8), made.world)
+
+
+def actions_of(made: Trip) -> list[str]:
+    return [f"{slot.name}: {name}" for slot, name in zip(made.slots, complete(made).booked, strict=True)]
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_agents_need_no_language_model(agent: type[Agent]) -> None:
+    made = rich()
+    result = agent("declared:first", horizon=40).run(TripEnvironment(made.query, made.world))
+    if agent is not ReactAgent:  # which takes the cheapest way out, whether there is a way back or not
+        assert result.end_state == "success"
+    assert result.steps > 1
+    assert result.budget_violations == []
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("execution", ["constrained", "free"])
+def test_any_chat_model_can_play(agent: type[Agent], execution: str) -> None:
+    made = rich()
+    env, actions = TripEnvironment(made.query, made.world), actions_of(made)
+
+    def script(request: Request, sample: int) -> str:
+        del sample
+        if request.role == "plan":
+            return json.dumps({"plan": actions})
+        if request.role == "act":
+            assert isinstance(request.constraint, JsonSchema)
+            fixed = request.constraint.model.model_json_schema()["properties"]["action"].get("const")
+            return json.dumps({"thought": "on we go", "action": fixed or actions[len(env._state.booked)]})
+        assert isinstance(request.constraint, Choice)
+        return request.constraint.options[0]
+
+    result = agent(ScriptedLM(script, obey=True), horizon=40, num_plans=1, execution=execution).run(env)
+    assert (result.end_state, result.malformed) == ("success", 0)
+    if agent is not TapeAgent:  # which takes the solver's walk, not the model's plan
+        assert list(env._state.booked) == list(complete(made).booked)
+
+
+def test_constrained_execution_admits_the_planned_action_alone() -> None:
+    made = rich()
+    env = TripEnvironment(made.query, made.world)
+    state = env.reset(0).data
+    dialect = ChatTripDialect(env.domain)
+    [first, *_] = actions_of(made)
+    request = dialect.act_request(state, {}, first, [first])
+    assert isinstance(request.constraint, JsonSchema)
+    request.constraint.model.model_validate({"thought": "", "action": first})
+    with pytest.raises(ValueError, match="action"):
+        request.constraint.model.model_validate({"thought": "", "action": "outbound: taxi2"})
+
+
+def test_prompts_name_the_task_the_options_and_what_was_refused() -> None:
+    made = trip("prompt", 5, "hard")
+    env = TripEnvironment(made.query, made.world)
+    env.reset(0)
+    env.step("outbound: F0")
+    dialect = ChatTripDialect(env.domain)
+    text = dialect.act_request(env._state, {}, None, []).prompt[1].content  # type: ignore[union-attr]
+    assert "refused: there is no 'F0'" in text
+    assert made.query.origin in text
+    assert all(f"- {choice.partition(': ')[2]} (" in text for choice in dialect.choices(env._state))
+    plan = dialect.plan_request(env._state, {}).prompt[1].content  # type: ignore[union-attr]
+    assert all(slot.name in plan for slot in made.slots)
+    for cuisine in made.query.constraints.cuisines:
+        assert cuisine in plan
+
+
+def test_answers_that_cannot_be_read_are_said_to_be() -> None:
+    env = TripEnvironment(rich().query, rich().world)
+    state = env.reset(0).data
+    for name in ("chat", "declared"):
+        dialect = env.domain.dialect(name)
+        with pytest.raises(InvalidOutputError):
+            dialect.read_act(state, "nothing can be booked")
+    assert not env.domain.dialect("chat").read_plan(state, "{").valid
+
+
+def test_the_declared_model_answers_where_options_are_listed_and_nowhere_else() -> None:
+    lm = open_model("declared:random")
+    assert isinstance(lm, DeclaredLM)
+    assert lm.dialect == "declared"
+    with pytest.raises(UnknownNameError, match="declared"):
+        open_model("declared:best")
+    made = rich()
+    with pytest.raises(ConstraintError, match="use a language model"):
+        lm._one(Request("tell me a story", 10), 0)
+    results = [
+        ReactAgent("declared:random", horizon=40).run(TripEnvironment(made.query, made.world), seed=seed).actions
+        for seed in (0, 0, 1)
+    ]
+    assert results[0] == results[1] != results[2]

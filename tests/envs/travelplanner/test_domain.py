@@ -1,0 +1,215 @@
+"""The walk on the plan graph: canonical sequences, pruning that loses nothing, the budget kept to the cent."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from envs.travelplanner import menu as menus
+from envs.travelplanner.cheapest import cheapest
+from envs.travelplanner.cost import MONEY
+from envs.travelplanner.domain import TripDomain
+from envs.travelplanner.environment import TripEnvironment
+from envs.travelplanner.menu import Objective, menu, skyband
+from envs.travelplanner.offers import Restaurant, World
+from envs.travelplanner.proposal import first_complete
+from envs.travelplanner.state import TripState
+from envs.travelplanner.trip import Trip
+from tape.agents.tape_agent import TapeAgent
+from tape.errors import UnknownNameError
+from tape.protocols import DeclaredDomain, GradedDomain
+from tests.envs.travelplanner.trips import rng_of, trip
+
+
+def small(seed: int, restaurants: int = 11, cuisines: int = 2) -> Trip:
+    """A trip of three days with few offers, so that all itineraries can be listed."""
+    made = trip(f"small {seed}", 3, "medium")
+    rng = rng_of("small", seed)
+    city = made.query.cities[0]
+    places = [
+        replace(place, price=rng.randint(5, 30) * 100, rating=rng.randint(2, 5))
+        for place in list(made.world.restaurants_in(city).values())[:restaurants]
+    ]
+    wanted = sorted({kind for place in places for kind in place.cuisines})[:cuisines]
+    query = replace(made.query, constraints=replace(made.query.constraints, cuisines=tuple(wanted)))
+    world = replace(made.world, restaurants=tuple(places), attractions=made.world.attractions[:40])
+    return Trip(query, world)
+
+
+def sets_of_meals(made: Trip) -> list[tuple[Restaurant, ...]]:
+    """All sets of nine restaurants that cover the cuisines."""
+    places = [option.offer for option in made.options(made.slots[made.meal_slots[0]])]
+    found = []
+    for chosen in itertools.combinations(places, len(made.meal_slots)):
+        served = {kind for place in chosen for kind in place.cuisines}  # type: ignore[union-attr]
+        if set(made.query.constraints.cuisines) <= served:
+            found.append(chosen)
+    return found  # type: ignore[return-value]
+
+
+def walks(domain: TripDomain, state: TripState, depth: int) -> list[tuple[str, ...]]:
+    """All sequences of actions of a length in the plan graph."""
+    if not depth:
+        return [()]
+    found = []
+    for action in domain.open_actions(state):
+        after = domain.outcome(state, action).state
+        assert isinstance(after, TripState)
+        found += [(action, *rest) for rest in walks(domain, after, depth - 1)]
+    return found
+
+
+def test_a_domain_of_trips_is_graded_and_declared() -> None:
+    domain = TripEnvironment(trip().query, trip().world).domain
+    assert isinstance(domain, GradedDomain)
+    assert isinstance(domain, DeclaredDomain)
+    with pytest.raises(UnknownNameError, match="dialect for trips"):
+        domain.dialect("compact")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_walks_through_the_meals_are_the_sets_of_restaurants(seed: int) -> None:
+    made = small(seed)
+    domain = TripDomain(made, "cheapest", {})
+    group = made.slots[made.meal_slots[0]].group
+    domain._menus[group] = made.options(made.slots[made.meal_slots[0]])  # nothing is pruned here
+    before = made.meal_slots[0]
+    actions = first_complete(domain, TripState())[:before]
+    state = TripState()
+    for action in actions:
+        state = made.booked(state, action)
+    sequences = walks(domain, state, len(made.meal_slots))
+    as_sets = [frozenset(action.partition(": ")[2] for action in walk) for walk in sequences]
+    expected = {frozenset(place.name for place in chosen) for chosen in sets_of_meals(made)}
+    assert len(as_sets) == len(set(as_sets)), "one walk for each set"
+    assert set(as_sets) == expected
+
+
+def best_value(made: Trip, objective: Objective, budget: int) -> float | None:
+    """The best sum over all sets of meals within a budget for meals, by listing them."""
+    people, values = made.query.people, []
+    for chosen in sets_of_meals(made):
+        if sum(place.price for place in chosen) * people <= budget:
+            worth = [-place.price for place in chosen] if objective == "cheapest" else [p.rating for p in chosen]
+            values.append(sum(worth))
+    return max(values, default=None)
+
+
+@given(seed=st.integers(0, 200), share=st.floats(1.0, 1.6), objective=st.sampled_from(["cheapest", "best"]))
+@settings(max_examples=40, deadline=None)
+def test_the_skyband_loses_no_best_set(seed: int, share: float, objective: Objective) -> None:
+    made = small(seed, restaurants=12)
+    all_sets = sets_of_meals(made)
+    if not all_sets:
+        return
+    least = min(sum(place.price for place in chosen) for chosen in all_sets) * made.query.people
+    budget = int(least * share)
+    slot = made.slots[made.meal_slots[0]]
+    kept = skyband(made.options(slot), len(made.meal_slots), objective)
+    names = {option.name for option in kept}
+    places = tuple(place for place in made.world.restaurants if place.name in names)
+    pruned = Trip(made.query, replace(made.world, restaurants=places))
+    assert best_value(pruned, objective, budget) == best_value(made, objective, budget)
+
+
+def play(made: Trip, objective: Objective = "cheapest") -> TripEnvironment:
+    env = TripEnvironment(made.query, made.world, objective, least=cheapest(made))
+    result = TapeAgent("declared:first", num_plans=1, execution="forced", on_infeasible="stop").run(env)
+    assert result.budget_violations == []
+    assert result.used.get(MONEY, 0) == made.total(env._state) <= made.query.budget or result.end_state != "success"
+    env.ending = result.end_state  # type: ignore[attr-defined]
+    return env
+
+
+@pytest.mark.parametrize("days", [3, 5])
+@pytest.mark.parametrize("level", ["easy", "medium", "hard"])
+def test_the_solvers_cheapest_walk_is_the_cheapest_itinerary(days: int, level: str) -> None:
+    for seed in range(2):
+        made = trip(f"least {seed}", days, level, "tight")  # type: ignore[arg-type]
+        env = play(made)
+        assert env.success()
+        assert made.total(env._state) == cheapest(made)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["easy", "medium", "hard"])
+def test_the_longest_trips_too(level: str) -> None:
+    for seed in range(6):
+        made = trip(f"least {seed}", 7, level, "tight")  # type: ignore[arg-type]
+        env = play(made)
+        assert env.success()
+        assert made.total(env._state) == cheapest(made)
+
+
+def test_a_budget_a_cent_too_small_is_found_infeasible_before_anything_is_booked() -> None:
+    made = trip("cent", 3, "medium")
+    least = cheapest(made)
+    assert least is not None
+    for budget, ending in ((least, "success"), (least - 1, "infeasible")):
+        env = play(Trip(replace(made.query, budget=budget), made.world))
+        assert env.ending == ending  # type: ignore[attr-defined]
+        assert bool(env._state.booked) is (ending == "success")
+
+
+def test_the_best_rated_itinerary_is_no_worse_than_the_cheapest() -> None:
+    made = trip("rated", 3, "medium", "medium")
+    rated = {objective: play(made, objective).measures() for objective in ("cheapest", "best")}  # type: ignore[arg-type]
+    assert rated["best"]["rating"] > rated["cheapest"]["rating"]
+    assert rated["best"]["cost_usd"] >= rated["cheapest"]["cost_usd"]
+    assert rated["best"]["final_pass"] == 1
+
+
+def test_a_node_carries_only_what_constrains_the_future() -> None:
+    made = small(1)
+    domain = TripDomain(made, "cheapest", {})
+    meals = made.options(made.slots[made.meal_slots[0]])
+    base = TripState(booked=("x",) * made.meal_slots[0], mode="public")
+    first, second, third = meals[0], meals[1], meals[2]
+
+    def through(*options: object) -> TripState:
+        state = base
+        for option in options:
+            state = made.after(state, made.slots[len(state.booked)], option, option.name)  # type: ignore[attr-defined,arg-type]
+        return state
+
+    one, other = through(first, third), through(second, third)
+    if one.cuisines == other.cuisines:
+        assert domain.key(one) == domain.key(other)
+    car = replace(one, mode="car")
+    assert domain.key(car) == domain.key(one), "after the last way the mode constrains nothing"
+    unordered = through(third, first)
+    assert domain.key(unordered) != domain.key(through(second, first))
+    assert third.name in domain.key(unordered)
+    # From there the walk goes on with what is still free, and never with what is used.
+    offered = {action.partition(": ")[2] for action in domain.open_actions(unordered)}
+    assert not offered & {first.name, third.name}
+
+
+def test_long_lists_are_cut_without_losing_the_cheapest_or_a_cuisine(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = trip("cut", 7, "hard")
+    monkeypatch.setattr(menus, "MOST_EDGES", 500)
+    for number in made.meal_slots[::6]:
+        slot = made.slots[number]
+        r = sum(other.group == slot.group for other in made.slots)
+        options = [option for option in made.options(slot) if not option.broken]
+        for objective in ("cheapest", "best"):
+            kept = menu(made, slot, objective)  # type: ignore[arg-type]
+            assert [option.index for option in kept] == sorted(option.index for option in kept)
+            full = skyband(options, r, objective)  # type: ignore[arg-type]
+            assert kept[:r] == tuple(full[:r])
+            assert {option.cuisines for option in full} - {0} <= {option.cuisines for option in kept}
+
+
+def test_there_is_no_plan_where_nothing_can_be_completed() -> None:
+    made = trip("none", 3, "easy")
+    world: World = replace(made.world, flights=(), grounds=())
+    bare = Trip(made.query, world)
+    assert first_complete(TripDomain(bare, "cheapest", {}), TripState()) == []
+    assert cheapest(bare) is None
+    env = play(bare)
+    assert env.ending in ("infeasible", "replan_limit")
+    assert not env._state.booked

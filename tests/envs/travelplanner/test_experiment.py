@@ -1,0 +1,40 @@
+"""The experiment on trips: a tiny run in the common runner, resumed, and what its report says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiments import travelplanner
+from tape.runner.directory import RunDirectory
+
+
+@pytest.mark.slow
+def test_a_tiny_run_is_reported_published_and_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, results = tmp_path / "run", tmp_path / "results"
+    given = ["--count", "2", "--limit", "1", "--quiet", "--out", str(out), "--publish", str(results)]
+    assert travelplanner.run(given) == 0
+    episodes = RunDirectory(out).episodes()
+    assert len(episodes) == len(travelplanner.SETTINGS) * len(travelplanner.PLAYED)
+    assert all(line["result"]["budget_violations"] == [] for line in episodes)
+    kept = json.loads((results / "travelplanner.json").read_text(encoding="utf-8"))["rows"]
+    walks = [row for row in kept if row["method"] == travelplanner.TAPE.label and row["budget"] != "infeasible"]
+    assert len(walks) == 6
+    assert all(row["measures"]["final_pass"] == 1 for row in walks)
+    report = (results / "travelplanner" / "report.md").read_text(encoding="utf-8")
+    assert "simulated LM" in report
+    assert "solver ms" not in report
+    assert (results / "travelplanner" / "plots" / "travelplanner.png").is_file()
+    first = (out / "report.md").read_text(encoding="utf-8")
+    assert "solver ms" in first
+    assert travelplanner.run(given) == 0
+    assert RunDirectory(out).episodes() == episodes, "nothing is played twice"
+    capsys.readouterr()
+
+
+def test_the_matrix_pairs_methods_on_the_same_trips(capsys: pytest.CaptureFixture[str]) -> None:
+    assert travelplanner.run(["--dry-run", "--quick", "--limit", "2"]) == 0
+    told = capsys.readouterr().out
+    assert f"{7 * 4} cells, {7 * 4 * 2} episodes" in told

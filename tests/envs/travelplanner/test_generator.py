@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from envs.travelplanner.cheapest import cheapest
+from envs.travelplanner.errors import TravelError
+from envs.travelplanner.generator import LEVELS, RATIOS, generate, problem_set
+from envs.travelplanner.plugin import PLUGIN
+from envs.travelplanner.query import Constraints, Query
+from envs.travelplanner.trip import Trip
+from tape.errors import ConfigError
+from tape.plugins import load
+
+
+@pytest.mark.parametrize("tightness", RATIOS)
+def test_budgets_are_multiples_of_the_cheapest_itinerary(tightness: str) -> None:
+    low, high = RATIOS[tightness]  # type: ignore[index]
+    for query, world in problem_set("ratios", 9, tightness):  # type: ignore[arg-type]
+        least = cheapest(Trip(query, world))
+        assert least is not None
+        assert query.ratio == query.budget / least
+        assert query.feasible is (query.budget >= least) is (tightness != "infeasible")
+        assert low - 0.03 <= query.ratio <= high + 0.01
+        assert query.budget % 100 == 0
+
+
+def test_a_set_has_all_lengths_and_levels_and_no_trip_twice() -> None:
+    made = problem_set("all", 18, "medium")
+    assert {(query.days, query.level) for query, _ in made} == {(d, level) for d in (3, 5, 7) for level in LEVELS}
+    assert len({query.id for query, _ in made}) == 18
+    wishes = {"easy": 0, "medium": 1, "hard": 3}
+    for query, world in made:
+        own = query.constraints
+        asked = [own.transportation, own.room_type, own.house_rule, own.cuisines]
+        assert sum(map(bool, asked)) == wishes[query.level]
+        assert (query.people == 1) is (query.level == "easy")
+        assert all(world.states[city] == query.destination for city in query.cities) or query.days == 3
+
+
+def test_the_same_trip_under_another_budget() -> None:
+    tight, loose = (generate("twin", 5, "hard", tightness) for tightness in ("tight", "loose"))  # type: ignore[arg-type]
+    assert tight[1].stays == loose[1].stays
+    assert tight[0].cities == loose[0].cities
+    assert tight[0].budget < loose[0].budget
+
+
+def test_trips_do_not_depend_on_the_process() -> None:
+    code = (
+        "from envs.travelplanner.plugin import PLUGIN;"
+        "print([t.digest for t in PLUGIN.tasks({'problems': 'x', 'count': 3, 'tightness': 'tight', "
+        "'objective': 'best'})])"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1
+
+
+def test_the_plugin_is_registered_and_checks_its_options() -> None:
+    plugin = load("tape.environments", "travelplanner")
+    assert plugin is PLUGIN
+    options = {"problems": "dev", "count": 2, "tightness": "loose", "objective": "cheapest"}
+    tasks = plugin.tasks(options)
+    assert [task.level_set for task in tasks] == ["trips-dev-loose"] * 2
+    with pytest.raises(ConfigError, match="count"):
+        plugin.tasks({**options, "count": 0})
+    with pytest.raises(ConfigError, match="no simulator"):
+        plugin.simulator(plugin.make(tasks[0]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"days": 5}, "5 days and 1 cities"),
+        ({"cities": ("Home",)}, "repeat"),
+        ({"people": 0}, "0 people"),
+        ({"start": "May"}, "no date"),
+    ],
+)
+def test_queries_that_do_not_fit_together_are_refused(changes: dict[str, object], said: str) -> None:
+    given = {"id": "q", "origin": "Home", "destination": "A", "cities": ("A",), "start": "2031-05-04", "days": 3}
+    with pytest.raises(TravelError, match=said):
+        Query(**{**given, "people": 1, "budget": 1, **changes})  # type: ignore[arg-type]
+
+
+def test_wishes_have_the_public_vocabulary() -> None:
+    for wrong in ({"transportation": "no train"}, {"room_type": "castle"}, {"house_rule": "dragons"}):
+        with pytest.raises(TravelError, match="none of"):
+            Constraints(**wrong)
+    with pytest.raises(TravelError, match="repeated"):
+        Constraints(cuisines=("Thai", "Thai"))

@@ -1,0 +1,244 @@
+"""The public reference format, on files that these tests write."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs.travelplanner.cheapest import cheapest
+from envs.travelplanner.environment import TripEnvironment
+from envs.travelplanner.errors import DataError
+from envs.travelplanner.loader import FILES, STATES, load, load_queries, load_world
+from envs.travelplanner.plugin import PLUGIN
+from envs.travelplanner.trip import Trip
+from tape.agents.tape_agent import TapeAgent
+
+CITIES = {"Home": "Homeland", "Aton": "Stateland", "Bton": "Stateland"}
+
+
+def write(folder: Path, name: str, rows: list[dict[str, Any]]) -> None:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    folder = tmp_path / "database"
+    flights, stays, places, sights, roads = FILES
+    write(
+        folder,
+        flights,
+        [
+            {
+                "": i,
+                "Flight Number": f"F{i}",
+                "Price": 100 + i,
+                "DepTime": "05:38",
+                "ArrTime": "07:46",
+                "ActualElapsedTime": "2 hours",
+                "FlightDate": date,
+                "OriginCityName": a,
+                "DestCityName": b,
+                "Distance": 500.0,
+            }
+            for i, (a, b, date) in enumerate(
+                [("Home", "Aton", "2022-03-16"), ("Aton", "Home", "2022-03-18"), ("Bton", "Home", "2022-03-20")]
+            )
+        ],
+    )
+    write(
+        folder,
+        stays,
+        [
+            {
+                "NAME": f"Room, the {kind} one",
+                "price": 80.0,
+                "room type": kind,
+                "house_rules": "No pets & No smoking",
+                "minimum nights": 1.0,
+                "maximum occupancy": 2,
+                "review rate number": 4.0,
+                "city": city,
+            }
+            for city in ("Aton", "Bton")
+            for kind in ("Private room", "Entire home/apt")
+        ],
+    )
+    write(
+        folder,
+        places,
+        [
+            {
+                "Name": f"Place {i}",
+                "Average Cost": 10 + i,
+                "Cuisines": "Cafe, Indian",
+                "Aggregate Rating": 4.1,
+                "City": c,
+            }
+            for c in ("Aton", "Bton")
+            for i in range(12)
+        ],
+    )
+    write(folder, sights, [{"Name": f"Sight {i}", "City": c} for c in ("Aton", "Bton") for i in range(5)])
+    write(
+        folder,
+        roads,
+        [
+            {"origin": "Home", "destination": "Aton", "duration": "4 hours", "distance": "1,234 km"},
+            {"origin": "Aton", "destination": "Home", "duration": "1 day 4 hours", "distance": "2,234 km"},
+            {"origin": "Aton", "destination": "Bton", "duration": "1 hour", "distance": "99.9 km"},
+            {"origin": "Bton", "destination": "Home", "duration": "", "distance": ""},
+        ],
+    )
+    (folder / STATES).parent.mkdir(parents=True, exist_ok=True)
+    (folder / STATES).write_text("".join(f"{c}\t{s}\n" for c, s in CITIES.items()), encoding="utf-8")
+    return folder
+
+
+def record(days: int = 3, **changes: Any) -> dict[str, Any]:
+    shown = {
+        "org": "Home",
+        "dest": "Aton" if days == 3 else "Stateland",
+        "days": days,
+        "visiting_city_number": {3: 1, 5: 2, 7: 3}.get(days),
+        "date": "['2022-03-16', '2022-03-17', '2022-03-18']",
+        "people_number": 2,
+        "local_constraint": str(
+            {"house rule": None, "cuisine": ["Indian"], "room type": "private room", "transportation": None}
+        ),
+        "budget": 1400,
+        "level": "hard",
+        "query": "Please plan a trip.",
+        "annotated_plan": "",
+        "reference_information": "",
+    }
+    return {**shown, **changes}
+
+
+def test_queries_and_offers_are_read_and_can_be_played(tmp_path: Path, database: Path) -> None:
+    write(tmp_path, "queries.csv", [record()])
+    [(query, world)] = load(tmp_path / "queries.csv", database)
+    assert (query.origin, query.cities, query.start, query.budget) == ("Home", ("Aton",), "2022-03-16", 140_000)
+    assert query.constraints.cuisines == ("Indian",)
+    assert query.constraints.room_type == "private room"
+    [car, taxi] = world.grounds_between("Home", "Aton")
+    assert (car.price, taxi.price) == (6100, 123_400)  # 61.7 and 1,234 dollars, rounded down
+    assert world.grounds_between("Aton", "Home") == (), "a road of days is none"
+    assert [ride.price for ride in world.grounds_between("Aton", "Bton")] == [400, 9900]
+    assert world.states == CITIES
+    assert len(world.stays_in("Aton")) == 2
+    env = TripEnvironment(query, world)
+    result = TapeAgent("declared:first", num_plans=1, execution="forced").run(env)
+    assert result.end_state == "success"
+    least = cheapest(Trip(query, world))
+    # Two flights for two, a room for two nights, the nine cheapest meals for two.
+    assert least == env.trip.total(env._state) == 100 * (2 * (100 + 101) + 160 + 2 * (9 * 10 + sum(range(9))))
+
+
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        (
+            "annotated_plan",
+            [
+                {"org": "Home"},
+                [{"current_city": "from Home to Aton"}, {"current_city": "from Aton(Stateland) to Bton"}],
+            ],
+        ),
+        (
+            "reference_information",
+            [
+                {"Description": "Attractions in Aton", "Content": "..."},
+                {"Description": "Restaurants in Bton", "Content": "..."},
+                {"Description": "Flight from Home to Aton on 2022-03-16", "Content": "..."},
+            ],
+        ),
+    ],
+)
+@pytest.mark.parametrize("literal", [str, json.dumps])
+def test_the_visited_cities_are_taken_from_the_plan_or_the_reference(
+    tmp_path: Path, source: str, value: Any, literal: Any
+) -> None:
+    write(tmp_path, "queries.csv", [record(5, **{source: literal(value)})])
+    [query] = load_queries(tmp_path / "queries.csv")
+    assert query.cities == ("Aton", "Bton")
+    assert query.destination == "Stateland"
+
+
+def test_json_lines_hold_the_same(tmp_path: Path) -> None:
+    file = tmp_path / "queries.jsonl"
+    given = record(local_constraint={"house rule": "pets", "cuisine": None, "room type": None, "transportation": None})
+    given["date"] = ["2022-03-16"]
+    file.write_text(json.dumps(given) + "\n\n", encoding="utf-8")
+    [query] = load_queries(file)
+    assert query.constraints.house_rule == "pets"
+    assert query.constraints.cuisines == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"days": 4}, "4 days"),
+        ({"budget": "much"}, "no number of dollars"),
+        ({"local_constraint": "{'room type': 'castle'}"}, "castle"),
+        ({"local_constraint": "__import__('os')"}, "neither JSON nor a literal"),
+        ({"date": "[]"}, "a date"),
+        ({"date": "['soon']"}, "no date"),
+        ({"people_number": 0}, "0 people"),
+    ],
+)
+def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
+    write(tmp_path, "queries.csv", [record(), record(**changes)])
+    with pytest.raises(DataError, match=said) as error:
+        load_queries(tmp_path / "queries.csv")
+    assert "line 3" in str(error.value)
+
+
+def test_cities_that_nothing_names_are_an_error(tmp_path: Path) -> None:
+    write(tmp_path, "queries.csv", [record(5)])
+    with pytest.raises(DataError, match="which 2 cities"):
+        load_queries(tmp_path / "queries.csv")
+
+
+def test_missing_columns_files_and_values_are_named(tmp_path: Path, database: Path) -> None:
+    write(tmp_path, "queries.csv", [{"org": "Home", "dest": "Aton"}])
+    with pytest.raises(DataError, match="columns are missing: days"):
+        load_queries(tmp_path / "queries.csv")
+    with pytest.raises(DataError, match="cannot be read"):
+        load_queries(tmp_path / "nowhere.csv")
+    stays = database / list(FILES)[1]
+    text = stays.read_text(encoding="utf-8")
+    stays.write_text(text.replace("house_rules", "rules", 1), encoding="utf-8")
+    with pytest.raises(DataError, match="columns are missing: house_rules"):
+        load_world(database)
+    stays.write_text(text.replace("80.0", "cheap", 1), encoding="utf-8")
+    with pytest.raises(DataError, match=r"line 2, column 'price': 'cheap'"):
+        load_world(database)
+    stays.unlink()
+    with pytest.raises(DataError, match=r"there is no accommodations/clean_accommodations_2022.csv"):
+        load_world(database)
+
+
+def test_rows_with_an_empty_cell_are_left_out(database: Path) -> None:
+    places = database / list(FILES)[2]
+    with places.open("a", encoding="utf-8") as file:
+        file.write("No Kitchen,12,,4.0,Aton\n")
+    assert "No Kitchen" not in load_world(database).restaurants_in("Aton")
+
+
+def test_the_command_line_reads_both(tmp_path: Path, database: Path) -> None:
+    write(tmp_path, "queries.csv", [record(), record(budget=10)])
+    options = {"data": str(tmp_path / "queries.csv"), "database": str(database), "objective": "cheapest"}
+    tasks = PLUGIN.tasks({**options, "tightness": "medium"})
+    assert len({task.digest for task in tasks}) == 2
+    assert tasks[0].level_set == "queries"
+    with pytest.raises(ValueError, match="both --data FILE and --database"):
+        PLUGIN.tasks({**options, "database": None, "tightness": "medium"})

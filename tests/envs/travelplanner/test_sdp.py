@@ -1,0 +1,204 @@
+"""SDP on trips: the chain, the greedy choice with its caps, the walk as a chain, a validator that is never wrong."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from envs.travelplanner.cheapest import cheapest
+from envs.travelplanner.cost import MONEY
+from envs.travelplanner.environment import TripEnvironment
+from envs.travelplanner.offers import Flight, Ground
+from envs.travelplanner.sdp import CAPS, TripAdapter, TripValidate, chain_of
+from envs.travelplanner.slots import KINDS
+from envs.travelplanner.state import TripState
+from envs.travelplanner.trip import Trip
+from experiments.sdp_cases.travelplanner import FAMILIES, cases, measure, trip_of
+from tape.agents.sdp import SdpAgent
+from tape.episode import EpisodeResult
+from tape.lm.base import Choice, Request
+from tape.lm.scripted import ScriptedLM
+from tape.protocols import Observation
+from tape.sdp.adapter import KnowsTruth, SdpDomain
+from tape.sdp.events import ValidatedEvent
+from tape.sdp.operators import Outcome
+from tape.trace import TraceWriter, read_trace
+from tests.envs.travelplanner.trips import complete, trip
+
+FIXED = {"num_plans": 1, "execution": "forced", "on_infeasible": "stop"}
+
+
+def played(
+    made: Trip, chain: str = "adapter", model: object = "declared:first", trace: TraceWriter | None = None
+) -> tuple[TripEnvironment, EpisodeResult]:
+    env = TripEnvironment(made.query, made.world, least=cheapest(made))
+    agent = SdpAgent(model, chain=chain, **FIXED)  # type: ignore[arg-type]
+    return env, agent.run(env, trace=trace)
+
+
+@pytest.mark.parametrize(("days", "cities", "count"), [(3, 1, 11), (5, 2, 17), (7, 3, 23)])
+def test_a_chain_has_as_many_predicates_as_the_paper_says(days: int, cities: int, count: int) -> None:
+    made = trip("chain", days)
+    chain = chain_of(made)
+    assert len(chain) == count == 1 + cities + (cities - 1) + 2 * days + 3
+    kinds = {kind: sum(target.kind == kind for target in chain) for kind in KINDS}
+    assert list(kinds.values()) == [1, cities, cities - 1, 1, days, days, 1, 1]
+    assert [target.goal for target in chain] == [False] * (count - 1) + [True]
+    assert len({target.text for target in chain}) == count
+    assert (CAPS.attempts, CAPS.replans, CAPS.steps) == (3, 5, 60)
+
+
+def test_trips_take_part_in_sdp() -> None:
+    env = TripEnvironment(trip().query, trip().world)
+    assert isinstance(env.domain, SdpDomain)
+    assert isinstance(env, KnowsTruth)
+
+
+@pytest.mark.parametrize("days", [3, 5, 7])
+def test_the_greedy_choice_certifies_one_predicate_at_a_time(days: int) -> None:
+    # A trip on which the cheapest way out has a way on: where there is none, see the dead end below.
+    made = next(made for seed in range(20) if played(made := trip(f"greedy {seed}", days, "easy"))[0].success())
+    trace = TraceWriter("greedy")
+    env, result = played(made, trace=trace)
+    assert result.end_state == "success"
+    assert env.success()
+    assert (result.certified, result.chain_length, result.rejections) == (len(chain_of(made)),) * 2 + (0,)
+    found = [event for event in trace.events if isinstance(event, ValidatedEvent)]
+    prepared = [event for event in found if event.k == 0]
+    assert len(prepared) == 2 * days
+    assert not any(event.counts for event in prepared)
+    assert all(event.k == 1 for event in found if event.k) or found[-1].completed
+    for event in found:
+        assert all(check.truth in (None, check.holds) for check in event.checks), event
+
+
+def dead_end() -> Trip:
+    """A trip on which the cheapest way out leaves no way back in its mode."""
+    made = trip("dead", 3, "easy", "loose")
+    origin, city = made.query.origin, made.query.cities[0]
+    back = tuple(ride for ride in made.world.grounds if (ride.origin, ride.destination) != (city, origin))
+    cheap = tuple(replace(ride, price=100) if ride.name == "self-driving" else ride for ride in back)
+    out = Ground("self-driving", origin, city, 100, "1 hour", "20 km")
+    there = Flight("F1000001", origin, city, made.query.date_of(1), 9_000)
+    home = Flight("F1000002", city, origin, made.query.date_of(3), 9_000)
+    world = replace(made.world, grounds=(out, *cheap), flights=(*made.world.flights, there, home))
+    return Trip(replace(made.query, budget=10**7), world)
+
+
+def test_the_greedy_choice_runs_into_a_dead_end_and_says_which_filter_it_was() -> None:
+    env, result = played(dead_end())
+    assert result.end_state == "replan_limit"
+    assert result.replans == CAPS.replans
+    assert "way back" in result.detail
+    trace = TraceWriter("dead")
+    env, result = played(dead_end(), trace=trace)
+    [*_, last] = [event for event in trace.events if isinstance(event, ValidatedEvent)]
+    assert last.action is None
+    assert "'transport mode'" in last.reason
+    assert result.used[MONEY] == env.trip.total(env._state) > 0
+
+
+def test_the_solvers_walk_does_not() -> None:
+    env, result = played(dead_end(), "walk")
+    assert result.end_state == "success"
+    assert result.replans == 0
+    assert env._state.booked[0].startswith("F")
+
+
+def test_walk_and_chain_book_the_same_as_tape() -> None:
+    made = trip("same", 3, "hard", "tight")
+    env, result = played(made, "walk")
+    assert result.end_state == "success"
+    assert made.total(env._state) == cheapest(made)
+    assert result.certified == result.chain_length == len(made.slots)
+
+
+def test_a_check_that_fails_is_retried_to_the_cap_and_nothing_else_is_undone() -> None:
+    made = trip("retry", 3, "easy", "loose")
+    wanting = Trip(replace(made.query, constraints=replace(made.query.constraints, cuisines=("Martian",))), made.world)
+    env, result = played(wanting)
+    assert result.end_state == "replan_limit"
+    assert result.rejections == CAPS.attempts * (CAPS.replans + 1)
+    assert result.certified == len(chain_of(made)) - 2
+    assert env.measures()["delivered"] == 1
+
+
+def test_a_language_model_chooses_among_the_filtered_options() -> None:
+    made = trip("lm", 3, "easy", "loose")
+
+    def script(request: Request, sample: int) -> str:
+        del sample
+        assert isinstance(request.constraint, Choice)
+        assert len(request.constraint.options) <= 30
+        assert all(option in request.prompt[0].content for option in request.constraint.options)  # type: ignore[union-attr]
+        return request.constraint.options[-1 if "lunch" in request.prompt[0].content else 0]  # type: ignore[union-attr]
+
+    lm = ScriptedLM(script, obey=True)
+    _, result = played(Trip(replace(made.query, budget=10**8), made.world), model=lm)
+    assert result.end_state in ("success", "replan_limit")
+    assert len(lm.requests) == result.steps - 2 * (result.end_state == "success")
+
+
+def test_what_is_none_of_the_options_is_a_failed_attempt() -> None:
+    made = trip("bad", 3, "easy", "loose")
+    _, result = played(made, model=ScriptedLM(["a palace"]))
+    assert result.steps == 0
+    assert result.end_state == "replan_limit"
+    assert result.rejections == CAPS.attempts * (CAPS.replans + 1)
+
+
+def test_the_validator_is_never_wrong_on_adversarial_cases() -> None:
+    found = measure(range(2), 2 * len(FAMILIES))
+    assert set(found) == set(FAMILIES)
+    for family, counts in found.items():
+        assert (counts.wrong, counts.missed) == (0, 0), family
+        assert counts.rejected == 4
+        assert counts.precision == counts.recall == 1
+    assert found["plain"].right == 4
+
+
+def test_cases_are_the_same_each_time() -> None:
+    assert cases(0, 10) == cases(0, 10)
+    assert [case.family for case in cases(0, 10)] == list(FAMILIES)
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_k_never_skips_a_false_predicate(data: st.DataObject) -> None:
+    made = trip_of(0)
+    good = complete(made).booked
+    booked = list(good[: data.draw(st.integers(1, len(good)))])
+    for number in data.draw(st.lists(st.integers(0, len(booked) - 1), max_size=2)):
+        slot = made.slots[number]
+        names = [option.name for option in made.options(slot)] or ["check"]
+        booked[number] = data.draw(st.sampled_from([*names, "nothing of the kind"]))
+    chain = chain_of(made)
+    after = TripState(tuple(booked), spent=0)
+    outcome = Outcome(TripState(spent=0), "x", Observation("all of it is booked"), after)
+    validate = TripValidate(made)
+    verdict = asyncio.run(validate.validate(chain, outcome))
+    assert all(validate.check(target, after).holds for target in chain[: verdict.k])
+    if verdict.k < len(chain):
+        assert not validate.check(chain[verdict.k], after).holds
+
+
+def test_fields_are_plain_values() -> None:
+    made = trip("fields")
+    env = TripEnvironment(made.query, made.world)
+    fields = dict(TripAdapter(env.domain).fields(complete(made)))
+    assert fields["cost"] == made.total(complete(made))
+    assert set(fields["cuisines"]) == set(made.query.constraints.cuisines)  # type: ignore[arg-type]
+
+
+def test_a_trace_can_be_read_again(tmp_path: Path) -> None:
+    made = trip("trace", 3, "easy", "loose")
+    file = tmp_path / "trace.jsonl"
+    env = TripEnvironment(made.query, made.world)
+    SdpAgent("declared:first", chain="walk", **FIXED).run(env, trace=file)  # type: ignore[arg-type]
+    found = [event for event in read_trace(file) if isinstance(event, ValidatedEvent)]
+    assert sum(event.k for event in found) == len(made.slots)

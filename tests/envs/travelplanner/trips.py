@@ -1,0 +1,39 @@
+"""Trips for tests."""
+
+from __future__ import annotations
+
+import random
+
+from envs.travelplanner.domain import TripDomain
+from envs.travelplanner.generator import generate
+from envs.travelplanner.official import DayPlan, itinerary
+from envs.travelplanner.proposal import first_complete
+from envs.travelplanner.query import Level
+from envs.travelplanner.state import TripState
+from envs.travelplanner.trip import Trip
+
+
+def trip(seed: str = "t", days: int = 3, level: Level = "hard", tightness: str = "loose") -> Trip:
+    """A generated trip."""
+    query, world = generate(seed, days, level, tightness)  # type: ignore[arg-type]
+    return Trip(query, world)
+
+
+def complete(made: Trip) -> TripState:
+    """An itinerary with every slot filled that breaks nothing."""
+    actions = first_complete(TripDomain(made, "cheapest", {}), TripState())
+    state = TripState(spent=0)
+    for action in actions:
+        assert made.refusal(state, action) is None, action
+        state = made.booked(state, action)
+    return state
+
+
+def plan_of(made: Trip) -> list[DayPlan]:
+    """The same in the public format."""
+    return itinerary(made, complete(made))
+
+
+def rng_of(*names: object) -> random.Random:
+    """A named source of randomness."""
+    return random.Random(" ".join(map(str, names)))
