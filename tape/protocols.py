@@ -132,6 +132,14 @@ class GradedDomain(DeclaredDomain, Protocol):
         """What having come to a state adds, in [-1, 1]; depends on its key alone."""
 
 
+@runtime_checkable
+class DeclaresCosts(Domain, Protocol):
+    """A domain that names what its actions cost although they are open text; optional."""
+
+    def declared_costs(self) -> Mapping[str, Resources]:
+        """The worst case of every family of actions, by its name."""
+
+
 class Environment(Protocol):
     """A task that can be played."""
 

@@ -18,7 +18,7 @@ from tape.protocols import (
     Action,
     AsyncEnvironment,
     Concludes,
-    DeclaredDomain,
+    DeclaresCosts,
     Ends,
     Environment,
     Observation,
@@ -256,6 +256,6 @@ class Episode:
     def possible_costs(self) -> Mapping[str, Resources]:
         """The worst case of every action or family of actions that the domain can name; else empty."""
         domain = self.env.domain
-        if isinstance(domain, DeclaredDomain):
+        if isinstance(domain, DeclaresCosts):
             return domain.declared_costs()
         return {action: domain.cost(self.state, action) for action in domain.admissible(self.state) or ()}

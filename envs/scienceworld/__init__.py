@@ -1,0 +1,1 @@
+"""ScienceWorld: thirty kinds of science experiments in a text world, on the real simulator."""

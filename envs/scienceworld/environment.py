@@ -1,0 +1,161 @@
+"""A task of ScienceWorld as an environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from envs.scienceworld import reading
+from envs.scienceworld.domain import STEP, ScienceWorldDomain
+from envs.scienceworld.engine import Game, View
+from envs.scienceworld.errors import ScienceWorldError
+from envs.scienceworld.predicates import truth
+from envs.scienceworld.state import FULL_SCORE, MOST_HISTORY, MOST_REFUSED, ScienceState, ScienceTask
+from tape.protocols import Action, Observation
+from tape.resources import Resources
+from tape.sdp.target import Target
+
+
+class ScienceWorldEnvironment:
+    """Implements :class:`tape.protocols.Environment`, ``Ends``, ``Measures`` and ``KnowsTruth``.
+
+    Args:
+        task: The task's name, for instance ``boil``.
+        variation: Which of its variations.
+        simplification: Simplifications of the simulator, by commas; empty for none.
+
+    Raises:
+        EngineError: The simulator cannot be started.
+        MissingExtraError: The package is not installed.
+        ScienceWorldError: There is no such task, variation or simplification.
+    """
+
+    def __init__(self, task: str, variation: int = 0, simplification: str = "easy") -> None:
+        self._game: Game | None = Game(task, variation, simplification)
+        self.task = ScienceTask(task, variation, simplification, _sentence(self._game.description))
+        self._domain = ScienceWorldDomain(self.task)
+        self._state: ScienceState | None = None
+
+    @property
+    def domain(self) -> ScienceWorldDomain:
+        """Keys, pictures, prompts."""
+        return self._domain
+
+    @property
+    def game(self) -> Game:
+        """The simulator, for tests and measurements: no agent may see it.
+
+        Raises:
+            ScienceWorldError: The environment is closed.
+        """
+        if self._game is None:
+            raise ScienceWorldError(f"{self.task.name}, variation {self.task.variation}: the environment is closed")
+        return self._game
+
+    @property
+    def state(self) -> ScienceState:
+        """What is known now.
+
+        Raises:
+            ScienceWorldError: The game was not started.
+        """
+        if self._state is None:
+            raise ScienceWorldError(f"{self.task.name}: the game was not started, call reset() first")
+        return self._state
+
+    def reset(self, seed: int) -> Observation:
+        """Start the game; there is no chance in it, so the seed is not used."""
+        del seed
+        if self._game is None:
+            self._game = Game(self.task.name, self.task.variation, self.task.simplification)
+        self._state = started(self.task, self._game.reset())
+        self._learn_rooms()
+        return Observation(self._state.observation, self._state)
+
+    def step(self, action: Action) -> tuple[Observation, Resources]:
+        """Type a command.
+
+        One that the simulator did not take for an action costs its step. In the state in which it was refused it would
+        be refused again, so there the simulator is not asked any more.
+        """
+        if self.state.done or action in self.state.rejected:
+            said = reading.REFUSALS[0] if not self.state.done else "The task is over."
+            self._state = replace(self.state, observation=said)
+        else:
+            self._state = after(self.state, action, self.game.step(action))
+            self._learn_rooms()
+        return Observation(self._state.observation, self._state), STEP
+
+    def _learn_rooms(self) -> None:
+        """Ground the rooms: from the simulator's valid actions, once in every room."""
+        state, here = self.state, self.state.room.name
+        if here not in state.visited:
+            rooms = {*state.rooms, *reading.rooms_of(self.game.valid_actions()), *(to for to, _ in state.room.doors)}
+            self._state = replace(state, visited=(*state.visited, here), rooms=tuple(sorted({*rooms, here})))
+
+    def truth(self, target: Target) -> bool | None:
+        """Whether a target really holds, by the simulator's tree of all objects; for measurements alone."""
+        if target.goal:
+            return self.success()
+        if not target.requires:
+            return None
+        return truth(target.requires, self.game.objects(), self.state.focused)
+
+    def success(self) -> bool:
+        """Whether the score has reached 100."""
+        return self._state is not None and self._state.complete
+
+    def ended(self) -> bool:
+        """Whether the task is over; a wrong focus ends it at once."""
+        return self._state is not None and self._state.done
+
+    def measures(self) -> Mapping[str, float]:
+        """``score``: partial credit in [0, 1]; ``completed``: 1 where all of it was reached."""
+        score = self._state.score if self._state is not None else 0
+        return {"score": min(max(score, 0), FULL_SCORE) / FULL_SCORE, "completed": float(score >= FULL_SCORE)}
+
+    def close(self) -> None:
+        """Give the simulator's place back."""
+        if self._game is not None:
+            self._game.close()
+        self._game, self._state = None, None
+
+
+def started(task: ScienceTask, view: View) -> ScienceState:
+    """What is known at the start."""
+    return ScienceState(task, view.text, view.look, reading.read_inventory(view.inventory), view.score, done=view.done)
+
+
+def after(state: ScienceState, action: Action, view: View) -> ScienceState:
+    """What is known after a command (the projector z: everything in the answer is read here)."""
+    held, focused = reading.read_inventory(view.inventory), reading.focus(view.text)
+    known = replace(
+        state,
+        observation=view.text,
+        look=view.look,
+        inventory=held,
+        cut=not view.inventory.endswith("\n"),
+        score=view.score,
+        done=view.done,
+        path=(*state.path, action),
+        excluded=(),
+        choices=reading.choices(view.text),
+        reading=reading.measured(view.text) or state.reading,
+        focused=(*state.focused, focused) if focused else state.focused,
+    )
+    if reading.refused(view.text):
+        same = known.place == state.place
+        ever = (*(text for text in state.refused if text != action), action)[-MOST_REFUSED:]
+        return replace(known, rejected=(*state.rejected, action) if same else (), refused=ever)
+    history = (*state.history, action)
+    return replace(
+        known,
+        history=history[-MOST_HISTORY:],
+        dropped=state.dropped + max(0, len(history) - MOST_HISTORY),
+        rejected=state.rejected if known.place == state.place else (),
+    )
+
+
+def _sentence(description: str) -> str:
+    """The task without the simulator's heading, on one line."""
+    return " ".join(description.removeprefix("Task Description:").split())

@@ -1,0 +1,224 @@
+"""Typed predicates of ScienceWorld: which sentences mean them, and what a state shows of them.
+
+A sentence that is none of these is left to a model's verdict (SDP appendix A.3).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from envs.scienceworld.state import ScienceState
+from envs.scienceworld.things import Thing, find, plain, read_things, same
+from tape.predicates import Predicate
+from tape.sdp.target import Required, Target
+
+_THE = r"(?:the |an? |some )?"
+_NOT = r"(?P<no>not |n't |no longer )?"
+_FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (name, re.compile(f"(?:{form})", re.IGNORECASE))
+    for name, form in (
+        ("at", rf"the agent is {_NOT}(?:now )?(?:in|at|inside) {_THE}(?P<a>.+)"),
+        ("carries", rf"the agent's inventory (?P<no>does not contain|contains)? ?(?:contains? )?{_THE}(?P<a>.+)"),
+        ("carries", rf"the agent (?:is carrying|carries|holds|has picked up) {_THE}(?P<a>.+)"),
+        ("carries", rf"{_THE}(?P<a>.+) is {_NOT}in the (?:agent's )?inventory"),
+        ("focused", rf"the agent has focused on {_THE}(?P<a>.+)"),
+        ("active", rf"{_THE}(?P<a>.+) is {_NOT}(?:turned on|activated|switched on|on)"),
+        ("inactive", rf"{_THE}(?P<a>.+) is {_NOT}(?:turned off|deactivated|switched off|off)"),
+        ("open", rf"{_THE}(?P<a>.+?)(?: door)? is {_NOT}open"),
+        ("shut", rf"{_THE}(?P<a>.+?)(?: door)? is {_NOT}(?:closed|shut)"),
+        ("in", rf"{_THE}(?P<b>.+) contains {_THE}(?P<a>.+)"),
+        ("in", rf"{_THE}(?P<a>.+) is {_NOT}(?:in|on|inside|on top of) {_THE}(?P<b>.+)"),
+    )
+)
+_OPPOSITE = {"inactive": "active", "shut": "open"}
+_SEVERAL = re.compile(r",| and | or |\bboth\b|\bthen\b", re.IGNORECASE)
+_EXPLORES = re.compile(
+    r"\b(?:explored|visited|entered|searched|been (?:in|to)|found|located|discovered)\b", re.IGNORECASE
+)
+
+_CIRCUIT = re.compile(r"bulb|buzzer|motor|fan")
+
+KINDS = {
+    "at": "navigate",
+    "carries": "acquire",
+    "focused": "focus",
+    "active": "device",
+    "open": "container",
+    "in": "place",
+}
+"""Kinds of targets, by typed predicate."""
+
+
+def meaning(text: str) -> Required:
+    """The typed predicates that a sentence means; empty where it is none of the forms, or speaks of several things."""
+    sentence = " ".join(text.split()).rstrip(". ")
+    for name, form in _FORMS:
+        if (match := form.fullmatch(sentence)) is None:
+            continue
+        parts = match.groupdict()
+        args = tuple(plain(parts[key]) for key in ("a", "b") if parts.get(key))
+        if any(_SEVERAL.search(arg) or not arg for arg in args):
+            return ()
+        value = (parts.get("no") or "contains").strip() == "contains"
+        if name in _OPPOSITE:
+            name, value = _OPPOSITE[name], not value  # noqa: PLW2901
+        return ((Predicate(name, args), value),)
+    return ()
+
+
+def target_of(text: str) -> Target:
+    """A target from a sentence."""
+    requires = meaning(text)
+    if requires:
+        return Target(text, KINDS[requires[0][0].name], requires)
+    return Target(text, "explore" if _EXPLORES.search(text) else "other")
+
+
+def sentence(predicate: Predicate, *, value: bool = True) -> str:
+    """A typed predicate in words that :func:`meaning` understands."""
+    a, *b = predicate.args
+    no = "" if value else "not "
+    match predicate.name:
+        case "at":
+            return f"The agent is {no}in the {a}"
+        case "carries":
+            return f"The agent's inventory {'contains' if value else 'does not contain'} the {a}"
+        case "focused":
+            return f"The agent has focused on the {a}"
+        case "active":
+            return f"The {a} is {no}turned on"
+        case "open":
+            return f"The {a} is {no}open"
+    return f"The {a} is {no}in the {b[0]}"
+
+
+class Shown(Mapping[Predicate, bool]):
+    """What a state shows: sound, and silent about what is out of sight.
+
+    Args:
+        state: The state.
+    """
+
+    def __init__(self, state: ScienceState) -> None:
+        self._state = state
+        self._here = state.room
+        self._seen = read_things(self._here.things)
+        self._held = read_things(state.inventory)
+
+    def __getitem__(self, predicate: Predicate) -> bool:
+        value = self._value(predicate)
+        if value is None:
+            raise KeyError(predicate)
+        return value
+
+    def _value(self, predicate: Predicate) -> bool | None:
+        match predicate:
+            case ("at", (room,)):
+                return plain(self._here.name) == plain(room) if self._here.name else None
+            case ("carries", (thing,)):
+                return True if find(thing, self._held) else None if self._state.cut else False
+            case ("focused", (thing,)):
+                return any(same(thing, name) for name in self._state.focused)
+            case ("active", (thing,)):
+                return _agreed(thing, self._everything(), lambda found: found.active)
+            case ("open", (thing,)):
+                return self._open(thing)
+            case ("in", (thing, where)):
+                return _agreed(where, self._everything(), lambda found: _holds(found, thing))
+        return None
+
+    def _everything(self) -> tuple[Thing, ...]:
+        return (*self._seen, *self._held)
+
+    def _open(self, thing: str) -> bool | None:
+        to = plain(thing).removeprefix("door to ").removeprefix("the ")
+        doors = {plain(room): is_open for room, is_open in self._here.doors}
+        return doors[to] if to in doors else _agreed(thing, self._everything(), lambda found: found.open)
+
+    def __iter__(self) -> Iterator[Predicate]:
+        """Where the agent is, what it carries and focused on."""
+        if self._here.name:
+            yield Predicate("at", (plain(self._here.name),))
+        yield from (Predicate("carries", (thing.name,)) for thing in self._held)
+        yield from (Predicate("focused", (plain(name),)) for name in dict.fromkeys(self._state.focused))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _agreed(name: str, things: tuple[Thing, ...], of: Callable[[Thing], bool | None]) -> bool | None:
+    """What all things that a name may mean have in common; None where they differ, or none is in sight."""
+    values = {of(thing) for thing in find(name, things)}
+    return values.pop() if len(values) == 1 else None
+
+
+def _holds(thing: Thing, wanted: str) -> bool | None:
+    """Whether something is in or on a thing; None where its contents cannot be seen."""
+    if find(wanted, thing.inside):
+        return True
+    return False if thing.listed and thing.open is not False else None
+
+
+# --- the truth, for measurements alone --------------------------------------------------------
+
+
+def truth(requires: Required, world: Mapping[str, Any], focused: tuple[str, ...]) -> bool | None:
+    """Whether typed predicates hold in the simulator's tree of objects; no agent may see it."""
+    values = [_true(predicate, world, focused) for predicate, _ in requires]
+    if any(value is None for value in values):
+        return None
+    return all(value is wanted for value, (_, wanted) in zip(values, requires, strict=True))
+
+
+def _true(predicate: Predicate, world: Mapping[str, Any], focused: tuple[str, ...]) -> bool | None:
+    path = _way_to_agent(world)
+    room, agent = path[-2], path[-1]
+    near, world_nodes = [node for node in _nodes(room) if node is not agent], list(_nodes(world))
+    if predicate.name not in ("at", "focused") and not all(_meant(name, world_nodes) for name in predicate.args):
+        return None  # descriptions make names up that the tree does not have, as of a red apple or a blue jay egg
+    match predicate:
+        case ("at", (name,)):
+            return plain(str(room["name"])) == plain(name)
+        case ("carries", (thing,)):
+            held = [node for node in _nodes(agent) if node["name"] not in ("agent", "inventory")]
+            return bool(_meant(thing, held))
+        case ("focused", (thing,)):
+            # The tree does not tell; what was focused on is what the simulator has acknowledged.
+            return any(same(thing, name) for name in focused)
+        case ("active", (thing,)):
+            # Whether current makes a bulb shine or a motor turn the tree does not tell.
+            nodes = [node for node in _meant(thing, near) if not _CIRCUIT.search(str(node["name"]))]
+            return _all_agree([(node["propDevice"] or {}).get("isActivated") for node in nodes])
+        case ("open", (thing,)):
+            return _all_agree([(node["propContainer"] or {}).get("isOpen") for node in _meant(thing, near)])
+        case ("in", (thing, where)):
+            return _all_agree([bool(_meant(thing, list(_nodes(node))[1:])) for node in _meant(where, near)])
+    return None
+
+
+def _all_agree(values: list[bool | None]) -> bool | None:
+    found = set(values)
+    return found.pop() if len(found) == 1 else None
+
+
+def _nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield node
+    for inner in node["contents"].values():
+        yield from _nodes(inner)
+
+
+def _meant(wanted: str, nodes: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    exact = [node for node in nodes if plain(str(node["name"])) == plain(wanted)]
+    return exact or [node for node in nodes if same(wanted, str(node["name"]))]
+
+
+def _way_to_agent(node: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The objects around the agent, from the outermost in."""
+    if node["name"] == "agent":
+        return [node]
+    for inner in node["contents"].values():
+        if way := _way_to_agent(inner):
+            return [node, *way]
+    return []
