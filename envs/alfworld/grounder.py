@@ -34,7 +34,7 @@ ARITY = {
 ``at`` holds of every receptacle that is reached from where the agent is, ``lit`` of a lamp that was switched on, ever.
 """
 
-NOTHING = "Nothing happens."
+NOTHING = say.NOTHING
 _DONE = {"heat": (HOT, COOL), "cool": (COOL, HOT), "clean": (CLEAN, None)}
 
 

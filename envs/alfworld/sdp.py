@@ -9,10 +9,12 @@ from envs.alfworld.chat_prompt import RULES, described
 from envs.alfworld.kinds import kind_of
 from envs.alfworld.knowledge import Knowledge
 from envs.alfworld.predicates import PLAIN
+from envs.alfworld.sentences import whole
 from envs.alfworld.textworld_game import Fact
 from tape.predicates import Predicate
 from tape.protocols import Action, State
 from tape.sdp.adapter import Caps
+from tape.sdp.operators import Outcome
 from tape.sdp.predicate_adapter import PredicateAdapter
 from tape.sdp.target import Fields, Target
 
@@ -46,7 +48,13 @@ def adapter(domain: HouseholdDomain) -> PredicateAdapter:
         fields=_fields,
         rules=RULES,
         forms=_FORMS,
+        rejected=unread,
     )
+
+
+def unread(outcome: Outcome) -> str | None:
+    """An answer that is cut off or garbled certifies nothing: what it told of changes is lost, what was known is old."""
+    return None if whole(outcome.observation.text) else "the answer cannot be read to its end"
 
 
 def _fields(state: State) -> Fields:

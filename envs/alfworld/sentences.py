@@ -33,7 +33,7 @@ SWITCHED_ON = re.compile(rf"You turn on {_THE}(?P<o>{_NAME})\.")
 SLICED = re.compile(rf"You sliced {_THE}(?P<o>{_NAME}) with {_THE}(?P<k>{_NAME})\.")
 CARRYING = re.compile(rf"You are carrying: (?:an? )?(?P<o>{_NAME})\.")
 EMPTY_HANDED = re.compile(r"You are not carrying anything\.")
-FACING = re.compile(r"You are facing (?P<the>the )?(?P<here>[a-z0-9, ()]+)\. Next to it, you see [a-z0-9, ]+\.")
+FACING = re.compile(rf"You are facing (?P<the>the )?(?P<here>[a-z0-9, ()]+)\. Next to it, you see {_SEEN}\.")
 MIDDLE = re.compile(r"You are in the middle of a room\. Looking quickly around you, you see (?P<seen>[a-z0-9, ]+)\.")
 _FACED = re.compile(rf"(?:an? )?(?P<name>{_NAME}) ?(?:\((?:it )?is (?P<state>open|closed)\))?")
 
@@ -51,6 +51,29 @@ DESCRIBED = tuple(
     )
 )
 """What the description of an object says; the first that applies is said, so the later ones also deny."""
+
+
+NOTHING = "Nothing happens."
+"""To a command that did nothing."""
+_NORMAL = re.compile(rf"This is a normal {_NAME}\. In it, you see {_SEEN}\.")
+_WHOLE = (_NORMAL, CLOSED, TAKEN, PUT, TREATED, SWITCHED_ON, SLICED, CARRYING, EMPTY_HANDED, FACING, MIDDLE)
+
+
+def whole(text: str) -> bool:
+    """Whether an answer is one of the sentences known here, to its end: nothing that it told is missing."""
+    said = text.strip()
+    for pattern in (ARRIVED, OPENED):
+        found = pattern.fullmatch(said)
+        if found is not None:
+            return any(_told(contents, found["rest"]) for _, contents in CONTENTS)
+    patterns = (*_WHOLE, *(pattern for _, pattern in CONTENTS), *(pattern for pattern, _ in DESCRIBED))
+    return said == NOTHING or any(_told(pattern, said) for pattern in patterns)
+
+
+def _told(pattern: re.Pattern[str], said: str) -> bool:
+    """Whether a text is such a sentence, and what it lists is a list."""
+    found = pattern.fullmatch(said)
+    return found is not None and ("seen" not in pattern.groupindex or items(found["seen"] or "nothing") is not None)
 
 
 class Faced(NamedTuple):

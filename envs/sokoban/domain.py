@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from envs.sokoban.errors import SokobanError
 from envs.sokoban.level import ACTIONS, State
 from envs.sokoban.predicates import SokobanPredicates
 from envs.sokoban.xsb import draw
@@ -51,10 +52,16 @@ class SokobanDomain(SokobanPredicates):
         return Observation("\n".join(lines), state)
 
     def project(self, observation: Observation) -> State:
-        """Read player and boxes off the observation's text."""
-        fields = dict(line.split(": ", 1) for line in observation.text.splitlines())
-        [player] = self.cells(fields["player"])
-        return State(player, tuple(sorted(self.cells(fields["box"]))))
+        """Read player and boxes off the observation's text.
+
+        Raises:
+            SokobanError: The text is cut off or garbled: not all of the level's boxes are in it, or not the player.
+        """
+        fields = dict(line.partition(": ")[::2] for line in observation.text.splitlines())
+        players, boxes = self.cells(fields.get("player", "")), self.cells(fields.get("box", ""))
+        if len(players) != 1 or len(boxes) != len(self.level.start.boxes):
+            raise SokobanError(f"the board is not all there in {observation.text!r}")
+        return State(players[0], tuple(sorted(boxes)))
 
     def cells(self, text: str) -> list[int]:
         """All coordinates in a text, as cells; those off the board are left out."""

@@ -54,6 +54,8 @@ class Agent(ABC):
     """
 
     name: ClassVar[str] = ""
+    needs_adapter: ClassVar[bool] = False
+    """Whether it plays only environments with an adapter of SDP's (:class:`tape.sdp.adapter.SdpDomain`)."""
 
     def __init__(self, model: LanguageModel | str, config: AgentConfig | None = None, **settings: Any) -> None:
         if config is not None and settings:

@@ -10,8 +10,7 @@ from tape.agents.tape_agent import TapeAgent
 from tape.config import AgentConfig
 from tape.errors import ConfigError
 from tape.planner import Planner
-from tape.protocols import Domain
-from tape.sdp.adapter import Adapter, Caps, SdpDomain, Tools
+from tape.sdp.adapter import Adapter, Caps, Tools, require_adapter
 from tape.sdp.always import AlwaysPass
 from tape.sdp.loop import Loop, Watch
 from tape.sdp.operators import Operators
@@ -29,6 +28,7 @@ class SdpAgent(TapeAgent):
     """
 
     name: ClassVar[str] = "sdp"
+    needs_adapter: ClassVar[bool] = True
 
     @classmethod
     def configure(cls, config: AgentConfig) -> AgentConfig:
@@ -98,17 +98,3 @@ class SdpAgent(TapeAgent):
             own.replans if config.target_replans is None else config.target_replans,
             config.step_cap or own.steps,
         )
-
-
-def require_adapter(domain: Domain) -> Adapter:
-    """The domain's adapter.
-
-    Raises:
-        ConfigError: It has none; names it.
-    """
-    if not isinstance(domain, SdpDomain):
-        raise ConfigError(
-            f"the agent sdp needs an environment with an adapter, and {type(domain).__name__} has none "
-            "(tape.sdp.adapter.SdpDomain)"
-        )
-    return domain.sdp()

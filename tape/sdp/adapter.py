@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from tape.config import AgentConfig
+from tape.errors import ConfigError
 from tape.lm.base import Request
 from tape.protocols import Action, Domain, State
 from tape.roles.context import RoleContext
@@ -94,6 +95,20 @@ class SdpDomain(Domain, Protocol):
 
     def sdp(self) -> Adapter:
         """Its adapter; stateless, or fresh for every episode."""
+
+
+def require_adapter(domain: Domain) -> Adapter:
+    """The domain's adapter.
+
+    Raises:
+        ConfigError: It has none; names it.
+    """
+    if not isinstance(domain, SdpDomain):
+        raise ConfigError(
+            f"the agent sdp needs an environment with an adapter, and {type(domain).__name__} has none: use another "
+            "agent, for instance tape, or give the domain one (tape.sdp.adapter.SdpDomain, see docs/sdp.md)"
+        )
+    return domain.sdp()
 
 
 @runtime_checkable

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tape.sdp.operators import Check, How
 from tape.sdp.target import Target
@@ -115,12 +116,22 @@ class ValidatedEvent(ToldEvent):
     after: dict[str, Any]
     nodes: tuple[str, str]
 
+    @field_validator("before", "after", mode="before")
+    @classmethod
+    def _as_in_json(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Tuples as the lists that a file gives back, so that an event read is the event written."""
+        return {name: _listed(value) for name, value in fields.items()}
+
     def told(self) -> str:
         """The verdict in words."""
         if self.k:
             how = sorted({check.how for check in self.checks if check.holds})
             return f"certified {self.k} ({', '.join(how)})"
         return f"not certified: {self.reason}" if self.counts else f"prepared: {self.reason}"
+
+
+def _listed(value: Any) -> Any:
+    return [_listed(part) for part in value] if isinstance(value, (tuple, list)) else value
 
 
 Conclusion = Literal["goal", "environment", "replan_cap", "no_chain", "step_cap", "limit"]

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from tape.agents.episode import Episode, EpisodeEnded, environment_faults
 from tape.agents.moves import start_replanning
-from tape.errors import ConfigError
+from tape.errors import BudgetExceededError, ConfigError
 from tape.sdp.adapter import Adapter, Caps, KnowsTruth
 from tape.sdp.events import ChainEvent, CheckRecord, ConcludedEvent, Conclusion, TargetRecord, ValidatedEvent
 from tape.sdp.operators import Check, Operators, Outcome, Realized, Verdict
@@ -61,6 +61,11 @@ class Loop:
             while self._tail:
                 await self._attempt()
             self._why = "goal"
+        except (EpisodeEnded, BudgetExceededError):
+            raise
+        except Exception:
+            self._why = "environment"
+            raise
         finally:
             self._conclude()
         raise EpisodeEnded(

@@ -28,13 +28,17 @@ class PredicateValidate:
 
     Args:
         domain: Grounds states.
+        rejected: Why an observation certifies nothing, whatever the state says; None where it may.
     """
 
-    def __init__(self, domain: PredicateDomain) -> None:
-        self._domain = domain
+    def __init__(self, domain: PredicateDomain, rejected: Callable[[Outcome], str | None] | None = None) -> None:
+        self._domain, self._rejected = domain, rejected
 
     async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
         """k, from the state after the action; the goal is certified by the environment alone."""
+        refused = self._rejected(outcome) if self._rejected is not None else None
+        if refused is not None:
+            return Verdict((), refused)
         known = self._domain.ground(outcome.after)
         checks: list[Check] = []
         for target in tail:
@@ -70,6 +74,7 @@ class PredicateAdapter:
         fields: What of a state is shown; the domain's key by default.
         rules: What a general model has to know of the environment.
         forms: The predicates that a general model may write, as examples: ``holding(KIND)``.
+        rejected: Why an observation certifies nothing (:class:`PredicateValidate`).
     """
 
     def __init__(
@@ -84,8 +89,9 @@ class PredicateAdapter:
         fields: Callable[[State], Fields] | None = None,
         rules: str = "",
         forms: Sequence[str] = (),
+        rejected: Callable[[Outcome], str | None] | None = None,
     ) -> None:
-        self._domain, self._caps = domain, caps
+        self._domain, self._caps, self._rejected = domain, caps, rejected
         self._kind, self._goal = kind, goal
         self._telling, self._whole = telling, whole
         self._rules, self._forms = rules, forms
@@ -124,7 +130,7 @@ class PredicateAdapter:
     def validator(self, tools: Tools) -> Validate:
         """By the grounder."""
         del tools
-        return PredicateValidate(self._domain)
+        return PredicateValidate(self._domain, self._rejected)
 
     def operators(self, tools: Tools) -> Operators | None:
         """A general model proposes typed predicates and acts freely; None for models that know the task's roles alone.

@@ -34,9 +34,11 @@ class PredicatePrompts(ChatPrompts):
         """A target that requires all predicates of a phrase.
 
         Raises:
-            InvalidOutputError: The phrase is not made of known predicates.
+            InvalidOutputError: The phrase is not made of known predicates, or contradicts itself.
         """
-        requires = tuple(sorted(dict(read_literal(part, self._names) for part in text.split(" and ")).items()))
+        requires = tuple(sorted({read_literal(part, self._names) for part in text.split(" and ")}))
+        if len(dict(requires)) < len(requires):
+            raise InvalidOutputError(f"{text[:80]!r} contradicts itself")
         return Target(text, requires[0][0].name, requires)
 
     def notes(self, state: CertifiedState) -> Sequence[str]:

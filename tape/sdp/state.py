@@ -20,7 +20,7 @@ class CertifiedState:
         left: Counts left of each capped resource.
 
     Raises:
-        TypeError: ``projected`` is an observation.
+        TypeError: ``projected`` is an observation, or a field holds anything but plain values.
     """
 
     certified: Chain
@@ -31,11 +31,18 @@ class CertifiedState:
     def __post_init__(self) -> None:
         if isinstance(self.projected, Observation):
             raise TypeError("a certified state holds what the projector made of an observation, never the observation")
+        for name, value in self.fields:
+            if not _plain(value):
+                raise TypeError(f"field {name!r} of a certified state holds {type(value).__name__}, not plain values")
 
     @property
     def remaining(self) -> Mapping[str, int]:
         """Counts left of each capped resource."""
         return dict(self.left)
+
+
+def _plain(value: object) -> bool:
+    return all(map(_plain, value)) if isinstance(value, tuple) else isinstance(value, (str, int, float))
 
 
 @dataclass(frozen=True)

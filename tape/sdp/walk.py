@@ -100,7 +100,7 @@ class WalkChain:
         graph, memory, walk = self._planned.graph, self._planner.memory, self._planned.walk
         memory.add(outcome.before, outcome.action, outcome.after)
         left = sum(target.by is not None for target in tail)
-        done: Edge = walk[len(walk) - left - 1] if verdict.k else walk[len(walk) - left]
+        done: Edge = walk[len(walk) - left - verdict.k]  # what was done, however many of the edges after it came true
         known = done.target != UNKNOWN and outcome.action == done.action
         if known and mismatched(self._episode, done.target):
             memory.refute(outcome.before, outcome.action, graph.state(done.target))

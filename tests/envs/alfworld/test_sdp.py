@@ -1,0 +1,69 @@
+"""SDP on households: an answer that is not all there certifies nothing, and contradictions are no predicates."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any, cast
+
+import pytest
+
+from envs.alfworld.sdp import unread
+from envs.alfworld.sentences import whole
+from tape.errors import InvalidOutputError
+from tape.predicates import Predicate
+from tape.protocols import Observation
+from tape.sdp.operators import Outcome
+from tape.sdp.predicate_prompts import PredicatePrompts
+from tape.sdp.target import Target
+from tests.envs.alfworld.households import KITCHEN, domain_of, known, world_of
+
+ANSWERS = [
+    "Nothing happens.",
+    "You arrive at loc 12. On countertop 1, you see bowl 3, glassbottle 1, and mug 2.",
+    "You arrive at drawer 1. The drawer 1 is closed.",
+    "You arrive at fridge 1. The fridge 1 is open. In it, you see nothing.",
+    "You open the fridge 1. The fridge 1 is open. In it, you see a mug 1.",
+    "You open fridge 1. In fridge 1, you see nothing.",
+    "You close fridge 1.",
+    "You pick up the apple 1 from the fridge 1.",
+    "You put apple 1 in/on fridge 1.",
+    "You move the egg 1 to the fridge 1.",
+    "You heat the egg 1 using the microwave 1.",
+    "You turn on the desklamp 1.",
+    "You are carrying: egg 1.",
+    "You are not carrying anything.",
+    "You are facing the cabinet 1. Next to it, you see nothing.",
+    "This is a hot and clean egg 1.",
+    "This is a normal mug 1. In it, you see nothing.",
+    "There's nothing special about apple 1.",
+]
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_an_answer_is_whole_and_none_of_its_beginnings_is(answer: str) -> None:
+    assert whole(answer)
+    assert whole(f"{answer}\n")
+    assert not [answer[:cut] for cut in range(len(answer)) if whole(answer[:cut])]
+    assert not whole(f"{answer} Also, {answer}")
+    assert not whole(re.sub(r"[.]$", ", or so it seems.", answer)), "negated or hedged at its end"
+
+
+@pytest.mark.parametrize("text", ["", "You pick up the apple", "You don't pick up the apple 1 from the fridge 1."])
+def test_what_is_known_from_before_certifies_nothing_with_an_answer_that_is_cut_off(text: str) -> None:
+    """The agent took something, as it may be: what was known of its hand is not what is true of it."""
+    domain, state = domain_of(world_of(KITCHEN)), known(KITCHEN)
+    wanted = Target("empty_handed()", "take", ((Predicate("empty_handed"), True),))
+    validator = domain.sdp().validator(cast(Any, None))
+    outcome = Outcome(state, "take apple from fridge 1", Observation(text), state)
+    verdict = asyncio.run(validator.validate((wanted,), outcome))
+    assert (verdict.k, verdict.reason) == (0, unread(outcome))
+    read = asyncio.run(validator.validate((wanted,), Outcome(state, "take", Observation("Nothing happens."), state)))
+    assert read.k == 1
+
+
+def test_a_phrase_that_contradicts_itself_is_refused() -> None:
+    prompts = PredicatePrompts("t", Target("g", "goal", goal=True), rules="", forms=("shut(PLACE)", "at(PLACE)"))
+    assert prompts.target("shut(fridge 1) and shut(fridge 1)").requires == ((Predicate("shut", ("fridge 1",)), True),)
+    with pytest.raises(InvalidOutputError, match="contradicts itself"):
+        prompts.target("shut(fridge 1) and not shut(fridge 1)")

@@ -1,0 +1,187 @@
+"""The agent as a user meets it: chains of every kind on Sokoban, wrong uses, the command line and resuming."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs.gsm_hard.plugin import PLUGIN as GSM_HARD
+from envs.sokoban.environment import SokobanEnvironment
+from envs.sokoban.level_sets import load_set
+from envs.sokoban.simulator_model import SimulatorWorldModel
+from envs.sokoban.xsb import write
+from tape.agents.sdp import SdpAgent
+from tape.cli import main
+from tape.errors import ConfigError
+from tape.sdp.adapter import require_adapter
+from tape.sdp.events import ChainEvent, ConcludedEvent, ValidatedEvent
+from tape.trace import read_trace
+from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play
+from tests.tape.sdp.algorithm import check
+from tests.tape.sdp.flags import FlagWorld, Played, Script
+
+
+def checked(result: Any, events: Any, attempts: int, **switches: Any) -> None:
+    from envs.sokoban.sdp import CAPS
+    from tape.sdp.adapter import Caps
+
+    check(Played(result, events, Script([], []), FlagWorld()), Caps(attempts, CAPS.replans, CAPS.steps), **switches)
+
+
+@pytest.mark.parametrize(("chain", "attempts"), [("walk", 1), ("sample", 3)])
+@pytest.mark.parametrize("level", [CORRIDOR, ROOM])
+def test_a_good_model_certifies_every_node(level: Any, chain: str, attempts: int) -> None:
+    steps = len(SimulatedModel(level).shortest(level.start))
+    result, events = play(level, steps, agent=SdpAgent, chain=chain)
+    checked(result, events, attempts)
+    assert (result.end_state, result.certified, result.chain_length) == ("success", steps, steps)
+    assert result.goal_certified
+    [proposed] = [event for event in events if isinstance(event, ChainEvent)]
+    assert [target.by for target in proposed.targets] == result.actions
+    assert [target.goal for target in proposed.targets] == [False] * (steps - 1) + [True]
+    validated = [event for event in events if isinstance(event, ValidatedEvent)]
+    assert [event.k for event in validated] == [1] * steps
+    assert all(verdict.truth is verdict.holds for event in validated for verdict in event.checks)
+
+
+@pytest.mark.parametrize("chain", ["walk", "sample"])
+def test_a_wrong_prediction_is_found_out_at_its_own_node(chain: str) -> None:
+    """The model thinks that the first step goes two cells far: that target is another board, and is not certified."""
+    level = CORRIDOR
+    player, [box] = level.start
+    wrong = {(level.start, "R"): f" {level.coordinate(player + 2)} {level.coordinate(box + 1)}"}
+    plans = [" R R R", " R R"]
+    _, events = play(level, 6, agent=SdpAgent, model=SimulatedModel(level, wrong, plans), chain=chain, num_plans=1)
+    failed = [event for event in events if isinstance(event, ValidatedEvent) and not event.k]
+    failed = [event for event in failed if event.action is not None]
+    assert failed
+    assert all(event.checks[-1].truth is False for event in failed)
+
+
+@pytest.mark.parametrize("switches", [{}, {"replan": False}, {"cascade": False}, {"validation": "always"}])
+@pytest.mark.parametrize("chain", ["walk", "sample"])
+def test_every_ablation_plays_to_an_allowed_end(chain: str, switches: dict[str, Any]) -> None:
+    plans = [" U R", " D D R", " " + " ".join(SimulatedModel(ROOM).shortest(ROOM.start))]
+    model = SimulatedModel(ROOM, plans=plans)
+    result, events = play(ROOM, 9, agent=SdpAgent, model=model, chain=chain, num_plans=1, extend=0, **switches)
+    checked(result, events, 1 if chain == "walk" else 3, cascade=switches.get("cascade", True))
+    assert result.steps
+    if switches.get("replan") is False:
+        assert result.replans == 0
+
+
+def test_an_upper_bound_with_the_simulator() -> None:
+    simulator = SimulatorWorldModel(ROOM)
+    result, _ = play(ROOM, 8, agent=SdpAgent, world_model="simulator", simulator=simulator)
+    assert result.success
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [{"chain": "walk"}, {"chain": "sample"}, {"chain": "walk", "verify": "aec"}])
+def test_the_bundled_model_plays_sokoban(settings: dict[str, Any]) -> None:
+    won = 0
+    from tape.trace import TraceWriter
+
+    agent = SdpAgent("bundled:mini", **settings)
+    for level in load_set("easy")[:3]:
+        trace = TraceWriter("sdp")
+        result = agent.run(SokobanEnvironment.with_slack(level, 2), trace=trace)
+        checked(result, trace.events, 3 if settings["chain"] == "sample" else 1, watched="verify" in settings)
+        validated = [event for event in trace.events if isinstance(event, ValidatedEvent)]
+        assert all(v.truth is v.holds for event in validated for v in event.checks), "Sokoban is checked without error"
+        won += result.success
+    assert won >= 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"chain": "sample", "verify": "aec"}, "needs chain='walk', not 'sample'"),
+        ({"chain": "adapter", "verify": "aec"}, "needs chain='walk', not 'adapter'"),
+        ({"chain": "dream"}, "chain = 'dream'"),
+        ({"attempts": 0}, "attempts = 0"),
+        ({"target_replans": -1}, "target_replans = -1"),
+        ({"step_cap": 0}, "step_cap = 0"),
+        ({"validation": "never"}, "validation = 'never'"),
+    ],
+)
+def test_wrong_switches_are_refused(settings: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError, match=says.replace("(", r"\(")):
+        SdpAgent(SimulatedModel(ROOM), **settings)
+
+
+def test_an_environment_without_operators_of_its_own_says_what_to_use() -> None:
+    with pytest.raises(ConfigError, match="SokobanDomain has no operators of its own; use chain='walk' or 'sample'"):
+        play(ROOM, 5, agent=SdpAgent, chain="adapter")
+
+
+def test_an_environment_without_an_adapter_is_refused() -> None:
+    from argparse import ArgumentParser
+
+    parser = ArgumentParser()
+    GSM_HARD.add_arguments(parser)
+    task = GSM_HARD.tasks(vars(parser.parse_args([])))[0]
+    with pytest.raises(ConfigError, match="ToolDomain has none: use another agent"):
+        require_adapter(GSM_HARD.make(task).domain)
+
+
+# --- the command line -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def levels(tmp_path: Path) -> str:
+    write(tmp_path / "levels.xsb", [CORRIDOR, ROOM])
+    return str(tmp_path / "levels.xsb")
+
+
+def test_the_help_shows_every_switch(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", "sokoban", "--help"])
+    said = capsys.readouterr().out
+    for switch in ("chain", "attempts", "target-replans", "step-cap", "strict-algorithm1", "cascade", "validation"):
+        assert f"--{switch}" in said
+
+
+def test_an_environment_without_an_adapter_is_refused_before_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    assert main(["run", "gsm_hard", "--limit", "1", "--agent", "sdp", "--model", "bundled:tools", "--out", str(out)]) == 2
+    assert "use another agent" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_wrong_uses_leave_nothing(tmp_path: Path, levels: str, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run"
+    command = ["run", "sokoban", "--levels", levels, "--agent", "sdp", "--model", "bundled:nano", "--out", str(out)]
+    assert main([*command, "--verify", "aec", "--chain", "sample"]) == 2
+    assert "needs chain='walk'" in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.slow
+def test_chains_on_the_command_line_and_resuming(
+    tmp_path: Path, levels: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    command = ["run", "sokoban", "--levels", levels, "--agent", "sdp", "--model", "bundled:mini", "--out", str(out)]
+    command += ["--chain", "sample", "--attempts", "2", "--step-cap", "9", "--strict-algorithm1"]
+    assert main(command) == 0
+    assert "[2/2]" in capsys.readouterr().out
+    whole = (out / "episodes.jsonl").read_text().splitlines()
+    [ended] = [e for e in read_trace(next(out.glob("traces/*"))) if isinstance(e, ConcludedEvent)]
+    assert ended.planned >= ended.certified
+    # One episode is lost, as after a crash: the same command plays that one again, and alike.
+    (out / "episodes.jsonl").write_text(whole[0] + "\n")
+    assert main(command) == 0
+    assert "[2/2]" in capsys.readouterr().out
+    again = (out / "episodes.jsonl").read_text().splitlines()
+    assert len(again) == 2
+    lost, played = (json.loads(lines[1])["result"] for lines in (whole, again))
+    for name in ("certified", "chain_length", "rejections", "actions", "end_state", "goal_certified"):
+        assert lost[name] == played[name]
+    assert main([*command, "--cascade", "off"]) == 2
+    assert "cascade" in capsys.readouterr().err

@@ -1,0 +1,231 @@
+"""The operators of a language model with a scripted one: shortcuts before any call, and answers of every kind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tape.budget import Budget, Ledger
+from tape.config import AgentConfig
+from tape.errors import BudgetExceededError
+from tape.lm.accounting import AccountedLM
+from tape.lm.base import JsonSchema
+from tape.lm.scripted import ScriptedLM
+from tape.protocols import Observation
+from tape.roles.context import RoleContext
+from tape.sdp.adapter import Caps, Tools
+from tape.sdp.chat_prompts import ChatPrompts
+from tape.sdp.events import ValidatedEvent
+from tape.sdp.lm_operators import SAMPLES, LmPropose, LmRealize, LmValidate
+from tape.sdp.operators import Outcome, Realized, Verdict
+from tape.sdp.state import Attempt, CertifiedState, MarkovState
+from tape.sdp.target import Chain, Target
+from tape.seeds import derive
+from tape.trace import MalformedEvent, TraceWriter
+from tests.tape.sdp.flags import GOAL, FlagDomain, FlagWorld, Script, play, target
+
+PROMPTS = ChatPrompts("win", GOAL, rules="Actions are words.")
+STATE = CertifiedState((), (("room", "hall"),))
+SEEN = Outcome(frozenset(), "open the door", Observation("The door is open."), frozenset("a"))
+SAID, OTHER = Target("the door is open", "predicate"), Target("the lamp is lit", "predicate")
+
+
+def k(value: Any, reason: str = "so it is") -> str:
+    return json.dumps({"reason": reason, "k": value})
+
+
+def tools(*answers: str, ledger: Ledger | None = None, temperature: float = 0.0) -> tuple[Tools, ScriptedLM]:
+    model, trace = ScriptedLM(answers), TraceWriter("lm")
+    lm = AccountedLM(model, ledger or Ledger(), trace)
+    domain: Any = FlagDomain()
+    roles = RoleContext(lm, domain.dialect("chat"), domain, trace)
+    return Tools(roles, AgentConfig.make(temperature=temperature), lambda *parts: derive(0, *parts)), model
+
+
+def judged(tail: Chain, *answers: str, outcome: Outcome = SEEN, **options: Any) -> tuple[Verdict, ScriptedLM, Tools]:
+    used, model = tools(*answers)
+    verdict = asyncio.run(LmValidate(PROMPTS, used, **options).validate(tail, outcome))
+    return verdict, model, used
+
+
+# --- VALIDATE: what needs no model ----------------------------------------------------------------
+
+
+def test_a_rejected_action_needs_no_verdict() -> None:
+    verdict, model, _ = judged((SAID, GOAL), k(1), rejected=lambda outcome: f"unknown: {outcome.action}")
+    assert (verdict.k, verdict.checks, verdict.reason, verdict.counts) == (0, (), "unknown: open the door", True)
+    assert model.requests == []
+
+
+def test_the_goal_at_the_head_needs_no_verdict() -> None:
+    verdict, model, _ = judged((GOAL,), k(1))
+    assert (verdict.k, [check.how for check in verdict.checks]) == (0, ["deterministic"])
+    assert "does not report" in verdict.reason
+    assert model.requests == []
+
+
+def test_what_is_rejected_comes_before_the_goal_and_before_credit() -> None:
+    options: dict[str, Callable[..., str]] = {"rejected": lambda _: "no", "credit": lambda *_: "a new room"}
+    for tail in ((GOAL,), (SAID, GOAL)):
+        assert judged(tail, k(1), **options)[0] == Verdict((), "no")
+
+
+def test_typed_predicates_are_checked_and_not_judged() -> None:
+    verdict, model, _ = judged((target("a"), target("b"), SAID, GOAL), k(1), ground=FlagDomain().ground)
+    assert [(check.holds, check.how) for check in verdict.checks] == [(True, "deterministic"), (False, "deterministic")]
+    assert (verdict.reason, model.requests) == ("flag(b) is false", [])
+    unknown, model, _ = judged((target("a"), GOAL), k(1))
+    assert (unknown.k, unknown.reason, model.requests) == (0, "flag(a) is unknown", [])
+
+
+def test_a_new_room_is_credited_without_a_call_and_flagged() -> None:
+    verdict, model, _ = judged((SAID, GOAL), k(1), credit=lambda wanted, _: f"{wanted.text}: a new room")
+    assert [(check.holds, check.how) for check in verdict.checks] == [(True, "visited_room"), (False, "deterministic")]
+    assert verdict.checks[0].evidence.endswith("a new room")
+    assert model.requests == []
+
+
+def test_the_loop_asks_nobody_where_the_task_is_done() -> None:
+    used, model = tools(k(0))
+    script = Script([(SAID, GOAL)], [Realized("win")])
+    played = play(script, Caps(1, 0, 9), validate=LmValidate(PROMPTS, used))
+    assert played.result is not None
+    assert played.result.success
+    [event] = [event for event in played.events if isinstance(event, ValidatedEvent)]
+    assert [check.how for check in event.checks] == ["completion", "completion"]
+    assert model.requests == []
+
+
+# --- VALIDATE: verdicts ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("said", "found"), [(0, 0), (1, 1), (2, 2)])
+def test_k_is_the_models_and_never_reaches_the_goal(said: int, found: int) -> None:
+    verdict, model, _ = judged((SAID, OTHER, GOAL), k(said))
+    assert verdict.k == found
+    assert [check.how for check in verdict.checks if check.holds] == ["lm"] * found
+    assert not verdict.checks[-1].holds
+    [request] = model.requests
+    assert isinstance(request.constraint, JsonSchema)
+    assert "The door is open." in request.prompt[1].content  # type: ignore[union-attr]
+    assert GOAL.text not in request.prompt[1].content.splitlines()  # type: ignore[union-attr]
+
+
+BAD = [k(3), k(99), k(-1), k(1.5), k("two"), k(None), "1", "", "{", '{"k": 1}', '{"reason": "r", "k": 1, "x": 0}', "[]"]
+
+
+@pytest.mark.parametrize("answer", BAD)
+def test_a_verdict_that_cannot_be_read_certifies_nothing(answer: str) -> None:
+    verdict, model, used = judged((SAID, OTHER, GOAL), answer)
+    assert (verdict.k, len(model.requests), used.roles.malformed) == (0, 1, 1)
+    assert "could not be read" in verdict.reason
+    assert [event.type for event in used.roles.trace.events if isinstance(event, MalformedEvent)] == ["malformed"]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=60) | st.integers(-3, 6).map(k), st.lists(st.sampled_from("ptv"), max_size=5))
+def test_no_answer_certifies_what_it_must_not(answer: str, kinds: list[str]) -> None:
+    """p: judged; t: typed and false; v: typed and true. The goal is never certified, nor anything behind a false one."""
+    made = {"p": SAID, "t": target("b"), "v": target("a")}
+    tail = (*(made[kind] for kind in kinds), GOAL)
+    verdict, model, _ = judged(tail, answer, ground=FlagDomain().ground)
+    assert verdict.k < len(tail)
+    assert "t" not in kinds[: verdict.k]
+    for wanted, check in zip(tail, verdict.checks, strict=False):
+        assert check.how == ("deterministic" if wanted.goal or wanted.requires else "lm")
+    if "p" not in kinds:
+        assert model.requests == []
+
+
+def test_a_verdict_goes_on_behind_a_typed_predicate() -> None:
+    verdict, model, _ = judged((SAID, target("a"), OTHER, GOAL), k(1), k(1), ground=FlagDomain().ground)
+    assert [check.how for check in verdict.checks] == ["lm", "deterministic", "lm", "deterministic"]
+    assert (verdict.k, len(model.requests)) == (3, 2)
+
+
+def test_a_verdict_is_never_asked_past_a_false_one() -> None:
+    verdict, model, _ = judged((SAID, target("b"), OTHER, GOAL), k(1), ground=FlagDomain().ground)
+    assert (verdict.k, len(model.requests)) == (1, 1)
+
+
+# --- PROPOSE, REALIZE, REPLAN ---------------------------------------------------------------------
+
+
+def predicates(*texts: str) -> str:
+    return json.dumps({"predicates": list(texts)})
+
+
+def test_a_chain_ends_with_the_goal() -> None:
+    used, model = tools(predicates("the door is open", " ", "the lamp is lit "))
+    chain = asyncio.run(LmPropose(PROMPTS, used).propose(STATE))
+    assert [found.text for found in chain] == ["the door is open", "the lamp is lit", "won"]
+    assert chain[-1] is GOAL
+    assert "room: hall" in model.requests[0].prompt[1].content  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("answer", ["", "open it", predicates(), '{"predicates": "p"}', json.dumps({"steps": ["p"]})])
+@pytest.mark.parametrize(("temperature", "asked"), [(0.0, 1), (0.5, SAMPLES)])
+def test_no_chain_where_none_can_be_read(answer: str, temperature: float, asked: int) -> None:
+    used, model = tools(answer, temperature=temperature)
+    assert asyncio.run(LmPropose(PROMPTS, used).propose(STATE)) == ()
+    assert len(model.requests) == used.roles.malformed == asked
+    assert len({request.seed for request in model.requests}) == asked
+
+
+def test_a_later_sample_may_be_readable() -> None:
+    used, _ = tools("no", predicates("p"), temperature=0.5)
+    assert len(asyncio.run(LmPropose(PROMPTS, used).propose(STATE))) == 2
+
+
+def test_an_action_that_cannot_be_read_is_a_failed_attempt() -> None:
+    used, _ = tools("I would open the door")
+    found = asyncio.run(LmRealize(PROMPTS, used).realize(MarkovState(STATE, (SAID, GOAL))))
+    assert (found.action, found.counts_if_none, used.roles.malformed) == (None, True, 1)
+
+
+def test_attempts_are_shown_to_realize_and_the_history_to_replan() -> None:
+    answer = json.dumps({"thought": "t", "action": " open the door "})
+    used, model = tools(answer, answer, predicates("p"))
+    here = Attempt(SAID, "kick the door", "it stays shut")
+    old = Attempt(OTHER, "rub the lamp", "no genie")
+    at = MarkovState(STATE, (SAID, GOAL), (here,))
+    assert asyncio.run(LmRealize(PROMPTS, used).realize(at)) == Realized("open the door", "t")
+    asyncio.run(LmRealize(PROMPTS, used).realize(MarkovState(STATE, (SAID, GOAL))))
+    asyncio.run(LmPropose(PROMPTS, used).replan(at, (old, here)))
+    first, fresh, replan = (request.prompt[1].content for request in model.requests)  # type: ignore[union-attr]
+    assert "kick the door" in first
+    assert "rub the lamp" not in first
+    assert "kick" not in fresh
+    assert "kick the door" in replan
+    assert "rub the lamp" in replan
+
+
+@pytest.mark.parametrize("most", range(0, 200, 10))
+def test_retries_keep_the_budget(most: int) -> None:
+    ledger = Ledger(Budget({"tokens": most}))
+    used, model = tools("no chain", ledger=ledger, temperature=0.5)
+    try:
+        assert asyncio.run(LmPropose(PROMPTS, used).propose(STATE)) == ()
+        refused = False
+    except BudgetExceededError:
+        refused = True
+    assert (ledger.used["tokens"] or 0) <= most
+    assert refused == (len(model.requests) < SAMPLES)
+
+
+def test_an_unreadable_world_of_words_keeps_to_algorithm_1() -> None:
+    """The whole loop on a model that answers nothing readable: caps hold, and nothing is certified."""
+    used, _ = tools(predicates("p", "q"), "??", "??", predicates("r"), "??", "??", predicates("s"))
+    propose, realize = LmPropose(PROMPTS, used), LmRealize(PROMPTS, used)
+    script = Script([()], [Realized("+a")])
+    script.propose, script.replan, script.realize = propose.propose, propose.replan, realize.realize  # type: ignore[method-assign]
+    played = play(script, Caps(2, 1, 50), world=FlagWorld())
+    assert played.result is not None
+    assert (played.result.end_state, played.result.certified, played.result.steps) == ("replan_limit", 0, 0)
+    assert (played.result.replans, played.result.rejections) == (1, 4)

@@ -1,0 +1,313 @@
+"""The loop with fake operators, drawn at random, against algorithm 1 written once more (:mod:`algorithm`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tape.budget import Budget
+from tape.episode import END_STATES
+from tape.errors import (
+    BudgetExceededError,
+    ConfigError,
+    ConstraintError,
+    EnvironmentFaultError,
+    InvalidOutputError,
+    ModelError,
+)
+from tape.sdp.adapter import Caps
+from tape.sdp.always import AlwaysPass
+from tape.sdp.events import ChainEvent, ConcludedEvent, ValidatedEvent
+from tape.sdp.operators import Realized
+from tape.sdp.target import Target
+from tape.trace import FinishedEvent, ReplannedEvent, read_trace
+from tests.tape.sdp.algorithm import check
+from tests.tape.sdp.flags import (
+    GOAL,
+    NAMES,
+    NOTHING,
+    UNREADABLE,
+    FlagWorld,
+    Played,
+    Script,
+    chain,
+    holds,
+    play,
+    target,
+)
+
+CAPS = Caps(2, 2, 50)
+
+words = st.lists(
+    st.sampled_from([f"{sign}{name}" for sign in "+-" for name in NAMES]), min_size=1, max_size=3
+).map(" ".join)
+rare = st.sampled_from(["win", "end", "boom"])
+moves = st.lists(
+    st.one_of(words, words, words, rare, st.none()).map(lambda a: UNREADABLE if a is None else Realized(a))
+    | st.just(NOTHING),
+    min_size=1,
+    max_size=8,
+)
+steady_moves = st.lists(words.map(Realized), min_size=1, max_size=8)
+texts = st.lists(st.sampled_from([*NAMES, "-a", "-b"]), min_size=1, max_size=2, unique=True).map(" ".join)
+chains = st.lists(
+    st.one_of(*[st.lists(texts, max_size=4).map(lambda t: chain(*t))] * 5, st.just(())), min_size=1, max_size=5
+)
+verdicts = st.lists(
+    st.tuples(st.integers(0, 4), st.sampled_from(["lm", "visited_room"]), st.booleans()), min_size=1, max_size=6
+)
+caps = st.builds(Caps, st.integers(1, 3), st.integers(0, 3), st.integers(1, 15))
+
+
+def of(played: Played, kind: type[Any]) -> list[Any]:
+    return [event for event in played.events if isinstance(event, kind)]
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    chains,
+    moves,
+    st.just([]) | verdicts,
+    caps,
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+    st.none() | st.integers(0, 6),
+    st.none() | st.integers(1, 6),
+    st.integers(0, 5),
+    st.booleans(),
+)
+def test_every_episode_is_one_of_algorithm_1(
+    chains: Any,
+    moves: Any,
+    verdicts: Any,
+    caps: Caps,
+    strict: bool,
+    cascade: bool,
+    replan: bool,
+    steps: int | None,
+    horizon: int | None,
+    max_replans: int,
+    unseen: bool,
+) -> None:
+    played = play(
+        Script(chains, moves, verdicts),
+        caps,
+        validate=AlwaysPass() if unseen else None,
+        budget=Budget() if steps is None else Budget({"steps": steps}),
+        strict_algorithm1=strict,
+        cascade=cascade,
+        replan=replan,
+        horizon=horizon,
+        max_replans=max_replans,
+    )
+    check(played, caps, strict=strict, cascade=cascade)
+    result = played.result
+    assert result is not None
+    assert result.replans <= (max_replans if replan else 0)
+    assert result.steps <= min(caps.steps, steps if steps is not None else 99, horizon or 99)
+    assert result.success == played.world.success(), "the environment alone says what success is"
+    assert result.certified == sum(event.k for event in of(played, ValidatedEvent))
+    assert result.cascades == sum(event.k > 1 for event in of(played, ValidatedEvent))
+
+
+@settings(max_examples=300, deadline=None)
+@given(chains, moves, caps, st.booleans(), st.booleans())
+def test_k_never_skips_a_false_predicate(chains: Any, moves: Any, caps: Caps, strict: bool, cascade: bool) -> None:
+    """The truth is taken from what the environment remembers, not from what the loop was told."""
+    played = play(Script(chains, moves), caps, strict_algorithm1=strict, cascade=cascade)
+    tail: list[Any] = []
+    for event in played.events:
+        if isinstance(event, ChainEvent) and event.targets:
+            tail = event.targets
+        if isinstance(event, ValidatedEvent):
+            true = played.world.seen[event.step]
+            for record, verdict in zip(tail, event.checks, strict=False):
+                wanted = GOAL if record.goal else target(*record.text.split())
+                really = holds(wanted, true)
+                assert verdict.truth == really, "the truth that is logged is the environment's"
+                if verdict.how == "deterministic":
+                    assert verdict.holds == really
+                elif verdict.holds:
+                    assert verdict.how == "completion", "what the validator did not check is flagged"
+            tail = tail[event.k :]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("attempts", [1, 2, 3])
+def test_replan_comes_after_exactly_b_failures(attempts: int, strict: bool) -> None:
+    script = Script([chain("a")], [Realized("+b")])
+    played = play(script, Caps(attempts, 2, 99), strict_algorithm1=strict)
+    most = attempts + strict
+    assert [len(at.attempts) for at, _ in script.replanned] == [most, most]
+    assert [len(at.attempts) for at in script.realized] == list(range(most)) * 3
+    assert [len(history) for _, history in script.replanned] == [most, 2 * most]
+    assert (played.result.end_state, of(played, ConcludedEvent)[0].why) == ("replan_limit", "replan_cap")
+
+
+def test_replans_are_counted_for_each_predicate() -> None:
+    moves = ["+x", "+x", "+a", "+x", "+x", "+b", "win"]
+    played = play(Script([chain("a", "b")] * 3 + [chain("b")] * 2, [Realized(m) for m in moves]), Caps(1, 2, 99))
+    assert (played.result.end_state, played.result.replans) == ("success", 4)
+
+
+def test_all_replans_of_an_episode_are_capped_too() -> None:
+    played = play(Script([chain("a")], [Realized("+b")]), Caps(1, 9, 99), max_replans=3)
+    assert (played.result.end_state, len(of(played, ReplannedEvent))) == ("replan_limit", 3)
+    check(played, Caps(1, 9, 99))
+
+
+@pytest.mark.parametrize("move", [Realized("+b"), UNREADABLE, NOTHING])
+def test_the_global_cap_counts_attempts_without_an_action(move: Realized) -> None:
+    script = Script([chain("a")], [move])
+    played = play(script, Caps(2, 99, 7), max_replans=99)
+    assert len(script.realized) == 7
+    assert (played.result.end_state, of(played, ConcludedEvent)[0].why) == ("failure", "step_cap")
+
+
+def test_a_preparing_step_is_no_failure_but_a_step() -> None:
+    script = Script([chain("a")], [Realized("+b")], [(0, "lm", False)])
+    played = play(script, Caps(1, 1, 6))
+    assert (len(script.realized), len(script.replanned), played.result.rejections) == (6, 0, 0)
+
+
+def test_certified_states_survive_replanning_in_their_order() -> None:
+    moves = ["+a", "+x", "+x", "+b -a", "win"]
+    script = Script([chain("a", "b"), chain("c", "b"), chain("b")], [Realized(m) for m in moves])
+    played = play(script, Caps(1, 3, 99))
+    assert [t.text for t in script.realized[-1].state.certified] == ["a", "b"]  # a does not hold any more
+    assert played.result.success
+
+
+def test_a_cascade_certifies_several_and_no_cascade_one_at_a_time() -> None:
+    several = play(Script([chain("a", "b", "a b")], [Realized("+a +b"), Realized("win")]), CAPS)
+    assert [event.k for event in of(several, ValidatedEvent)] == [3, 1]
+    single = play(Script([chain("a", "b", "a b")], [Realized("+a +b"), Realized("win")]), CAPS, cascade=False)
+    assert [event.k for event in of(single, ValidatedEvent)] == [1, 3]  # what completes the task certifies all
+    assert [check.how for check in of(single, ValidatedEvent)[1].checks] == ["completion"] * 3
+
+
+def test_without_validation_every_action_counts() -> None:
+    played = play(Script([chain("a", "b")], [Realized("-c")]), CAPS, validate=AlwaysPass())
+    assert [event.k for event in of(played, ValidatedEvent)] == [1, 2]
+    assert {check.how for event in of(played, ValidatedEvent) for check in event.checks} == {"always"}
+    assert [check.truth for event in of(played, ValidatedEvent) for check in event.checks] == [False] * 3
+    assert (played.result.end_state, played.result.success, played.result.goal_certified) == ("failure", False, True)
+
+
+def test_without_replanning_the_cap_of_attempts_ends_the_episode() -> None:
+    played = play(Script([chain("a")], [Realized("+b")]), CAPS, replan=False)
+    assert (played.result.end_state, played.result.steps, played.result.replans) == ("replan_limit", 2, 0)
+    assert "'a'" in played.result.detail
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_no_chain_ends_the_episode(first: bool) -> None:
+    played = play(Script([()] if first else [chain("a"), ()], [Realized("+b")]), CAPS)
+    assert (played.result.end_state, of(played, ConcludedEvent)[0].why) == ("invalid_output", "no_chain")
+    assert of(played, ConcludedEvent)[0].planned == (0 if first else 2)
+
+
+@pytest.mark.parametrize("bad", [(target("a"),), (GOAL, GOAL), (GOAL, target("a"))])
+def test_a_chain_without_its_goal_at_the_end_is_refused(bad: tuple[Target, ...]) -> None:
+    with pytest.raises(ConfigError, match="ends with its one goal"):
+        play(Script([bad], [Realized("+a")]), CAPS)
+
+
+def test_what_was_solved_from_the_start_needs_no_chain() -> None:
+    played = play(Script([chain("a")], [Realized("+a")]), CAPS, world=FlagWorld(won=True))
+    assert (played.result.end_state, played.script.proposed) == ("success", [])
+
+
+@pytest.mark.parametrize(
+    ("action", "end", "why", "certified"),
+    [("win", "success", "goal", 3), ("end", "failure", "environment", 0), ("boom", "env_error", "environment", 0)],
+)
+def test_the_environment_may_end_it(action: str, end: str, why: str, certified: int) -> None:
+    played = play(Script([chain("a", "b")], [Realized(action)]), CAPS)
+    assert (played.result.end_state, of(played, ConcludedEvent)[0].why) == (end, why)
+    assert played.result.certified == certified
+    check(played, CAPS)
+
+
+FAULTS = [
+    (ModelError("down"), "model_error"),
+    (ConstraintError("no such constraint"), "model_error"),
+    (InvalidOutputError("garbage"), "invalid_output"),
+    (EnvironmentFaultError("gone"), "env_error"),
+    (BudgetExceededError("tokens", 5, 4, 3, "episode"), "budget:tokens"),
+    (RuntimeError("a bug"), "interrupted"),
+    (KeyboardInterrupt(), "interrupted"),
+]
+
+
+@pytest.mark.parametrize(("error", "end"), FAULTS, ids=[type(error).__name__ for error, _ in FAULTS])
+@pytest.mark.parametrize("where", ["propose", "realize", "validate", "replan"])
+def test_an_operator_that_raises_ends_in_an_allowed_state(
+    where: str, error: BaseException, end: str, tmp_path: Path
+) -> None:
+    moves: list[Any] = [Realized("+x"), error] if where == "realize" else [Realized("+x")]
+    script = Script(
+        {"propose": [error], "replan": [chain("a"), error]}.get(where, [chain("a")]),
+        moves,
+        [error] if where == "validate" else [],
+    )
+    played = play(script, CAPS, trace=tmp_path / "t.jsonl", raises=(RuntimeError, KeyboardInterrupt))  # type: ignore[arg-type]
+    events = list(read_trace(tmp_path / "t.jsonl"))
+    finished = next(event for event in events if isinstance(event, FinishedEvent))
+    assert finished.result["end_state"] == end
+    assert end.split(":")[0] in END_STATES
+    [concluded] = [event for event in events if isinstance(event, ConcludedEvent)]
+    assert concluded.why == ("limit" if end.startswith("budget") or isinstance(error, KeyboardInterrupt) else "environment")
+    assert not [event for event in events if isinstance(event, ValidatedEvent) and event.k]
+    check(played, CAPS)
+
+
+def test_a_budget_that_runs_out_leaves_a_partial_episode() -> None:
+    played = play(Script([chain("a", "b", "c")], [Realized("+a"), Realized("+b")]), CAPS, budget=Budget({"steps": 2}))
+    assert (played.result.end_state, played.result.certified, played.result.chain_length) == ("budget:steps", 2, 4)
+
+
+def test_wall_time_that_runs_out_leaves_a_partial_episode() -> None:
+    played = play(Script([chain("a")], [Realized("+b")]), CAPS, budget=Budget({"wall_seconds": 0}))
+    assert played.result.end_state == "budget:wall_seconds"
+
+
+def test_a_validator_that_certifies_more_than_there_is_is_a_fault_of_its_own() -> None:
+    class Boaster:
+        async def validate(self, tail: Any, outcome: Any) -> Any:
+            from tape.sdp.operators import Check, Verdict
+
+            return Verdict(tuple(Check(True, "lm") for _ in range(len(tail) + 1)))
+
+    with pytest.raises(ConfigError, match="certified 3 of 2"):
+        play(Script([chain("a")], [Realized("+b")]), CAPS, validate=Boaster())
+
+
+class Doubting:
+    """Finds the tail void after every step."""
+
+    def saw(self, outcome: Any, verdict: Any, tail: Any) -> str | None:
+        assert tail, "nobody is asked about an empty tail"
+        return "void"
+
+
+def test_a_watch_may_have_the_tail_replanned_before_b_failures() -> None:
+    moves = [Realized("+a"), Realized("+b"), Realized("win")]
+    script = Script([chain("a", "b")], moves)
+    played = play(script, Caps(3, 1, 99), watch=Doubting())
+    assert [len(at.attempts) for at, _ in script.replanned] == [0, 0]
+    assert played.result.success
+    assert [t.text for t in script.realized[-1].state.certified] == ["a", "a", "b"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(chains, moves, caps)
+def test_events_survive_the_trace_file(tmp_path_factory: Any, chains: Any, moves: Any, caps: Caps) -> None:
+    path = tmp_path_factory.mktemp("trace") / "t.jsonl"
+    played = play(Script(chains, moves), caps, trace=path)
+    assert list(read_trace(path)) == played.events

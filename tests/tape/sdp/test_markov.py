@@ -1,0 +1,189 @@
+"""Equal typed inputs give equal outputs of the operators, whatever came before (SDP proposition 1).
+
+What is tested is what the engine can keep to: PROPOSE and REALIZE depend on (s, plan tail, attempts) alone, VALIDATE on
+(plan tail, outcome) alone. The proposition assumes more, of the environment: that its response to an action depends on
+what came before only through (s, plan tail). No engine can give that, and nothing here claims it. It holds where the
+projector keeps all that the environment's rules read, as the whole board in Sokoban; it fails where the environment
+remembers what no predicate speaks of. The last test shows such an environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from envs.sokoban.environment import SokobanEnvironment
+from tape.agents.base import Episode
+from tape.budget import Budget, Ledger
+from tape.config import AgentConfig
+from tape.lm.accounting import AccountedLM
+from tape.lm.base import LanguageModel, Request
+from tape.lm.registry import open_model
+from tape.lm.scripted import ScriptedLM
+from tape.protocols import Observation
+from tape.roles.actor import LmActor
+from tape.roles.context import RoleContext
+from tape.roles.proposer import LmProposer
+from tape.roles.world_model import LmWorldModel
+from tape.sdp.adapter import Caps, Tools
+from tape.sdp.chat_prompts import ChatPrompts
+from tape.sdp.lm_operators import LmPropose, LmRealize, LmValidate
+from tape.sdp.operators import Outcome, Realized
+from tape.sdp.sample import SampleChain
+from tape.sdp.state import Attempt, CertifiedState, MarkovState
+from tape.sdp.target import Chain, Target
+from tape.sdp.writing import WritingRealize
+from tape.seeds import derive
+from tape.trace import TraceWriter
+from tests.envs.alfworld.households import KITCHEN, domain_of, world_of
+from tests.envs.alfworld.played import PlayedHousehold
+from tests.tape.helpers import ROOM
+from tests.tape.sdp.flags import FlagWorld, Script, chain, play
+
+PREFIXES = [(), ("L", "R"), ("U", "D"), ("D", "U", "U", "L", "D", "R")]
+"""Ways to the same board in a room: the typed state at their ends is the same, what happened before is not."""
+
+
+def after(env: Any, model: LanguageModel, prefix: Sequence[str], **settings: Any) -> tuple[Episode, Tools]:
+    """An episode after a prefix, and what its operators use."""
+    ledger, trace, config = Ledger(Budget({"usd": 10**9})), TraceWriter("prefix"), AgentConfig.make(**settings)
+    lm = AccountedLM(model, ledger, trace)
+    roles = RoleContext(lm, env.domain.dialect(lm.dialect), env.domain, trace)
+    episode = Episode(env, config, ledger, trace, roles, derive(0, "agent"), None)
+
+    async def begin() -> None:
+        await episode.reset(0)
+        for action in prefix:
+            await episode.step(action)
+
+    asyncio.run(begin())
+    return episode, Tools(roles, config, lambda *parts: episode.seed_for("sdp", *parts))
+
+
+def typed(episode: Episode, certified: Chain = ()) -> CertifiedState:
+    fields = episode.env.domain.sdp().fields(episode.state)  # type: ignore[attr-defined]
+    return CertifiedState(certified, fields, episode.state, tuple(sorted(episode.remaining().items())))
+
+
+def same(outputs: list[Any]) -> None:
+    assert all(output == outputs[0] for output in outputs[1:])
+
+
+def everything(env: Any, model: LanguageModel, prefix: Sequence[str], act: str, **settings: Any) -> list[Any]:
+    """What the operators on a sampled plan make of the state after a prefix."""
+    episode, tools = after(env, model, prefix, **settings)
+    domain, adapter = episode.env.domain, episode.env.domain.sdp()  # type: ignore[attr-defined]
+    actor = LmActor(episode.roles, "constrained", 0.7)
+    sample = SampleChain(domain, adapter, LmProposer(episode.roles, 0.7), LmWorldModel(episode.roles), tools.seed)
+    state = typed(episode)
+
+    async def run() -> list[Any]:
+        proposed = await sample.propose(state)
+        failed = (Attempt(proposed[0], act, "nothing has changed"),)
+        found: list[Any] = [state, proposed, await sample.replan(MarkovState(state, proposed, failed), failed)]
+        for invents in (True, False):
+            realize = WritingRealize(domain, actor, tools.seed, invents=invents)
+            for attempts in ((), failed):
+                found.append(await realize.realize(MarkovState(state, proposed, attempts)))
+        outcome = Outcome(episode.state, act, Observation("as it was"), episode.state)
+        return [*found, await adapter.validator(tools).validate(proposed, outcome)]
+
+    return asyncio.run(run())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["bundled:nano", "bundled:mini"])
+def test_operators_on_sokoban_do_not_see_the_prefix(model: str) -> None:
+    opened = open_model(model)
+    same([everything(SokobanEnvironment(ROOM), opened, prefix, "R") for prefix in PREFIXES])
+
+
+@pytest.mark.slow
+def test_operators_on_a_household_do_not_see_the_prefix() -> None:
+    opened = open_model("bundled:household")
+    ways = [
+        ("go to countertop 1", "go to cabinet 2", "go to fridge 1"),
+        ("go to cabinet 2", "go to countertop 1", "go to fridge 1"),
+        ("go to cabinet 2", "go to countertop 1", "go to cabinet 2", "open fridge 1", "go to fridge 1"),
+    ]
+    outputs = []
+    for way in ways:
+        world = world_of(KITCHEN)
+        assert domain_of(world)
+        outputs.append(everything(PlayedHousehold(world, 99), opened, way, "open fridge 1"))
+    same(outputs)
+
+
+def reply(request: Request, sample: int) -> str:
+    """An answer that depends on all of a request: whatever leaks into it shows."""
+    number = derive(0, request.prompt, request.seed, request.temperature, request.max_tokens, sample)
+    if request.role in ("propose", "replan"):
+        return json.dumps({"predicates": [f"p{number % 97}", f"p{number % 89}"]})
+    if request.role == "realize":
+        return json.dumps({"thought": str(number), "action": "UDLR"[number % 4]})
+    return json.dumps({"reason": str(number), "k": number % 3})
+
+
+@pytest.mark.parametrize("temperature", [0, 0.7])
+def test_operators_of_a_language_model_do_not_see_the_prefix(temperature: float) -> None:
+    prompts = ChatPrompts("push the box", Target("the box is on the goal", "goal", goal=True))
+    outputs = []
+    for prefix in PREFIXES:
+        model = ScriptedLM(reply)
+        episode, tools = after(SokobanEnvironment(ROOM), model, prefix, temperature=temperature)
+        state = typed(episode, (Target("p", "predicate"),))
+
+        async def run(tools: Tools, state: CertifiedState, episode: Episode) -> list[Any]:
+            chain_ = await LmPropose(prompts, tools).propose(state)
+            failed = (Attempt(chain_[0], "R", "no"), Attempt(chain_[0], None, "unreadable"))
+            at = MarkovState(state, chain_, failed)
+            outcome = Outcome(episode.state, "R", Observation("a box moves"), episode.state)
+            return [
+                chain_,
+                await LmRealize(prompts, tools).realize(MarkovState(state, chain_)),
+                await LmRealize(prompts, tools).realize(at),
+                await LmPropose(prompts, tools).replan(at, failed),
+                await LmValidate(prompts, tools).validate(chain_, outcome),
+            ]
+
+        outputs.append(asyncio.run(run(tools, state, episode)))
+        asked = [(request.prompt, request.seed) for request in model.requests]
+        outputs[-1].append(asked)
+    same(outputs)
+    assert outputs[0][1] != outputs[0][2], "the attempts at the target are part of the state"
+
+
+def test_whole_episodes_go_on_alike_from_equal_states() -> None:
+    """Two episodes of the loop with different beginnings are the same from the equal typed state on."""
+    asked = []
+    for first in (["+a -b"], ["+c", "-c +b", "+a -b"]):
+        script = Script([chain("a", "b")], [*map(Realized, first), Realized("+c"), Realized("+b"), Realized("win")])
+        play(script, Caps(9, 0, 99))
+        asked.append([(at.state, at.tail) for at in script.realized[len(first) :]])
+    assert asked[0] == asked[1]
+
+
+class Remembers(FlagWorld):
+    """Counts what nobody sees: the assumption of proposition 1 does not hold of it."""
+
+    def step(self, action: str) -> Any:
+        if action == "+b" and len(self.seen) < 3:
+            action = "-b"
+        return super().step(action)
+
+
+def test_the_assumption_on_the_environment_is_an_assumption() -> None:
+    """The same typed state, plan tail and action, and another certified state: the environment remembers more."""
+    ks = []
+    for first in (["+a"], ["-b", "-b", "+a"]):
+        script = Script([chain("a", "b")], [*map(Realized, first), Realized("+b"), Realized("win")])
+        played = play(script, Caps(9, 0, 99), world=Remembers())
+        at = script.realized[len(first)]
+        verdict = [event for event in played.events if event.type == "sdp_validated"][len(first)]
+        ks.append((at.state, at.tail, at.attempts, verdict.k))  # type: ignore[attr-defined]
+    assert ks[0][:3] == ks[1][:3]
+    assert ks[0][3] != ks[1][3]
