@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from experiments.matrix import REACT, REPLANNING, Method
+from experiments.matrix import PLAN_AND_ACT, REACT, REPLANNING, Method
 from tape.plugins import load
 from tape.protocols import EnvironmentPlugin, Task
 
@@ -17,6 +17,7 @@ AEC = Method("AEC", "tape", {"verify": "aec"})
 SDP = Method("SDP", "sdp", {"chain": "sample"})
 SDP_OWN = Method("SDP", "sdp", {"chain": "adapter"})
 WALK = Method("SDP x TAPE", "sdp")
+UNVALIDATED = Method("SDP without VALIDATE", "sdp", {"chain": "adapter", "validation": "always"})
 ALL = Method("SDP x TAPE x AEC", "sdp", {"verify": "aec"})
 
 DECLARED = (REACT, REPLANNING, TAPE, AEC, SDP, WALK, ALL)
@@ -25,6 +26,9 @@ DECLARED = (REACT, REPLANNING, TAPE, AEC, SDP, WALK, ALL)
 HOUSEHOLD = {"no_repeat": True, "max_replans": 50}
 """For every agent on household games: no free choice repeats a command in an identical state, and replanning lasts as
 the commands do."""
+
+TRIPS = {"num_plans": 1, "execution": "forced", "on_infeasible": "stop"}
+"""No model has a say: the first plan is the declared one, and the graph holds its variants."""
 
 
 @dataclass(frozen=True)
@@ -93,5 +97,46 @@ SETTINGS = (
         HOUSEHOLD,
     ),
     Setting("household", "alfworld", (), ("bundled:household",), DECLARED, HOUSEHOLD),
+    Setting(
+        "ScienceWorld, simulated model",
+        "scienceworld",
+        ("--split", "test", "--variations", "2"),
+        ("simulated:scienceworld",),
+        (REACT, PLAN_AND_ACT, REPLANNING, TAPE, SDP_OWN, WALK),
+        {"max_replans": 50, "execution": "forced"},
+        quick=4,
+    ),
+    Setting(
+        "trips, tight budget",
+        "travelplanner",
+        ("--problems", "test", "--count", "60", "--tightness", "tight"),
+        ("declared:first",),
+        (TAPE, SDP_OWN, WALK),
+        TRIPS,
+    ),
+    Setting(
+        "multi-hop, paragraphs given",
+        "hotpotqa",
+        ("--benchmark", "musique", "--questions", "test"),
+        ("bundled:tools",),
+        (SDP_OWN, UNVALIDATED),
+        quick=12,
+    ),
+    Setting(
+        "multi-hop, search",
+        "hotpotqa",
+        ("--benchmark", "musique", "--mode", "open", "--questions", "test"),
+        ("bundled:tools",),
+        (SDP_OWN, UNVALIDATED),
+        quick=12,
+    ),
+    Setting(
+        "multi-hop, search by tools",
+        "musique",
+        ("--questions", "test"),
+        ("bundled:tools",),
+        (REACT, REPLANNING, TAPE),
+        quick=12,
+    ),
 )
 """All settings; another environment is one more entry."""

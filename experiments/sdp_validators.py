@@ -109,7 +109,9 @@ def summary(measured: Measured) -> Table:
         wrong = str(found.found - found.both)
         rows.append((name, validator, family, f"{found.cases} ({found.predicates})", *told, wrong))
     rows.sort(key=lambda row: (row[0], row[1], row[2] != "all", row[2]))
-    return Table(("environment", "validator", "family", "n", "precision", "recall", "false positives"), tuple(rows), NOTE)
+    return Table(
+        ("environment", "validator", "family", "n", "precision", "recall", "false positives"), tuple(rows), NOTE
+    )
 
 
 def as_json(measured: Measured) -> dict[str, Any]:
@@ -137,7 +139,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=positive, default=COUNT, metavar="N", help="cases (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} cases of each environment")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", choices=environments(), action="append", help="only this environment; may be repeated")
+    parser.add_argument(
+        "--only", choices=environments(), action="append", help="only this environment; may be repeated"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS, metavar="FOLDER", help="(default: %(default)s)")
     args = parser.parse_args(given)
 

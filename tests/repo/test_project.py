@@ -10,6 +10,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUPS = {"tape.solvers": "solvers", "tape.agents": "tape", "tape.environments": "envs", "tape.models": "tape"}
+STAND_INS = {"simulated": "envs", "declared": "envs"}
+"""Models that play one environment only, and come with it."""
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
@@ -22,7 +24,7 @@ def test_entry_points_parse(group: str) -> None:
     for name, value in PROJECT["entry-points"][group].items():
         found = EntryPoint(name, value, group)
         assert re.fullmatch(r"[a-z0-9_:-]+", name)
-        assert found.module.partition(".")[0] == GROUPS[group]
+        assert found.module.partition(".")[0] == STAND_INS.get(name, GROUPS[group])
         assert found.attr.isidentifier()
         assert found.extras == []
 
