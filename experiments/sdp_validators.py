@@ -13,7 +13,7 @@ import importlib
 import json
 import pkgutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,13 +22,14 @@ import experiments.sdp_cases
 from experiments.cli import guarded, positive
 from experiments.document import Table, table
 from experiments.sdp_cases.case import Case
-from tape.errors import MissingExtraError
+from tape.errors import MissingExtraError, TapeError
 from tape.runner.stats import wilson
 from tape.sdp.operators import Validate
 
 TITLE = "Precision and recall of the validators"
 RESULTS = Path(__file__).parent / "results"
 COUNT, QUICK = 2000, 200
+PARTS = 10
 NOTE = (
     "A predicate of the plan tail counts once per case: found true where it is among the k that the validator "
     "certifies, really true where it is among the k that hold. Precision is the share of the predicates found true "
@@ -61,24 +62,29 @@ class Measured:
     """What was measured; ``families`` by environment, validator and family, ``skipped`` by environment."""
 
     seed: int
-    n: int
     families: dict[tuple[str, str, str], Count] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
 
 
 def measure(seed: int, n: int, names: Iterable[str] | None = None) -> Measured:
     """Measure every validator of every environment that can be played here."""
-    measured = Measured(seed, n)
+    measured = Measured(seed)
     for name in environments() if names is None else names:
         try:
             module: Any = importlib.import_module(f"{experiments.sdp_cases.__name__}.{name}")
-            cases, validators = module.cases(seed, n), module.validators()
+            cases, validators = _cases(module, seed, n), module.validators()
         except MissingExtraError as error:
             measured.skipped[name] = str(error)
             continue
         for validator, validate in validators.items():
             asyncio.run(_measure(measured, name, validator, validate, cases))
     return measured
+
+
+def _cases(module: Any, seed: int, n: int) -> list[Case]:
+    """Cases of several seeds: some environments take one task for each."""
+    parts = [n // PARTS + (part < n % PARTS) for part in range(PARTS)]
+    return [case for i, part in enumerate(parts) if part for case in module.cases(seed * PARTS + i, part)]
 
 
 def environments() -> list[str]:
@@ -120,7 +126,25 @@ def as_json(measured: Measured) -> dict[str, Any]:
         {"environment": name, "validator": validator, "family": family, **asdict(found)}
         for (name, validator, family), found in sorted(measured.families.items())
     ]
-    return {"seed": measured.seed, "n": measured.n, "rows": rows, "skipped": measured.skipped}
+    return {"seed": measured.seed, "rows": rows, "skipped": measured.skipped}
+
+
+def kept(path: Path, measured: Measured, without: Collection[str]) -> None:
+    """Keep what was measured before of other environments; the cases of another seed are not mixed in.
+
+    Raises:
+        TapeError: The file is none of ours.
+    """
+    if not path.exists():
+        return
+    try:
+        before = json.loads(path.read_text(encoding="utf-8"))
+        for row in before["rows"] if before["seed"] == measured.seed else ():
+            name, validator, family = (row.pop(key) for key in ("environment", "validator", "family"))
+            if name not in without:
+                measured.families[name, validator, family] = Count(**row)
+    except (ValueError, KeyError, TypeError) as error:
+        raise TapeError(f"{path} was not written by this program ({error}); move it away") from error
 
 
 def as_markdown(measured: Measured) -> str:
@@ -140,7 +164,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} cases of each environment")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--only", choices=environments(), action="append", help="only this environment; may be repeated"
+        "--only", choices=environments(), action="append", help="this environment alone, the others' lines are kept"
     )
     parser.add_argument("--out", type=Path, default=RESULTS, metavar="FOLDER", help="(default: %(default)s)")
     args = parser.parse_args(given)
@@ -148,6 +172,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     def run() -> int:
         measured = measure(args.seed, QUICK if args.quick else args.count, args.only)
         args.out.mkdir(parents=True, exist_ok=True)
+        kept(args.out / "sdp_validators.json", measured, args.only or environments())
         text = json.dumps(as_json(measured), indent=1) + "\n"
         (args.out / "sdp_validators.json").write_text(text, encoding="utf-8")
         (args.out / "sdp_validators.md").write_text(as_markdown(measured), encoding="utf-8")

@@ -80,7 +80,7 @@ class AgentConfig(BaseModel):
         target_replans: Most replans of one predicate; None as above.
         step_cap: Most steps of the loop in an episode, attempts without an action included; None as above.
         strict_algorithm1: Replan after b + 1 failures (r > b), as algorithm 1 has it, instead of after b (appendix A).
-        cascade: False: an action certifies one predicate at most (ablation).
+        cascade: False: an action certifies one predicate at most, but for the one that completes the task (ablation).
         validation: ``environment``, or ``always``: every action counts as having made its predicate true (ablation).
             The ablation without REPLAN is ``replan=False``.
     """

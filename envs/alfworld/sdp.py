@@ -53,7 +53,7 @@ def adapter(domain: HouseholdDomain) -> PredicateAdapter:
 
 
 def unread(outcome: Outcome) -> str | None:
-    """An answer that is cut off or garbled certifies nothing: what it told of changes is lost, what was known is old."""
+    """An answer that is cut off certifies nothing: what it told of changes is lost, and what was known is old."""
     return None if whole(outcome.observation.text) else "the answer cannot be read to its end"
 
 

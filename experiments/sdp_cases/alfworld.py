@@ -110,7 +110,7 @@ def _case(domain: HouseholdDomain, family: str, outcome: Outcome, facts: frozens
 
 def read_verb(action: str) -> str:
     """The first word of an action."""
-    return action.split()[0]
+    return action.partition(" ")[0]
 
 
 def _requires(domain: HouseholdDomain, family: str, outcome: Outcome, rng: random.Random, *, wrong: bool) -> Required:

@@ -36,7 +36,7 @@ from tape.protocols import Observation
 from tape.roles.context import RoleContext
 from tape.runner.stats import wilson
 from tape.sdp.adapter import Tools
-from tape.sdp.operators import Outcome
+from tape.sdp.operators import Outcome, Validate
 from tape.trace import TraceWriter
 
 NEGATIONS = (
@@ -228,6 +228,14 @@ def cases(seed: int, n: int) -> list[Case]:
         if case is not None:
             made.append(case)
     return made
+
+
+def validators() -> dict[str, Validate]:
+    """The filters with either verifier."""
+    return {
+        "filters + scripted reader": scripted_validator(),
+        "filters + bundled reader (a small model)": bundled_validator(),
+    }
 
 
 def bundled_validator(model: str = "bundled:tools") -> TwoStageValidator:

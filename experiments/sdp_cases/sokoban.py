@@ -124,7 +124,7 @@ def _requires(
     here = after if rng.random() < (0.8 if family == "several" else 0.5) else _near(domain.level, before, rng)
     whole = _board(domain, here)
     if family == "wrong_object" and (place or rng.random() < 0.4):
-        whole = _moved(domain, whole, rng)
+        whole = _moved(whole, rng)
     elif rng.random() < 0.7 or (family == "several" and place):
         whole = tuple(sorted(rng.sample(whole, rng.randint(1, len(whole)))))
     if family == "negation" or (family == "truncated" and rng.random() < 0.5):
@@ -146,7 +146,7 @@ def _board(domain: SokobanDomain, state: State) -> Required:
     return adapter.along([state, state], ["U"])[0].requires
 
 
-def _moved(domain: SokobanDomain, requires: Required, rng: random.Random) -> Required:
+def _moved(requires: Required, rng: random.Random) -> Required:
     """The same predicates of one other cell, or box and player exchanged: right words, wrong object."""
     number = rng.randrange(len(requires))
     predicate, value = requires[number]

@@ -11,6 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from envs.travelplanner.domain import TripDomain
 from envs.travelplanner.evaluate import evaluate
@@ -23,7 +24,8 @@ from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Option, Trip
 from experiments.sdp_cases.case import Case
 from tape.protocols import Observation
-from tape.sdp.operators import Outcome
+from tape.sdp.operators import Outcome, Validate, Verdict
+from tape.sdp.target import Chain
 
 FAMILIES = (
     "plain",
@@ -63,8 +65,31 @@ def cases(seed: int, n: int) -> list[Case]:
         rng = random.Random(f"case {seed} {attempt}")
         made = _make(FAMILIES[len(found) % len(FAMILIES)], trip, rng)
         attempt += 1
-        found += [made] if made is not None else []
+        found += [_of(seed, made)] if made is not None else []
     return found
+
+
+def _of(seed: int, case: Case) -> Case:
+    """A case that says which trip it is about."""
+    return replace(case, tail=(*case.tail[:-1], replace(case.tail[-1], fields=(("trip", str(seed)),))))
+
+
+def validators() -> dict[str, Validate]:
+    """The one that the environment has."""
+    return {"constraint checks (deterministic)": _ByTrip()}
+
+
+class _ByTrip:
+    """The environment's validator, of the trip that the goal predicate names."""
+
+    async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
+        """As in an episode of that trip."""
+        return await _validator(int(tail[-1].field("trip"))).validate(tail, outcome)
+
+
+@cache
+def _validator(seed: int) -> TripValidate:
+    return TripValidate(trip_of(seed))
 
 
 def _allowed(trip: Trip, slot: Slot, used: Sequence[str]) -> list[Option]:

@@ -85,6 +85,16 @@ def test_what_is_not_installed_is_named_and_the_rest_measured(
     assert {row["environment"] for row in told["rows"]} == {"sokoban"}
     assert list(told["skipped"]) == ["alfworld"]
     assert "sokoban" in (tmp_path / "sdp_validators.md").read_text()
+    # What was measured of others before is kept, but for another seed's.
+    monkeypatch.setattr(alfworld, "cases", sokoban.cases)
+    monkeypatch.setattr(alfworld, "validators", sokoban.validators)
+    for seed, there in (("0", {"alfworld", "sokoban"}), ("1", {"alfworld"})):
+        assert main(["--count", "10", "--only", "alfworld", "--seed", seed, "--out", str(tmp_path)]) == 0
+        rows = json.loads((tmp_path / "sdp_validators.json").read_text())["rows"]
+        assert {row["environment"] for row in rows} == there
+    (tmp_path / "sdp_validators.json").write_text("[]")
+    assert main(["--count", "10", "--only", "alfworld", "--out", str(tmp_path)]) == 2
+    assert "was not written by this program" in capsys.readouterr().err
 
 
 def test_every_environment_offers_cases_and_validators() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from tape.episode import END_STATES
 from tape.sdp.adapter import Caps
 from tape.sdp.events import ChainEvent, ConcludedEvent, ValidatedEvent
@@ -9,9 +11,7 @@ from tape.trace import Event, FinishedEvent
 from tests.tape.sdp.flags import Played, Script
 
 
-def check(
-    played: Played, caps: Caps, *, strict: bool = False, cascade: bool = True, watched: bool = False
-) -> None:
+def check(played: Played, caps: Caps, *, strict: bool = False, cascade: bool = True, watched: bool = False) -> None:
     """Compare an episode with algorithm 1 and the caps; ``watched``: a verifier may find a tail void at any time.
 
     Raises:
@@ -27,7 +27,7 @@ def check(
 def _end(events: list[Event]) -> None:
     [finished] = [e for e in events if isinstance(e, FinishedEvent)]
     end = str(finished.result["end_state"])
-    assert end.split(":")[0] in END_STATES
+    assert end.partition(":")[0] in END_STATES
     assert not finished.result["budget_violations"]
     for kind, cap in finished.result["budget"].items():
         assert finished.result["used"].get(kind, 0) <= cap
@@ -80,12 +80,12 @@ def _loop(
 def _shown(script: Script) -> None:
     """What the operators were shown."""
     states = [at.state for at in script.realized]
-    for before, after in zip(states, states[1:], strict=False):
+    for before, after in pairwise(states):
         assert after.certified[: len(before.certified)] == before.certified, "certified states are never lost"
     for at in script.realized:
         assert all(attempt.target == at.target for attempt in at.attempts), "attempts at the current target only"
     histories = [history for _, history in script.replanned]
-    for early, late in zip(histories, histories[1:], strict=False):
+    for early, late in pairwise(histories):
         assert late[: len(early)] == early, "the history is only appended to"
     for at, history in script.replanned:
         assert history[len(history) - len(at.attempts) :] == at.attempts

@@ -149,7 +149,9 @@ def test_an_environment_without_an_adapter_is_refused_before_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"
-    assert main(["run", "gsm_hard", "--limit", "1", "--agent", "sdp", "--model", "bundled:tools", "--out", str(out)]) == 2
+    assert (
+        main(["run", "gsm_hard", "--limit", "1", "--agent", "sdp", "--model", "bundled:tools", "--out", str(out)]) == 2
+    )
     assert "use another agent" in capsys.readouterr().err
     assert not out.exists()
 

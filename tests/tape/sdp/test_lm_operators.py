@@ -131,7 +131,7 @@ def test_a_verdict_that_cannot_be_read_certifies_nothing(answer: str) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=60) | st.integers(-3, 6).map(k), st.lists(st.sampled_from("ptv"), max_size=5))
 def test_no_answer_certifies_what_it_must_not(answer: str, kinds: list[str]) -> None:
-    """p: judged; t: typed and false; v: typed and true. The goal is never certified, nor anything behind a false one."""
+    """p: judged; t: typed and false; v: typed and true. The goal is never certified, nor what is behind a false one."""
     made = {"p": SAID, "t": target("b"), "v": target("a")}
     tail = (*(made[kind] for kind in kinds), GOAL)
     verdict, model, _ = judged(tail, answer, ground=FlagDomain().ground)

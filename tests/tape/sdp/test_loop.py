@@ -42,9 +42,9 @@ from tests.tape.sdp.flags import (
 
 CAPS = Caps(2, 2, 50)
 
-words = st.lists(
-    st.sampled_from([f"{sign}{name}" for sign in "+-" for name in NAMES]), min_size=1, max_size=3
-).map(" ".join)
+words = st.lists(st.sampled_from([f"{sign}{name}" for sign in "+-" for name in NAMES]), min_size=1, max_size=3).map(
+    " ".join
+)
 rare = st.sampled_from(["win", "end", "boom"])
 moves = st.lists(
     st.one_of(words, words, words, rare, st.none()).map(lambda a: UNREADABLE if a is None else Realized(a))
@@ -260,9 +260,11 @@ def test_an_operator_that_raises_ends_in_an_allowed_state(
     events = list(read_trace(tmp_path / "t.jsonl"))
     finished = next(event for event in events if isinstance(event, FinishedEvent))
     assert finished.result["end_state"] == end
-    assert end.split(":")[0] in END_STATES
+    assert end.partition(":")[0] in END_STATES
     [concluded] = [event for event in events if isinstance(event, ConcludedEvent)]
-    assert concluded.why == ("limit" if end.startswith("budget") or isinstance(error, KeyboardInterrupt) else "environment")
+    assert concluded.why == (
+        "limit" if end.startswith("budget") or isinstance(error, KeyboardInterrupt) else "environment"
+    )
     assert not [event for event in events if isinstance(event, ValidatedEvent) and event.k]
     check(played, CAPS)
 
