@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from experiments.document import Figure, Section, Table, markdown
+from experiments.matrix import split
 from experiments.measured import Line, Measured, Outcomes
 from experiments.plots import Panel, Plot, Series, Value
 from experiments.sdp_measures import Share, mean
@@ -165,7 +166,8 @@ def sections_of(measured: Measured, *, drawn: bool = True) -> list[Section]:
         "k <= 1; everything else is the same: tasks, budgets, seeds and model. Where the environment reports the task "
         "as done, the episode ends with success in all of them."
     )
-    first: list[Any] = [about, summary(measured)]
+    played = "; ".join(f"{setting}: {_options(measured, setting)}" for setting in measured.settings())
+    first: list[Any] = [about, f"Options of the environments: {played}.", summary(measured)]
     shown = figure(measured) if drawn else None
     if shown is not None:
         first.append(shown)
@@ -173,6 +175,13 @@ def sections_of(measured: Measured, *, drawn: bool = True) -> list[Section]:
         Section("SDP without VALIDATE, REPLAN or cascade", tuple(first)),
         Section("All cells", (counts(measured),), 3),
     ]
+
+
+def _options(measured: Measured, setting: str) -> str:
+    """The environment's options in a setting, as on its command line; files are named without their folder."""
+    spec = next(spec for name, spec in measured.specs.items() if split(name)[0] == setting)
+    given = {key: value for key, value in spec.options.items() if value is not None}
+    return ", ".join(f"{key} {Path(value).name if isinstance(value, str) else value}" for key, value in given.items())
 
 
 def plain(row: Row) -> Mapping[str, Any]:

@@ -212,27 +212,28 @@ def _goals(cells: Cells) -> Table:
     return Table(head, tuple(rows), note)
 
 
-def write(run: Path, out: Path) -> list[Path]:
+def write(run: Path, out: Path, cells: Sequence[str] | None = None) -> list[Path]:
     """Make the report of a run.
 
     Args:
         run: The run directory.
         out: Where to.
+        cells: Only these cells.
 
     Returns:
         The files written, the report first.
 
     Raises:
-        TapeError: There is no run, no SDP episode in it, or a malformed trace.
+        TapeError: There is no run, no such cell, no SDP episode, or a malformed trace.
     """
     directory = RunDirectory(run)
-    found = trajectories_in(directory)
+    found = trajectories_in(directory, cells)
     picture = out / "plots" / "sdp_diagnostics.png"
     draw_figure(found.trajectories, [picture, picture.with_suffix(".svg")])
     files = write_report(out, TITLE, sections_of(found, picture, directory.title() or run.name))
     data = out / "diagnostics.json"
-    cells = {cell: measured(own) for cell, own in found.trajectories.items()}
-    data.write_text(json.dumps({"run": directory.title(), "cells": cells}, indent=1) + "\n", encoding="utf-8")
+    all_of_them = {cell: measured(own) for cell, own in found.trajectories.items()}
+    data.write_text(json.dumps({"run": directory.title(), "cells": all_of_them}, indent=1) + "\n", encoding="utf-8")
     return [*files, data]
 
 
@@ -241,9 +242,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="a run with episodes of the agent sdp")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to (default: RUN_DIR/sdp-diagnostics)")
+    parser.add_argument("--cells", nargs="+", metavar="CELL", help="only these cells of the run (default: all)")
     args = parser.parse_args(argv)
     try:
-        files = write(args.run, args.out or args.run / "sdp-diagnostics")
+        files = write(args.run, args.out or args.run / "sdp-diagnostics", args.cells)
     except TapeError as error:
         print(f"experiments.sdp_diagnostics: {error}", file=sys.stderr)
         return 2

@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from experiments.plots import DASHES, MARKERS, STRONG, wrapped
+from experiments.plots import DASHES, MARKERS, STRONG
 from experiments.sdp_measures import (
     MOST,
     Share,
@@ -107,7 +107,7 @@ def _replans(axes: Any, found: Mapping[str, Trajectories]) -> None:
     axes.set_title("b  score by the number of replans", fontsize=9, loc="left")
     axes.set_xlabel("replans of the episode", fontsize=8)
     axes.set_ylabel("mean score", fontsize=8)
-    axes.legend(fontsize=7, frameon=False, loc="lower left")
+    axes.legend(fontsize=7, loc="best")
     axes.grid(axis="y", linewidth=0.3)
 
 
@@ -136,10 +136,11 @@ def _calibrated(found: Mapping[str, Trajectories]) -> dict[str, Share]:
 
 def _letter(number: int) -> str:
     """A short name of a cell."""
-    return chr(ord("A") + number) if number < 26 else f"A{number}"
+    return chr(ord("A") + number % 26) * (1 + number // 26)
 
 
 def _labels(found: Mapping[str, Trajectories]) -> list[str]:
+    """The cells' names in the figure: the only one's own, else letters."""
     return [*found] if len(found) == 1 else [_letter(number) for number in range(len(found))]
 
 
@@ -151,7 +152,7 @@ def _bars(axes: Any, rows: Mapping[str, Share], none: str) -> None:
         axes.barh(number, one.value, 0.7, color="#c9c9c9", edgecolor="black", linewidth=0.7)
         axes.hlines(number, one.low, one.high, color="black", linewidth=1.1, zorder=3)
         axes.text(max(one.value, one.high) + 0.015, number, f"{one.value:.2f} [{one.n}]", va="center", fontsize=7)
-    axes.set_yticks(range(len(rows)), [wrapped(name) for name in rows], fontsize=7)
+    axes.set_yticks(range(len(rows)), list(rows), fontsize=7)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlim(0, 1.22)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])

@@ -94,7 +94,13 @@ class InProcess(ClosingPool):
                     return
                 model = self._models.get(item.spec.model, item.spec.model_identity)
                 watcher.started(item.jobs)
-                yield item, loop.run(play(item, model, watcher.event, run))
+                try:
+                    played = loop.run(play(item, model, watcher.event, run))
+                except asyncio.CancelledError:
+                    # Nobody cancels a cohort but an interrupt; asyncio.Runner forgets that it was one if it comes
+                    # right after the handler is set, before the count of interrupts is.
+                    raise KeyboardInterrupt from None
+                yield item, played
 
     def close(self) -> None:
         """Close the models."""

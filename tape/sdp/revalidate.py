@@ -244,8 +244,8 @@ def _end(trajectory: CertifiedTrajectory) -> Iterator[Finding]:
     if told != counted:
         yield Finding("end", None, f"certified, planned, goal and rejected are {told}, counted {counted}")
     replans = max(0, len(trajectory.plans) - 1)
-    # A replan that a limit cut short is counted, and has left no chain.
-    if end.replans != replans and (end.why != "limit" or end.replans != replans + 1):
+    # A replan that a limit or fault cut short is counted, and has left no chain.
+    if end.replans != replans and (end.why not in ("limit", "environment") or end.replans != replans + 1):
         yield Finding("end", None, f"{end.replans} replans, but {replans} chains after the first")
     state, _, kind = end.end_state.partition(":")
     if state not in END_STATES or (state == "budget") != bool(kind):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tape.errors import ConfigError
+from tape.errors import ConfigError, UnknownNameError
 from tape.runner.directory import RunDirectory
 from tape.sdp.trajectory import CertifiedTrajectory, NotSdpError
 
@@ -37,11 +37,14 @@ def trajectories_in(directory: RunDirectory, cells: Iterable[str] | None = None)
 
     Raises:
         RunDirectoryError: There is no run.
+        UnknownNameError: It has no such cell.
         TraceError: A trace is malformed.
         ConfigError: No episode has a chain.
     """
     names = [*directory.cells()]
     wanted = set(names if cells is None else cells)
+    if unknown := sorted(wanted.difference(names)):
+        raise UnknownNameError("cell", unknown[0], names, f"{directory.path} is another run.")
     found: dict[str, list[CertifiedTrajectory]] = {name: [] for name in names}
     without = dict.fromkeys(names, 0)
     for line in sorted(directory.episodes(), key=lambda line: (line["digest"], line["repeat"])):

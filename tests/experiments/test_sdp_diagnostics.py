@@ -141,6 +141,16 @@ def test_the_report_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         assert (tmp_path / "again" / file.relative_to(out)).read_bytes() == content
 
 
+def test_cells_are_chosen_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = make_sdp_run(tmp_path / "run", limit=2)
+    assert main([str(run), "--cells", "easy / nano-750 / SDP"]) == 0
+    assert [*json.loads((run / "sdp-diagnostics" / "diagnostics.json").read_text())["cells"]] == [
+        "easy / nano-750 / SDP"
+    ]
+    assert main([str(run), "--cells", "SDP"]) == 2
+    assert "no cell 'SDP'" in capsys.readouterr().err
+
+
 def test_runs_without_an_sdp_episode_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = make_sdp_run(tmp_path / "run", {"ReAct": {}}, limit=1)
     assert main([str(run)]) == 2

@@ -256,3 +256,23 @@ def deadly_once(name: str, mark: Path) -> LanguageModel:
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return scripted(name)
+
+
+def test_an_interrupt_at_the_very_start_of_a_cohort_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, late = signal.signal, iter([True])
+
+    def interrupted(number: int, handler: Any) -> Any:
+        """Sets a handler; while asyncio's first one is being set, Ctrl-C comes."""
+        before = real(number, handler)
+        if number == signal.SIGINT and handler is not signal.default_int_handler and next(late, False):
+            signal.raise_signal(signal.SIGINT)
+        return before
+
+    monkeypatch.setattr(signal, "signal", interrupted)
+    with InProcess(scripted) as pool, pytest.raises(KeyboardInterrupt):
+        play([cell(tmp_path, "fine")], tmp_path / "run", pool)
+    assert next(late, None) is None
+    monkeypatch.undo()
+    with InProcess(scripted) as pool:
+        play([cell(tmp_path, "fine")], tmp_path / "run", pool)
+    assert len(comparable(tmp_path / "run")) == 6
