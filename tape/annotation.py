@@ -77,13 +77,13 @@ class Annotator:
         """
         depths = graph.depths(domain.key(self._episode.state))
         ends = [node for node in graph.nodes if domain.is_end(graph.state(node))]
-        deepest = max(depths.values()) + 1
+        deepest, graded = max(depths.values()) + 1, domain if isinstance(domain, GradedDomain) else None
         for node in set(graph.nodes) - set(ends):
             graph.no_end(node)
             depth = depths.get(node, 0)
             reward = _DEPTH * depth
-            if isinstance(domain, GradedDomain):  # a step further outweighs what a state is worth
-                reward = (depth + (1 + domain.worth(graph.state(node))) / 2) / (2 * deepest)
+            if graded is not None:  # a step further outweighs what a state is worth
+                reward = (depth + (1 + graded.worth(graph.state(node))) / 2) / (2 * deepest)
             graph.set_reward(node, reward, goal=False)
         scores = await self._scorer.score([graph.state(node) for node in ends], remaining)
         for node, score in zip(ends, scores, strict=True):

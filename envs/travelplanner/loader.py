@@ -26,7 +26,7 @@ import csv
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -70,15 +70,21 @@ def load(queries: Path, database: Path) -> list[tuple[Query, World]]:
     Raises:
         DataError: Names the file, and the column, line or value.
     """
-    world = load_world(database)
-    return [(query, world) for query in load_queries(queries)]
+    found = load_queries(queries)
+    ways = {(a, b, query.date_of(day)) for query in found for a, b, day in query.legs()}
+    world = load_world(database, ways)
+    return [(query, world) for query in found]
 
 
 # --- the database ---------------------------------------------------------------------------------
 
 
-def load_world(folder: Path) -> World:
+def load_world(folder: Path, ways: Collection[tuple[str, str, str]] | None = None) -> World:
     """The offers of a database folder.
+
+    Args:
+        folder: The folder.
+        ways: Origin, destination and date of the flights to keep, since the public file has millions; all by default.
 
     Raises:
         DataError: A file or column is missing, or a value cannot be read.
@@ -86,7 +92,11 @@ def load_world(folder: Path) -> World:
     flights, stays, restaurants, attractions, roads = (_rows(folder, name) for name in FILES)
     states = _states(folder)
     files = [_find(folder, name) for name in (*FILES, STATES)]
-    digest = hashlib.sha256(b"".join(hashlib.sha256(file.read_bytes()).digest() for file in files)).hexdigest()[:16]
+    sums = []
+    for path in files:
+        with path.open("rb") as file:
+            sums.append(hashlib.file_digest(file, "sha256").hexdigest())
+    digest = hashlib.sha256(" ".join(sums).encode()).hexdigest()[:16]
     return World(
         flights=tuple(
             Flight(
@@ -99,6 +109,7 @@ def load_world(folder: Path) -> World:
                 row["ArrTime"],
             )
             for row in flights
+            if ways is None or (row["OriginCityName"], row["DestCityName"], row["FlightDate"]) in ways
         ),
         grounds=tuple(ground for row in roads for ground in _grounds(row)),
         stays=tuple(

@@ -18,6 +18,7 @@ def main(argv: Sequence[str]) -> int:
     notes = {
         "hf": ("hf:PATH_OR_ID", "a local transformers checkpoint"),
         "scripted": ("scripted:FILE.json", "for tests"),
+        "declared": ("declared:first|random", "no model: an option of a list, for trips"),
     }
     for backend in names("tape.models"):
         if backend == "bundled":

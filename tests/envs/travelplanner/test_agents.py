@@ -86,11 +86,11 @@ def test_prompts_name_the_task_the_options_and_what_was_refused() -> None:
     env.reset(0)
     env.step("outbound: F0")
     dialect = ChatTripDialect(env.domain)
-    text = dialect.act_request(env._state, {}, None, []).prompt[1].content  # type: ignore[union-attr]
+    text = dialect.act_request(env._state, {}, None, []).prompt[1].content
     assert "refused: there is no 'F0'" in text
     assert made.query.origin in text
     assert all(f"- {choice.partition(': ')[2]} (" in text for choice in dialect.choices(env._state))
-    plan = dialect.plan_request(env._state, {}).prompt[1].content  # type: ignore[union-attr]
+    plan = dialect.plan_request(env._state, {}).prompt[1].content
     assert all(slot.name in plan for slot in made.slots)
     for cuisine in made.query.constraints.cuisines:
         assert cuisine in plan

@@ -45,10 +45,10 @@ def sets_of_meals(made: Trip) -> list[tuple[Restaurant, ...]]:
     places = [option.offer for option in made.options(made.slots[made.meal_slots[0]])]
     found = []
     for chosen in itertools.combinations(places, len(made.meal_slots)):
-        served = {kind for place in chosen for kind in place.cuisines}  # type: ignore[union-attr]
+        served = {kind for place in chosen for kind in place.cuisines}
         if set(made.query.constraints.cuisines) <= served:
             found.append(chosen)
-    return found  # type: ignore[return-value]
+    return found
 
 
 def walks(domain: TripDomain, state: TripState, depth: int) -> list[tuple[str, ...]]:
@@ -121,7 +121,7 @@ def play(made: Trip, objective: Objective = "cheapest") -> TripEnvironment:
     result = TapeAgent("declared:first", num_plans=1, execution="forced", on_infeasible="stop").run(env)
     assert result.budget_violations == []
     assert result.used.get(MONEY, 0) == made.total(env._state) <= made.query.budget or result.end_state != "success"
-    env.ending = result.end_state  # type: ignore[attr-defined]
+    env.ending = result.end_state
     return env
 
 
@@ -129,7 +129,7 @@ def play(made: Trip, objective: Objective = "cheapest") -> TripEnvironment:
 @pytest.mark.parametrize("level", ["easy", "medium", "hard"])
 def test_the_solvers_cheapest_walk_is_the_cheapest_itinerary(days: int, level: str) -> None:
     for seed in range(2):
-        made = trip(f"least {seed}", days, level, "tight")  # type: ignore[arg-type]
+        made = trip(f"least {seed}", days, level, "tight")
         env = play(made)
         assert env.success()
         assert made.total(env._state) == cheapest(made)
@@ -139,7 +139,7 @@ def test_the_solvers_cheapest_walk_is_the_cheapest_itinerary(days: int, level: s
 @pytest.mark.parametrize("level", ["easy", "medium", "hard"])
 def test_the_longest_trips_too(level: str) -> None:
     for seed in range(6):
-        made = trip(f"least {seed}", 7, level, "tight")  # type: ignore[arg-type]
+        made = trip(f"least {seed}", 7, level, "tight")
         env = play(made)
         assert env.success()
         assert made.total(env._state) == cheapest(made)
@@ -151,13 +151,13 @@ def test_a_budget_a_cent_too_small_is_found_infeasible_before_anything_is_booked
     assert least is not None
     for budget, ending in ((least, "success"), (least - 1, "infeasible")):
         env = play(Trip(replace(made.query, budget=budget), made.world))
-        assert env.ending == ending  # type: ignore[attr-defined]
+        assert env.ending == ending
         assert bool(env._state.booked) is (ending == "success")
 
 
 def test_the_best_rated_itinerary_is_no_worse_than_the_cheapest() -> None:
     made = trip("rated", 3, "medium", "medium")
-    rated = {objective: play(made, objective).measures() for objective in ("cheapest", "best")}  # type: ignore[arg-type]
+    rated = {objective: play(made, objective).measures() for objective in ("cheapest", "best")}
     assert rated["best"]["rating"] > rated["cheapest"]["rating"]
     assert rated["best"]["cost_usd"] >= rated["cheapest"]["cost_usd"]
     assert rated["best"]["final_pass"] == 1
@@ -173,7 +173,7 @@ def test_a_node_carries_only_what_constrains_the_future() -> None:
     def through(*options: object) -> TripState:
         state = base
         for option in options:
-            state = made.after(state, made.slots[len(state.booked)], option, option.name)  # type: ignore[attr-defined,arg-type]
+            state = made.after(state, made.slots[len(state.booked)], option, option.name)
         return state
 
     one, other = through(first, third), through(second, third)
@@ -197,9 +197,9 @@ def test_long_lists_are_cut_without_losing_the_cheapest_or_a_cuisine(monkeypatch
         r = sum(other.group == slot.group for other in made.slots)
         options = [option for option in made.options(slot) if not option.broken]
         for objective in ("cheapest", "best"):
-            kept = menu(made, slot, objective)  # type: ignore[arg-type]
+            kept = menu(made, slot, objective)
             assert [option.index for option in kept] == sorted(option.index for option in kept)
-            full = skyband(options, r, objective)  # type: ignore[arg-type]
+            full = skyband(options, r, objective)
             assert kept[:r] == tuple(full[:r])
             assert {option.cuisines for option in full} - {0} <= {option.cuisines for option in kept}
 

@@ -30,7 +30,7 @@ def middle(made: Trip) -> int:
 
 
 def open_restaurants(made: Trip, plan: list[DayPlan], day: int) -> list[Restaurant]:
-    used = {entry[meal] for entry in plan for meal in MEALS}  # type: ignore[literal-required]
+    used = {entry[meal] for entry in plan for meal in MEALS}
     city = made.query.city_of(day + 1)
     return [place for place in made.world.restaurants_in(city).values() if f"{place.name}, {city}" not in used]
 
@@ -45,7 +45,7 @@ def complete_information(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
     fields = ("attraction", "accommodation", *MEALS)
     day = middle(made)
     field = fields[pick % len(fields)]
-    plan[day][field] = "-"  # type: ignore[literal-required]
+    plan[day][field] = "-"
     world = made.world
     if field == "accommodation":  # a night less may also be too few for the stay's own minimum
         world = replace(world, stays=tuple(replace(stay, minimum_nights=1) for stay in world.stays))
@@ -58,7 +58,7 @@ def within_current_city(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
     # A restaurant at home on a day that is not spent travelling from or to there.
     day, home = middle(made), made.query.origin
     places = sorted(made.world.restaurants_in(home))
-    plan[day][MEALS[pick % 3]] = f"{places[pick % len(places)]}, {home}"  # type: ignore[literal-required]
+    plan[day][MEALS[pick % 3]] = f"{places[pick % len(places)]}, {home}"
     query = replace(made.query, constraints=replace(made.query.constraints, cuisines=()))
     return plan, query, made.world
 
@@ -72,7 +72,7 @@ def reasonable_city_route(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
 def diverse_restaurants(made: Trip, plan: list[DayPlan], pick: int) -> Broken:
     day, meal = middle(made), MEALS[pick % 3]
     other = MEALS[(pick + 1) % 3]
-    plan[day][meal] = plan[day][other]  # type: ignore[literal-required]
+    plan[day][meal] = plan[day][other]
     return plan, replace(made.query, constraints=replace(made.query.constraints, cuisines=())), made.world
 
 
@@ -111,8 +111,7 @@ def with_stays(made: Trip, plan: list[DayPlan], **changes: object) -> World:
     """The world with the booked stays changed."""
     booked = {entry["accommodation"] for entry in plan}
     stays = tuple(
-        replace(stay, **changes) if f"{stay.name}, {stay.city}" in booked else stay  # type: ignore[arg-type]
-        for stay in made.world.stays
+        replace(stay, **changes) if f"{stay.name}, {stay.city}" in booked else stay for stay in made.world.stays
     )
     return replace(made.world, stays=stays)
 
@@ -179,7 +178,7 @@ BREAKS: tuple[Callable[[Trip, list[DayPlan], int], Broken], ...] = (
 @pytest.mark.parametrize("days", [3, 5, 7])
 def test_a_valid_plan_passes_everything(days: int) -> None:
     for level in ("easy", "medium", "hard"):
-        made = trip("valid", days, level)  # type: ignore[arg-type]
+        made = trip("valid", days, level)
         found = evaluate(plan_of(made), made.query, made.world)
         assert found.final_pass
         assert found.broken() == []
@@ -237,7 +236,7 @@ def test_open_slots_break_nothing_so_far() -> None:
     plan = plan_of(made)
     for day in plan[1:]:
         for field in (*MEALS, "attraction"):
-            day[field] = "-"  # type: ignore[literal-required]
+            day[field] = "-"
     assert broken_so_far(plan, made.query, made.world) == []
     day = plan[0]
     day["lunch"] = day["breakfast"]
@@ -254,7 +253,7 @@ def test_a_stay_for_fewer_people_takes_more_rooms() -> None:
     assert one is not None
     assert more is not None
     per_head = sum(
-        made.world.restaurants_in(entry[meal].rpartition(", ")[2])[entry[meal].rpartition(", ")[0]].price  # type: ignore[literal-required]
+        made.world.restaurants_in(entry[meal].rpartition(", ")[2])[entry[meal].rpartition(", ")[0]].price
         for entry in plan
         for meal in MEALS
     )

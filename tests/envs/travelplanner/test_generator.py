@@ -17,8 +17,8 @@ from tape.plugins import load
 
 @pytest.mark.parametrize("tightness", RATIOS)
 def test_budgets_are_multiples_of_the_cheapest_itinerary(tightness: str) -> None:
-    low, high = RATIOS[tightness]  # type: ignore[index]
-    for query, world in problem_set("ratios", 9, tightness):  # type: ignore[arg-type]
+    low, high = RATIOS[tightness]
+    for query, world in problem_set("ratios", 9, tightness):
         least = cheapest(Trip(query, world))
         assert least is not None
         assert query.ratio == query.budget / least
@@ -41,7 +41,7 @@ def test_a_set_has_all_lengths_and_levels_and_no_trip_twice() -> None:
 
 
 def test_the_same_trip_under_another_budget() -> None:
-    tight, loose = (generate("twin", 5, "hard", tightness) for tightness in ("tight", "loose"))  # type: ignore[arg-type]
+    tight, loose = (generate("twin", 5, "hard", tightness) for tightness in ("tight", "loose"))
     assert tight[1].stays == loose[1].stays
     assert tight[0].cities == loose[0].cities
     assert tight[0].budget < loose[0].budget
@@ -90,7 +90,7 @@ def test_the_plugin_is_registered_and_checks_its_options() -> None:
 def test_queries_that_do_not_fit_together_are_refused(changes: dict[str, object], said: str) -> None:
     given = {"id": "q", "origin": "Home", "destination": "A", "cities": ("A",), "start": "2031-05-04", "days": 3}
     with pytest.raises(TravelError, match=said):
-        Query(**{**given, "people": 1, "budget": 1, **changes})  # type: ignore[arg-type]
+        Query(**{**given, "people": 1, "budget": 1, **changes})
 
 
 def test_wishes_have_the_public_vocabulary() -> None:

@@ -133,6 +133,8 @@ def test_queries_and_offers_are_read_and_can_be_played(tmp_path: Path, database:
     assert (car.price, taxi.price) == (6100, 123_400)  # 61.7 and 1,234 dollars, rounded down
     assert world.grounds_between("Aton", "Home") == (), "a road of days is none"
     assert [ride.price for ride in world.grounds_between("Aton", "Bton")] == [400, 9900]
+    assert {flight.name for flight in world.flights} == {"F0", "F1"}, "of the flights no more than queries can take"
+    assert {flight.name for flight in load_world(database).flights} == {"F0", "F1", "F2"}
     assert world.states == CITIES
     assert len(world.stays_in("Aton")) == 2
     env = TripEnvironment(query, world)

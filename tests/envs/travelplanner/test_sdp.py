@@ -37,7 +37,7 @@ def played(
     made: Trip, chain: str = "adapter", model: object = "declared:first", trace: TraceWriter | None = None
 ) -> tuple[TripEnvironment, EpisodeResult]:
     env = TripEnvironment(made.query, made.world, least=cheapest(made))
-    agent = SdpAgent(model, chain=chain, **FIXED)  # type: ignore[arg-type]
+    agent = SdpAgent(model, chain=chain, **FIXED)
     return env, agent.run(env, trace=trace)
 
 
@@ -135,8 +135,8 @@ def test_a_language_model_chooses_among_the_filtered_options() -> None:
         del sample
         assert isinstance(request.constraint, Choice)
         assert len(request.constraint.options) <= 30
-        assert all(option in request.prompt[0].content for option in request.constraint.options)  # type: ignore[union-attr]
-        return request.constraint.options[-1 if "lunch" in request.prompt[0].content else 0]  # type: ignore[union-attr]
+        assert all(option in request.prompt[0].content for option in request.constraint.options)
+        return request.constraint.options[-1 if "lunch" in request.prompt[0].content else 0]
 
     lm = ScriptedLM(script, obey=True)
     _, result = played(Trip(replace(made.query, budget=10**8), made.world), model=lm)
@@ -192,13 +192,13 @@ def test_fields_are_plain_values() -> None:
     env = TripEnvironment(made.query, made.world)
     fields = dict(TripAdapter(env.domain).fields(complete(made)))
     assert fields["cost"] == made.total(complete(made))
-    assert set(fields["cuisines"]) == set(made.query.constraints.cuisines)  # type: ignore[arg-type]
+    assert set(fields["cuisines"]) == set(made.query.constraints.cuisines)
 
 
 def test_a_trace_can_be_read_again(tmp_path: Path) -> None:
     made = trip("trace", 3, "easy", "loose")
     file = tmp_path / "trace.jsonl"
     env = TripEnvironment(made.query, made.world)
-    SdpAgent("declared:first", chain="walk", **FIXED).run(env, trace=file)  # type: ignore[arg-type]
+    SdpAgent("declared:first", chain="walk", **FIXED).run(env, trace=file)
     found = [event for event in read_trace(file) if isinstance(event, ValidatedEvent)]
     assert sum(event.k for event in found) == len(made.slots)

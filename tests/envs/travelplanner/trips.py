@@ -15,7 +15,7 @@ from envs.travelplanner.trip import Trip
 
 def trip(seed: str = "t", days: int = 3, level: Level = "hard", tightness: str = "loose") -> Trip:
     """A generated trip."""
-    query, world = generate(seed, days, level, tightness)  # type: ignore[arg-type]
+    query, world = generate(seed, days, level, tightness)
     return Trip(query, world)
 
 
