@@ -22,8 +22,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from envs.scienceworld.errors import EngineError, ScienceWorldError
-from tape.errors import MissingExtraError
+from envs.scienceworld.errors import EngineError, NotPlayableError, ScienceWorldError
 
 SERIES = "1.2."
 """The versions of the package that this was written for."""
@@ -70,7 +69,7 @@ class Game:
 
     Raises:
         EngineError: The simulator cannot be started.
-        MissingExtraError: The package is not installed.
+        NotPlayableError: The package or a Java runtime is not there, or of another version.
         ScienceWorldError: There is no such task, variation or simplification.
     """
 
@@ -276,7 +275,7 @@ def missing() -> str | None:
     for check in (_packages, _java):
         try:
             check()
-        except (MissingExtraError, EngineError) as error:
+        except NotPlayableError as error:
             return str(error)
     return None
 
@@ -288,12 +287,12 @@ def _packages() -> Any:
         gateway = importlib.import_module("py4j.java_gateway")
         _constants()
     except (ImportError, PackageNotFoundError) as error:
-        raise MissingExtraError(
+        raise NotPlayableError(
             f"ScienceWorld's tasks are played by the package scienceworld, which is not installed ({error}): "
             "pip install 'tape-agents[scienceworld]'. It also needs a Java runtime of version 8 or newer"
         ) from error
     if not found.startswith(SERIES):
-        raise EngineError(
+        raise NotPlayableError(
             f"scienceworld {found} is installed, and its simulator is another one: "
             "pip install 'scienceworld>=1.2.3,<1.3'"
         )
@@ -313,13 +312,13 @@ def _java(find: Callable[[str], str | None] = shutil.which) -> str:
     """The Java runtime.
 
     Raises:
-        EngineError: There is none.
+        NotPlayableError: There is none.
     """
     home = os.environ.get("JAVA_HOME")
     found = find(str(Path(home) / "bin" / "java")) if home else None
     found = found or find("java")
     if found is None:
-        raise EngineError(
+        raise NotPlayableError(
             "ScienceWorld's simulator needs a Java runtime of version 8 or newer, and there is no java on PATH or in "
             "JAVA_HOME (on Debian and Ubuntu: apt install default-jre-headless)"
         )

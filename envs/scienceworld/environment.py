@@ -26,7 +26,7 @@ class ScienceWorldEnvironment:
 
     Raises:
         EngineError: The simulator cannot be started.
-        MissingExtraError: The package is not installed.
+        NotPlayableError: The package or a Java runtime is not there, or of another version.
         ScienceWorldError: There is no such task, variation or simplification.
     """
 

@@ -1,6 +1,6 @@
 """Errors of the ScienceWorld environment."""
 
-from tape.errors import TapeError
+from tape.errors import MissingExtraError, TapeError
 
 
 class ScienceWorldError(TapeError):
@@ -9,3 +9,7 @@ class ScienceWorldError(TapeError):
 
 class EngineError(ScienceWorldError):
     """The simulator cannot be started, or its Java process has ended."""
+
+
+class NotPlayableError(EngineError, MissingExtraError):
+    """The simulator cannot be played here: the package or a Java runtime is missing, or of another version."""

@@ -106,7 +106,7 @@ def focus(text: str) -> str | None:
 
 
 def measured(text: str) -> str | None:
-    """An answer that tells what no description shows: a temperature, a time, a place on a plane, a circuit, a recipe."""
+    """An answer that tells what no description shows: a temperature, time, place on a plane, circuit or recipe."""
     return text.strip() if _MEASURED.match(text) else None
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
 
 from envs.scienceworld.changes import GOAL
 from envs.scienceworld.domain import ScienceWorldDomain, as_state
 from envs.scienceworld.environment import ScienceWorldEnvironment
 from envs.scienceworld.gold import GoldStep, gold_path, predicates
-from envs.scienceworld.predicates import sentence, target_of
+from envs.scienceworld.predicates import sentence, target_of, truth
 from envs.scienceworld.reading import REFUSALS, read_inventory
 from envs.scienceworld.sdp import ScienceAdapter
 from envs.scienceworld.simulated import SimulatedLM
@@ -37,28 +39,44 @@ SIMPLIFICATION = "easy"
 _GOLD = 0.7
 """How often an action of the play is the gold one; else it is a random one that the simulator accepts."""
 
-_A_GAME = 25
+_A_GAME = 100
 """Cases of one game, at most."""
 
 _TAIL = 3
 """Predicates before the goal in a tail, at most."""
 
 
-def cases(seed: int, n: int) -> list[Case]:
-    """``n`` cases, the families in turn as far as the play yields them.
+@dataclass(frozen=True)
+class _Step:
+    """A step of the play, and what is really so after it."""
 
-    Tasks, variations and actions are drawn from the training split. What cannot be told from the tree is left out.
+    outcome: Outcome
+    world: Mapping[str, Any]
+    path: tuple[GoldStep, ...]
+    at: int
+
+    @property
+    def state(self) -> ScienceState:
+        return as_state(self.outcome.after)
+
+    def truth(self, target: Target) -> bool | None:
+        return truth(target.requires, self.world, self.state.focused)
+
+
+def cases(seed: int, n: int) -> list[Case]:
+    """``n`` cases, of every step one of each family as far as it yields them.
+
+    Tasks, variations and actions are drawn from the training split. What the tree of objects cannot tell is left out.
+
+    Raises:
+        NotPlayableError: The simulator cannot be played here.
     """
-    found: list[Case] = []
     rng = random.Random(f"sdp-cases:scienceworld:{seed}")
     names = sorted(all_tasks())
+    found: list[Case] = []
     while len(found) < n:
         info = all_tasks()[rng.choice(names)]
-        variation = rng.choice(info.split("train"))
-        for number, case in enumerate(_of_game(info.name, variation, rng)):
-            found.append(case)
-            if number + 1 >= _A_GAME or len(found) >= n:
-                break
+        found += islice(_of_game(info.name, rng.choice(info.split("train")), rng), min(_A_GAME, n - len(found)))
     return found
 
 
@@ -67,7 +85,7 @@ def _of_game(task: str, variation: int, rng: random.Random) -> Iterator[Case]:
     path = gold_path(task, variation, SIMPLIFICATION)
     env = ScienceWorldEnvironment(task, variation, SIMPLIFICATION)
     env.reset(0)
-    at, families = 0, 0
+    at = 0
     while not env.ended() and at < len(path):
         before = env.state
         gold = rng.random() < _GOLD
@@ -75,12 +93,8 @@ def _of_game(task: str, variation: int, rng: random.Random) -> Iterator[Case]:
         at += gold
         observation, _ = env.step(action)
         outcome = Outcome(before, action, observation, env.state, env.success())
-        for _ in range(len(FAMILIES)):
-            family, families = FAMILIES[families % len(FAMILIES)], families + 1
-            case = _case(env, family, outcome, path, at, rng)
-            if case is not None:
-                yield case
-                break
+        step = _Step(outcome, env.game.objects(), path, at)
+        yield from (case for family in FAMILIES if (case := _case(family, step, rng)) is not None)
     env.close()
 
 
@@ -90,43 +104,37 @@ def _random_action(env: ScienceWorldEnvironment, rng: random.Random) -> str:
     return rng.choice(sorted(valid))
 
 
-def _case(
-    env: ScienceWorldEnvironment,
-    family: str,
-    outcome: Outcome,
-    path: tuple[GoldStep, ...],
-    at: int,
-    rng: random.Random,
-) -> Case | None:
-    """A case of a family; None where this step gives none."""
-    state = as_state(outcome.after)
+def _case(family: str, step: _Step, rng: random.Random) -> Case | None:
+    """A case of a family; None where a step gives none."""
     match family:
         case "plain":
-            start = rng.randrange(max(0, at - 3), at + 1)
-            tail = [target for _, target in predicates(path, start)[:_TAIL] if target.requires]
-            return _judged(env, family, tail, outcome)
+            reached = [past.target for past in step.path[max(0, step.at - 3) : step.at]]
+            ahead = [target for _, target in predicates(step.path, step.at)]
+            tail = [target for target in (*reached, *ahead) if target is not None and target.requires]
+            tail = tail[rng.randrange(3) :][:_TAIL]
+            return _judged(family, step, tail, step.outcome)
         case "wrong_object":
-            target = _about(state, rng, wrong=True)
-            return _judged(env, family, [target] if target else [], outcome)
+            target = _about(step.state, rng, anything=True)
+            return _judged(family, step, [target] if target else [], step.outcome)
         case "truncated":
-            target = _about(state, rng, wrong=False)
-            return _judged(env, family, [target] if target else [], _truncated(outcome, rng))
-    target = _about(state, rng, wrong=True)
-    if target is None or env.truth(target) is not False:
+            target = _about(step.state, rng, anything=False)
+            return _judged(family, step, [target] if target else [], _truncated(step.outcome, rng))
+    target = _about(step.state, rng, anything=True)
+    if target is None or step.truth(target) is not False:
         return None
     said = _denied(target) if family == "negation" else REFUSALS[0]
-    action = outcome.action if family == "negation" else f"{outcome.action} {target.requires[0][0].args[0]}"
-    shown = replace(state, observation=said)
+    action = step.outcome.action if family == "negation" else f"look at {target.requires[0][0].args[0]} of nowhere"
+    shown = replace(step.state, observation=said)
     return Case(family, (target, GOAL), Outcome(shown, action, Observation(said, shown), shown), 0)
 
 
-def _judged(env: ScienceWorldEnvironment, family: str, tail: list[Target], outcome: Outcome) -> Case | None:
+def _judged(family: str, step: _Step, tail: list[Target], outcome: Outcome) -> Case | None:
     """A case with its true k, by the tree of objects; None where it cannot be told."""
     if outcome.completed:
         return Case(family, (*tail, GOAL), outcome, len(tail) + 1)
     k = 0
     for target in tail:
-        value = env.truth(target)
+        value = step.truth(target)
         if value is None:
             return None
         if not value:
@@ -135,12 +143,12 @@ def _judged(env: ScienceWorldEnvironment, family: str, tail: list[Target], outco
     return Case(family, (*tail, GOAL), outcome, k) if tail else None
 
 
-def _about(state: ScienceState, rng: random.Random, *, wrong: bool) -> Target | None:
-    """A predicate about things in sight; ``wrong``: about any of them, whether it is likely to hold or not."""
+def _about(state: ScienceState, rng: random.Random, *, anything: bool) -> Target | None:
+    """A predicate about things in sight: with ``anything`` about any of them, else one that is likely to hold."""
     seen, held = read_things(state.room.things), read_things(state.inventory)
     listed = [inner.name for thing in (*seen, *held) for inner in (thing, *thing.everything())]
     inside = [(inner.name, thing.name) for thing in seen for inner in thing.inside]
-    if wrong:
+    if anything:
         pairs = [(a, b) for a in listed for b in listed if a != b]
         options = [Predicate("carries", (name,)) for name in listed]
         options += [Predicate("in", pair) for pair in rng.sample(pairs, min(len(pairs), len(listed)))]

@@ -1,0 +1,164 @@
+"""The real simulator; few tests, since each game takes a second or more to load."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from envs.scienceworld import engine
+from envs.scienceworld.engine import Game
+from envs.scienceworld.environment import ScienceWorldEnvironment
+from envs.scienceworld.errors import EngineError, ScienceWorldError
+from envs.scienceworld.gold import gold_path
+from envs.scienceworld.simulator_model import SimulatorWorldModel
+from envs.scienceworld.tasks import all_tasks
+from tape.sdp.target import Target
+from tests.envs.scienceworld.recorded import NO_SIMULATOR, views
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(NO_SIMULATOR is not None, reason=NO_SIMULATOR or "")]
+CHILD = """
+import sys
+from envs.scienceworld import engine
+game = engine.Game("find-living-thing", 150)
+game.reset()
+print(engine.process_id(), flush=True)
+{then}
+"""
+
+
+def child(then):
+    started = subprocess.Popen(
+        [sys.executable, "-c", CHILD.format(then=then)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert started.stdout is not None
+    return started, int(started.stdout.readline())
+
+
+def ends(pid, seconds=30):
+    """Whether a process ends in time; it may be over already."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([handle], [], [], seconds)[0])
+    finally:
+        os.close(handle)
+
+
+@pytest.mark.parametrize("task", ["boil", "find-living-thing", "power-component", "use-thermometer"])
+def test_the_recorded_games_are_the_simulators(task):
+    variation = all_tasks()[task].split("dev")[0] if task != "boil" else 0
+    game = Game(task, variation)
+    for _ in range(2):
+        [(_, first), *rest] = views(task)
+        assert game.reset() == first
+        for action, view in rest:
+            assert game.step(action) == view
+    game.close()
+
+
+def test_games_in_one_process_share_one_java_process_and_do_not_mix():
+    games = [Game("find-living-thing", 150), Game("find-living-thing", 150)]
+    assert len({engine.process_id()}) == 1
+    [(_, first), *rest] = views("find-living-thing")
+    assert [game.reset() for game in games] == [first, first]
+    for action, view in rest:
+        assert [game.step(action) for game in games] == [view, view]
+    for game in games:
+        game.close()
+
+
+def test_another_process_gets_the_same_answers():
+    code = (
+        "import json, sys; from envs.scienceworld.engine import Game\n"
+        "game = Game('test-conductivity', 450); game.reset()\n"
+        "print(json.dumps([game.step(a) for a in json.loads(sys.argv[1])]))"
+    )
+    actions = ["go to workshop", "look around", "open door", "1", "flarb", "teleport to art studio", "look around"]
+    told = [
+        subprocess.run([sys.executable, "-c", code, json.dumps(actions)], capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    assert json.loads(told[0].stdout) == json.loads(told[1].stdout)
+
+
+def test_splits_are_those_of_the_table():
+    game = Game("boil", 0)
+    info = all_tasks()["boil"]
+    assert game.splits() == {name: list(info.split(name)) for name in info.splits}
+    game.close()
+
+
+def test_gold_predicates_are_true_by_the_tree_of_objects():
+    env = ScienceWorldEnvironment("find-living-thing", 150)
+    env.reset(0)
+    told = []
+    for step in gold_path("find-living-thing", 150, "easy"):
+        env.step(step.action)
+        told += [env.truth(step.target)] if step.target is not None else []
+    assert told.count(True) >= 3
+    assert env.success()
+    assert env.truth(Target("the score", "goal", goal=True)) is True
+    env.close()
+
+
+def test_the_simulator_as_a_world_model_tells_what_will_be():
+    import asyncio
+
+    env = ScienceWorldEnvironment("find-living-thing", 150)
+    state = env.reset(0).data
+    actions = [step.action for step in gold_path("find-living-thing", 150, "easy")]
+    model = SimulatorWorldModel(env.task)
+    [told] = asyncio.run(model.rollout([(state, actions)]))
+    for action, prediction in zip(actions, told, strict=True):
+        env.step(action)
+        assert env.domain.key(prediction.state) == env.domain.key(env.state)
+    [refused] = asyncio.run(model.predict([(state, "flarb the unicorn")]))
+    assert refused.state is None
+    env.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("boils", 0), "no task 'boils'; it has boil"),
+        (("boil", 30), "variations 0 to 29, not 30"),
+        (("boil", -1), "variations 0 to 29"),
+        (("boil", 0, "easier"), "no simplification 'easier'; it has easy"),
+    ],
+)
+def test_unknown_names_are_refused(arguments, said):
+    with pytest.raises(ScienceWorldError, match=said):
+        Game(*arguments)
+
+
+def test_where_the_java_process_dies_the_episode_fails_and_the_next_one_plays():
+    game = Game("find-living-thing", 150)
+    game.reset()
+    pid = engine.process_id()
+    os.kill(pid, signal.SIGKILL)
+    assert ends(pid)
+    with pytest.raises(EngineError, match=r"Java process .* ended .*look around.*find-living-thing"):
+        game.step("look around")
+    assert Game("find-living-thing", 150).reset() == views("find-living-thing")[0][1]
+    assert engine.process_id() != pid
+
+
+@pytest.mark.parametrize("then", ["", "raise SystemExit(3)", "1/0", "import os; os._exit(1)"])
+def test_the_java_process_ends_with_this_one(then):
+    started, pid = child(then)
+    started.communicate(timeout=60)
+    assert ends(pid)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_the_java_process_ends_with_a_killed_one(number):
+    started, pid = child("sys.stdin.read()" if number == signal.SIGINT else "import signal; signal.pause()")
+    started.send_signal(number)
+    started.communicate(timeout=60)
+    assert ends(pid)

@@ -1,0 +1,114 @@
+from dataclasses import replace
+
+import pytest
+
+from envs.scienceworld.environment import ScienceWorldEnvironment, after
+from envs.scienceworld.errors import ScienceWorldError
+from envs.scienceworld.state import MOST_HISTORY
+from tape.protocols import Ends, Environment, Measures
+from tape.sdp.adapter import KnowsTruth, SdpDomain
+from tests.envs.scienceworld.recorded import recorded, states, views
+
+pytestmark = pytest.mark.usefixtures("no_java")
+FLARB = "flarb the unicorn"
+
+
+@pytest.mark.parametrize("task", sorted(recorded()))
+def test_a_gold_path_solves_its_task(task):
+    env = ScienceWorldEnvironment(task, recorded()[task]["variation"])
+    env.reset(0)
+    scores = [env.measures()["score"]]
+    for action, _ in views(task)[1:]:
+        assert not env.success()
+        assert not env.ended()
+        env.step(action)
+        scores.append(env.measures()["score"])
+    assert env.success()
+    assert env.ended()
+    assert env.measures() == {"score": 1.0, "completed": 1.0}
+    assert all(0 <= score <= 1 for score in scores)
+
+
+def test_it_is_an_environment():
+    env = ScienceWorldEnvironment("boil", 0)
+    assert isinstance(env, Ends)
+    assert isinstance(env, Measures)
+    assert isinstance(env, KnowsTruth)
+    assert isinstance(env.domain, SdpDomain)
+    kept: Environment = env
+    assert kept.domain.admissible(env.reset(0).data) is None
+
+
+def test_a_refused_text_is_not_typed_again_in_the_same_state():
+    env = ScienceWorldEnvironment("boil", 0)
+    env.reset(0)
+    asked = env.game.asked
+    for _ in range(3):
+        observation, cost = env.step(FLARB)
+        assert observation.text.startswith("No known action")
+        assert cost["steps"] == 1
+    assert asked == [FLARB]
+    assert env.state.rejected == env.state.refused == (FLARB,)
+    assert env.state.history == ()
+    env.step("go to kitchen")
+    assert env.state.rejected == ()
+    assert env.state.refused == (FLARB,)
+    env.step(FLARB)
+    assert asked.count(FLARB) == 2
+
+
+def test_the_key_has_no_history_score_or_steps():
+    here = states("boil")[5]
+    other = replace(here, history=("a", "b"), path=("a",), score=50, visited=("x",), observation="?", rooms=("y",))
+    assert here.place == other.place
+    assert here.place != replace(here, inventory=()).place
+    assert here.place != replace(here, reading="the thermometer measures 3").place
+    assert here.place != replace(here, focused=("water",)).place
+
+
+def test_the_key_merges_what_looks_alike():
+    path = states("boil")
+    kitchen = [state for state in path if state.room.name == "kitchen"]
+    # Looking around, opening what is open and examining lead nowhere else.
+    assert len({state.place for state in kitchen}) < len(kitchen)
+    one = replace(kitchen[0], inventory=("an orange", "a cup"))
+    other = replace(kitchen[0], inventory=("a cup", "an orange"))
+    assert one.place == other.place
+
+
+def test_the_history_rolls():
+    state, view = states("boil")[0], views("boil")[0][1]
+    for number in range(MOST_HISTORY + 7):
+        state = after(state, f"wait {number}", view)
+    assert len(state.history) == MOST_HISTORY
+    assert state.dropped == 7
+    assert len(state.path) == MOST_HISTORY + 7
+
+
+def test_rooms_are_grounded_from_what_the_simulator_accepts():
+    env = ScienceWorldEnvironment("boil", 0)
+    state = env.reset(0).data
+    assert {"kitchen", "workshop", "outside"} <= set(state.rooms)
+    assert len(state.rooms) == 10
+
+
+def test_a_score_below_zero_ends_the_task_as_a_failure():
+    state, view = states("boil")[3], views("boil")[3][1]
+    failed = after(state, "focus on stove", view._replace(score=-100, done=True))
+    assert failed.done
+    assert not failed.complete
+    env = ScienceWorldEnvironment("boil", 0)
+    env.reset(0)
+    env._state = failed
+    assert env.measures() == {"score": 0.0, "completed": 0.0}
+    assert env.ended()
+    assert not env.success()
+
+
+def test_before_reset_and_after_close_it_says_what_to_do():
+    env = ScienceWorldEnvironment("boil", 0)
+    with pytest.raises(ScienceWorldError, match="call reset"):
+        env.step("look around")
+    env.close()
+    with pytest.raises(ScienceWorldError, match="closed"):
+        _ = env.game

@@ -1,0 +1,139 @@
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs.scienceworld import changes
+from envs.scienceworld.predicates import Shown, meaning, sentence, target_of
+from envs.scienceworld.state import ScienceState, ScienceTask
+from tape.predicates import Predicate
+from tape.sdp.operators import check_required
+from tests.envs.scienceworld.recorded import recorded, states
+from tests.envs.scienceworld.test_reading import KITCHEN
+
+TASK = ScienceTask("boil", 0, "easy", "Boil water.")
+STATE = ScienceState(TASK, "", KITCHEN, ("an orange", "a wood cup (containing red paint)"), focused=("water",))
+NAMES = st.sampled_from(["kitchen", "metal pot", "unknown substance b", "self watering flower pot 7", "red wire"])
+
+
+@given(st.sampled_from(["at", "carries", "active", "open"]), NAMES, st.booleans())
+def test_a_sentence_means_its_predicate(name, thing, value):
+    predicate = Predicate(name, (thing,))
+    assert meaning(sentence(predicate, value=value)) == ((predicate, value),)
+
+
+@given(NAMES, NAMES, st.booleans())
+def test_a_sentence_about_places_means_its_predicate(thing, where, value):
+    predicate = Predicate("in", (thing, where))
+    assert meaning(sentence(predicate, value=value)) == ((predicate, value),)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The agent's inventory contains a metal pot.", (("carries", "metal pot"), True)),
+        ("The metal pot is in the agent's inventory", (("carries", "metal pot"), True)),
+        ("The fridge door is closed", (("open", "fridge"), False)),
+        ("The stove is not turned on", (("active", "stove"), False)),
+        ("The sink contains a metal pot", (("in", "metal pot", "sink"), True)),
+    ],
+)
+def test_other_wordings(text, expected):
+    (name, *args), value = expected
+    assert meaning(text) == ((Predicate(name, tuple(args)), value),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The water has been heated to a boil",
+        "The agent's inventory contains a metal pot and a thermometer",
+        "The metal pot, or the tin cup, is open",
+        "The living thing has been found",
+        "",
+    ],
+)
+def test_other_sentences_are_left_to_a_model(text):
+    assert meaning(text) == ()
+
+
+def test_kinds_of_targets():
+    assert target_of("The agent has explored the greenhouse").kind == "explore"
+    assert target_of("The water has been heated").kind == "other"
+    assert target_of("The stove is turned on").kind == "device"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("The agent is in the kitchen", True),
+        ("The agent is in the hallway", False),
+        ("The agent's inventory contains the orange", True),
+        ("The agent's inventory contains the red paint", True),
+        ("The agent's inventory contains the metal pot", False),  # the right room, the wrong place
+        ("The agent has focused on the water", True),
+        ("The agent has focused on the steam", False),
+        ("The stove is turned on", True),
+        ("The light bulb is turned on", False),
+        ("The fridge is open", False),
+        ("The door to the outside is open", False),
+        ("The metal pot is on the stove", True),
+        ("The water is in the stove", True),
+        ("The metal pot is in the tin cup", False),
+    ],
+)
+def test_what_is_shown(text, value):
+    [(predicate, _)] = meaning(text)
+    assert Shown(STATE)[predicate] is value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The milk is in the fridge",  # it is closed
+        "The sofa is turned on",  # there is none
+        "The metal pot is in the sink",  # out of sight
+        "The drawer is open",  # which of the two?
+    ],
+)
+def test_what_is_not_shown_is_unknown(text):
+    [(predicate, _)] = meaning(text)
+    assert predicate not in Shown(STATE)
+    assert not check_required(meaning(text), Shown(STATE)).holds
+
+
+def test_absence_from_a_list_that_breaks_off_is_unknown():
+    orange = Predicate("carries", ("orange",))
+    assert Shown(replace(STATE, inventory=(), cut=True)).get(orange) is None
+    assert Shown(replace(STATE, inventory=(), cut=False)).get(orange) is False
+
+
+@given(st.integers(0, len(KITCHEN)))
+def test_a_description_that_breaks_off_shows_nothing_new(cut):
+    whole, part = Shown(STATE), Shown(replace(STATE, look=KITCHEN[:cut]))
+    texts = ["The agent is in the kitchen", "The stove is turned on", "The fridge is open", "The banana is in the bowl"]
+    texts += ["The metal pot is in the stove", "The red apple is in the drawer", "The light bulb is turned on"]
+    for [(predicate, _)] in map(meaning, texts):
+        if predicate in part:
+            assert part[predicate] is whole[predicate]
+
+
+@pytest.mark.parametrize("task", sorted(recorded()))
+def test_what_a_step_brings_about_is_shown_after_it_and_not_before(task):
+    path, count = states(task), 0
+    for before, after in pairwise(path):
+        target = changes.brought_about(before, after)
+        if target is None or not target.requires:
+            continue
+        assert check_required(target.requires, Shown(after)).holds
+        assert not check_required(target.requires, Shown(before)).holds or target.kind == "focus"
+        assert meaning(target.text) == target.requires
+        count += 1
+    assert count >= 3
+
+
+def test_a_walk_has_a_target_for_each_step():
+    path = states("boil")
+    assert len(changes.along(path)) == len(path) - 1

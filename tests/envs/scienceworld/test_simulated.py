@@ -1,0 +1,191 @@
+import asyncio
+import json
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs.scienceworld.chat_dialect import ChatDialect
+from envs.scienceworld.environment import ScienceWorldEnvironment
+from envs.scienceworld.gold import gold_path, position, predicates
+from envs.scienceworld.simulated import SimulatedLM, open_simulated
+from envs.scienceworld.simulated_errors import Rates
+from envs.scienceworld.simulated_reading import read_prompt
+from envs.scienceworld.simulated_verdicts import freely, plainly
+from tape.agents.plan_and_act import PlanAndActAgent
+from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
+from tape.agents.react import ReactAgent
+from tape.agents.sdp import SdpAgent
+from tape.agents.tape_agent import TapeAgent
+from tape.budget import Budget
+from tape.errors import ConfigError, ModelError, UnknownNameError
+from tape.lm.base import Message, Request
+from tape.lm.registry import open_model
+from tape.lm.scripted import obeys
+from tests.envs.scienceworld.recorded import recorded, states
+
+pytestmark = pytest.mark.usefixtures("no_java")
+EXACT = "scienceworld?errors=0"
+TASKS = ("find-living-thing", "power-component", "use-thermometer")
+
+
+def ask(model, request):
+    [completion] = asyncio.run(model.generate([request]))
+    return completion.texts
+
+
+def play(agent, task, model=EXACT, steps=60):
+    env = ScienceWorldEnvironment(task, recorded()[task]["variation"])
+    return agent.run(env, budget=Budget({"steps": steps}), seed=1)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    ("agent", "switches"),
+    [
+        (ReactAgent, {}),
+        (PlanAndActAgent, {}),
+        (PlanAndActReplanAgent, {}),
+        (SdpAgent, {"chain": "adapter"}),
+        (SdpAgent, {"chain": "sample"}),
+    ],
+)
+def test_without_errors_every_agent_solves_the_task(agent, switches, task):
+    result = play(agent(open_simulated(EXACT), **switches), task)
+    assert result.end_state == "success"
+    assert result.measures == {"completed": 1.0, "score": 1.0}
+    assert result.malformed == 0
+
+
+def test_tape_and_its_chain_solve_a_task_without_hidden_processes():
+    for agent, switches in ((TapeAgent, {}), (SdpAgent, {"chain": "walk"})):
+        result = play(agent(open_simulated(EXACT), **switches), "find-living-thing")
+        assert result.end_state == "success"
+        assert result.mismatches == 0
+
+
+def test_it_is_called_simulated_wherever_it_is_shown():
+    model = open_model("simulated:scienceworld?errors=0.2&seed=3")
+    assert model.name == "simulated:scienceworld?errors=0.2&seed=3"
+    assert model.identity.startswith("simulated:")
+    assert model.identity != open_model("simulated:scienceworld").identity
+
+
+def test_equal_requests_have_equal_answers_in_every_object():
+    request = replace(ChatDialect().plan_request(states("boil")[0], {"steps": 60}), temperature=0.7, n=4, seed=5)
+    one, other = (ask(SimulatedLM(Rates(errors=0.3)), request) for _ in range(2))
+    assert one == other
+    assert len(set(one)) > 1
+    assert ask(SimulatedLM(Rates(errors=0.3, seed=9)), request) != one
+    greedy = ask(SimulatedLM(Rates(errors=0.3)), replace(request, temperature=0.0))
+    assert len(set(greedy)) == 1
+
+
+def test_a_part_of_the_errors_is_the_same_in_every_sample():
+    request = replace(ChatDialect().plan_request(states("boil")[0], {}), temperature=0.7, n=40)
+    plans = [json.loads(text)["actions"] for text in ask(SimulatedLM(Rates(errors=0.4)), request)]
+    gold = [step.action for step in gold_path("boil", 0, "easy")]
+    always = set.intersection(*map(set, plans)) - set(gold)
+    once = set.union(*map(set, plans)) - set(gold)
+    assert always
+    assert once - always
+
+
+def test_every_answer_has_the_form_that_is_asked_for():
+    model, dialect = SimulatedLM(Rates(errors=0.5)), ChatDialect()
+    for state in states("boil")[::4]:
+        requests = [
+            dialect.plan_request(state, {"steps": 9}),
+            dialect.act_request(state, {}, None, ()),
+            dialect.act_request(state, {}, "focus on water", ()),
+            dialect.next_request(state, "go to hallway"),
+            dialect.next_request(state, "flarb", valid=True),
+            dialect.score_request(state)[0],
+            dialect.select_request(state, [["wait1"], ["look around", "go to kitchen"]], {}),
+        ]
+        for request in requests:
+            [text] = ask(model, request)
+            assert obeys(request, text), (request.role, text)
+
+
+def test_predictions_on_the_gold_path_are_exact_without_errors():
+    model, dialect, path = SimulatedLM(Rates(errors=0, predictions=0, verdicts=0)), ChatDialect(), states("boil")
+    for before, after in pairwise(path):
+        [text] = ask(model, dialect.next_request(before, after.path[-1]))
+        said = dialect.read_next(before, text)
+        assert said.place == after.place
+        assert said.score == after.score
+
+
+def test_it_goes_on_from_where_the_history_has_got_to():
+    steps = gold_path("boil", 0, "easy")
+    done = [step.action for step in steps]
+    for count in range(len(steps) + 1):
+        assert steps[position(steps, tuple(done[:count])) :] == steps[count:]
+
+
+@given(st.lists(st.sampled_from(["wait1", "look in fridge", "eat orange", "go to workshop"]), max_size=6), st.data())
+def test_detours_do_not_lead_it_astray(detours, data):
+    steps = gold_path("boil", 0, "easy")
+    count = data.draw(st.integers(0, len(steps)))
+    history = [step.action for step in steps[:count]]
+    for detour in detours:
+        history.insert(data.draw(st.integers(0, len(history))), detour)
+    assert position(steps, tuple(history)) == count
+
+
+def test_it_finds_its_place_in_a_history_whose_beginning_is_not_shown():
+    steps = gold_path("boil", 0, "easy")
+    done = [step.action for step in steps]
+    assert position(steps, tuple(done[9:14]), 9) == 14
+
+
+def test_from_a_wrong_room_it_goes_back():
+    here = states("boil")[3]
+    away = replace(here, look=here.look.replace("called the kitchen", "called the workshop"))
+    [text] = ask(SimulatedLM(Rates(errors=0)), ChatDialect().act_request(away, {}, None, ()))
+    assert json.loads(text)["action"] == "teleport to kitchen"
+
+
+def test_an_error_that_the_prompt_shows_is_not_made_again():
+    here, dialect, model = states("boil")[2], ChatDialect(), SimulatedLM(Rates(errors=1.0))
+    [first] = ask(model, dialect.act_request(here, {}, None, ()))
+    wrong = json.loads(first)["action"]
+    [second] = ask(model, dialect.act_request(replace(here, rejected=(wrong,)), {}, None, ()))
+    assert json.loads(second)["action"] != wrong
+
+
+def test_a_chain_has_one_change_each_and_ways_are_one_predicate():
+    chain = [target.text for _, target in predicates(gold_path("use-thermometer", 270, "easy"), 0)]
+    assert len(chain) == len(set(chain))
+    kinds = [target.kind for _, target in predicates(gold_path("boil", 0, "easy"), 0)]
+    assert not any(a == b == "navigate" or a == b == "measure" for a, b in pairwise(kinds))
+    assert len(kinds) < len(gold_path("boil", 0, "easy")) / 2
+
+
+def test_free_wordings_lead_back():
+    for task in recorded():
+        for _, target in predicates(gold_path(task, recorded()[task]["variation"], "easy"), 0):
+            assert plainly(freely(target.text)) == target.text
+
+
+def test_freely_worded_chains_are_judged_by_the_model():
+    result = play(SdpAgent(open_simulated("scienceworld?errors=0&free=1"), chain="adapter"), "find-living-thing")
+    assert result.end_state == "success"
+    assert result.lm_calls["validate"] > 0
+
+
+@pytest.mark.parametrize("query", ["errors=2", "errors=-1", "errors=x", "wrong=0.1", "seed=-1", "free=2"])
+def test_bad_options_are_refused(query):
+    with pytest.raises(ConfigError, match="simulated:scienceworld"):
+        open_simulated(f"scienceworld?{query}")
+
+
+def test_nothing_else_is_simulated():
+    with pytest.raises(UnknownNameError, match="simulated model 'sokoban'"):
+        open_simulated("sokoban")
+    request = Request((Message("user", "Task: write a poem"),), 10, role="plan")
+    with pytest.raises(ModelError, match="plays ScienceWorld alone"):
+        read_prompt(request)
