@@ -1,15 +1,12 @@
-"""Cases for the validator of multi-hop questions: ``python -m experiments.sdp_cases.hotpotqa`` measures it.
+"""Cases for the validator of multi-hop questions, measured by :mod:`experiments.sdp_validators`.
 
 All are made of our own test questions and their paragraphs, with the wording changed where a family asks for it.
 """
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import random
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -34,7 +31,6 @@ from tape.lm.accounting import AccountedLM
 from tape.lm.registry import open_model
 from tape.protocols import Observation
 from tape.roles.context import RoleContext
-from tape.runner.stats import wilson
 from tape.sdp.adapter import Tools
 from tape.sdp.operators import Outcome, Validate
 from tape.trace import TraceWriter
@@ -253,48 +249,6 @@ def scripted_validator() -> TwoStageValidator:
     return TwoStageValidator(ScriptedVerifier(), 4, strict=True)
 
 
-async def counted(validator: TwoStageValidator, given: Sequence[Case]) -> dict[str, Counter[str]]:
-    """True and false positives and negatives of single predicates, by family and in all."""
-    found: dict[str, Counter[str]] = {}
-    for case in given:
-        k = (await validator.validate(case.tail, case.outcome)).k
-        for counts in (found.setdefault(case.family, Counter()), found.setdefault("all", Counter())):
-            counts["n"] += 1
-            counts["tp"] += min(k, case.k)
-            counts["fp"] += max(0, k - case.k)
-            counts["fn"] += max(0, case.k - k)
-    return found
-
-
-def table(found: dict[str, Counter[str]]) -> str:
-    """As Markdown: precision and recall with 95 % intervals."""
-    lines = ["| family | n | certified wrongly | precision | recall |", "|---|---|---|---|---|"]
-    for family in [*FAMILIES, "all"]:
-        counts = found[family]
-        right, wrong, missed = counts["tp"], counts["fp"], counts["fn"]
-        lines.append(
-            f"| {family} | {counts['n']} | {wrong} | {_share(right, right + wrong)} | {_share(right, right + missed)} |"
-        )
-    return "\n".join(lines)
-
-
-def _share(part: int, whole: int) -> str:
-    if whole == 0:
-        return "none to count"
-    low, high = wilson(part, whole)
-    return f"{part / whole:.3f} ({low:.3f} to {high:.3f})"
-
-
-def main() -> None:
-    """Measure the validator with the scripted and with the bundled reader as the verifier."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--cases", type=int, default=700)
-    options = parser.parse_args()
-    given = cases(options.seed, options.cases)
-    for name, validator in (("scripted reader", scripted_validator()), ("bundled reader", bundled_validator())):
-        print(f"Filters and {name}, seed {options.seed}:\n\n{table(asyncio.run(counted(validator, given)))}\n")
-
-
-if __name__ == "__main__":
-    main()
+def validators() -> Mapping[str, Validate]:
+    """By name; the second asks a model."""
+    return {"filters, scripted reader": scripted_validator(), "filters, bundled:tools reads": bundled_validator()}
