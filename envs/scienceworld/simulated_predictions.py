@@ -31,7 +31,8 @@ def predicted(
     same = _same(told, command)
     if slip is not None:
         return same if sure or slip.random() < 0.5 else {"command": command, "valid": False}
-    if command in told.useless and not sure:
+    # Looking around and waiting are always understood, although nothing may come of them.
+    if command in told.useless and not sure and not _ROUTINE.match(command):
         return {"command": command, "valid": False}
     at = position(steps, told.history, told.dropped)
     here = [step for step in steps[at:] if step.before.room.name == told.room or not told.room]

@@ -247,8 +247,3 @@ def bundled_validator(model: str = "bundled:tools") -> TwoStageValidator:
 def scripted_validator() -> TwoStageValidator:
     """Filters and the scripted reader."""
     return TwoStageValidator(ScriptedVerifier(), 4, strict=True)
-
-
-def validators() -> Mapping[str, Validate]:
-    """By name; the second asks a model."""
-    return {"filters, scripted reader": scripted_validator(), "filters, bundled:tools reads": bundled_validator()}
