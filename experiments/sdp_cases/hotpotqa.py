@@ -6,7 +6,7 @@ All are made of our own test questions and their paragraphs, with the wording ch
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
