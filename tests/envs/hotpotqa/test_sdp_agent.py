@@ -18,6 +18,7 @@ from tape.episode import EpisodeResult
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tests.envs.hotpotqa.helpers import environment, knowing, setting
+from tests.envs.hotpotqa.test_environment import MOVES, player
 
 
 def play(
@@ -131,6 +132,18 @@ def test_the_chain_of_a_walk_has_a_target_per_action_and_the_goal() -> None:
     chain = HopAdapter(setting()).along([None] * 6, actions)
     assert [target.kind for target in chain] == ["searched", "hop", "answer", "answer", "answer", "goal"]
     assert [target.goal for target in chain] == [False] * 5 + [True]
+
+
+@pytest.mark.parametrize("chain", ["walk", "sample"])
+def test_chains_from_walks_and_samples_are_played_with_a_general_model(chain: str) -> None:
+    planning = player(MOVES)
+
+    def reply(request: Request, sample: int) -> str:
+        return "yes" if request.role == "validate" else str(planning._reply(request, sample))
+
+    result = SdpAgent(ScriptedLM(reply), chain=chain).run(environment("open"))
+    assert (result.end_state, result.certified, result.chain_length) == ("success", 4, 4)
+    assert result.actions == MOVES[:3]
 
 
 # --- our own questions ------------------------------------------------------------------------
