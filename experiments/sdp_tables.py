@@ -73,13 +73,8 @@ def _certified(results: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _cascades(results: Sequence[Mapping[str, Any]]) -> str:
-    certifying = sum(_certifying(r) for r in results)
+    certifying = sum(r.get("certifying", 0) for r in results)
     return f"{sum(r['cascades'] for r in results) / certifying:.0%}" if certifying else "-"
-
-
-def _certifying(result: Mapping[str, Any]) -> int:
-    """At most the actions that certified something: those that certified two count once where k was 2."""
-    return int(result.get("certified", 0)) - int(result.get("cascades", 0))
 
 
 def bars(measured: Measured) -> Section:

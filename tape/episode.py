@@ -56,6 +56,7 @@ class EpisodeResult(BaseModel):
         certified: Predicates certified, with the agent ``sdp``, like all up to ``goal_certified``.
         chain_length: Predicates certified and still planned, at the end.
         rejections: Attempts at a predicate that were not certified.
+        certifying: Actions that certified a predicate or more.
         cascades: Actions that certified two predicates or more.
         goal_certified: Whether the goal predicate was certified.
         solver_seconds: Time in the solver.
@@ -94,6 +95,7 @@ class EpisodeResult(BaseModel):
     certified: int = 0
     chain_length: int = 0
     rejections: int = 0
+    certifying: int = 0
     cascades: int = 0
     goal_certified: bool = False
     solver_seconds: float = 0.0

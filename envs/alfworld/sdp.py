@@ -78,11 +78,12 @@ def truth(target: Target, facts: Collection[Fact], *, won: bool) -> bool | None:
         return won
     if not target.requires:
         return None
-    return all(_holds(predicate, facts) is value for predicate, value in target.requires)
+    values = [(_holds(predicate, facts), value) for predicate, value in target.requires]
+    return None if any(holds is None for holds, _ in values) else all(holds is value for holds, value in values)
 
 
-def _holds(predicate: Predicate, facts: Collection[Fact]) -> bool:
-    """The value of one predicate in the engine."""
+def _holds(predicate: Predicate, facts: Collection[Fact]) -> bool | None:
+    """The value of one predicate in the engine; None where it is none that targets are made of."""
     held = [thing for name, *rest in facts if name == "holding" for thing in rest]
     match predicate:
         case ("at", (place,)):
@@ -101,7 +102,7 @@ def _holds(predicate: Predicate, facts: Collection[Fact]) -> bool:
             return any(mark == PLAIN or (mark, thing) in facts for thing in _inside(kind, place, facts))
         case ("lit", (kind, place)):
             return any(("lit", thing) in facts for thing in _inside(kind, place, facts))
-    raise ValueError(f"no target of a household requires {predicate}")
+    return None
 
 
 def _inside(kind: str, place: str, facts: Collection[Fact]) -> list[str]:

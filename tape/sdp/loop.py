@@ -125,9 +125,9 @@ class Loop:
         return Outcome(before, action, episode.observation, episode.state, done), end
 
     async def _judge(self, outcome: Outcome, end: EpisodeEnded | None) -> Verdict:
-        """VALIDATE; where the environment has ended the episode, no model is asked any more."""
+        """VALIDATE; where the environment has ended the episode in failure, nothing is judged any more."""
         if end is not None and not outcome.completed:
-            return Verdict((), f"the environment has ended the episode: {end.detail or end.end_state}")
+            return Verdict((), f"the environment has ended the episode: {end.detail or end.end_state}", counts=False)
         if outcome.completed:
             return Verdict(
                 tuple(Check(True, "completion", "the environment reports the task as done") for _ in self._tail)
@@ -136,7 +136,7 @@ class Loop:
         if verdict.k > len(self._tail):
             raise ConfigError(f"the validator certified {verdict.k} of {len(self._tail)} predicates")
         if verdict.k > 1 and not self._episode.config.cascade:
-            return replace(verdict, checks=verdict.checks[:1])
+            return replace(verdict, checks=verdict.checks[:1], reason="")
         return verdict
 
     def _advance(self, realized: Realized, verdict: Verdict) -> None:
@@ -146,6 +146,7 @@ class Loop:
             self._certified, self._tail = self._certified + self._tail[:k], self._tail[k:]
             self._attempts, self._replans_here = (), 0
             result.certified += k
+            result.certifying += 1
             result.cascades += k >= 2
         elif verdict.counts:
             attempt = Attempt(self._tail[0], realized.action, verdict.reason)

@@ -140,7 +140,7 @@ class Operators:
 
 
 def check_required(requires: Required, known: Assignment) -> Check:
-    """Judge typed predicates by what is known: all of them have to be known to have their values."""
+    """Judge typed predicates by what is known: all have to be known to have their values, and there have to be some."""
     facts = tuple((str(predicate), known[predicate]) for predicate, _ in requires if predicate in known)
     wrong = [
         f"{predicate} is {'unknown' if predicate not in known else str(not value).lower()}"
@@ -148,4 +148,4 @@ def check_required(requires: Required, known: Assignment) -> Check:
         if known.get(predicate) is not value
     ]
     evidence = "; ".join(wrong) or ", ".join(f"{name} is {str(value).lower()}" for name, value in facts)
-    return Check(not wrong, "deterministic", evidence, facts)
+    return Check(bool(requires) and not wrong, "deterministic", evidence or "nothing is required", facts)

@@ -18,9 +18,7 @@ PROBE = "probe"
 
 def in_words(requires: Required) -> str:
     """Typed predicates as one phrase."""
-    return (
-        " and ".join(f"{'' if value else 'not '}{predicate}" for predicate, value in requires) or "nothing is required"
-    )
+    return " and ".join(f"{'' if value else 'not '}{predicate}" for predicate, value in requires)
 
 
 class PredicateValidate:
@@ -42,16 +40,18 @@ class PredicateValidate:
         known = self._domain.ground(outcome.after)
         checks: list[Check] = []
         for target in tail:
-            checks.append(self._check(target, known, outcome))
+            checks.append(self._check(target, known, outcome, head=not checks))
             if not checks[-1].holds:
                 return Verdict(tuple(checks), checks[-1].evidence)
         return Verdict(tuple(checks))
 
-    def _check(self, target: Target, known: Assignment, outcome: Outcome) -> Check:
+    def _check(self, target: Target, known: Assignment, outcome: Outcome, *, head: bool) -> Check:
         if target.goal:
             said = "the environment reports the task as done" if outcome.completed else "the task is not done"
             return Check(outcome.completed, "deterministic", said)
-        if target.kind == PROBE:
+        if not target.requires:
+            if not head:
+                return Check(False, "deterministic", "its own action was not taken yet")
             changed = self._domain.key(outcome.before) != self._domain.key(outcome.after)
             return Check(changed, "deterministic", "the state has changed" if changed else "nothing has changed")
         return check_required(target.requires, known)
@@ -111,7 +111,8 @@ class PredicateAdapter:
         targets = []
         for i, (before, action, after) in enumerate(zip(states, actions, states[1:], strict=False)):
             requires = self._required(before, actions[i : i + 2], after)
-            targets.append(Target(in_words(requires), self._kind(action), requires))
+            text = in_words(requires) if requires else f"{action!r} has changed something"
+            targets.append(Target(text, self._kind(action), requires))
         return (*targets, self._end())
 
     def _required(self, before: State, actions: Sequence[Action], after: State) -> Required:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 
 from tape.errors import InvalidOutputError
 from tape.predicates import Predicate
@@ -28,7 +28,7 @@ class PredicatePrompts(ChatPrompts):
     def __init__(self, task: str, goal: Target, *, rules: str, forms: Sequence[str]) -> None:
         super().__init__(task, goal, rules=rules)
         self._forms = tuple(forms)
-        self._names = frozenset(form.partition("(")[0] for form in forms)
+        self._arity = dict(map(_form, forms))
 
     def target(self, text: str) -> Target:
         """A target that requires all predicates of a phrase.
@@ -36,7 +36,7 @@ class PredicatePrompts(ChatPrompts):
         Raises:
             InvalidOutputError: The phrase is not made of known predicates, or contradicts itself.
         """
-        requires = tuple(sorted({read_literal(part, self._names) for part in text.split(" and ")}))
+        requires = tuple(sorted({read_literal(part, self._arity) for part in text.split(" and ")}))
         if len(dict(requires)) < len(requires):
             raise InvalidOutputError(f"{text[:80]!r} contradicts itself")
         return Target(text, requires[0][0].name, requires)
@@ -48,14 +48,30 @@ class PredicatePrompts(ChatPrompts):
         return (f"Write conditions as predicates: {forms}; several that come true together with 'and', or with 'not'.",)
 
 
-def read_literal(text: str, names: Collection[str]) -> tuple[Predicate, bool]:
+def read_literal(text: str, arity: Mapping[str, int]) -> tuple[Predicate, bool]:
     """A predicate and its value, as in ``not shut(fridge 1)``.
 
+    Args:
+        text: What is written.
+        arity: The predicates there are, with how many things each speaks of.
+
     Raises:
-        InvalidOutputError: It is not of that form, or there is no predicate of that name.
+        InvalidOutputError: It is not of that form, there is no predicate of that name, or it speaks of more or fewer.
     """
     found = _ONE.fullmatch(text)
-    if found is None or found["name"] not in names:
-        raise InvalidOutputError(f"{text[:80]!r} is not a predicate; there is: {', '.join(sorted(names))}")
-    args = tuple(part.strip() for part in _COMMA.split(found["args"]) if part.strip())
-    return Predicate(found["name"], args), found["not"] is None
+    if found is None or found["name"] not in arity:
+        raise InvalidOutputError(f"{text[:80]!r} is not a predicate; there is: {', '.join(sorted(arity))}")
+    name, args = found["name"], _arguments(found["args"])
+    if len(args) != arity[name]:
+        raise InvalidOutputError(f"{text[:80]!r}: {name} speaks of {arity[name]} things, not of {len(args)}")
+    return Predicate(name, args), found["not"] is None
+
+
+def _form(example: str) -> tuple[str, int]:
+    """Name and number of arguments of a predicate, from an example."""
+    name, _, rest = example.partition("(")
+    return name, len(_arguments(rest.removesuffix(")")))
+
+
+def _arguments(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in _COMMA.split(text) if part.strip())

@@ -43,7 +43,7 @@ class WritingRealize:
         if planned is None and isinstance(self._domain, ExcludingDomain):
             state = self._domain.without(state, at.tried)
         plan = [target.by for target in at.tail if target.by is not None]
-        shown = (self._domain.key(at.state.projected), planned, plan, at.tried, at.state.left)
+        shown = (self._domain.key(at.state.projected), planned, plan, at.tried, len(at.attempts), at.state.left)
         said = "no action could be read"
         for attempt in range(MAX_RETRIES + 1):
             acted = await self._actor.act(

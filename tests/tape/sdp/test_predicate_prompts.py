@@ -28,13 +28,20 @@ WORD = st.from_regex(r"[a-z]+ [0-9]{1,2}", fullmatch=True) | st.from_regex(r"\([
 @given(st.sampled_from(["at", "holding"]), st.lists(WORD, max_size=3), st.booleans())
 def test_what_is_written_of_a_predicate_is_read_again(name: str, args: Sequence[str], value: bool) -> None:
     predicate = Predicate(name, tuple(args))
-    assert read_literal(in_words(((predicate, value),)), ["at", "holding"]) == (predicate, value)
+    arity = {"at": len(args), "holding": len(args)}
+    assert read_literal(in_words(((predicate, value),)), arity) == (predicate, value)
 
 
 @pytest.mark.parametrize("text", ["", "the box is home", "near(fridge 1)", "at(fridge 1", "at(fridge 1) or at(sink 1)"])
 def test_what_is_no_predicate_is_refused(text: str) -> None:
     with pytest.raises(InvalidOutputError, match="is not a predicate; there is: at"):
-        read_literal(text, ["at"])
+        read_literal(text, {"at": 1})
+
+
+@pytest.mark.parametrize("text", ["at()", "at(fridge 1, sink 1)", "not holding(apple)"])
+def test_a_predicate_speaks_of_as_many_things_as_its_form(text: str) -> None:
+    with pytest.raises(InvalidOutputError, match="speaks of"):
+        read_literal(text, {"at": 1, "holding": 2})
 
 
 def play(script: dict[str, list[str]]) -> tuple[EpisodeResult, list[Event]]:
