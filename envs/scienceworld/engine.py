@@ -80,7 +80,7 @@ class Game:
             self._server = self._jvm.interface()
             _check(self._server, task, variation, simplification)
             self._server.load(task, variation, simplification, gold)
-            self._gold, self._fresh = gold, True
+            self._gold, self._fresh = tuple(map(str, self._server.getGoldActionSequence())) if gold else None, not gold
             self.description = str(self._server.getTaskDescription()).strip()
 
     @contextmanager
@@ -94,7 +94,8 @@ class Game:
     def reset(self) -> View:
         """Start the game, or start it again.
 
-        It is loaded anew, since the simulator's own reset draws the world once more from where its chance stands.
+        It is loaded anew, since the simulator's own reset draws the world once more from where its chance stands. So
+        does making a gold path, which is therefore played in the world that it would have without one.
         """
         with self._calls("starting"):
             if not self._fresh:
@@ -131,21 +132,15 @@ class Game:
             tree: Mapping[str, Any] = json.loads((Path(folder) / "objectTree.json").read_text(encoding="utf-8"))
         return tree
 
-    def progress(self) -> str:
-        """The simulator's own list of milestones, for measurements: no agent may see it."""
-        with self._calls("reading the progress of"):
-            return str(self._server.getGoalProgressStr())
-
     def gold(self) -> list[str]:
         """A path that solves the task, where one was asked for.
 
         Raises:
             ScienceWorldError: None was asked for.
         """
-        if not self._gold:
+        if self._gold is None:
             raise ScienceWorldError(f"{self.task}, variation {self.variation}: ask for a gold path when loading it")
-        with self._calls("reading the gold path of"):
-            return [str(action) for action in self._server.getGoldActionSequence()]
+        return list(self._gold)
 
     def splits(self) -> dict[str, list[int]]:
         """The official variations for training, development and test."""
@@ -182,11 +177,14 @@ class _Jvm:
     def __init__(self) -> None:
         gateway, constants, java = _packages(), _constants(), _java()
         self.owner = os.getpid()
+        # The simulator writes a table into its working directory.
+        self._folder = tempfile.TemporaryDirectory(prefix="scienceworld-")
         try:
             port, token, self.process = gateway.launch_gateway(
                 classpath=constants.JAR_PATH,
                 javaopts=list(_JAVA_OPTIONS),
                 die_on_exit=True,
+                cwd=self._folder.name,
                 java_path=java,
                 create_new_process_group=True,
                 enable_auth=True,
@@ -233,6 +231,7 @@ class _Jvm:
             self.process.kill()
             self.process.wait()
         self._gateway.close(keep_callback_server=True)
+        self._folder.cleanup()
 
 
 _lock = threading.Lock()
@@ -252,16 +251,6 @@ def _running() -> _Jvm:
 def process_id() -> int | None:
     """The Java process that runs now, for tests."""
     return _jvm.process.pid if _jvm is not None and _jvm.alive() else None
-
-
-def shut_down() -> None:
-    """End the Java process, if there is one; the next game starts another."""
-    global _jvm  # noqa: PLW0603
-    with _lock:
-        if _jvm is not None:
-            atexit.unregister(_jvm.close)
-            _jvm.close()
-        _jvm = None
 
 
 def task_table() -> list[tuple[str, str, str]]:

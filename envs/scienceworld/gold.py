@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from envs.scienceworld import changes
 from envs.scienceworld.engine import Game
-from envs.scienceworld.environment import after, started
-from envs.scienceworld.state import ScienceState, ScienceTask
+from envs.scienceworld.environment import ScienceWorldEnvironment
+from envs.scienceworld.state import ScienceState
 from tape.protocols import Action
 from tape.sdp.target import Target
 
@@ -38,18 +38,21 @@ def gold_path(task: str, variation: int, simplification: str) -> tuple[GoldStep,
         ScienceWorldError: There is no such task or variation.
     """
     game = Game(task, variation, simplification, gold=True)
+    actions = game.gold()
+    game.close()
+    # Played as agents play it: listing valid actions on the way moves the simulator's chance on.
+    env = ScienceWorldEnvironment(task, variation, simplification)
     try:
-        actions = game.gold()
-        state = started(ScienceTask(task, variation, simplification, game.description), game.reset())
+        env.reset(0)
         steps: list[GoldStep] = []
         for action in actions:
-            then = after(state, action, game.step(action))
-            steps.append(GoldStep(action, state, then, changes.brought_about(state, then)))
-            state = then
-            if state.done:
+            before = env.state
+            env.step(action)
+            steps.append(GoldStep(action, before, env.state, changes.brought_about(before, env.state)))
+            if env.ended():
                 break
     finally:
-        game.close()
+        env.close()
     return tuple(steps)
 
 

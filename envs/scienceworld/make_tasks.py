@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from envs.scienceworld.engine import Game, task_table
+from envs.scienceworld.gold import gold_path
 from envs.scienceworld.state import FULL_SCORE
 from envs.scienceworld.tasks import DATA
 
@@ -18,14 +19,8 @@ SIMPLIFICATION = "easy"
 
 def gold_length(task: str, variation: int) -> tuple[int, int]:
     """Steps of a gold path until the task is over, and the score it reaches."""
-    game = Game(task, variation, SIMPLIFICATION, gold=True)
-    path, view, steps = game.gold(), game.reset(), 0
-    for steps, action in enumerate(path, 1):  # noqa: B007
-        view = game.step(action)
-        if view.done:
-            break
-    game.close()
-    return steps, view.score
+    path = gold_path(task, variation, SIMPLIFICATION)
+    return len(path), path[-1].after.score
 
 
 def measure(task: str, topic: str, title: str, each: int) -> dict[str, Any]:

@@ -28,8 +28,6 @@ _MEASURED = re.compile(
 )
 _PARENTHESES = re.compile(r"\(([^()]*)\)")
 _ITEMS = re.compile(r", (?!which\b|currently\b|in the\b)")
-_ARTICLE = re.compile(r"^(?:a|an|the|A) ")
-_SUBSTANCE = re.compile(r"\b(?:a )?substance called ")
 
 
 class Room(NamedTuple):
@@ -78,15 +76,6 @@ def write_room(name: str, lines: Iterable[str]) -> str:
 def read_inventory(text: str) -> tuple[str, ...]:
     """What the agent carries, one thing each, as the simulator writes it; a line that breaks off is left out."""
     return tuple(line.strip() for line in whole_lines(text).splitlines() if line.startswith("\t"))
-
-
-def names(line: str) -> list[str]:
-    """The names of the things that a line speaks of, without articles: the first one, then what is in or on it."""
-    flat = re.sub(r"\. (?:On|In) the [^:.]+? is: ", ", ", line).replace("(containing ", ", ").replace(")", "")
-    flat = re.sub(r"\. The [^.]+? is (?:open|closed)\.?", "", flat)
-    parts = re.split(r", |\. ", flat)
-    found = [_ARTICLE.sub("", _SUBSTANCE.sub("", part.strip(" ."))).lower() for part in parts]
-    return [name for name in found if name and name != "nothing" and not name.startswith(("which ", "currently "))]
 
 
 def refused(text: str) -> bool:

@@ -30,9 +30,13 @@ print(engine.process_id(), flush=True)
 """
 
 
-def child(then):
+def child(then, folder=None):
     started = subprocess.Popen(
-        [sys.executable, "-c", CHILD.format(then=then)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", CHILD.format(then=then)],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert started.stdout is not None
     return started, int(started.stdout.readline())
@@ -156,9 +160,30 @@ def test_the_java_process_ends_with_this_one(then):
     assert ends(pid)
 
 
+def test_it_leaves_nothing_in_the_working_directory(tmp_path):
+    started, _ = child("", tmp_path)
+    started.communicate(timeout=60)
+    assert started.returncode == 0
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_the_java_process_ends_with_a_killed_one(number):
     started, pid = child("sys.stdin.read()" if number == signal.SIGINT else "import signal; signal.pause()")
     started.send_signal(number)
     started.communicate(timeout=60)
     assert ends(pid)
+
+
+def test_the_descriptions_certify_nothing_that_the_tree_denies():
+    import asyncio
+
+    from experiments.sdp_cases.scienceworld import FAMILIES, cases, validators
+
+    found = cases(3, 40)
+    assert {case.family for case in found} == set(FAMILIES)
+    assert [(case.family, case.tail, case.k) for case in cases(3, 40)] == [(c.family, c.tail, c.k) for c in found]
+    validate = validators()["descriptions (deterministic)"]
+    verdicts = [asyncio.run(validate.validate(case.tail, case.outcome)).k for case in found]
+    assert all(k <= case.k for k, case in zip(verdicts, found, strict=True))
+    assert any(verdicts)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envs.scienceworld.chat_dialect import ChatDialect
@@ -126,6 +126,7 @@ def test_it_goes_on_from_where_the_history_has_got_to():
         assert steps[position(steps, tuple(done[:count])) :] == steps[count:]
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(["wait1", "look in fridge", "eat orange", "go to workshop"]), max_size=6), st.data())
 def test_detours_do_not_lead_it_astray(detours, data):
     steps = gold_path("boil", 0, "easy")

@@ -17,7 +17,7 @@ def test_there_are_thirty_tasks_and_their_splits_cover_all_variations():
 
 def test_every_measured_gold_path_solves_its_task():
     scores = [score for task in all_tasks().values() for _, score in task.gold.values()]
-    assert len(scores) >= 170
+    assert len(scores) >= 90
     assert set(scores) == {100}
 
 
