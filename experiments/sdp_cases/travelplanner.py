@@ -1,16 +1,14 @@
 """Adversarial cases for the validator of trips: right words in the wrong place.
 
-All cases of a seed are about one generated trip; what really holds is known from how a case was made, never from the
-validator or from what it uses.
+What really holds is known from how a case was made, with the benchmark's evaluator, never from the validator.
 """
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from dataclasses import replace
+from functools import lru_cache
 
 from envs.travelplanner.domain import TripDomain
 from envs.travelplanner.evaluate import evaluate
@@ -38,40 +36,26 @@ FAMILIES = (
     "local_constraint",
     "missing_cuisine",
 )
-
-
-@lru_cache(maxsize=8)
-def trip_of(seed: int) -> Trip:
-    """The trip of a seed: five days, three local constraints, a loose budget, ways of both modes."""
-    for attempt in range(100):
-        query, world = generate(f"case {seed} {attempt}", 5, "hard", "loose")
-        trip = Trip(query, world)
-        ways = [slot for slot in trip.slots if slot.kind in WAYS]
-        modes = [{option.mode for option in trip.options(slot) if not option.broken} for slot in ways]
-        beds = [slot for slot in trip.slots if slot.kind == "accommodation"]
-        strict = all(any(option.broken for option in trip.options(slot)) for slot in beds)
-        both = any(len(mode) == 2 for mode in modes[1:]) and all("public" in mode for mode in modes)
-        if both and strict and query.constraints.cuisines:
-            return trip
-    raise AssertionError(f"no trip of seed {seed} has both ways of travelling")
+PATIENCE = 40
+"""Draws after which the next trip is tried."""
 
 
 def cases(seed: int, n: int) -> list[Case]:
-    """Cases of all families in turn."""
-    trip = trip_of(seed)
+    """``n`` cases, the families in turn, about the trip of a seed.
+
+    Not every family can be made of every trip: after so many draws in vain another one takes its place.
+    """
     found: list[Case] = []
-    attempt = 0
+    draws = missed = 0
     while len(found) < n:
-        rng = random.Random(f"case {seed} {attempt}")
-        made = _make(FAMILIES[len(found) % len(FAMILIES)], trip, rng)
-        attempt += 1
-        found += [_of(seed, made)] if made is not None else []
+        name = f"{seed} {missed // PATIENCE}"
+        rng = random.Random(f"sdp-cases:travelplanner:{seed} {draws}")
+        made = _make(FAMILIES[len(found) % len(FAMILIES)], _trip(name), rng)
+        draws, missed = draws + 1, 0 if made is not None else missed + 1
+        if made is not None:
+            tail = tuple(replace(target, fields=(*target.fields, ("trip", name))) for target in made.tail)
+            found.append(replace(made, tail=tail))
     return found
-
-
-def _of(seed: int, case: Case) -> Case:
-    """A case that says which trip it is about."""
-    return replace(case, tail=(*case.tail[:-1], replace(case.tail[-1], fields=(("trip", str(seed)),))))
 
 
 def validators() -> dict[str, Validate]:
@@ -80,26 +64,43 @@ def validators() -> dict[str, Validate]:
 
 
 class _ByTrip:
-    """The environment's validator, of the trip that the goal predicate names."""
+    """The environment's validator, of the trip that the targets name."""
 
     async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
         """As in an episode of that trip."""
-        return await _validator(int(tail[-1].field("trip"))).validate(tail, outcome)
+        return await TripValidate(_trip(tail[0].field("trip"))).validate(tail, outcome)
 
 
-@cache
-def _validator(seed: int) -> TripValidate:
-    return TripValidate(trip_of(seed))
+@lru_cache(maxsize=64)
+def _trip(name: str) -> Trip:
+    """A trip of five days with three local constraints, cuisines among them, a loose budget, and ways of both modes."""
+    for attempt in range(200):
+        query, world = generate(f"case {name} {attempt}", 5, "hard", "loose")
+        trip = Trip(query, world)
+        ways = [slot for slot in trip.slots if slot.kind in WAYS]
+        modes = [{option.mode for option in trip.options(slot) if not option.broken} for slot in ways]
+        beds = [slot for slot in trip.slots if slot.kind == "accommodation"]
+        strict = all(any(option.broken for option in trip.options(slot)) for slot in beds)
+        both = any(len(mode) == 2 for mode in modes[1:]) and all("public" in mode for mode in modes)
+        if both and strict and query.constraints.cuisines:
+            return trip
+    raise AssertionError(f"no trip named {name!r} has both ways of travelling")
 
 
 def _allowed(trip: Trip, slot: Slot, used: Sequence[str]) -> list[Option]:
     return [o for o in trip.options(slot) if o.mode != "car" and not o.broken and o.name not in used]
 
 
+@lru_cache(maxsize=64)
+def _first(trip: Trip) -> tuple[str, ...]:
+    """The options of a complete itinerary."""
+    actions = first_complete(TripDomain(trip, "cheapest", {}), TripState())
+    return tuple(action.partition(": ")[2] for action in actions[:-2])
+
+
 def _walk(trip: Trip, rng: random.Random) -> list[str]:
     """An itinerary that breaks nothing: by the evaluator, which does not share code with the validator."""
-    domain = TripDomain(trip, "cheapest", {})
-    booked = [action.partition(": ")[2] for action in first_complete(domain, TripState())][:-2]
+    booked = list(_first(trip))
     free = [number for number, slot in enumerate(trip.slots[:-2]) if slot.kind not in WAYS]
     for number in rng.sample(free, 6):
         slot = trip.slots[number]
@@ -195,51 +196,3 @@ def _missing_cuisine(trip: Trip, rng: random.Random) -> Case | None:
         TripState(tuple(booked), spent=0), "budget: check", Observation(""), TripState((*booked, "check"), spent=0)
     )
     return Case("missing_cuisine", (target_of([trip.slots[-2]]), target_of([trip.slots[-1]])), outcome, 0)
-
-
-# --- measuring ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Verdicts on predicates against the truth.
-
-    Attributes:
-        right: Certified, and true.
-        wrong: Certified, and false.
-        missed: Not certified, and true.
-        rejected: Not certified, and false.
-    """
-
-    right: int = 0
-    wrong: int = 0
-    missed: int = 0
-    rejected: int = 0
-
-    @property
-    def precision(self) -> float:
-        """Of the certified predicates those that are true; 1 where none is certified."""
-        return self.right / (self.right + self.wrong) if self.right + self.wrong else 1.0
-
-    @property
-    def recall(self) -> float:
-        """Of the true predicates those that are certified; 1 where none is true."""
-        return self.right / (self.right + self.missed) if self.right + self.missed else 1.0
-
-
-def measure(seeds: Sequence[int], n: int) -> dict[str, Counts]:
-    """By family: the validator's verdicts on n cases of every seed."""
-    found = {family: Counts() for family in FAMILIES}
-    for seed in seeds:
-        validate = TripValidate(trip_of(seed))
-        for case in cases(seed, n):
-            k = asyncio.run(validate.validate(case.tail, case.outcome)).k
-            old = found[case.family]
-            found[case.family] = replace(
-                old,
-                right=old.right + min(k, case.k),
-                wrong=old.wrong + max(0, k - case.k),
-                missed=old.missed + max(0, case.k - k),
-                rejected=old.rejected + (k == case.k),
-            )
-    return found
