@@ -185,6 +185,7 @@ def _run(given: list[str]) -> int:
         played = replace(
             played,
             name=f"aec-{known.environment}",
+            arguments=f"--environment {known.environment}",
             title=f"{EXPERIMENT.title}: {known.environment}",
             about=about + "and seeds are the same for all.",
             paper=(),

@@ -141,6 +141,7 @@ class Experiment:
         paper: The paper's numbers.
         differs: Why the numbers need not agree: what is not the same here.
         seeds: Episodes per level by default.
+        arguments: What its command needs beside the module's name.
     """
 
     name: str
@@ -154,6 +155,13 @@ class Experiment:
     paper: tuple[PaperValue, ...] = ()
     differs: tuple[str, ...] = ()
     seeds: int = 10
+    arguments: str = ""
+
+    @property
+    def command(self) -> str:
+        """The command that makes its report."""
+        module = self.name.partition("-")[0]
+        return f"python -m experiments.{module} {self.arguments}".rstrip()
 
 
 def find(name: str) -> Experiment:

@@ -29,17 +29,19 @@ def spread(tasks: Sequence[Task], count: int | None) -> tuple[Task, ...]:
     return tuple(tasks[i * len(tasks) // count] for i in range(count))
 
 
-def cells(names: Sequence[str] | None, options: Options, *, quick: bool = False) -> list[Cell]:
+def cells(
+    settings: Sequence[Setting], names: Sequence[str] | None, options: Options, *, quick: bool = False
+) -> list[Cell]:
     """Every method of every setting that can be played here; the others are named.
 
     Raises:
         ConfigError: There is no such setting, or none can be played.
     """
-    known = {setting.name: setting for setting in SETTINGS}
+    known = {setting.name: setting for setting in settings}
     if unknown := [name for name in names or () if name not in known]:
         raise ConfigError(f"there is no setting {unknown[0]!r}; there is: {', '.join(known)}")
     found: list[Cell] = []
-    for setting in SETTINGS:
+    for setting in settings:
         if names and setting.name not in names:
             continue
         models = [model for model in setting.models if model in options.models]
@@ -78,6 +80,8 @@ def pairs(measured: Measured) -> list[Pair]:
     return [*against(ALL.label)(measured), *against(WALK.label, but=[ALL.label])(measured)]
 
 
+EVERYTHING = tuple(setting for settings in SETTINGS.values() for setting in settings)
+
 EXPERIMENT = Experiment(
     name="sdp",
     title="What should be true next",
@@ -88,8 +92,8 @@ EXPERIMENT = Experiment(
         "from walks that the grounded verifier accepts. Tasks, budgets, model, temperature and seeds are the same for "
         "all. Success is the environment's own check. What is simulated or scripted says so in its name."
     ),
-    models=tuple(dict.fromkeys(model for setting in SETTINGS for model in setting.models)),
-    cells=partial(cells, None),
+    models=tuple(dict.fromkeys(model for setting in EVERYTHING for model in setting.models)),
+    cells=partial(cells, EVERYTHING, None),
     sections=sections,
     pairs=pairs,
     seeds=1,
@@ -106,13 +110,17 @@ def _run(given: list[str]) -> int:
     first = argparse.ArgumentParser(add_help=False)
     _arguments(first)
     known = first.parse_known_args(given)[0]
-    return main(
-        replace(EXPERIMENT, cells=partial(cells, known.settings, quick=known.quick)), given, arguments=_arguments
-    )
+    settings = SETTINGS[known.part] if known.part else EVERYTHING
+    played = replace(EXPERIMENT, cells=partial(cells, settings, known.settings, quick=known.quick))
+    if known.part:
+        models = tuple(dict.fromkeys(model for setting in settings for model in setting.models))
+        played = replace(played, name=f"{played.name}-{known.part}", models=models, arguments=f"--part {known.part}")
+    return main(played, given, arguments=_arguments)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    names = ", ".join(f"'{setting.name}'" for setting in SETTINGS)
+    names = ", ".join(f"'{setting.name}'" for setting in EVERYTHING)
+    parser.add_argument("--part", choices=tuple(SETTINGS), help="declared predicates, or own operators (default: all)")
     parser.add_argument("--settings", nargs="+", metavar="NAME", help=f"only these of {names} (default: all)")
     parser.add_argument("--quick", action="store_true", help="a few tasks of every setting, within ten minutes")
 

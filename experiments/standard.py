@@ -151,7 +151,7 @@ def _percent(value: Value | None) -> str:
 def sections_of(experiment: Experiment, measured: Measured) -> list[Section]:
     """The whole report of one experiment."""
     pairs = experiment.pairs(measured)
-    first = [experiment.about, f"In the paper: {experiment.source}. Made by `python -m experiments.{experiment.name}`."]
+    first = [experiment.about, f"In the paper: {experiment.source}. Made by `{experiment.command}`."]
     if missing := measured.missing():
         first.append(f"**Incomplete: at least {missing} episodes are not played yet.** Run the same command again.")
     if measured.times and (said := in_all(measured.directory)):
