@@ -78,13 +78,20 @@ def cells(
     return found
 
 
-def cells_of_run(directory: RunDirectory, options: Options) -> list[Cell]:
-    """The same four for every SDP cell of a run, on the tasks that it has episodes of.
+def cells_of_runs(directories: Sequence[RunDirectory], options: Options) -> list[Cell]:
+    """The same four for every SDP cell of some runs, on the tasks that they have episodes of.
 
     Raises:
         ConfigError: No cell plays the agent ``sdp`` as a whole, or its tasks are not what they were.
     """
-    del options
+    found = [cell for directory in directories for cell in _cells_of(directory, options.limit)]
+    if not found:
+        where = ", ".join(str(directory.path) for directory in directories)
+        raise ConfigError(f"{where}: no episode of the agent 'sdp' with all its parts; play one into it")
+    return found
+
+
+def _cells_of(directory: RunDirectory, limit: int | None) -> list[Cell]:
     held: dict[str, set[str]] = {}
     for line in directory.episodes():
         held.setdefault(line["cell"], set()).add(line["digest"])
@@ -101,9 +108,7 @@ def cells_of_run(directory: RunDirectory, options: Options) -> list[Cell]:
         tasks = tuple(task for task in plugin_of(spec.environment).tasks(own) if task.digest in held[name])
         if {task.digest for task in tasks} != held[name]:
             raise ConfigError(f"{directory.path}: cell {name!r}: its tasks are not what they were; play the run anew")
-        found += _four(name.replace(SEPARATOR, ", "), spec, tasks)
-    if not found:
-        raise ConfigError(f"{directory.path} has no episode of the agent 'sdp' with all its parts; play one into it")
+        found += _four(name.replace(SEPARATOR, ", "), spec, spread(tasks, limit))
     return found
 
 
@@ -142,10 +147,10 @@ def _run(given: list[str]) -> int:
     parser = make_parser(EXPERIMENT.name, f"{EXPERIMENT.title} ({EXPERIMENT.source}). {EXPERIMENT.about}")
     _arguments(parser)
     if known.run is not None:
-        source = RunDirectory(known.run)
-        shared, models = [known.run], sorted({spec.model for spec in source.cells().values()})
-        make: Callable[[Options], list[Cell]] = partial(cells_of_run, source)
-        parser.set_defaults(out=Path("runs") / f"{EXPERIMENT.name}-{known.run.resolve().name}")
+        sources = [RunDirectory(path) for path in known.run]
+        shared, models = known.run, sorted({spec.model for one in sources for spec in one.cells().values()})
+        make: Callable[[Options], list[Cell]] = partial(cells_of_runs, sources)
+        parser.set_defaults(out=Path("runs") / "-".join([EXPERIMENT.name, *(p.resolve().name for p in known.run)]))
     else:
         plugin = plugin_of(known.environment)
         own = argparse.ArgumentParser(add_help=False)
@@ -179,7 +184,7 @@ def _report(args: argparse.Namespace, measured: Measured) -> int:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--run", type=Path, metavar="RUN_DIR", help="take the SDP cells of a run")
+    parser.add_argument("--run", type=Path, nargs="+", metavar="RUN_DIR", help="take the SDP cells of runs")
     parser.add_argument(
         "--environment", default="sokoban", metavar="NAME", help="one that the agent sdp plays (default: sokoban)"
     )

@@ -11,7 +11,7 @@ import pytest
 from experiments import sdp_ablation
 from experiments.matrix import split
 from experiments.measured import Measured
-from experiments.sdp_ablation import WITHOUT, cells, cells_of_run
+from experiments.sdp_ablation import WITHOUT, cells, cells_of_runs
 from experiments.sdp_ablation_report import FULL, LABELS, estimated, publish, rows, score_of, summary
 from tape.errors import ConfigError
 from tape.runner.derived import write_derived
@@ -83,7 +83,7 @@ def test_cells_differ_in_what_is_taken_away_alone() -> None:
 
 def test_a_run_is_taken_as_it_was_played(tmp_path: Path) -> None:
     directory = RunDirectory(make_sdp_run(tmp_path / "run", {**MADE, "ReAct": {}}, limit=3))
-    found = cells_of_run(directory, options())
+    found = cells_of_runs([directory], options())
     # All four are whole SDP here: what was made up has no switch off.
     assert len(found) == 16
     assert [split(cell.name)[2] for cell in found[:4]] == [FULL, *LABELS.values()]
@@ -95,7 +95,7 @@ def test_a_run_is_taken_as_it_was_played(tmp_path: Path) -> None:
 def test_a_run_without_sdp_is_refused(tmp_path: Path) -> None:
     directory = RunDirectory(make_sdp_run(tmp_path / "run", {"ReAct": {}}, limit=1))
     with pytest.raises(ConfigError, match="no episode of the agent 'sdp'"):
-        cells_of_run(directory, options())
+        cells_of_runs([directory], options())
 
 
 def run(args: Sequence[str]) -> int:
