@@ -16,8 +16,9 @@ from experiments.plots import Panel, Plot, Series, Value
 from experiments.sdp_measures import Share, mean
 from experiments.standard import signed, verdict
 from tape.runner.stats import Paired, paired
+from tape.sdp.reader import NotSdpError
 from tape.sdp.replay import Estimates, estimates
-from tape.sdp.trajectory import CertifiedTrajectory, NotSdpError
+from tape.sdp.trajectory import CertifiedTrajectory
 
 FULL = "SDP"
 LABELS = {"validate": "no VALIDATE", "replan": "no REPLAN", "cascade": "no cascade"}

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from tape.runner.stats import clustered, success_interval, wilson
-from tape.sdp.trajectory import CertifiedTrajectory, Judged, Move
+from tape.sdp.records import Judged, Move
+from tape.sdp.trajectory import CertifiedTrajectory
 
 Trajectories = Sequence[CertifiedTrajectory]
 MOST = 3

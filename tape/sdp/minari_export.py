@@ -1,7 +1,8 @@
 """Certified trajectories as a Minari dataset, for learners that take offline data in Gymnasium's form.
 
 An episode of the dataset is an episode of SDP; a step is one attempt, the rejected ones included; the reward is k;
-``terminations`` say that the goal was certified or the task done, ``truncations`` that a cap or budget ended it.
+``terminations`` say that the goal was certified, the task done, or that the environment ended the episode itself,
+``truncations`` that a cap, a budget, a missing chain or a fault did.
 """
 
 from __future__ import annotations

@@ -37,17 +37,20 @@ def estimates(trajectory: CertifiedTrajectory) -> Estimates:
 
 
 def action_fidelity(trajectory: CertifiedTrajectory) -> float:
-    """f: of the m certified steps, the share whose first attempt was certified at once (SDP appendix C).
+    """f: of the m certified steps, the share whose first attempt was certified (SDP appendix C).
 
-    A certified step is an action with k >= 1; its first attempt is the first action tried after the step before it, so
-    a step after a replan is not correct on first [ours: the paper does not say]. 0 where nothing was certified.
+    A certified step is an action with k >= 1. Its attempts are those since the step before it; an action that only
+    prepares one, such as a search, is none. A step that took a replan is not correct on first, whether its target had
+    been tried or there was nothing to try [ours: the paper does not say]. 0 where nothing was certified.
     """
     steps = on_first = 0
     first = True
-    for move in trajectory.moves:
+    replanned = {plan.after for plan in trajectory.plans[1:]}
+    for number, move in enumerate(trajectory.moves, start=1):
         if move.k:
-            steps, on_first = steps + 1, on_first + first
-        first = move.k > 0
+            steps, on_first, first = steps + 1, on_first + first, True
+        elif move.rejected or number in replanned:
+            first = False
     return on_first / steps if steps else 0.0
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from tape.episode import END_STATES
 from tape.sdp.events import CheckRecord, TargetRecord
-from tape.sdp.trajectory import CertifiedTrajectory, Judged, Move, Plan
+from tape.sdp.records import Judged, Move, Plan
+from tape.sdp.trajectory import CertifiedTrajectory
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,8 @@ def _chains(trajectory: CertifiedTrajectory) -> Iterator[Finding]:
 
 def _verdicts(trajectory: CertifiedTrajectory) -> Iterator[Finding]:
     """No false predicate is skipped: k is what the checks say, and deterministic ones follow from their facts."""
-    cascade = trajectory.origin.config.get("cascade", True)
+    config = trajectory.origin.config
+    cascade, always = config.get("cascade", True), config.get("validation") == "always"
     for number, move in enumerate(trajectory.moves):
         holds = [judged.check.holds for judged in move.judged]
         if not 0 <= move.k <= len(holds) or not all(holds[: move.k]):
@@ -138,18 +140,32 @@ def _verdicts(trajectory: CertifiedTrajectory) -> Iterator[Finding]:
         if not cascade and move.k > 1 and not move.completed:
             yield Finding("verdict", number, f"k = {move.k} with cascade off")
         for judged in move.judged:
+            yield from _flags(number, move, judged, always=always)
             yield from _facts(number, judged)
+
+
+def _flags(number: int, move: Move, judged: Judged, *, always: bool) -> Iterator[Finding]:
+    """What stands for a check of its own stands only where the episode says so: its end, or its switches."""
+    how = judged.check.how
+    if (how == "completion") != move.completed:
+        done = "done" if move.completed else "not done"
+        yield Finding("verdict", number, f"{judged.target.text!r} was judged by {how!r} while the task is {done}")
+    elif how != "completion" and (how == "always") != always:
+        yield Finding("verdict", number, f"{judged.target.text!r} was judged by {how!r}, against its switches")
 
 
 def _facts(number: int, judged: Judged) -> Iterator[Finding]:
     facts = {(name, value) for name, value in judged.check.facts}
     asked = {name for name, _ in judged.target.requires}
+    against = {(name, not value) for name, value in judged.target.requires}
     if len(dict(facts)) < len(facts) or not {name for name, _ in facts} <= asked:
         yield Finding("fact", number, f"facts that {judged.target.text!r} does not ask for, or that contradict another")
     again = recomputed(judged.target, judged.check)
     if again is not None and again != judged.check.holds:
         said = "holds" if judged.check.holds else "does not hold"
         yield Finding("fact", number, f"{judged.target.text!r} {said}, but its facts say otherwise")
+    elif judged.check.holds and facts & against:
+        yield Finding("fact", number, f"{judged.target.text!r} holds by {judged.check.how!r}, against a fact")
 
 
 def _certified(trajectory: CertifiedTrajectory) -> Iterator[Finding]:
@@ -162,6 +178,8 @@ def _certified(trajectory: CertifiedTrajectory) -> Iterator[Finding]:
         tail = plans[-1].targets[max(0, len(so_far) - plans[-1].certified) :] if plans else []
         if [judged.target for judged in move.judged] != tail[: len(move.judged)]:
             yield Finding("certified", number, "the predicates looked at are not the next ones of the chain")
+        if move.completed and move.k != len(tail):
+            yield Finding("certified", number, f"the task was reported as done, but only {move.k} of {len(tail)} are")
         so_far = so_far + [judged.target.text for judged in move.judged[: max(0, move.k)]]
         if move.after.certified != so_far:
             yield Finding("certified", number, "what is certified after it is not what was, and its k predicates")

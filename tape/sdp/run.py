@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from tape.errors import ConfigError, UnknownNameError
 from tape.runner.directory import RunDirectory
-from tape.sdp.trajectory import CertifiedTrajectory, NotSdpError
+from tape.sdp.reader import NotSdpError
+from tape.sdp.trajectory import CertifiedTrajectory
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from tape.errors import MissingExtraError, TraceError
 from tape.runner.directory import replace_file
-from tape.sdp.trajectory import CertifiedTrajectory, Move, State
+from tape.sdp.records import Move, State
+from tape.sdp.trajectory import CertifiedTrajectory
 
 GOAL = "goal"
 """The kind of the goal predicate, where it has no other."""
+
+MARKOV = ("certified", "fields", "node", "tail")
+"""The columns of s, which those of s' are named after."""
+
+ENDS = ("terminated", "truncated")
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,8 @@ class Transition:
         next_fields: s': the fields after it, as JSON.
         next_node: s': key of the abstract state after it.
         next_tail: The plan tail after it, and after a replan if there was one.
-        terminated: The goal is certified, or the environment says that the task is done.
+        terminated: The goal is certified, or the environment says that the task is done, or that nothing can be done
+            any more.
         truncated: The episode ended otherwise: a cap, a budget, no chain, a fault.
         success: Whether the episode succeeded, by the environment.
         score: The episode's measure ``score``, else success.
@@ -94,7 +102,8 @@ def transitions(trajectory: CertifiedTrajectory, *, rejected: bool = True) -> li
 
     Args:
         trajectory: The trajectory.
-        rejected: Whether attempts that certified nothing are there too; without them the successors skip over them.
+        rejected: Whether attempts that certified nothing are there too. Without them s' is the s of the next one that
+            is kept, and of the last one it is how the episode ended.
     """
     found: list[Transition] = []
     tried: list[Move] = []
@@ -104,12 +113,18 @@ def transitions(trajectory: CertifiedTrajectory, *, rejected: bool = True) -> li
         plan = trajectory.plan_of(number)
         if plan is not chain:
             chain, tried = plan, []
-        made = _transition(trajectory, number, move, tried, ended=number == last)
-        if rejected or move.k:
-            found.append(made)
+        found.append(_transition(trajectory, number, move, tried, ended=number == last))
         tried = [] if move.k else [*tried, move] if move.counts else tried
-    if not rejected and found and last >= 0 and not (found[-1].terminated or found[-1].truncated):
-        found[-1] = replace(found[-1], truncated=True)
+    return found if rejected else _certifying(found)
+
+
+def _certifying(every: Sequence[Transition]) -> list[Transition]:
+    """Those that certified something, each leading to the next."""
+    kept = [one for one in every if one.k]
+    found = [replace(one, **{f"next_{name}": getattr(after, name) for name in MARKOV}) for one, after in pairwise(kept)]
+    if kept:
+        end = {name: getattr(every[-1], name) for name in (*(f"next_{name}" for name in MARKOV), *ENDS)}
+        found.append(replace(kept[-1], **end))
     return found
 
 
@@ -119,7 +134,7 @@ def _transition(
     origin, end = trajectory.origin, trajectory.ending
     tail = trajectory.tail_at(number)
     goal = any(judged.target.goal for judged in move.certified)
-    terminated = goal or move.completed
+    terminated = goal or move.completed or (ended and end.by_environment)
     following = trajectory.left() if ended else trajectory.tail_at(number + 1)
     return Transition(
         episode=origin.episode,

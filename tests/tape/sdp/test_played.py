@@ -15,8 +15,9 @@ from tape.agents.sdp import SdpAgent
 from tape.budget import Budget
 from tape.errors import TraceError
 from tape.lm.scripted import ScriptedLM
+from tape.sdp.reader import NotSdpError
 from tape.sdp.revalidate import Limits, checked, revalidate
-from tape.sdp.trajectory import CertifiedTrajectory, NotSdpError
+from tape.sdp.trajectory import CertifiedTrajectory
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel
 
 LEVELS = {"corridor": CORRIDOR, "room": ROOM}

@@ -30,15 +30,37 @@ def _with(**changes: Any) -> CertifiedTrajectory:
     )
 
 
+def _without(*actions: str) -> CertifiedTrajectory:
+    """The worked example without some of its moves; chains stay where they were."""
+    kept = [move for move in WORKED.moves if move.action not in actions]
+    plans = [
+        plan.model_copy(update={"after": sum(move.action not in actions for move in WORKED.moves[: plan.after])})
+        for plan in WORKED.plans
+    ]
+    return WORKED.model_copy(update={"moves": kept, "plans": plans})
+
+
 def test_action_fidelity() -> None:
-    # Certified steps: a2 (after a1), b (after look), d3 (after d1, d2 and a replan): none at once.
-    assert action_fidelity(WORKED) == 0
-    # Without a1: a2 is correct on first, 1 of 3.
-    assert action_fidelity(WORKED.model_copy(update={"moves": WORKED.moves[1:]})) == pytest.approx(1 / 3)
-    # Without look too: 2 of 3.
-    moves = [WORKED.moves[1], *WORKED.moves[3:]]
-    assert action_fidelity(WORKED.model_copy(update={"moves": moves})) == pytest.approx(2 / 3)
-    assert action_fidelity(WORKED.model_copy(update={"moves": WORKED.moves[:1]})) == 0
+    # Certified steps: a2 (after a1), b (at once: look only prepares it), d3 (after d1, d2 and a replan).
+    assert action_fidelity(WORKED) == pytest.approx(1 / 3)
+    assert action_fidelity(_without("look")) == pytest.approx(1 / 3)
+    assert action_fidelity(_without("a1")) == pytest.approx(2 / 3)
+    assert action_fidelity(_without("a2", "look", "b", "d1", "d2", "d3", "g1")) == 0
+    # A failed attempt is not forgotten over an action that prepares the next one.
+    a1, a2, look, *rest = WORKED.moves
+    assert action_fidelity(WORKED.model_copy(update={"moves": [a1, look, a2, *rest]})) == pytest.approx(1 / 3)
+
+
+def test_a_step_after_a_replan_is_not_correct_on_first() -> None:
+    # There was nothing to try for D: no failed attempt, but a replan.
+    made = _without("a1", "d1")
+    moves = [
+        move.model_copy(update={"action": None, "counts": False, "judged": []}) if move.action == "d2" else move
+        for move in made.moves
+    ]
+    assert action_fidelity(made.model_copy(update={"moves": moves})) == pytest.approx(2 / 3)
+    # Only a replan of its own target counts against a step: without the chain's change d3 is correct on first.
+    assert action_fidelity(made.model_copy(update={"moves": moves, "plans": made.plans[:1]})) == 1
 
 
 def test_certified_prefix_ratio() -> None:
@@ -58,7 +80,7 @@ def test_cascade_factor() -> None:
 
 def test_estimates_rescale_the_score() -> None:
     found = estimates(_with(measures={"score": 0.5}))
-    assert found.validate == 0
+    assert found.validate == pytest.approx(0.5 / 3)
     assert found.replan == pytest.approx(0.5 * 3 / 5)
     assert found.cascade == pytest.approx(0.5 * 8 / 9)
     found = estimates(_with(measures={}, success=True))

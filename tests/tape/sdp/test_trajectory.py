@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tape.errors import TraceError
+from tape.sdp.reader import NotSdpError
 from tape.sdp.revalidate import checked, revalidate
-from tape.sdp.trajectory import CertifiedTrajectory, NotSdpError
+from tape.sdp.trajectory import CertifiedTrajectory
 from tape.trace import FinishedEvent, StartedEvent, TraceWriter
 from tests.tape.sdp.synthetic import Synthetic, trajectories, trajectory
 from tests.tape.sdp.worked import WORKED
@@ -160,9 +161,34 @@ def _end_state(record: Record, draw: Callable[..., Any]) -> bool:
     return True
 
 
+def _change_how(record: Record, draw: Callable[..., Any]) -> bool:
+    found = [j["check"] for move in record["moves"] for j in move["judged"]]
+    if not found:
+        return False
+    check = draw(st.sampled_from(found))
+    others = ("deterministic", "lm", "always") if check["how"] == "completion" else ("completion", "always")
+    check["how"] = draw(st.sampled_from(others))
+    return True
+
+
+def _certify_by(record: Record, how: str) -> bool:
+    """Turn the verdict that rejected the last attempt into a certificate, and all that is counted with it."""
+    move, end = record["moves"][-1] if record["moves"] else None, record["ending"]
+    if move is None or move["k"] or not move["judged"] or record["plans"][-1]["after"] == len(record["moves"]):
+        return False
+    [judged] = move["judged"]
+    judged["check"] |= {"how": how, "holds": True}
+    goal = judged["target"]["goal"]
+    move |= {"k": 1, "reason": ""}
+    move["after"]["certified"].append(judged["target"]["text"])
+    end |= {"certified": end["certified"] + 1, "rejected": end["rejected"] - move["counts"], "goal_certified": goal}
+    return True
+
+
 TAMPER = (
     _more_k, _flip_fact, _flip_verdict, _swap_certified, _lose_certified, _drop_move, _swap_moves, _change_action,
     _reorder_chain, _lose_chain, _more_certified_chain, _failed, _ending, _end_state,
+    _change_how,
 )  # fmt: skip
 
 
@@ -178,6 +204,39 @@ def test_tampering_is_found_even_with_a_new_seal(
     changed = CertifiedTrajectory.model_validate(record)
     assert "seal" in {finding.rule for finding in revalidate(changed)}
     assert revalidate(changed.sealed())
+
+
+@pytest.mark.parametrize(
+    ("how", "rule"), [("completion", "verdict"), ("always", "verdict"), ("lm", "fact"), ("visited_room", "fact")]
+)
+def test_a_rejection_does_not_become_a_certificate_by_another_flag(how: str, rule: str) -> None:
+    """All that is counted is made to fit, so that nothing but the flag and the facts can tell."""
+    tried = 0
+    for seed in range(60):
+        record = trajectory(seed, skill=0.3, judge=0.0).model_dump(mode="json")
+        if _certify_by(record, how):
+            tried += 1
+            assert rule in {finding.rule for finding in revalidate(CertifiedTrajectory.model_validate(record).sealed())}
+            # As far as the counts go it is consistent: without its facts a model's verdict is as good as another.
+            record["moves"][-1]["judged"][-1]["check"]["facts"] = []
+            left = {f.rule for f in revalidate(CertifiedTrajectory.model_validate(record).sealed())}
+            assert left == ({"verdict"} if rule == "verdict" else set())
+    assert tried > 5
+
+
+def test_completion_certifies_all_that_is_left() -> None:
+    record = next(
+        made.model_dump(mode="json")
+        for made in map(trajectory, range(200))
+        if made.moves and made.moves[-1].completed and made.moves[-1].k > 1
+    )
+    move, end = record["moves"][-1], record["ending"]
+    move["judged"].pop()
+    move["after"]["certified"].pop()
+    move["k"] -= 1
+    end |= {"certified": end["certified"] - 1, "goal_certified": False, "why": "limit"}
+    found = revalidate(CertifiedTrajectory.model_validate(record).sealed())
+    assert [finding.rule for finding in found] == ["certified"]
 
 
 @given(made=trajectories(), data=st.data())

@@ -10,10 +10,20 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
+from tape.budget import Budget
 from tape.errors import MissingExtraError, TraceError
+from tape.sdp.adapter import Caps
+from tape.sdp.operators import Realized
+from tape.sdp.revalidate import revalidate
 from tape.sdp.trajectory import CertifiedTrajectory
-from tape.sdp.transitions import export_parquet, read_parquet, transitions
+from tape.sdp.transitions import Transition, export_parquet, read_parquet, transitions
+from tests.tape.sdp.flags import Script, chain, play
 from tests.tape.sdp.synthetic import trajectories, trajectory
+from tests.tape.sdp.worked import WORKED
+
+
+def successor(one: Transition) -> tuple[object, ...]:
+    return one.next_certified, one.next_fields, one.next_node, one.next_tail
 
 
 @given(made=trajectories())
@@ -35,8 +45,41 @@ def test_transitions_are_the_moves_of_a_trajectory(made: CertifiedTrajectory) ->
     for found in (every, only):
         if found:
             assert found[-1].terminated != found[-1].truncated
+    for before, after in pairwise(only):
+        assert successor(before) == (after.certified, after.fields, after.node, after.tail)
+        assert before.terminated is before.truncated is False
+    if only:
+        assert successor(only[-1]) == successor(every[-1])
+        assert (only[-1].terminated, only[-1].truncated) == (every[-1].terminated, every[-1].truncated)
     if every:
         assert every[-1].terminated == (made.ending.goal_certified or made.moves[-1].completed)
+
+
+def test_without_the_rejected_ones_each_leads_to_the_next() -> None:
+    found = transitions(WORKED, rejected=False)
+    assert [(t.action, t.node, t.next_node, t.next_tail[0]) for t in found] == [
+        ("a2", "n1", "n3", "B"),  # look is skipped: what it changed is in the s of b
+        ("b", "n3", "n6", "D2"),  # d1 and d2 are skipped, and with them the replan of D
+        ("d3", "n6", "n8", "goal"),  # g1 is skipped: the episode ended after it
+    ]
+    assert [(t.terminated, t.truncated) for t in found] == [(False, False), (False, False), (False, True)]
+
+
+@pytest.mark.parametrize(
+    ("action", "terminated"),
+    [("end", True), ("-b boom", False), ("-b", False)],
+    ids=["the environment's end", "a fault", "a budget"],
+)
+def test_an_end_that_the_environment_reports_is_no_truncation(action: str, terminated: bool, tmp_path: Path) -> None:
+    script = Script([chain("a", "b")], [Realized("+a"), Realized("-b"), Realized(action)])
+    budget = Budget({"steps": 3}) if action == "-b" else None
+    play(script, Caps(attempts=9, replans=0, steps=9), trace=tmp_path / "e.jsonl", budget=budget)
+    made = CertifiedTrajectory.from_trace(tmp_path / "e.jsonl")
+    assert not made.ending.success
+    assert revalidate(made) == []
+    for rejected in (True, False):
+        last = transitions(made, rejected=rejected)[-1]
+        assert (last.terminated, last.truncated, last.success) == (terminated, not terminated, False)
 
 
 @given(made=trajectories(), other=trajectories())

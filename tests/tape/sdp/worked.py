@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from tape.sdp.events import CheckRecord, TargetRecord
 from tape.sdp.operators import How
-from tape.sdp.trajectory import CertifiedTrajectory, Ending, Judged, Move, Origin, Plan, State
+from tape.sdp.records import Ending, Judged, Move, Origin, Plan, State
+from tape.sdp.trajectory import CertifiedTrajectory
 
 KINDS = {"A": "take", "B": "move", "C": "move", "D": "heat", "D2": "heat", "goal": "goal"}
 

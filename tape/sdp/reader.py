@@ -1,0 +1,141 @@
+"""The parts of a certified trajectory, read from the events of a trace."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from tape.errors import TraceError
+from tape.sdp.events import ChainEvent, ConcludedEvent, ValidatedEvent
+from tape.sdp.records import Ending, Judged, Move, Origin, Plan, State
+from tape.trace import Event, FinishedEvent, StartedEvent
+
+
+class NotSdpError(TraceError):
+    """A whole trace, but of an episode without a chain."""
+
+
+class Parts(NamedTuple):
+    """What a trace tells."""
+
+    origin: Origin
+    plans: list[Plan]
+    moves: list[Move]
+    ending: Ending
+
+
+class TraceReader:
+    """Collects the events that matter.
+
+    Args:
+        path: The trace, for messages.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._started: StartedEvent | None = None
+        self._concluded: ConcludedEvent | None = None
+        self._finished: FinishedEvent | None = None
+        self._plans: list[Plan] = []
+        self._moves: list[Move] = []
+        self._certified: list[str] = []
+
+    def read(self, event: Event) -> None:
+        """Take the next event.
+
+        Raises:
+            TraceError: It contradicts those before it.
+        """
+        match event:
+            case StartedEvent():
+                self._started = event
+            case ChainEvent():
+                self._require(event.certified, "chain")
+                plan = event.model_dump()
+                self._plans.append(Plan(after=len(self._moves), **plan))
+            case ValidatedEvent():
+                self._require(event.certified, "verdict")
+                self._moves.append(self._move(event))
+            case ConcludedEvent():
+                self._concluded = event
+            case FinishedEvent():
+                self._finished = event
+            case _:
+                pass
+
+    def _require(self, certified: int, what: str) -> None:
+        if certified != len(self._certified):
+            raise TraceError(
+                f"{self._path}: a {what} after {len(self._moves)} attempts speaks of {certified} certified predicates, "
+                f"but {len(self._certified)} were certified before it"
+            )
+
+    def _move(self, event: ValidatedEvent) -> Move:
+        if not self._plans:
+            raise TraceError(f"{self._path}: a verdict without a chain before it")
+        plan = self._plans[-1]
+        tail = plan.targets[len(self._certified) - plan.certified :]
+        if len(event.checks) > len(tail) or not 0 <= event.k <= len(event.checks):
+            raise TraceError(
+                f"{self._path}: attempt {len(self._moves) + 1} has k = {event.k} and {len(event.checks)} verdicts on a "
+                f"chain of {len(tail)} predicates"
+            )
+        before = State(certified=list(self._certified), fields=event.before, node=event.nodes[0])
+        self._certified += [target.text for target in tail[: event.k]]
+        return Move(
+            step=event.step,
+            failed=event.failed,
+            before=before,
+            action=event.action,
+            text=event.text,
+            k=event.k,
+            judged=[Judged(target=t, check=check) for t, check in zip(tail, event.checks, strict=False)],
+            reason=event.reason,
+            counts=event.counts,
+            completed=event.completed,
+            after=State(certified=list(self._certified), fields=event.after, node=event.nodes[1]),
+        )
+
+    def parts(self, where: dict[str, Any]) -> Parts:
+        """All that was collected.
+
+        Args:
+            where: More of the origin, for instance the task.
+
+        Raises:
+            NotSdpError: The episode has no chain.
+            TraceError: The trace is not whole, or contradicts itself.
+        """
+        if self._started is None or self._finished is None:
+            raise TraceError(f"{self._path}: the episode's beginning or end is missing; play it again")
+        if not self._plans and self._concluded is None:
+            agent = self._started.config.get("agent", "?")
+            raise NotSdpError(f"{self._path}: no SDP episode (agent {agent!r}): it has no chain; play the agent 'sdp'")
+        if self._concluded is None:
+            raise TraceError(f"{self._path}: the end of SDP's loop is missing; play the episode again")
+        config, result, end = dict(self._started.config), self._finished.result, self._concluded
+        origin = {
+            "episode": _episode(self._path),
+            "agent": config.pop("agent", ""),
+            "model": config.pop("model", ""),
+            "config": config,
+            "budget": self._started.budget,
+        }
+        try:
+            ending = Ending(
+                **end.model_dump(),
+                **{name: result[name] for name in ("end_state", "success", "actions", "measures")},
+                forced=result["final_answer"] is not None,
+            )
+            return Parts(Origin.model_validate(origin | where), self._plans, self._moves, ending)
+        except (KeyError, ValidationError) as error:
+            raise TraceError(f"{self._path}: the episode's beginning or result is malformed: {error}") from error
+
+
+def _episode(path: Path) -> str:
+    """The episode's key, as every line of a trace names it."""
+    with path.open(encoding="utf-8") as file:
+        return str(json.loads(file.readline())["episode"])
