@@ -46,6 +46,7 @@ class BundledMind:
     """
 
     how: ClassVar[How] = "lm"
+    answers_by: ClassVar[How] = "filter"
     label: ClassVar[str] = "bundled reader"
 
     def __init__(self, with_tools: Tools, question: str) -> None:

@@ -20,11 +20,12 @@ from tape.resources import in_units
 
 RULES = """You answer a question that takes several look-ups. An action is one line:
 search: QUERY
-find: {"hop": 1, "finding": "...", "title": "...", "bridge": "..."}
+find: {"hop": 1, "sub": "...", "finding": "...", "title": "...", "bridge": "..."}
 answer: TEXT
 finish
-"search" retrieves paragraphs, "find" notes what one of them states and the entity to go on with, "answer" lets a short
-answer stand in place of an earlier one, and "finish" ends the episode with the answer that stands."""
+"search" retrieves paragraphs, "find" notes what one of them states in answer to a sub-question ("sub") and the entity
+to go on with, "answer" lets a short answer stand in place of an earlier one, and "finish" ends the episode with the
+answer that stands."""
 
 WITHOUT_SEARCH = "The paragraphs are given; there is nothing to search."
 

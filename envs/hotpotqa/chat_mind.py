@@ -68,6 +68,7 @@ class ChatMind:
     """
 
     how: ClassVar[How] = "lm"
+    answers_by: ClassVar[How] = "lm"
     label: ClassVar[str] = "model"
 
     def __init__(self, tools: Tools) -> None:

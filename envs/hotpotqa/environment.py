@@ -11,10 +11,22 @@ from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.paragraphs import gold_chain
 from envs.hotpotqa.sdp import BENCHMARKS, CAPS, Setting
 from envs.hotpotqa.search import EXACT, TitledCorpus
-from envs.hotpotqa.state import HOP, QaState, Searched, as_state, bridges_before, resolved
+from envs.hotpotqa.state import (
+    ANSWER,
+    FINISHED,
+    GOAL,
+    HOP,
+    SEARCHED,
+    QaState,
+    Searched,
+    as_state,
+    bridges_before,
+    resolved,
+)
 from envs.musique.metrics import exact_match, f1, normalise
 from envs.musique.question import Passage, Question
 from envs.musique.scripted_reader import read as scripted_read
+from envs.musique.words import parse_query
 from tape.budget import Budget
 from tape.lm.base import Request
 from tape.protocols import Action, Observation, State
@@ -137,21 +149,35 @@ class HotpotEnvironment:
         return {"exact_match": float(bool(given) and exact_match(given, answers)), "f1": f1(given, answers)}
 
     def truth(self, target: Target) -> bool | None:
-        """Whether a predicate is really true, by the question's own decomposition; None where none is known.
-
-        A sub-question that is none of the decomposition's is looked up in all paragraphs.
-        """
-        if target.kind != HOP:
+        """Whether a predicate is really true; None where nobody knows. Hops: by the question's own decomposition."""
+        if target.kind in (ANSWER, GOAL):
             return bool(self.measures()["exact_match"])
+        if target.kind == SEARCHED:
+            return target.field("query") in self.state.queries
+        if target.kind == FINISHED:
+            return self.state.over
+        return self._hop_truth(int(target.field("hop")), target.field("sub")) if target.kind == HOP else None
+
+    def _hop_truth(self, hop: int, sub: str) -> bool | None:
+        """Whether what was found at a hop answers its sub-question.
+
+        A sub-question in the corpus' own terms, a relation of a name, is looked up in all paragraphs. One in other
+        words is taken for the decomposition's of the same number, unless what was found is another hop's answer: hops
+        may come in another order.
+        """
         passages = self._given if self._corpus is None else self._corpus.corpus.passages
         chain = gold_chain(self.question, passages)
         if chain is None:
             return None
-        hop = int(target.field("hop"))
         claim = self.state.claim(hop)
         if claim is None:
             return False
-        asked = resolved(target.field("sub"), bridges_before(self.state, hop))
-        known = {query: answer for query, answer, _ in chain}
-        stated = known.get(asked) or scripted_read(asked, passages)
-        return stated is not None and normalise(stated) == normalise(claim.finding)
+        asked = resolved(sub, bridges_before(self.state, hop)).rstrip("?. ")
+        answers = [normalise(answer) for _, answer, _ in chain]
+        found = normalise(claim.finding)
+        parsed = parse_query(asked)
+        if parsed is not None and parsed[1].istitle():
+            return normalise(scripted_read(asked, passages) or "") == found != ""
+        if hop > len(answers) or (found in answers and found != answers[hop - 1]):
+            return None
+        return found == answers[hop - 1]

@@ -24,7 +24,8 @@ _HOPS = re.compile(r"([2-4])hop")
 def load(path: str | PathLike[str]) -> list[Question]:
     """Load a file; each question brings its paragraphs.
 
-    ``supporting_facts`` are checked and then not used: they say which paragraphs are the right ones.
+    ``supporting_facts`` are checked and then not used: they say which paragraphs are the right ones. In full-wiki files
+    the context is what a search has found, so it may lack those, or be empty.
 
     Raises:
         QuestionFileError: The file or a field of it is not as it should be; names both. Questions are counted from 1.
@@ -53,15 +54,12 @@ def load(path: str | PathLike[str]) -> list[Question]:
 
 def _question(record: Mapping[str, Any], file: str, number: int) -> Question:
     context = record.get("context")
-    if not isinstance(context, list) or not context:
-        raise QuestionFileError(file, number, "context", "is missing or empty; give [[title, [sentence, ...]], ...]")
+    if not isinstance(context, list):
+        raise QuestionFileError(file, number, "context", "is missing or no list; give [[title, [sentence, ...]], ...]")
     passages = tuple(_passage(entry, i, file, number) for i, entry in enumerate(context))
-    titles = {passage.title for passage in passages}
     facts = record.get("supporting_facts", [])
     if not isinstance(facts, list) or not all(_is_fact(fact) for fact in facts):
         raise QuestionFileError(file, number, "supporting_facts", "is no list of [title, sentence number]")
-    if missing := [title for title, _ in facts if title not in titles]:
-        raise QuestionFileError(file, number, "supporting_facts", f"names {missing[0]!r}, which the context lacks")
     for name in ("type", "level"):
         if name in record:
             text_field(record, name, file, number)

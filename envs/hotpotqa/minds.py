@@ -80,7 +80,11 @@ class Verifier(Protocol):
 
     @property
     def how(self) -> How:
-        """By what a predicate is judged here."""
+        """By what findings are judged."""
+
+    @property
+    def answers_by(self) -> How:
+        """By what answers are judged; a rule about names is a filter, as it knows nothing of the question."""
 
     @property
     def label(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -76,6 +76,8 @@ class HotpotPlugin:
         if not 0 <= errors < 1:
             raise HotpotError(f"--errors is a share in [0, 1), got {errors}")
         questions = _from_file(Path(data), benchmark) if data else _own(options["questions"], benchmark)
+        if data and (without := [question.id for question in questions if not question.passages]):
+            _need_paragraphs(Path(data), mode, without, len(questions))
         name = f"{benchmark}-{mode}-{Path(data).stem if data else options['questions']}"
         name += "" if retriever == EXACT else f"-{retriever}"
         name += "" if reader == "lm" else "-scripted-reader"
@@ -133,6 +135,16 @@ def _from_file(path: Path, benchmark: str) -> list[Question]:
     if benchmark == "hotpotqa":
         return load(path)
     return [with_hops(question) for question in musique_loader.load(path)]
+
+
+def _need_paragraphs(path: Path, mode: str, without: Sequence[str], count: int) -> None:
+    """Refuse a file with questions that come without paragraphs, unless those of the others are searched."""
+    if mode != "open":
+        raise HotpotError(f"{path}: question {without[0]!r} comes without paragraphs to read; choose --mode open")
+    if len(without) == count:
+        raise HotpotError(
+            f"{path}: no question comes with paragraphs, so there is nothing to search; give another file"
+        )
 
 
 def _required(corpus: TitledCorpus | None) -> TitledCorpus:

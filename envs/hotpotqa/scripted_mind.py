@@ -100,6 +100,7 @@ class ScriptedVerifier:
     """Implements :class:`envs.hotpotqa.minds.Verifier`."""
 
     how: ClassVar[How] = "deterministic"
+    answers_by: ClassVar[How] = "filter"
     label: ClassVar[str] = "scripted reader"
 
     async def supports(self, sub_question: str, finding: str, passage: Passage) -> bool:

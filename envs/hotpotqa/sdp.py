@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from envs.hotpotqa.actions import Find, Search, read
+from envs.hotpotqa.actions import Answer, Find, Search, read
 from envs.hotpotqa.bundled_mind import BundledMind
 from envs.hotpotqa.chat_mind import ChatMind
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.operators import DecompositionChain, HopRealize, hop_target
 from envs.hotpotqa.scripted_mind import ScriptedReader, ScriptedVerifier
-from envs.hotpotqa.state import ANSWER, GOAL, SEARCHED, as_state, fields_of
+from envs.hotpotqa.state import ANSWER, FINISHED, GOAL, REFUSED, SEARCHED, as_state, fields_of
 from envs.hotpotqa.validator import TwoStageValidator
 from tape.protocols import Action, State
 from tape.sdp.adapter import Caps, Tools
@@ -77,7 +77,7 @@ class HopAdapter:
         return action.startswith("search:")
 
     def along(self, states: Sequence[State], actions: Sequence[Action]) -> Chain:
-        """The chain of a walk: a predicate per search, finding and answer, and the goal."""
+        """The chain of a walk: a predicate per action, and the goal."""
         del states
         goal = Target(f"the question is answered: {self.setting.question}", GOAL, goal=True)
         return (*(_target(action, self.setting.question) for action in actions), goal)
@@ -106,9 +106,11 @@ def _target(action: Action, question: str) -> Target:
     try:
         parsed = read(action)
     except HotpotError:
-        return Target(f"{action[:80]} has been done", ANSWER)
+        return Target(f"{action[:80]} has been done", REFUSED)
     if isinstance(parsed, Search):
         return Target(f"{parsed.query!r} has been searched", SEARCHED, fields=(("query", parsed.query),))
     if isinstance(parsed, Find):
-        return hop_target(parsed.hop, question)
-    return Target("the answer follows from the certified findings", ANSWER)
+        return hop_target(parsed.hop, parsed.sub or question)
+    if isinstance(parsed, Answer):
+        return Target("the answer follows from the certified findings", ANSWER)
+    return Target("the episode has ended with the answer that stands", FINISHED)

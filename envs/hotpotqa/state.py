@@ -12,8 +12,11 @@ from envs.musique.question import Passage
 from tape.protocols import State
 from tape.sdp.target import Chain, Fields
 
-HOP, ANSWER, GOAL, SEARCHED = "hop", "answer", "goal", "searched"
-"""Kinds of predicates; the last one occurs on walks alone."""
+HOP, ANSWER, GOAL = "hop", "answer", "goal"
+"""Kinds of predicates."""
+
+SEARCHED, FINISHED, REFUSED = "searched", "finished", "refused"
+"""Kinds that occur on walks alone; the last one is never true: no action that cannot be read is taken."""
 
 _REFERENCE = re.compile(r"#([1-9])")
 
@@ -37,6 +40,11 @@ class Claim:
     bridge: str
     searches: int
     sub: str = ""
+
+    @property
+    def entity(self) -> str:
+        """What the next hop asks about: the bridge, or the finding where none was named."""
+        return self.bridge or self.finding
 
 
 @dataclass(frozen=True)
@@ -96,8 +104,11 @@ class QaState:
         return replace(self, claims=tuple(sorted([*others, made], key=lambda claim: claim.hop)), note="")
 
     def key(self) -> str:
-        """The identity for plans: which queries, which findings, which answer; not what was retrieved."""
-        claims = [[claim.hop, claim.finding, claim.title] for claim in self.claims]
+        """The identity for plans: which queries, which findings, which answer; not what was retrieved.
+
+        Bridges are a part of it: the next hop asks about them.
+        """
+        claims = [[claim.hop, claim.finding, claim.title, claim.entity] for claim in self.claims]
         return json.dumps([sorted(self.queries), claims, self.answer, self.over], ensure_ascii=False)
 
 
@@ -134,7 +145,7 @@ def certified_hops(certified: Chain, state: QaState) -> tuple[Certified, ...]:
         claim = state.claim(int(target.field("hop"))) if target.kind == HOP else None
         if claim is not None:
             title = attributed_title(claim, state.paragraphs)
-            found.append(Certified(target.field("sub"), title, claim.finding, claim.bridge or claim.finding))
+            found.append(Certified(target.field("sub"), title, claim.finding, claim.entity))
     return tuple(found)
 
 
@@ -157,7 +168,7 @@ def resolved(sub_question: str, bridges: Sequence[str]) -> str:
 
 def bridges_before(state: QaState, hop: int) -> tuple[str, ...]:
     """The bridges of the hops before one, which are certified wherever that one is the current target."""
-    return tuple(claim.bridge or claim.finding for claim in state.claims if claim.hop < hop)
+    return tuple(claim.entity for claim in state.claims if claim.hop < hop)
 
 
 def fields_of(state: QaState) -> Fields:

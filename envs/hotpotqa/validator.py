@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from envs.hotpotqa.actions import Answer, Find, Search, read
+from envs.hotpotqa.actions import Answer, Find, Finish, Search, read
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.evidence import overlap, ranked, reading_order, resolve_title
 from envs.hotpotqa.filters import answer_problem, garbage, negation
 from envs.hotpotqa.minds import Verifier
 from envs.hotpotqa.state import (
+    FINISHED,
     HOP,
+    REFUSED,
     SEARCHED,
     Certified,
     Claim,
@@ -52,6 +54,10 @@ class TwoStageValidator:
         if target.kind == SEARCHED:
             done = target.field("query") in state.queries
             return _yes("deterministic", "searched") if done else _no("another query was searched")
+        if target.kind == REFUSED:
+            return _no("another action was taken")
+        if target.kind == FINISHED:
+            return await self._finished(tail, state)
         if isinstance(action, Search):
             found = len(state.searches[-1].found) if state.searches else 0
             return _no(f"{found} paragraphs for {action.query!r}", counts=False)
@@ -65,7 +71,7 @@ class TwoStageValidator:
             return _no(f"nothing was found for hop {hop}")
         problem = negation(claim.finding) or garbage(claim.finding)
         if problem is not None:
-            return _no(problem)
+            return _no(problem, how="filter")
         asked = resolved(sub_question, bridges_before(state, hop))
         cited, rejected = await self._cited(asked, claim, state)
         if cited is not None:
@@ -95,17 +101,25 @@ class TwoStageValidator:
         why = f"{rejected!r} does not support it" if rejected else f"there is no paragraph {claim.title!r}"
         return _no(f"{claim.finding!r}: {why}, nor does another paragraph", how=self.verifier.how)
 
+    async def _finished(self, tail: Chain, state: QaState) -> Verdict:
+        """The end of a walk; the goal after it is judged by the answer that stands."""
+        if not state.over:
+            return _no("the episode goes on")
+        over = Check(True, "deterministic", "the agent has said finish")
+        rest = await self._answer(tail[1:], state, Finish()) if len(tail) > 1 and tail[1].goal else Verdict(())
+        return Verdict((over, *rest.checks), rest.reason)
+
     async def _answer(self, tail: Chain, state: QaState, action: object) -> Verdict:
-        if not isinstance(action, Answer):
+        if not isinstance(action, Answer) and not (isinstance(action, Finish) and tail[0].goal):
             return _no("no answer was given")
         # The hops are certified before the answer is the target.
         findings = _certified(state, self.hops)
         problem = answer_problem(state.answer, state.question, [f.finding for f in findings], strict=self.strict)
         if problem is not None:
-            return _no(problem)
-        how: How = "deterministic"
+            return _no(problem, how="filter")
+        how: How = "filter"
         if self.strict:
-            how = self.verifier.how
+            how = self.verifier.answers_by
             if not await self.verifier.consistent(state.question, findings, state.answer):
                 return _no(f"{state.answer!r} does not follow from the certified findings", how=how)
         both = tail[:2] if not tail[0].goal and len(tail) > 1 and tail[1].goal else tail[:1]
@@ -115,8 +129,7 @@ class TwoStageValidator:
 def _certified(state: QaState, hops: int) -> tuple[Certified, ...]:
     claims = [claim for claim in state.claims if claim.hop <= hops]
     return tuple(
-        Certified(c.sub or f"hop {c.hop}", attributed_title(c, state.paragraphs), c.finding, c.bridge or c.finding)
-        for c in claims
+        Certified(c.sub or f"hop {c.hop}", attributed_title(c, state.paragraphs), c.finding, c.entity) for c in claims
     )
 
 

@@ -11,13 +11,14 @@ from tape.protocols import Action, Observation, State
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain, Required
 
-How = Literal["deterministic", "completion", "visited_room", "lm", "always"]
+How = Literal["deterministic", "completion", "visited_room", "filter", "lm", "always"]
 """By what a predicate was judged.
 
 ``deterministic``: computed from what was observed. ``completion``: the environment reports the task as done, so all
-that is left of the chain counts as true. ``visited_room``: credit of an exploration predicate for a new room. ``lm``: a
-model's verdict. ``always``: not judged at all (the ablation without VALIDATE). All but the first can be wrong, so they
-are flagged wherever they are shown.
+that is left of the chain counts as true. ``visited_room``: credit of an exploration predicate for a new room.
+``filter``: rules about the wording rejected it, or found nothing to reject; whether it is true they do not know.
+``lm``: a model's verdict. ``always``: not judged at all (the ablation without VALIDATE). All but the first can be
+wrong, so they are flagged wherever they are shown.
 """
 
 

@@ -9,8 +9,9 @@ from envs.hotpotqa.domain import QaDomain
 from envs.hotpotqa.environment import HotpotEnvironment
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.operators import ending, hop_target
-from envs.hotpotqa.paragraphs import with_distractors
+from envs.hotpotqa.paragraphs import gold_chain, with_distractors
 from envs.hotpotqa.plugin import PLUGIN
+from envs.hotpotqa.sdp import HopAdapter
 from envs.hotpotqa.search import TitledCorpus
 from envs.musique.corpus import load_corpus, load_questions
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
@@ -89,6 +90,12 @@ def test_a_claim_takes_the_place_of_an_earlier_one_of_its_hop() -> None:
     assert [(c.hop, c.finding) for c in env.state.claims] == [(1, "Belmar Yards"), (2, "Ada Quill")]
 
 
+def test_claims_that_the_next_hop_goes_on_from_differently_are_different_to_a_plan() -> None:
+    start = environment().state
+    keys = [start.with_claim(1, "Belmar Yards", "Aldera", bridge).key() for bridge in ("", "Belmar Yards", "Aldera")]
+    assert keys[0] == keys[1] != keys[2]
+
+
 def test_predicted_and_observed_states_are_the_same_to_a_plan() -> None:
     env = environment("open")
     for action in ("search: Aldera", find(1, "Belmar Yards", "Aldera"), "answer: Ada Quill", "finish"):
@@ -108,8 +115,6 @@ def test_the_truth_of_predicates_comes_from_the_decomposition() -> None:
     (relation, subject), (second, _) = question.hops
     hop, later = hop_target(1, f"{relation} of {subject}"), hop_target(2, f"{second} of #1")
     assert env.truth(hop) is False
-    from envs.hotpotqa.paragraphs import gold_chain
-
     chain = gold_chain(question, given)
     assert chain is not None
     env.step(find(1, chain[0][1], chain[0][2].title))
@@ -118,12 +123,43 @@ def test_the_truth_of_predicates_comes_from_the_decomposition() -> None:
     assert env.truth(later) is False
     env.step(find(2, chain[1][1], chain[1][2].title))
     assert env.truth(later) is True
-    assert env.truth(hop_target(1, f"no such relation of {subject}")) is False
+    assert (
+        env.truth(hop_target(1, f"{relation} of Nobody Atall")) is False
+    )  # in the corpus' terms, and nothing states it
     answer, goal = ending(question.text)
     assert env.truth(goal) is False
     env.step(f"answer: {question.answer}")
     assert (env.truth(answer), env.truth(goal)) == (True, True)
     assert environment().truth(hop) is None  # a question of unknown hops
+
+
+def test_the_truth_of_a_sub_question_in_other_words_is_that_of_its_number_or_unknown() -> None:
+    question = next(q for q in load_questions("dev") if q.operations == 2)
+    given = with_distractors(question, TitledCorpus(load_corpus()))
+    chain = gold_chain(question, given)
+    assert chain is not None
+    assert question.hops is not None
+    (_, first, at), (_, second, _) = chain
+
+    def truth(hop: int, finding: str, sub: str = "Who might that be?") -> bool | None:
+        env = HotpotEnvironment(question, given=given)
+        env.step(find(hop, finding, at.title))
+        return env.truth(hop_target(hop, sub))
+
+    assert truth(1, f"the {first}.") is True
+    assert truth(1, "Nobody Atall") is False
+    assert truth(1, second) is None  # perhaps the hops come in another order
+    assert truth(1, first, f"{question.hops[0][0]} of the firm she named") is True  # no name: other words
+    assert truth(3, first) is None  # the decomposition has no such hop
+
+
+def test_the_truth_of_what_a_walk_alone_has() -> None:
+    searched, over, nonsense, _ = HopAdapter(setting()).along([None] * 4, ["search: Aldera", "finish", "dance"])
+    env = environment("open")
+    assert [env.truth(target) for target in (searched, over, nonsense)] == [False, False, None]
+    env.step("search: Aldera")
+    env.step("finish")
+    assert [env.truth(target) for target in (searched, over, nonsense)] == [True, True, None]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tape.agents.sdp import SdpAgent
 from tape.episode import EpisodeResult
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
-from tests.envs.hotpotqa.helpers import environment, knowing, setting
+from tests.envs.hotpotqa.helpers import QUESTION, environment, knowing, setting
 from tests.envs.hotpotqa.test_environment import MOVES, player
 
 
@@ -128,9 +128,12 @@ def test_answers_that_cannot_be_read_are_attempts() -> None:
 
 
 def test_the_chain_of_a_walk_has_a_target_per_action_and_the_goal() -> None:
-    actions = ["search: Aldera", 'find: {"finding": "x"}', "answer: x", "finish", "nonsense"]
+    found, bare = 'find: {"hop": 2, "sub": "Who founded #1?", "finding": "x"}', 'find: {"finding": "x"}'
+    actions = ["search: Aldera", found, "answer: x", "finish", "nonsense"]
     chain = HopAdapter(setting()).along([None] * 6, actions)
-    assert [target.kind for target in chain] == ["searched", "hop", "answer", "answer", "answer", "goal"]
+    assert [target.kind for target in chain] == ["searched", "hop", "answer", "finished", "refused", "goal"]
+    assert (chain[1].field("hop"), chain[1].field("sub")) == ("2", "Who founded #1?")
+    assert HopAdapter(setting()).along([None] * 2, [bare])[0].field("sub") == QUESTION.text
     assert [target.goal for target in chain] == [False] * 5 + [True]
 
 

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from envs.hotpotqa.actions import Answer, Find, Search, write
 from envs.hotpotqa.operators import ending, hop_target
+from envs.hotpotqa.scripted_mind import ScriptedVerifier
+from envs.hotpotqa.sdp import HopAdapter
 from envs.hotpotqa.state import Certified, QaState, Searched
 from envs.hotpotqa.validator import TwoStageValidator
 from envs.musique.question import Passage
@@ -15,13 +17,14 @@ from experiments.sdp_cases.hotpotqa import FAMILIES, cases, scripted_validator
 from tape.protocols import Observation
 from tape.sdp.operators import How, Outcome, Verdict
 from tape.sdp.target import Chain
-from tests.envs.hotpotqa.helpers import PASSAGES, QUESTION, run
+from tests.envs.hotpotqa.helpers import PASSAGES, QUESTION, run, setting
 
 
 class Judge:
     """Supports what stands in the paragraph, and remembers what it was asked."""
 
     how: How = "lm"
+    answers_by: How = "lm"
     label = "judge"
 
     def __init__(self, consistent: bool = True) -> None:
@@ -86,7 +89,8 @@ def test_a_paragraph_that_was_rejected_is_not_asked_about_twice() -> None:
 @pytest.mark.parametrize("finding", ["not mentioned", "The text does not provide the founder", "unknown", "?"])
 def test_negation_and_garbage_are_rejected_before_anybody_is_asked(finding: str) -> None:
     judge = Judge()
-    assert validated(Find(2, finding, "Belmar Yards"), START, TAIL, judge).k == 0
+    verdict = validated(Find(2, finding, "Belmar Yards"), START, TAIL, judge)
+    assert (verdict.k, verdict.checks[0].how) == (0, "filter")
     assert judge.asked == []
 
 
@@ -109,13 +113,22 @@ FOUND = START.with_claim(2, "Ada Quill", "Belmar Yards", "Ada Quill")
 
 def test_an_answer_certifies_the_goal_with_it() -> None:
     verdict = validated(Answer("Ada Quill"), FOUND, TAIL[1:], Judge())
-    assert [check.how for check in verdict.checks] == ["deterministic", "deterministic"]
+    assert [check.how for check in verdict.checks] == ["filter", "filter"]
     assert validated(Answer("Ada Quill"), FOUND, TAIL[2:], Judge()).k == 1  # the goal alone, without cascade
 
 
 @pytest.mark.parametrize("answer", ["unknown", "not available"])
 def test_garbage_is_no_answer(answer: str) -> None:
-    assert validated(Answer(answer), FOUND, TAIL[1:], Judge()).k == 0
+    verdict = validated(Answer(answer), FOUND, TAIL[1:], Judge())
+    assert (verdict.k, verdict.checks[0].how) == (0, "filter")
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_no_answer_passes_as_computed_from_what_was_observed(strict: bool) -> None:
+    after = replace(FOUND, answer="Ada Quill")
+    outcome = Outcome(FOUND, "answer: Ada Quill", Observation("", after), after)
+    verdict = run(TwoStageValidator(ScriptedVerifier(), 2, strict).validate(TAIL[1:], outcome))
+    assert [(check.holds, check.how) for check in verdict.checks] == [(True, "filter")] * 2
 
 
 def test_musique_also_asks_whether_the_answer_follows() -> None:
@@ -134,6 +147,31 @@ def test_what_was_refused_or_cannot_be_read_certifies_nothing() -> None:
     validator = TwoStageValidator(Judge(), 2, strict=False)  # type: ignore[arg-type]
     assert run(validator.validate(TAIL[1:], outcome)).k == 0
     assert run(validator.validate(TAIL[1:], replace(outcome, action="nonsense"))).k == 0
+
+
+END = replace(FOUND, answer="Fenn Garrow", over=True)
+WALKED = HopAdapter(setting()).along([None] * 2, ["finish"])
+
+
+@pytest.mark.parametrize(
+    ("after", "tail", "hows", "k"),
+    [
+        (END, WALKED, ["deterministic", "filter"], 2),  # the end is seen, the goal by the answer that stands
+        (END, WALKED[1:], ["filter"], 1),  # the walk's last target is the goal itself
+        (replace(END, answer="unknown"), WALKED, ["deterministic", "filter"], 1),
+        (replace(END, answer=""), WALKED, ["deterministic", "filter"], 1),
+        (END, ending(QUESTION.text), ["deterministic"], 0),  # finish gives no answer
+    ],
+)
+def test_a_walk_may_end_with_finish(after: QaState, tail: Chain, hows: list[str], k: int) -> None:
+    outcome = Outcome(FOUND, "finish", Observation("", after), after)
+    verdict = run(TwoStageValidator(Judge(), 2, strict=False).validate(tail, outcome))  # type: ignore[arg-type]
+    assert ([check.how for check in verdict.checks], verdict.k) == (hows, k)
+
+
+def test_what_is_no_end_and_what_cannot_be_read_on_a_walk_is_never_true() -> None:
+    assert validated(Answer("Ada Quill"), FOUND, WALKED, Judge()).k == 0
+    assert validated(Answer("Ada Quill"), FOUND, HopAdapter(setting()).along([None] * 2, ["dance"]), Judge()).k == 0
 
 
 def test_a_task_that_is_done_certifies_all_that_is_left_and_says_how() -> None:
