@@ -10,16 +10,22 @@ options of one list, and neither cost nor quality nor any rule depends on which 
 k distinct options is a strictly increasing sequence of indices, exactly one; and every strictly increasing sequence is
 a set of distinct options. The variants of a step are the options of a larger index than the last one's, so the walks
 through the group are in one-to-one correspondence with the sets of k options of the list, and an option is taken twice
-by none. Groups of different slots have no option in common (a restaurant is in one city). Where a model has booked out
-of order, the node names what was used instead, and the walk goes on from the last index, or from the beginning of the
-list if too little is left after it.
+by none. Groups of different slots have no option in common (a restaurant is in one city).
+
+*Whatever has been booked.* A model need not book in order, and what it booked first may leave too little after it, or
+too little that can be paid or serves what is asked for. So where the trip really is (an observed state), any unused
+option begins a new sequence; so does a predicted state with fewer options after the last one than open slots, where a
+plan got there. What is used further on is named by the node, and only that: of the options before the last one none
+can be taken again. The graph is no larger for it, since which of the used options are further on is told by the index.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from operator import attrgetter
 
 from envs.travelplanner.cost import charge, dollars
 from envs.travelplanner.menu import Objective, menu
@@ -35,6 +41,9 @@ from tape.sdp.adapter import Adapter
 
 Dialects = Mapping[str, Callable[["TripDomain"], Dialect]]
 """How the task is written for each family of models, by the dialect's name."""
+
+
+_index = attrgetter("index")
 
 
 def as_state(state: State) -> TripState:
@@ -67,11 +76,36 @@ class TripDomain:
         if not done:
             return "start"
         mode = here.mode if done <= self.trip.last_way else ""
-        used = "" if here.canonical else "|" + ", ".join(sorted(self._group(here)))
-        return f"{done}|{mode}|{here.cuisines:b}|{here.last}{used}"
+        used = ", ".join(sorted(self._retakable(here)))
+        return f"{done}|{mode}|{here.cuisines:b}|{here.last}" + (f"|{used}" if used else "")
 
-    def _group(self, state: TripState) -> list[str]:
-        return self.trip.in_group(state, self.trip.slots[len(state.booked) - 1])
+    def _retakable(self, state: TripState) -> list[str]:
+        """What is used of the next slot's group, as far as the sequence may still come to it."""
+        slot = self.trip.slot(state)
+        if slot is None or not self._follows(state, slot):
+            return []
+        if self._short(state, slot):
+            return self.trip.in_group(state, slot)
+        return (
+            [] if state.canonical else [option.name for option in self._used(state, slot) if option.index > state.last]
+        )
+
+    def _follows(self, state: TripState, slot: Slot) -> bool:
+        """Whether the last booking is of the same group as the next slot."""
+        return bool(state.booked) and self.trip.slots[len(state.booked) - 1].group == slot.group
+
+    def _used(self, state: TripState, slot: Slot) -> list[Option]:
+        found = (self.trip.option(slot, name) for name in self.trip.in_group(state, slot))
+        return [option for option in found if option is not None]
+
+    def _short(self, state: TripState, slot: Slot) -> bool:
+        """Whether too few options come after the last one of the group for its open slots."""
+        options = self.menu(slot)
+        later = len(options) - bisect_right(options, state.last, key=_index)
+        if not state.canonical:
+            offered = {option.name for option in options}
+            later -= sum(option.index > state.last and option.name in offered for option in self._used(state, slot))
+        return later <= slot.left
 
     def render(self, state: State) -> str:
         """The last booking; in observed states with what has been spent."""
@@ -127,21 +161,13 @@ class TripDomain:
         return [f"{slot.name}: {option.name}" for option in self._offered(state, slot)]
 
     def _offered(self, state: TripState, slot: Slot) -> list[Option]:
-        options = self.menu(slot)
-        done = len(state.booked)
-        follows = done > 0 and self.trip.slots[done - 1].group == slot.group
-        used: list[str] = []
-        if follows:
-            later = [option for option in options if option.index > state.last]
-            if not state.canonical:
-                used = self.trip.in_group(state, slot)
-                later = [option for option in later if option.name not in used]
-                if len(later) <= slot.left:
-                    later = [option for option in options if option.name not in used]
-            options = tuple(later)
-        if slot.left and not used:
-            # The slots of the group that come after it need options that come after it.
-            options = options[: len(options) - slot.left] if len(options) > slot.left else ()
+        options, done = self.menu(slot), len(state.booked)
+        if self._follows(state, slot):
+            used = self.trip.in_group(state, slot)
+            anew = state.spent is not None or self._short(state, slot)
+            options = tuple(o for o in options if o.name not in used and (anew or o.index > state.last))
+        # The slots of the group that come after it need options that come after it.
+        options = options[: max(0, len(options) - slot.left)]
         return [
             option
             for option in options

@@ -22,7 +22,7 @@ def first_complete(domain: TripDomain, state: TripState) -> list[Action]:
     # What is affordable is the solver's business: from here on the money is not looked at.
     start = replace(state, spent=None)
     path: list[Action] = []
-    trail = [(start, iter(domain.open_actions(start)))]
+    trail = [(start, iter(domain.open_actions(state)))]
     while trail and not domain.is_end(trail[-1][0]):
         here, rest = trail[-1]
         action = next(rest, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from dataclasses import replace
 
 import pytest
@@ -87,6 +88,82 @@ def test_walks_through_the_meals_are_the_sets_of_restaurants(seed: int) -> None:
     expected = {frozenset(place.name for place in chosen) for chosen in sets_of_meals(made)}
     assert len(as_sets) == len(set(as_sets)), "one walk for each set"
     assert set(as_sets) == expected
+
+
+def at_the_meals(made: Trip, booked: int, rng: random.Random) -> TripState:
+    """An observed state in which some meals have been booked in any order."""
+    state = TripState(spent=0)
+    for action in first_complete(TripDomain(made, "cheapest", {}), TripState())[: made.meal_slots[0]]:
+        state = made.booked(state, action)
+    for option in rng.sample(made.options(made.slots[made.meal_slots[0]]), booked):
+        state = made.after(state, made.slots[len(state.booked)], option, option.name)
+    return state
+
+
+@given(seed=st.integers(0, 30), booked=st.integers(1, 8), order=st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_whatever_has_been_booked_every_way_to_go_on_is_one_walk(seed: int, booked: int, order: int) -> None:
+    made = small(seed)
+    domain = TripDomain(made, "cheapest", {})
+    slot = made.slots[made.meal_slots[0]]
+    domain._menus[slot.group] = made.options(slot)  # nothing is pruned here
+    here = at_the_meals(made, booked, rng_of("order", order))
+    taken = frozenset(made.in_group(here, slot))
+    found = [frozenset(a.partition(": ")[2] for a in walk) for walk in walks(domain, here, 9 - booked)]
+    expected = {frozenset(place.name for place in chosen) - taken for chosen in sets_of_meals(made)}
+    assert len(found) == len(set(found)), "one walk for each set"
+    assert set(found) == {rest for rest in expected if len(rest) == 9 - booked}
+
+
+@given(seed=st.integers(0, 5), booked=st.integers(2, 8), orders=st.lists(st.integers(0, 10**6), min_size=8, max_size=8))
+@settings(max_examples=40, deadline=None)
+def test_predicted_states_of_one_node_go_on_alike(seed: int, booked: int, orders: list[int]) -> None:
+    made = small(seed)
+    domain = TripDomain(made, "cheapest", {})
+    slot = made.slots[made.meal_slots[0]]
+    domain._menus[slot.group] = made.options(slot)
+    nodes: dict[str, set[tuple[str, ...]]] = {}
+    for order in orders:
+        state = replace(at_the_meals(made, booked, rng_of("order", order)), spent=None)
+        found = set(walks(domain, state, 9 - booked))
+        assert nodes.setdefault(domain.key(state), found) == found
+
+
+def test_a_dear_first_choice_is_no_dead_end() -> None:
+    made = trip("dear", 3, "easy", "loose")
+    domain = TripDomain(made, "cheapest", {})
+    state = TripState(spent=0)
+    for action in first_complete(domain, state)[: made.meal_slots[0]]:
+        state = made.booked(state, action)
+    slot = made.slots[len(state.booked)]
+    dearest = [option for option in made.options(slot) if not option.broken][-2]
+    state = made.booked(state, f"{slot.name}: {dearest.name}")
+    for start in (state, replace(state, spent=None)):
+        plan, here = first_complete(domain, start), start
+        assert plan, "the cheap ones are still to be had"
+        for action in plan:
+            assert made.refusal(here, action) is None
+            here = made.booked(here, action)
+        assert here.cuisines == made.wanted
+
+
+def test_going_on_from_anywhere_makes_the_graph_no_larger() -> None:
+    made = trip("size", 7, "easy", "loose")
+    domain = TripDomain(made, "cheapest", {})
+    sizes = []
+    for which in (0, -2):  # the cheapest meal first, and a dear one
+        state = TripState(spent=0)
+        for action in first_complete(domain, state)[: made.meal_slots[0]]:
+            state = made.booked(state, action)
+        slot = made.slots[len(state.booked)]
+        state = made.booked(state, f"{slot.name}: {made.options(slot)[which].name}")
+        layer, size = {domain.key(state): state}, 0
+        for _ in range(slot.left):
+            reached = [made.booked(here, action) for here in layer.values() for action in domain.open_actions(here)]
+            layer = {domain.key(after): replace(after, spent=None) for after in reached}
+            size += len(layer)
+        sizes.append(size)
+    assert sizes[1] <= sizes[0] + slot.left
 
 
 def best_value(made: Trip, objective: Objective, budget: int) -> float | None:

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from envs.travelplanner.cheapest import cheapest
+from envs.travelplanner.database import FILES, STATES, load_world
 from envs.travelplanner.environment import TripEnvironment
 from envs.travelplanner.errors import DataError
-from envs.travelplanner.loader import FILES, STATES, load, load_queries, load_world
+from envs.travelplanner.loader import load
 from envs.travelplanner.plugin import PLUGIN
+from envs.travelplanner.queries import load_queries
 from envs.travelplanner.trip import Trip
 from tape.agents.tape_agent import TapeAgent
 
@@ -227,6 +229,80 @@ def test_missing_columns_files_and_values_are_named(tmp_path: Path, database: Pa
     stays.unlink()
     with pytest.raises(DataError, match=r"there is no accommodations/clean_accommodations_2022.csv"):
         load_world(database)
+
+
+def test_cells_may_be_as_long_as_in_the_public_files(tmp_path: Path) -> None:
+    before = csv.field_size_limit()
+    write(tmp_path, "queries.csv", [record(query="why " * 100_000)])
+    [query] = load_queries(tmp_path / "queries.csv")
+    assert len(query.text) == 400_000
+    assert csv.field_size_limit() == before, "the limit of others is as it was"
+
+
+@pytest.mark.parametrize("name", ["queries.csv", "queries.jsonl"])
+@pytest.mark.parametrize("odd", ["\u2028", "\x85", "\x0b", "\x1c"])
+def test_odd_ends_of_lines_end_no_query(tmp_path: Path, name: str, odd: str) -> None:
+    given = record(query=f"first{odd}second")
+    write(tmp_path, "queries.csv", [given])
+    if name == "queries.jsonl":
+        # Only what JSON requires is escaped.
+        (tmp_path / name).write_text(json.dumps(given, ensure_ascii=False) + "\r\n", encoding="utf-8", newline="")
+    [query] = load_queries(tmp_path / name)
+    assert query.text == f"first{odd}second"
+
+
+@pytest.mark.parametrize("name", ["queries.csv", "queries.jsonl"])
+def test_a_file_of_queries_that_is_not_utf_8_is_named_with_its_line(tmp_path: Path, name: str) -> None:
+    long = "x" * 20_000
+    write(tmp_path, "queries.csv", [record(query=long), record(org="Zürich")])
+    if name == "queries.jsonl":
+        lines = [json.dumps(one, ensure_ascii=False) for one in (record(query=long), record(), record(org="Zürich"))]
+        (tmp_path / name).write_text("\n".join(lines), encoding="utf-8")
+    file = tmp_path / name
+    file.write_bytes(file.read_text(encoding="utf-8").encode("latin-1"))
+    with pytest.raises(DataError, match=rf"{name}: line 3 is not UTF-8; save"):
+        load_queries(file)
+
+
+@pytest.mark.parametrize("name", [*FILES, STATES])
+def test_a_database_that_is_not_utf_8_is_named_with_its_line(database: Path, name: str) -> None:
+    file = database / name
+    lines = file.read_bytes().split(b"\n")
+    file.write_bytes(b"\n".join([*lines[:2], "Zürich\tUri".encode("latin-1"), *lines[2:]]))
+    with pytest.raises(DataError, match=rf"{file.name}: line 3 is not UTF-8; save"):
+        load_world(database)
+
+
+def test_a_cell_that_swallows_the_rest_of_a_table_is_an_error(database: Path) -> None:
+    places = database / list(FILES)[2]
+    with places.open("a", encoding="utf-8") as file:
+        file.write('"Open quote' + "and so on\n" * 20_000)
+    with pytest.raises(DataError, match=r"clean_restaurant_2022.csv: line \d+: .*limit.*quotes closed"):
+        load_world(database)
+
+
+def test_a_row_that_is_cut_off_is_named(tmp_path: Path) -> None:
+    write(tmp_path, "queries.csv", [record()])
+    with (tmp_path / "queries.csv").open("a", encoding="utf-8") as file:
+        file.write("Home,Aton\n")
+    with pytest.raises(DataError, match="line 3: there is no days, date"):
+        load_queries(tmp_path / "queries.csv")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("[" * 100_000, "no JSON"),
+        ("{", "no JSON"),
+        ("[1]", "a JSON object"),
+        (json.dumps(record(days=float("inf"))), "infinity"),
+        (json.dumps(record(local_constraint="[" * 100_000)), "neither JSON nor a literal"),
+    ],
+)
+def test_json_that_holds_no_query_is_named_with_its_line(tmp_path: Path, line: str, said: str) -> None:
+    (tmp_path / "queries.jsonl").write_text(json.dumps(record()) + "\n" + line + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match=rf"line 2: .*{said}"):
+        load_queries(tmp_path / "queries.jsonl")
 
 
 def test_rows_with_an_empty_cell_are_left_out(database: Path) -> None:

@@ -1,0 +1,78 @@
+"""Reading files that somebody else wrote: whatever is wrong with one is a :class:`DataError` with file and line."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from envs.travelplanner.errors import DataError
+
+MOST_CELL = 2**30
+"""Characters of a cell; the public files of queries hold all that was found about a trip in a single one."""
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Say which file cannot be read, and where it is not text."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(str(path), f"cannot be read: {error.strerror}; check the path and its permissions") from error
+    except UnicodeDecodeError:
+        raise DataError(str(path), f"{_undecodable(path)}is not UTF-8; save the file as UTF-8") from None
+
+
+def _undecodable(path: Path) -> str:
+    """The first line that is not UTF-8; the error itself only knows its place in what was read at once."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                return f"line {number} "
+    return ""
+
+
+def text_of(path: Path) -> str:
+    """The text of a file, its ends of lines as they are.
+
+    Raises:
+        DataError: It cannot be read, or is not UTF-8.
+    """
+    with named(path), path.open(encoding="utf-8-sig", newline="") as file:
+        return file.read()
+
+
+def rows(path: Path, wanted: Sequence[str]) -> Iterator[tuple[int, dict[str, str | None]]]:
+    """The rows of a CSV file, each with its last line; cells that a short row lacks are None.
+
+    Raises:
+        DataError: It cannot be read, is not UTF-8 or no CSV, or a wanted column is missing.
+    """
+    with named(path), path.open(encoding="utf-8-sig", newline="") as file:
+        reader: csv.DictReader[str] = csv.DictReader(file)
+        try:
+            require(path, reader.fieldnames or (), wanted)
+            for cells in reader:
+                yield reader.line_num, cells
+        except csv.Error as error:
+            problem = f"line {reader.reader.line_num}: {error}; is it CSV, with its quotes closed?"
+            raise DataError(str(path), problem) from None
+
+
+@contextmanager
+def wide_cells() -> Iterator[None]:
+    """Allow cells of up to :data:`MOST_CELL` characters; the csv module keeps one limit for the whole process."""
+    before = csv.field_size_limit(MOST_CELL)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def require(path: Path, there: Sequence[str], wanted: Sequence[str]) -> None:
+    """Raise where columns are missing."""
+    if missing := [column for column in wanted if column not in there]:
+        raise DataError(str(path), f"columns are missing: {', '.join(missing)}; there is: {', '.join(there) or 'none'}")
