@@ -181,11 +181,11 @@ class _Jvm:
         self._folder = tempfile.TemporaryDirectory(prefix="scienceworld-")
         try:
             port, token, self.process = gateway.launch_gateway(
-                classpath=constants.JAR_PATH,
+                classpath=os.path.abspath(constants.JAR_PATH),
                 javaopts=list(_JAVA_OPTIONS),
                 die_on_exit=True,
                 cwd=self._folder.name,
-                java_path=java,
+                java_path=os.path.abspath(java),  # it may be given relative to where we are
                 create_new_process_group=True,
                 enable_auth=True,
                 return_proc=True,
@@ -193,6 +193,7 @@ class _Jvm:
             parameters = gateway.GatewayParameters(auto_field=True, port=port, auth_token=token)
             self._gateway = gateway.JavaGateway(gateway_parameters=parameters, java_process=self.process)
         except (OSError, ValueError, gateway.Py4JError) as error:
+            self._folder.cleanup()
             raise EngineError(
                 f"ScienceWorld's simulator did not start with {java} ({_java_version(java)}): {error}. "
                 "It needs a Java runtime of version 8 or newer"

@@ -11,6 +11,7 @@ from envs.scienceworld.engine import Game, View
 from envs.scienceworld.errors import ScienceWorldError
 from envs.scienceworld.predicates import truth
 from envs.scienceworld.state import FULL_SCORE, MOST_HISTORY, MOST_REFUSED, ScienceState, ScienceTask
+from envs.scienceworld.things import every_name, read_things
 from tape.protocols import Action, Observation
 from tape.resources import Resources
 from tape.sdp.target import Target
@@ -123,7 +124,8 @@ class ScienceWorldEnvironment:
 
 def started(task: ScienceTask, view: View) -> ScienceState:
     """What is known at the start."""
-    return ScienceState(task, view.text, view.look, reading.read_inventory(view.inventory), view.score, done=view.done)
+    held = reading.read_inventory(view.inventory)
+    return ScienceState(task, view.text, view.look, held, view.score, done=view.done, seen=_listed(view, held))
 
 
 def after(state: ScienceState, action: Action, view: View) -> ScienceState:
@@ -142,6 +144,7 @@ def after(state: ScienceState, action: Action, view: View) -> ScienceState:
         choices=reading.choices(view.text),
         reading=reading.measured(view.text) or state.reading,
         focused=(*state.focused, focused) if focused else state.focused,
+        seen=tuple(dict.fromkeys((*state.seen, *_listed(view, held)))),
     )
     if reading.refused(view.text):
         same = known.place == state.place
@@ -154,6 +157,11 @@ def after(state: ScienceState, action: Action, view: View) -> ScienceState:
         dropped=state.dropped + max(0, len(history) - MOST_HISTORY),
         rejected=state.rejected if known.place == state.place else (),
     )
+
+
+def _listed(view: View, held: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of the things in the room and among what is carried."""
+    return every_name(read_things((*reading.read_room(view.look).things, *held)))
 
 
 def _sentence(description: str) -> str:

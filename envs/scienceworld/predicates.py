@@ -10,17 +10,21 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from envs.scienceworld.state import ScienceState
-from envs.scienceworld.things import Thing, find, plain, read_things, same
+from envs.scienceworld.things import Thing, every_name, find, plain, read_things, same
 from tape.predicates import Predicate
 from tape.sdp.target import Required, Target
 
 _THE = r"(?:the |an? |some )?"
+_HAS = (
+    r"(?:(?:now |still )?(?:contains|includes|has|holds)"
+    r"|(?P<no>does not (?:contain|include|have|hold)|no longer (?:contains|includes|has|holds)))"
+)
 _NOT = r"(?P<no>not |n't |no longer )?"
 _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (name, re.compile(f"(?:{form})", re.IGNORECASE))
     for name, form in (
         ("at", rf"the agent is {_NOT}(?:now )?(?:in|at|inside) {_THE}(?P<a>.+)"),
-        ("carries", rf"the agent's inventory (?P<no>does not contain|contains)? ?(?:contains? )?{_THE}(?P<a>.+)"),
+        ("carries", rf"the agent's inventory {_HAS} {_THE}(?P<a>.+)"),
         ("carries", rf"the agent (?:is carrying|carries|holds|has picked up) {_THE}(?P<a>.+)"),
         ("carries", rf"{_THE}(?P<a>.+) is {_NOT}in the (?:agent's )?inventory"),
         ("focused", rf"the agent has focused on {_THE}(?P<a>.+)"),
@@ -34,10 +38,24 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 _OPPOSITE = {"inactive": "active", "shut": "open"}
 _SEVERAL = re.compile(r",| and | or |\bboth\b|\bthen\b", re.IGNORECASE)
-_EXPLORES = re.compile(
-    r"\b(?:explored|visited|entered|searched|been (?:in|to)|found|located|discovered)\b", re.IGNORECASE
+_NO_NAME = re.compile(
+    r"(?:any|no|not|none|nothing|neither|every|each|all|only|now|still|empty|has|have|contains?|includes?|of)"
+    r"(?:thing|body)?\b|possession of\b",
+    re.IGNORECASE,
 )
+"""How words begin that name no one thing: a sentence with them is not of the form that it looks like."""
 
+_EXPLORES = re.compile(
+    r"the location of .+ (?:is|has become) (?:now )?known(?: to the agent)?"
+    r"|the agent (?:now )?knows (?:where .+ (?:is|are)(?: located)?|the location of .+)"
+    r"|the agent has (?:explored|visited|searched) .+"
+    r"|.+ ha(?:s|ve) been (?:explored|visited|searched)(?: by the agent)?"
+    r"|.+ ha(?:s|ve) been (?:found|located)(?: by the agent)?",
+    re.IGNORECASE,
+)
+"""Sentences about exploring, as a whole: "found to be a conductor" and "located in the kitchen" say other things."""
+
+_DENIES = re.compile(r"\b(?:no|not|none|nothing|never|neither|nobody|unknown)\b|n't\b", re.IGNORECASE)
 _CIRCUIT = re.compile(r"bulb|buzzer|motor|fan")
 
 KINDS = {
@@ -53,15 +71,15 @@ KINDS = {
 
 def meaning(text: str) -> Required:
     """The typed predicates that a sentence means; empty where it is none of the forms, or speaks of several things."""
-    sentence = " ".join(text.split()).rstrip(". ")
+    said = _sentence(text)
     for name, form in _FORMS:
-        if (match := form.fullmatch(sentence)) is None:
+        if (match := form.fullmatch(said)) is None:
             continue
         parts = match.groupdict()
         args = tuple(plain(parts[key]) for key in ("a", "b") if parts.get(key))
-        if any(_SEVERAL.search(arg) or not arg for arg in args):
+        if any(not arg or _SEVERAL.search(arg) or _NO_NAME.match(arg) for arg in args):
             return ()
-        value = (parts.get("no") or "contains").strip() == "contains"
+        value = not parts.get("no")
         if name in _OPPOSITE:
             name, value = _OPPOSITE[name], not value  # noqa: PLW2901
         return ((Predicate(name, args), value),)
@@ -73,7 +91,13 @@ def target_of(text: str) -> Target:
     requires = meaning(text)
     if requires:
         return Target(text, KINDS[requires[0][0].name], requires)
-    return Target(text, "explore" if _EXPLORES.search(text) else "other")
+    said = _sentence(text)
+    explores = _EXPLORES.fullmatch(said) and not _DENIES.search(said)
+    return Target(text, "explore" if explores else "other")
+
+
+def _sentence(text: str) -> str:
+    return " ".join(text.split()).rstrip(". ")
 
 
 def sentence(predicate: Predicate, *, value: bool = True) -> str:
@@ -97,6 +121,9 @@ def sentence(predicate: Predicate, *, value: bool = True) -> str:
 class Shown(Mapping[Predicate, bool]):
     """What a state shows: sound, and silent about what is out of sight.
 
+    A sentence may hold any words where a name should be. That something is not so is therefore said only of names that
+    there are: of rooms that can be reached, and of things that were seen in this episode.
+
     Args:
         state: The state.
     """
@@ -116,18 +143,29 @@ class Shown(Mapping[Predicate, bool]):
     def _value(self, predicate: Predicate) -> bool | None:
         match predicate:
             case ("at", (room,)):
-                return plain(self._here.name) == plain(room) if self._here.name else None
+                return plain(self._here.name) == plain(room) if self._here.name and self._is_room(room) else None
             case ("carries", (thing,)):
-                return True if find(thing, self._held) else None if self._state.cut else False
+                return bool(find(thing, self._held)) or (None if self._state.cut else self._absent(thing))
             case ("focused", (thing,)):
-                return any(same(thing, name) for name in self._state.focused)
+                return any(same(thing, name) for name in self._state.focused) or self._absent(thing)
             case ("active", (thing,)):
                 return _agreed(thing, self._everything(), lambda found: found.active)
             case ("open", (thing,)):
                 return self._open(thing)
             case ("in", (thing, where)):
-                return _agreed(where, self._everything(), lambda found: _holds(found, thing))
+                inside = _agreed(where, self._everything(), lambda found: _holds(found, thing))
+                return self._absent(thing) if inside is False else inside
         return None
+
+    def _absent(self, thing: str) -> bool | None:
+        """False for the name of a thing seen in this episode, which is not where it was looked for; else None."""
+        names = (*self._state.seen, *every_name(self._everything()))
+        return False if any(same(thing, name) for name in names) else None
+
+    def _is_room(self, name: str) -> bool:
+        """Whether there is such a room, as far as is known."""
+        rooms = (self._here.name, *self._state.rooms, *self._state.visited, *(to for to, _ in self._here.doors))
+        return plain(name) in map(plain, rooms)
 
     def _everything(self) -> tuple[Thing, ...]:
         return (*self._seen, *self._held)
@@ -158,7 +196,8 @@ def _holds(thing: Thing, wanted: str) -> bool | None:
     """Whether something is in or on a thing; None where its contents cannot be seen."""
     if find(wanted, thing.inside):
         return True
-    return False if thing.listed and thing.open is not False else None
+    closed = any(found.open is False for found in (thing, *thing.everything()))
+    return False if thing.listed and not closed else None
 
 
 # --- the truth, for measurements alone --------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from envs.scienceworld import changes
@@ -64,12 +65,12 @@ def credit(target: Target, outcome: Outcome) -> str | None:
     entered = _new_room(outcome)
     if target.kind != "explore" or entered is None:
         return None
-    named = [room for room in as_state(outcome.after).rooms if room in target.text.lower()]
+    named = [room for room in as_state(outcome.after).rooms if re.search(rf"\b{re.escape(room)}\b", target.text, re.I)]
     return f"the {entered} was entered for the first time" if not named or entered in named else None
 
 
 class ScienceValidate(LmValidate):
-    """VALIDATE: hard shortcuts, then what the descriptions show, then the model's verdict.
+    """VALIDATE: hard shortcuts, then what the descriptions show, then the model's verdict on what they leave open.
 
     Args:
         prompts: The prompts.
@@ -77,7 +78,7 @@ class ScienceValidate(LmValidate):
     """
 
     def __init__(self, prompts: SciencePrompts, tools: Tools) -> None:
-        super().__init__(prompts, tools, rejected=rejected, credit=credit, ground=_shown)
+        super().__init__(prompts, tools, rejected=rejected, credit=credit, ground=_shown, unknown="ask")
 
     async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
         """Shortcut 1 first: where the world reports the task as done, all that is left is certified."""

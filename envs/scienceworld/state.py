@@ -55,6 +55,7 @@ class ScienceState:
         reading: The last thing that was measured or read: latent processes show nowhere else.
         excluded: What may not be written here, although the simulator was not asked (``no_repeat``).
         cut: Whether the list of what is carried breaks off: what is not in it may be carried all the same.
+        seen: Names of all things that were listed so far, in a room or among what is carried.
     """
 
     task: ScienceTask
@@ -75,6 +76,7 @@ class ScienceState:
     reading: str = ""
     excluded: tuple[Action, ...] = ()
     cut: bool = False
+    seen: tuple[str, ...] = ()
 
     @property
     def room(self) -> Room:

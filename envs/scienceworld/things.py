@@ -61,6 +61,11 @@ def read_things(lines: Iterable[str]) -> tuple[Thing, ...]:
     return tuple(thing for line in lines for thing in [_thing(line)] if thing.name)
 
 
+def every_name(things: Iterable[Thing]) -> tuple[str, ...]:
+    """The names of things and of all that is in or on them, each once."""
+    return tuple(dict.fromkeys(found.name for thing in things for found in (thing, *thing.everything())))
+
+
 def _thing(text: str) -> Thing:
     first, *rest = _split(text.strip(), ". ")
     head, *more = _split(first, ", ")
@@ -108,9 +113,12 @@ def _split(text: str, mark: str) -> list[str]:
 
 
 def same(wanted: str, name: str) -> bool:
-    """Whether a name is the one that is wanted, or that one with more said before it: a pot is met by a metal pot."""
+    """Whether a name is the one that is wanted, or that one with more said about it.
+
+    A pot is met by a metal pot, and a picture by a picture of a cow.
+    """
     wanted, name = plain(wanted), plain(name)
-    return bool(wanted) and (name == wanted or name.endswith(f" {wanted}"))
+    return bool(wanted) and (name == wanted or name.endswith(f" {wanted}") or name.startswith(f"{wanted} of "))
 
 
 def find(wanted: str, things: Iterable[Thing]) -> list[Thing]:

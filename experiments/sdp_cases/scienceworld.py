@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, pairwise, takewhile
 from typing import Any
 
 from envs.scienceworld.changes import GOAL
@@ -20,7 +20,7 @@ from envs.scienceworld.simulated_errors import Rates
 from envs.scienceworld.simulated_verdicts import freely
 from envs.scienceworld.state import ScienceState, ScienceTask
 from envs.scienceworld.tasks import all_tasks
-from envs.scienceworld.things import read_things
+from envs.scienceworld.things import every_name, read_things
 from experiments.sdp_cases.case import Case
 from tape.budget import Budget, Ledger
 from tape.config import AgentConfig
@@ -34,13 +34,26 @@ from tape.sdp.target import Chain, Target
 from tape.seeds import derive
 from tape.trace import TraceWriter
 
-FAMILIES = ("plain", "wrong_object", "negation", "truncated", "rejected")
+FAMILIES = ("plain", "wrong_object", "negation", "truncated", "rejected", "paraphrase")
 SIMPLIFICATION = "easy"
 _GOLD = 0.7
 """How often an action of the play is the gold one; else it is a random one that the simulator accepts."""
 
 _A_GAME = 100
 """Cases of one game, at most."""
+
+_WORDINGS: tuple[tuple[str, str, bool], ...] = (
+    # What a model might write, the typed predicate of which its truth is known, and the value it speaks of.
+    ("The agent's inventory does not contain any {0}", "carries", False),
+    ("The agent is not in possession of a {0}", "carries", False),
+    ("The agent's inventory no longer contains the {0}", "carries", False),
+    ("The agent's inventory includes a {0}", "carries", True),
+    ("Any {0} is not in the {1}", "in", False),
+    ("No {0} is in the {1}", "in", False),
+    ("The {0} has been placed in the {1}", "in", True),
+    ("The agent is not in the {0} room", "at", False),
+    ("The agent has reached the {0}", "at", True),
+)
 
 _TAIL = 3
 """Predicates before the goal in a tail, at most."""
@@ -119,6 +132,8 @@ def _case(family: str, step: _Step, rng: random.Random) -> Case | None:
         case "truncated":
             target = _about(step.state, rng, anything=False)
             return _judged(family, step, [target] if target else [], _truncated(step.outcome, rng))
+        case "paraphrase":
+            return _paraphrase(step, rng)
     target = _about(step.state, rng, anything=True)
     if target is None or step.truth(target) is not False:
         return None
@@ -126,6 +141,28 @@ def _case(family: str, step: _Step, rng: random.Random) -> Case | None:
     action = step.outcome.action if family == "negation" else f"look at {target.requires[0][0].args[0]} of nowhere"
     shown = replace(step.state, observation=said)
     return Case(family, (target, GOAL), Outcome(shown, action, Observation(said, shown), shown), 0)
+
+
+def _paraphrase(step: _Step, rng: random.Random) -> Case | None:
+    """A predicate about things in sight in words that look like a typed form or mean one; None where there are none."""
+    seen, held = read_things(step.state.room.things), read_things(step.state.inventory)
+    listed = list(every_name((*seen, *held)))
+    wording, name, value = rng.choice(_WORDINGS)
+    options: list[tuple[str, ...]]
+    match name:
+        case "carries":
+            options = [(thing,) for thing in listed]
+        case "in":
+            inside = [(inner.name, thing.name) for thing in seen for inner in thing.inside]
+            options = [*inside, *pairwise(listed)]
+        case _:
+            options = [(room,) for room in {step.state.room.name: None, **dict.fromkeys(step.state.rooms)}]
+    if not options or step.outcome.completed:
+        return None
+    args = rng.choice(options)
+    holds = truth(((Predicate(name, args), value),), step.world, step.state.focused)
+    tail = (target_of(wording.format(*args)), GOAL)
+    return None if holds is None else Case("paraphrase", tail, step.outcome, int(holds))
 
 
 def _judged(family: str, step: _Step, tail: list[Target], outcome: Outcome) -> Case | None:
@@ -196,7 +233,7 @@ def _truncated(outcome: Outcome, rng: random.Random) -> Outcome:
 
 def validators() -> dict[str, Validate]:
     """What the descriptions show, and simulated verdicts on the same predicates in freer words."""
-    return {"descriptions (deterministic)": _ByTask(), "simulated verdicts, 10 % turned round": _Worded()}
+    return {"descriptions (deterministic)": _Shown(), "simulated verdicts, 10 % turned round": _Worded()}
 
 
 class _ByTask:
@@ -206,6 +243,15 @@ class _ByTask:
         """As in an episode of that task."""
         task = as_state(outcome.after).task
         return await ScienceAdapter(task).validator(_tools(task)).validate(tail, outcome)
+
+
+class _Shown(_ByTask):
+    """The same up to the first predicate that only the model could judge."""
+
+    async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
+        """Without the model's verdicts."""
+        verdict = await super().validate(tail, outcome)
+        return Verdict(tuple(takewhile(lambda check: check.how != "lm", verdict.checks)), verdict.reason)
 
 
 class _Worded(_ByTask):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from tape.errors import InvalidOutputError
 from tape.lm.base import Request
@@ -10,7 +11,7 @@ from tape.predicates import Assignment
 from tape.protocols import Action, State
 from tape.sdp.adapter import Tools
 from tape.sdp.chat_prompts import ChatPrompts
-from tape.sdp.operators import Check, Outcome, Realized, Verdict, check_required
+from tape.sdp.operators import Check, Outcome, Realized, Verdict, check_required, undecided
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain, Target
 
@@ -94,7 +95,8 @@ class LmValidate:
 
     An action that the environment rejects gives k = 0, and so does the goal at the head of the tail while the task is
     not done; the loop itself certifies all where it is. Predicates with typed requirements are checked, the others
-    judged by the model, never past a typed one or the goal in one go.
+    judged by the model, never past a typed one or the goal in one go. Credit is for the target at the head of the tail
+    alone: one step brings one place to light, whatever the chain says next [ours].
 
     Args:
         prompts: The environment's prompts.
@@ -102,6 +104,8 @@ class LmValidate:
         rejected: Why the environment has rejected an action; None where it has not.
         credit: Why a predicate is credited although nothing shows it (``visited_room``); None where it is not.
         ground: The values of typed predicates in a state.
+        unknown: What becomes of typed requirements of which some are unknown and none is false: ``reject`` them, or
+            ``ask`` the model, whose verdict is flagged as such.
     """
 
     def __init__(
@@ -112,9 +116,11 @@ class LmValidate:
         rejected: Callable[[Outcome], str | None] = _nothing,
         credit: Callable[[Target, Outcome], str | None] = _no_credit,
         ground: Callable[[State], Assignment] = _unknown,
+        unknown: Literal["ask", "reject"] = "reject",
     ) -> None:
         self._prompts, self._tools = prompts, tools
         self._rejected, self._credit, self._ground = rejected, credit, ground
+        self._asks_unknown = unknown == "ask"
 
     async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
         """Give k and, for each predicate, by what it was judged."""
@@ -123,19 +129,22 @@ class LmValidate:
             return Verdict((), refused)
         checks: list[Check] = []
         while len(checks) < len(tail):
-            checks += await self._next(tail[len(checks) :], outcome)
+            checks += await self._next(tail[len(checks) :], outcome, first=not checks)
             if not checks[-1].holds:
                 return Verdict(tuple(checks), checks[-1].evidence)
         return Verdict(tuple(checks))
 
-    async def _next(self, tail: Chain, outcome: Outcome) -> list[Check]:
+    async def _next(self, tail: Chain, outcome: Outcome, *, first: bool) -> list[Check]:
         """The verdicts on as many predicates at the head as are judged in one go; at least one."""
         head = tail[0]
         if head.goal:
             return [Check(False, "deterministic", "the environment does not report the task as done")]
         if head.requires:
-            return [check_required(head.requires, self._ground(outcome.after))]
-        credit = self._credit(head, outcome)
+            known = self._ground(outcome.after)
+            if self._asks_unknown and undecided(head.requires, known):
+                return await self._asked((head,), outcome)
+            return [check_required(head.requires, known)]
+        credit = self._credit(head, outcome) if first else None
         if credit is not None:
             return [Check(True, "visited_room", credit)]
         judged = []

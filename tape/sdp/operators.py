@@ -150,3 +150,9 @@ def check_required(requires: Required, known: Assignment) -> Check:
     ]
     evidence = "; ".join(wrong) or ", ".join(f"{name} is {str(value).lower()}" for name, value in facts)
     return Check(bool(requires) and not wrong, "deterministic", evidence or "nothing is required", facts)
+
+
+def undecided(requires: Required, known: Assignment) -> bool:
+    """Whether typed predicates may hold for all that is known: some values are unknown, and none is a wrong one."""
+    values = [known.get(predicate, value) is value for predicate, value in requires]
+    return all(values) and any(predicate not in known for predicate, _ in requires)

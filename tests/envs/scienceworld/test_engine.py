@@ -153,6 +153,16 @@ def test_where_the_java_process_dies_the_episode_fails_and_the_next_one_plays():
     assert engine.process_id() != pid
 
 
+def test_nothing_is_left_behind(tmp_path):
+    for name in ("cwd", "tmp"):
+        (tmp_path / name).mkdir()
+    env = {**os.environ, "TMPDIR": str(tmp_path / "tmp"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    code = CHILD.format(then="game.step('look around')")
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path / "cwd", env=env, capture_output=True)
+    assert list((tmp_path / "cwd").iterdir()) == []
+    assert not list((tmp_path / "tmp").glob("scienceworld-*"))
+
+
 @pytest.mark.parametrize("then", ["", "raise SystemExit(3)", "1/0", "import os; os._exit(1)"])
 def test_the_java_process_ends_with_this_one(then):
     started, pid = child(then)

@@ -40,6 +40,9 @@ def test_a_sentence_about_places_means_its_predicate(thing, where, value):
         ("The fridge door is closed", (("open", "fridge"), False)),
         ("The stove is not turned on", (("active", "stove"), False)),
         ("The sink contains a metal pot", (("in", "metal pot", "sink"), True)),
+        ("The agent's inventory includes a metal pot", (("carries", "metal pot"), True)),
+        ("The agent's inventory now contains a metal pot", (("carries", "metal pot"), True)),
+        ("The agent's inventory no longer contains a metal pot", (("carries", "metal pot"), False)),
     ],
 )
 def test_other_wordings(text, expected):
@@ -54,6 +57,11 @@ def test_other_wordings(text, expected):
         "The agent's inventory contains a metal pot and a thermometer",
         "The metal pot, or the tin cup, is open",
         "The living thing has been found",
+        "The agent's inventory is empty",
+        "The agent's inventory does not contain any metal pot",
+        "The agent has focused on nothing",
+        "The fridge contains nothing",
+        "No apple is in the fridge",
         "",
     ],
 )
@@ -61,8 +69,39 @@ def test_other_sentences_are_left_to_a_model(text):
     assert meaning(text) == ()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The location of the metal pot is known to the agent.",
+        "The agent knows where the metal pot is",
+        "The agent knows where the metal pot is located",
+        "The agent has explored the greenhouse",
+        "The kitchen has been visited by the agent",
+        "A living thing has been found",
+    ],
+)
+def test_targets_about_exploring(text):
+    assert target_of(text).kind == "explore"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The metal pot is located in the kitchen",
+        "The metal pot has been located in the kitchen",
+        "The plant has entered the reproducing stage",
+        "The thermometer has not been found",
+        "No thermometer has been found",
+        "The location of the thermometer is not known to the agent",
+        "The fork was found to be a conductor",
+        "The fork has been found to be a conductor",
+    ],
+)
+def test_targets_about_other_things_are_not_about_exploring(text):
+    assert target_of(text).kind != "explore"
+
+
 def test_kinds_of_targets():
-    assert target_of("The agent has explored the greenhouse").kind == "explore"
     assert target_of("The water has been heated").kind == "other"
     assert target_of("The stove is turned on").kind == "device"
 
@@ -76,7 +115,7 @@ def test_kinds_of_targets():
         ("The agent's inventory contains the red paint", True),
         ("The agent's inventory contains the metal pot", False),  # the right room, the wrong place
         ("The agent has focused on the water", True),
-        ("The agent has focused on the steam", False),
+        ("The agent has focused on the stove", False),
         ("The stove is turned on", True),
         ("The light bulb is turned on", False),
         ("The fridge is open", False),
@@ -98,6 +137,7 @@ def test_what_is_shown(text, value):
         "The sofa is turned on",  # there is none
         "The metal pot is in the sink",  # out of sight
         "The drawer is open",  # which of the two?
+        "The agent has focused on the steam",  # nobody has seen any
     ],
 )
 def test_what_is_not_shown_is_unknown(text):
@@ -106,10 +146,47 @@ def test_what_is_not_shown_is_unknown(text):
     assert not check_required(meaning(text), Shown(STATE)).holds
 
 
+DENIALS = [
+    "The agent's inventory does not contain any orange",
+    "The agent's inventory does not contain fruit",
+    "The agent is not in possession of an orange",
+    "The agent is not in the same room as the stove",
+    "The agent is not in the kitchen room",
+    "The agent is not at the stove",
+    "Any tin cup is not in the cupboard",
+    "No tin cup is in the counter",
+    "The food is not in the bowl",
+    "The first aid kit is not in the cupboard",
+]
+"""All are false, or about what nobody has seen."""
+
+
+@pytest.mark.parametrize("text", DENIALS)
+def test_a_denial_is_not_certified_of_words_that_name_nothing(text):
+    assert not meaning(text) or not check_required(meaning(text), Shown(STATE)).holds
+
+
+def test_a_denial_is_certified_of_what_was_seen_in_the_episode():
+    text = "The agent's inventory does not contain the beaker"
+    assert not check_required(meaning(text), Shown(STATE)).holds
+    assert check_required(meaning(text), Shown(replace(STATE, seen=("glass beaker",)))).holds
+    assert check_required(
+        meaning("The agent is not in the greenhouse"), Shown(replace(STATE, rooms=("greenhouse",)))
+    ).holds
+    assert not check_required(meaning("The agent is not in the greenhouse"), Shown(STATE)).holds
+
+
+def test_what_was_seen_is_remembered():
+    path = states("boil")
+    for before, after in pairwise(path):
+        assert set(before.seen) <= set(after.seen)
+    assert "metal pot" in path[-1].seen
+
+
 def test_absence_from_a_list_that_breaks_off_is_unknown():
-    orange = Predicate("carries", ("orange",))
-    assert Shown(replace(STATE, inventory=(), cut=True)).get(orange) is None
-    assert Shown(replace(STATE, inventory=(), cut=False)).get(orange) is False
+    orange, dropped = Predicate("carries", ("orange",)), replace(STATE, inventory=(), seen=("orange",))
+    assert Shown(replace(dropped, cut=True)).get(orange) is None
+    assert Shown(replace(dropped, cut=False)).get(orange) is False
 
 
 @settings(deadline=None)

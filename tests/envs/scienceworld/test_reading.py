@@ -51,6 +51,7 @@ def test_things_have_states_and_contents():
 def test_a_name_is_met_by_a_longer_one_but_not_by_a_part_of_it():
     assert same("pot", "metal pot")
     assert same("the metal pot", "a metal pot")
+    assert same("picture", "a picture of a cow")
     assert not same("metal pot", "pot")
     assert not same("pot", "teapot")
     assert not same("", "pot")

@@ -26,6 +26,7 @@ from tests.envs.scienceworld.recorded import recorded, states
 REFUSED = "No known action matches that input."
 POT = target_of("The agent's inventory contains the metal pot")
 HEATED = target_of("The water has been heated")
+KNOWN = target_of("The location of the metal pot is known to the agent")
 NEW_ROOM = target_of("A room with a stove has been found")
 
 
@@ -81,6 +82,20 @@ def test_typed_predicates_are_checked_and_no_model_is_asked(path):
     assert (found.k, found.checks[0].how, found.checks[0].holds) == (0, "deterministic", False)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The metal pot is in a liquid state",
+        "The agent is at the stove",
+        "The agent's inventory is empty",
+        "The fridge contains nothing",
+    ],
+)
+def test_what_descriptions_leave_open_is_judged_by_the_model_and_flagged(text, path):
+    found = judge((target_of(text), changes.GOAL), path[4], path[5], script=[verdict(1)])
+    assert [(check.holds, check.how) for check in found.checks] == [(True, "lm"), (False, "deterministic")]
+
+
 def test_other_predicates_are_judged_by_the_model_up_to_the_goal(path):
     found = judge((HEATED, HEATED, changes.GOAL), path[4], path[5], script=[verdict(2)])
     assert found.k == 2
@@ -93,6 +108,8 @@ def test_other_predicates_are_judged_by_the_model_up_to_the_goal(path):
 def test_a_new_room_is_credited_to_exploring_and_flagged(path):
     found = judge((NEW_ROOM, changes.GOAL), replace(path[1], visited=("hallway",)), path[2])
     assert [check.how for check in found.checks] == ["visited_room", "deterministic"]
+    found = judge((NEW_ROOM, KNOWN, changes.GOAL), replace(path[1], visited=("hallway",)), path[2], script=[verdict(0)])
+    assert [(check.holds, check.how) for check in found.checks] == [(True, "visited_room"), (False, "lm")]
     known = replace(path[1], visited=("hallway", "kitchen"))
     assert judge((NEW_ROOM, changes.GOAL), known, path[2], script=[verdict(0)]).k == 0
 

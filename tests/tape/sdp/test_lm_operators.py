@@ -84,6 +84,27 @@ def test_typed_predicates_are_checked_and_not_judged() -> None:
     assert (unknown.k, unknown.reason, model.requests) == (0, "flag(a) is unknown", [])
 
 
+@pytest.mark.parametrize("answer", [0, 1])
+def test_what_is_unknown_may_be_judged_by_the_model_and_is_flagged(answer: int) -> None:
+    verdict, model, _ = judged((target("a"), GOAL), k(answer), unknown="ask")
+    assert [(check.holds, check.how) for check in verdict.checks[:1]] == [(bool(answer), "lm")]
+    assert len(model.requests) == 1
+
+
+def test_what_is_known_to_be_false_is_not_asked_for() -> None:
+    verdict, model, _ = judged((target("b"), GOAL), k(1), unknown="ask", ground=FlagDomain().ground)
+    assert (verdict.k, verdict.checks[0].how, model.requests) == (0, "deterministic", [])
+
+
+def test_a_step_is_credited_once_and_to_the_head_alone() -> None:
+    verdict, model, _ = judged((SAID, OTHER, GOAL), k(0), credit=lambda *_: "a new room")
+    assert [(check.holds, check.how) for check in verdict.checks] == [(True, "visited_room"), (False, "lm")]
+    assert len(model.requests) == 1
+    typed = (target("a"), SAID, GOAL)
+    verdict, _, _ = judged(typed, k(0), credit=lambda *_: "a new room", ground=FlagDomain().ground)
+    assert [check.how for check in verdict.checks] == ["deterministic", "lm"]
+
+
 def test_a_new_room_is_credited_without_a_call_and_flagged() -> None:
     verdict, model, _ = judged((SAID, GOAL), k(1), credit=lambda wanted, _: f"{wanted.text}: a new room")
     assert [(check.holds, check.how) for check in verdict.checks] == [(True, "visited_room"), (False, "deterministic")]
