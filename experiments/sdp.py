@@ -12,8 +12,8 @@ from experiments.cli import guarded, main
 from experiments.document import Section
 from experiments.matrix import SEPARATOR, Experiment, Method, Options, short
 from experiments.measured import Measured
-from experiments.sdp_settings import ALL, SETTINGS, WALK, Setting, plugin_of
-from experiments.sdp_tables import bars, table
+from experiments.sdp_settings import ALL, SETTINGS, SETTINGS_BY_NAME, WALK, Setting, plugin_of
+from experiments.sdp_tables import bars, by_group, table
 from experiments.standard import Pair, against
 from tape.config import AgentConfig
 from tape.errors import ConfigError, TapeError
@@ -72,7 +72,8 @@ def _cell(setting: Setting, model: str, method: Method, tasks: tuple[Task, ...],
 
 
 def sections(measured: Measured) -> list[Section]:
-    return [bars(measured), Section("Chains", (table(measured),), level=3)]
+    grouped = by_group(measured, "score", lambda task: task.facts.get("group"))
+    return [bars(measured), Section("Chains", (table(measured),), level=3), *([grouped] if grouped else [])]
 
 
 def pairs(measured: Measured) -> list[Pair]:
@@ -80,7 +81,7 @@ def pairs(measured: Measured) -> list[Pair]:
     return [*against(ALL.label)(measured), *against(WALK.label, but=[ALL.label])(measured)]
 
 
-EVERYTHING = tuple(setting for settings in SETTINGS.values() for setting in settings)
+EVERYTHING = tuple(SETTINGS_BY_NAME.values())
 
 EXPERIMENT = Experiment(
     name="sdp",

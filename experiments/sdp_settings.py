@@ -144,3 +144,5 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
     ),
 }
 """Where predicates are declared, and where SDP has operators of its own; another setting is one more entry."""
+
+SETTINGS_BY_NAME = {setting.name: setting for settings in SETTINGS.values() for setting in settings}

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
 from experiments.document import Figure, Section, Table
-from experiments.matrix import SEPARATOR
+from experiments.matrix import SEPARATOR, split
 from experiments.measured import Measured
 from experiments.plots import Panel, Plot, Series, Value
+from experiments.sdp_settings import SETTINGS_BY_NAME
 from experiments.standard import INTERVALS, share
+from tape.protocols import Task
 from tape.runner.stats import clustered
 from tape.runner.summary import tokens
 
@@ -57,10 +59,12 @@ def _row(measured: Measured, name: str) -> tuple[str, ...]:
     )
 
 
-def _mean(lines: Sequence[Mapping[str, Any]], what: str) -> str:
+def _mean(lines: Sequence[Mapping[str, Any]], what: str, *, n: bool = False) -> str:
+    if not lines:
+        return "-"
     values = [float(line["result"]["measures"].get(what, 0.0)) for line in lines]
     low, high = clustered(values, [line["digest"] for line in lines])
-    return f"{fmean(values):.2f} ({low:.2f} to {high:.2f})"
+    return f"{fmean(values):.2f} ({low:.2f} to {high:.2f}{f'; {len(values)}' if n else ''})"
 
 
 def _certified(results: Sequence[Mapping[str, Any]]) -> str:
@@ -75,6 +79,32 @@ def _certified(results: Sequence[Mapping[str, Any]]) -> str:
 def _cascades(results: Sequence[Mapping[str, Any]]) -> str:
     certifying = sum(r.get("certifying", 0) for r in results)
     return f"{sum(r['cascades'] for r in results) / certifying:.0%}" if certifying else "-"
+
+
+def by_group(measured: Measured, measure: str, group: Callable[[Task], object]) -> Section | None:
+    """A measure by groups of tasks, for example short, medium and long ones; None where no task has a group.
+
+    Args:
+        measured: The run.
+        measure: The environment's measure.
+        group: The group of a task; None where it has none.
+    """
+    of: dict[str, str] = {}
+    for setting in SETTINGS_BY_NAME.values():
+        if setting.name in measured.settings():
+            of |= {task.digest: str(found) for task in setting.tasks() if (found := group(task)) is not None}
+    names = list(dict.fromkeys(of.values()))
+    rows = []
+    for cell, lines in measured.lines.items():
+        mine = [(of[line["digest"]], line) for line in lines if line["digest"] in of]
+        if mine:
+            parts = [[line for found, line in mine if found == name] for name in names]
+            rows.append((*split(cell), *(_mean(part, measure, n=True) for part in [*parts, lines])))
+    if not rows:
+        return None
+    head = ("tasks", "model", "method", *names, "all")
+    note = f"Mean {measure}, 95 % interval by bootstrap over tasks, and n."
+    return Section(f"{measure.capitalize()} by length of the task", (Table(head, tuple(rows), note),), level=3)
 
 
 def bars(measured: Measured) -> Section:

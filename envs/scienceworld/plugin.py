@@ -77,7 +77,7 @@ def task_of(info: TaskInfo, variation: int, simplification: str = "easy", limit:
     mode = simplification or "no simplifications"
     return Task(
         id=f"{info.name} {variation}",
-        level_set=f"{info.group}, {where}, {mode}",
+        level_set=f"scienceworld-{where}, {mode}",
         budget=Budget({"steps": limit}),
         digest=hashlib.sha256(f"1.2/{info.name}/{variation}/{simplification}".encode()).hexdigest()[:16],
         facts={
