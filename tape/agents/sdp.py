@@ -89,12 +89,15 @@ class SdpAgent(TapeAgent):
     def _caps(self, adapter: Adapter) -> Caps:
         """The environment's caps, with the switches before them.
 
-        On a walk one failed attempt at an edge is enough: the edge is refuted, and the graph may know another way.
+        On a walk one failed attempt at an edge is enough: the edge is refuted, and the graph may know another way. So
+        that a predicate gets as many attempts in all, it may then be replanned more often.
         """
         config, own = self.config, adapter.caps
-        attempts = 1 if config.chain == "walk" else own.attempts
+        attempts, replans = own.attempts, own.replans
+        if config.chain == "walk" and config.attempts is None:
+            attempts, replans = 1, own.attempts * (own.replans + 1) - 1
         return Caps(
             config.attempts or attempts,
-            own.replans if config.target_replans is None else config.target_replans,
+            replans if config.target_replans is None else config.target_replans,
             config.step_cap or own.steps,
         )
