@@ -47,10 +47,13 @@ def cells(
         models = [model for model in setting.models if model in options.models]
         try:
             tasks = spread(setting.tasks(), setting.quick if quick else None)[: options.limit] if models else ()
+            if tasks:
+                plugin_of(setting.environment).make(tasks[0])  # says what is missing, if anything is
+            mine = [_cell(setting, model, method, tasks, options) for model in models for method in setting.methods]
         except TapeError as error:
             print(f"left out: {setting.name}: {error}", file=sys.stderr)
             continue
-        found += [_cell(setting, model, method, tasks, options) for model in models for method in setting.methods]
+        found += mine
     if not found:
         raise ConfigError("nothing to play: no setting can be played here with these models")
     return found
