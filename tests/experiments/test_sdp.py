@@ -36,7 +36,7 @@ def test_what_cannot_be_played_here_is_named_and_the_rest_is_played(capsys: pyte
 
 
 def test_an_unknown_setting_is_named() -> None:
-    with pytest.raises(ConfigError, match="no setting 'chess'; there is: .*household"):
+    with pytest.raises(ConfigError, match=r"no setting 'chess'; there is: .*household"):
         sdp.cells(sdp.EVERYTHING, ["chess"], options())
 
 
