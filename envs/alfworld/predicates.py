@@ -94,8 +94,9 @@ class HouseholdPredicates:
         assert isinstance(state, Knowledge)
         goal, values = self.layout.goal, dict[Predicate, bool]()
         values |= {NEVER: False, EMPTY: not state.holding}
+        here = {*state.at, *(name for place in state.at for name in self.layout._group.get(place, ()))}
         for place, status in zip(self.layout.receptacles, state.status, strict=True):
-            if place in state.at:
+            if place in here:
                 values[at(place)] = True
             if status != NEW:
                 values |= {shut(place): status in CLOSED, openable(place): status != BARE}
