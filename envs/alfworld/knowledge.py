@@ -43,12 +43,13 @@ class Layout:
         return {name: i for i, name in enumerate(self.receptacles)}
 
     @cached_property
-    def _group(self) -> dict[str, tuple[str, ...]]:
+    def group(self) -> dict[str, tuple[str, ...]]:
+        """What is reached from the same spot as a receptacle, itself included."""
         return {name: group for group in self.together for name in group}
 
     def reached_with(self, receptacle: str) -> tuple[str, ...]:
         """All that is known to be reached from where a receptacle is, itself first."""
-        group = self._group.get(receptacle, (receptacle,))
+        group = self.group.get(receptacle, (receptacle,))
         return (receptacle, *(name for name in group if name != receptacle))
 
 

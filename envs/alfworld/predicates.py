@@ -94,7 +94,7 @@ class HouseholdPredicates:
         assert isinstance(state, Knowledge)
         goal, values = self.layout.goal, dict[Predicate, bool]()
         values |= {NEVER: False, EMPTY: not state.holding}
-        here = {*state.at, *(name for place in state.at for name in self.layout._group.get(place, ()))}
+        here = {*state.at, *(name for place in state.at for name in self.layout.group.get(place, ()))}
         for place, status in zip(self.layout.receptacles, state.status, strict=True):
             if place in here:
                 values[at(place)] = True
