@@ -106,7 +106,7 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
             ("--split", "test", "--variations", "1"),
             ("simulated:scienceworld",),
             (REACT, PLAN_AND_ACT, REPLANNING, TAPE, SDP_OWN, WALK),
-            {"max_replans": 100, "execution": "forced"},
+            {"max_replans": 50, "execution": "forced"},
             quick=4,
         ),
         Setting(
