@@ -119,6 +119,7 @@ def test_shares_have_wilsons_interval_where_nothing_is_repeated() -> None:
     assert share([]).shown == mean([]).shown == "-"
 
 
+@pytest.mark.slow
 def test_the_report_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = make_sdp_run(tmp_path / "run")
     assert main([str(run)]) == 0

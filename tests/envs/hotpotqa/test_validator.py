@@ -190,6 +190,7 @@ def test_nothing_is_certified_that_the_verifier_does_not_support(finding: str, t
 # --- the adversarial cases --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_cases_are_of_all_families_and_the_same_for_the_same_seed() -> None:
     made = cases(3, 21)
     assert [case.family for case in made] == [*FAMILIES] * 3
