@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from experiments.aec import spread
 from experiments.cli import guarded, main
 from experiments.document import Section
 from experiments.matrix import SEPARATOR, Experiment, Method, Options, short
@@ -20,13 +21,6 @@ from tape.errors import ConfigError, TapeError
 from tape.protocols import Task
 from tape.runner.cells import Cell
 from tape.runner.spec import RunSpec
-
-
-def spread(tasks: Sequence[Task], count: int | None) -> tuple[Task, ...]:
-    """As many tasks, evenly from the whole: sets are sorted by type."""
-    if count is None or count >= len(tasks):
-        return tuple(tasks)
-    return tuple(tasks[i * len(tasks) // count] for i in range(count))
 
 
 def cells(

@@ -16,11 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from experiments.aec import spread
 from experiments.cli import dry_run, guarded, make_parser, options_of, play
 from experiments.document import table, write_report
 from experiments.matrix import SEPARATOR, Experiment, Method, Options, short
 from experiments.measured import Measured
-from experiments.sdp import spread
 from experiments.sdp_ablation_report import FULL, LABELS, publish, sections_of, summary
 from experiments.sdp_settings import HOUSEHOLD, plugin_of
 from tape.budget import Budget
