@@ -8,19 +8,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from experiments.aec import spread
+from experiments.aec import cell_of, plugin_of, spread
 from experiments.cli import guarded, main
 from experiments.document import Section
-from experiments.matrix import SEPARATOR, Experiment, Method, Options, short
+from experiments.matrix import Experiment, Method, Options
 from experiments.measured import Measured
-from experiments.sdp_settings import ALL, SETTINGS, SETTINGS_BY_NAME, WALK, Setting, plugin_of
+from experiments.sdp_settings import ALL, SETTINGS, SETTINGS_BY_NAME, WALK, Setting
 from experiments.sdp_tables import bars, by_group, table
 from experiments.standard import Pair, against
-from tape.config import AgentConfig
 from tape.errors import ConfigError, TapeError
 from tape.protocols import Task
 from tape.runner.cells import Cell
-from tape.runner.spec import RunSpec
 
 
 def cells(
@@ -54,18 +52,8 @@ def cells(
 
 
 def _cell(setting: Setting, model: str, method: Method, tasks: tuple[Task, ...], options: Options) -> Cell:
-    spec = RunSpec(
-        environment=setting.environment,
-        options={**setting.own(), "limit": options.limit},
-        agent=method.agent,
-        config=AgentConfig.make(**{**setting.switches, **method.changes}),
-        model=model,
-        model_identity=options.identify(model),
-        seed=options.seed,
-        repeats=options.seeds,
-        prompt_version=plugin_of(setting.environment).prompt_version,
-    )
-    return Cell(SEPARATOR.join([setting.name, short(model), method.label]), spec, tasks)
+    switched = replace(method, changes={**setting.switches, **method.changes})
+    return cell_of(setting.environment, setting.own(), setting.name, switched, model, options, tasks)
 
 
 def sections(measured: Measured) -> list[Section]:

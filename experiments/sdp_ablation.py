@@ -16,13 +16,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from experiments.aec import spread
+from experiments.aec import plugin_of, spread
+from experiments.alfworld import GUARD
 from experiments.cli import dry_run, guarded, make_parser, options_of, play
 from experiments.document import table, write_report
 from experiments.matrix import SEPARATOR, Experiment, Method, Options, short
 from experiments.measured import Measured
 from experiments.sdp_ablation_report import FULL, LABELS, publish, sections_of, summary
-from experiments.sdp_settings import HOUSEHOLD, plugin_of
 from tape.budget import Budget
 from tape.config import AgentConfig
 from tape.errors import ConfigError
@@ -59,7 +59,7 @@ def cells(
     tasks = spread(tuple(plugin.tasks(dict(chosen)))[: options.limit], QUICK if quick else None)
     if not tasks:
         raise ConfigError(f"{environment}: these options name no task")
-    shared = HOUSEHOLD if environment == "alfworld" else {}
+    shared = GUARD if environment == "alfworld" else {}
     found = []
     for model in options.models:
         for chain in chains:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from experiments.aec import plugin_of
+from experiments.alfworld import GUARD
 from experiments.matrix import PLAN_AND_ACT, REACT, REPLANNING, Method
-from tape.plugins import load
-from tape.protocols import EnvironmentPlugin, Task
+from tape.protocols import Task
 
 TAPE = Method("TAPE", "tape")
 AEC = Method("AEC", "tape", {"verify": "aec"})
@@ -22,10 +23,6 @@ ALL = Method("SDP x TAPE x AEC", "sdp", {"verify": "aec"})
 
 DECLARED = (REACT, REPLANNING, TAPE, AEC, SDP, WALK, ALL)
 """Where predicates are declared."""
-
-HOUSEHOLD = {"no_repeat": True, "max_replans": 50}
-"""For every agent on household games: no free choice repeats a command in an identical state, and replanning lasts as
-the commands do."""
 
 TRIPS = {"num_plans": 1, "execution": "forced", "on_infeasible": "stop"}
 """No model has a say: the first plan is the declared one, and the graph holds its variants."""
@@ -68,16 +65,6 @@ class Setting:
         return _tasks(self.environment, self.options)
 
 
-def plugin_of(environment: str) -> EnvironmentPlugin:
-    """The environment.
-
-    Raises:
-        UnknownNameError: There is none of that name.
-    """
-    found: EnvironmentPlugin = load("tape.environments", environment)
-    return found
-
-
 @lru_cache(maxsize=16)
 def _tasks(environment: str, options: Sequence[str]) -> tuple[Task, ...]:
     parser = argparse.ArgumentParser(add_help=False)
@@ -95,9 +82,9 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
             ("--observation", "full", "--tightness", "tight"),
             ("bundled:household",),
             DECLARED,
-            HOUSEHOLD,
+            GUARD,
         ),
-        Setting("household", "alfworld", (), ("bundled:household",), DECLARED, HOUSEHOLD),
+        Setting("household", "alfworld", (), ("bundled:household",), DECLARED, GUARD),
     ),
     "own": (
         Setting(

@@ -11,17 +11,15 @@ from functools import partial
 from statistics import fmean
 from typing import Any
 
-from envs.travelplanner.plugin import PLUGIN
+from experiments.aec import cell_of
 from experiments.cli import main
 from experiments.document import Figure, Section, Table
-from experiments.matrix import SEPARATOR, Experiment, Method, Options, PaperValue
+from experiments.matrix import Experiment, Method, Options, PaperValue
 from experiments.measured import Line, Measured
 from experiments.plots import Panel, Plot, Series, Value
 from experiments.standard import against
 from experiments.tool_cells import tasks_of
-from tape.config import AgentConfig
 from tape.runner.cells import Cell
-from tape.runner.spec import RunSpec
 from tape.runner.stats import clustered, wilson
 
 ENVIRONMENT = "travelplanner"
@@ -57,19 +55,8 @@ def cells(count: int, options: Options) -> list[Cell]:
 
 def _cell(setting: str, own: dict[str, Any], method: Method, model: str, count: int, options: Options) -> Cell:
     given = {"data": None, "database": None, "problems": "test", "count": count, **own}
-    spec = RunSpec(
-        environment=ENVIRONMENT,
-        options={**given, "limit": options.limit},
-        agent=method.agent,
-        config=AgentConfig.make(**method.changes),
-        model=model,
-        model_identity=options.identify(model),
-        seed=options.seed,
-        repeats=options.seeds,
-        prompt_version=PLUGIN.prompt_version,
-    )
     tasks = tasks_of(ENVIRONMENT, tuple(sorted(given.items())))[: options.limit]
-    return Cell(SEPARATOR.join([setting, model, method.label]), spec, tasks)
+    return cell_of(ENVIRONMENT, given, setting, method, model, options, tasks)
 
 
 # --- what was measured ----------------------------------------------------------------------------
