@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from solvers.errors import SolverError
-from tape.config import AgentConfig
+from tape.engine.settings import TapeConfig
 from tape.errors import TapeError
 from tape.lm.base import LanguageModel
 from tape.lm.registry import open_model
@@ -45,7 +45,7 @@ def run_one(args: argparse.Namespace, model: LanguageModel, levels: str, agent: 
         environment="sokoban",
         options=options,
         agent=agent,
-        config=AgentConfig(),
+        config=TapeConfig(),
         model=model.name,
         model_identity=model.identity,
         seed=args.seed,

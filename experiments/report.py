@@ -1,7 +1,7 @@
 """Rebuilds everything derived of a run directory, or of a folder of them, without any model.
 
 ``python -m experiments.report DIR`` rewrites ``summary.*``, ``results.*``, ``report.md``, ``report.html`` and
-``plots/``, for one experiment or for a folder that ``experiments.reproduce`` made.
+``plots/``, for one experiment or for a folder that ``experiments.studies.tape.reproduce`` made.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from experiments import toy_part
-from experiments.cli import guarded
-from experiments.document import Section, write_report
-from experiments.matrix import NAMES, Experiment, find
-from experiments.measured import Measured
-from experiments.standard import sections_of
+from experiments.harness.cli import guarded
+from experiments.harness.matrix import NAMES, Experiment, find
+from experiments.harness.measured import Measured
+from experiments.harness.standard import sections_of
+from experiments.studies.toy import chapter as toy_part
 from tape.errors import RunDirectoryError
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
+from tape.show.document import Section, write_report
 
 TITLE = "TAPE on Sokoban with the bundled models, beside the paper"
 INTRODUCTION = (

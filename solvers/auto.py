@@ -80,14 +80,16 @@ class Rule:
 
 
 def read_rules(path: Path = TABLE) -> tuple[Rule, ...]:
-    """The rows of a table that `experiments.measure_crossovers` wrote, in order; the first that holds counts.
+    """The rows of a table that `experiments.benches.solvers.crossovers` wrote, in order; the first that holds counts.
 
     Raises:
         BackendError: If the file is not such a table.
     """
     data = json.loads(path.read_text(encoding="utf-8"))
     if data.get("schema") != SCHEMA:
-        raise BackendError(f"{path} is not a table of schema {SCHEMA}; write it with experiments.measure_crossovers")
+        raise BackendError(
+            f"{path} is not a table of schema {SCHEMA}; write it with experiments.benches.solvers.crossovers"
+        )
     return tuple(
         Rule({name: (low, high) for name, (low, high) in row["when"].items()}, row["solvers"], row["measured"])
         for row in data["rules"]

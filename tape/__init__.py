@@ -9,42 +9,40 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tape.agents.best_of_n_plan_and_act import BestOfNPlanAndActAgent
-    from tape.agents.best_of_n_react import BestOfNReactAgent
+    from tape.agents.best_of_n import BestOfNPlanAndActAgent, BestOfNReactAgent
     from tape.agents.open_loop import OpenLoopAgent
     from tape.agents.plan_and_act import PlanAndActAgent
     from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
     from tape.agents.react import ReactAgent
-    from tape.agents.tape_agent import TapeAgent
-    from tape.agents.tape_all_step import TapeAllStepAgent
+    from tape.agents.tape import TapeAgent, TapeAllStepAgent
     from tape.budget import Budget, Ledger, Resources
-    from tape.config import AgentConfig
-    from tape.graph import PlanGraph
+    from tape.engine.graph import PlanGraph
+    from tape.engine.settings import TapeConfig
     from tape.lm.registry import open_model
     from tape.trace import read_trace
 
 __version__ = "0.1.0"
 
 _WHERE = {
-    "AgentConfig": "tape.config",
-    "BestOfNPlanAndActAgent": "tape.agents.best_of_n_plan_and_act",
-    "BestOfNReactAgent": "tape.agents.best_of_n_react",
+    "TapeConfig": "tape.engine.settings",
+    "BestOfNPlanAndActAgent": "tape.agents.best_of_n",
+    "BestOfNReactAgent": "tape.agents.best_of_n",
     "Budget": "tape.budget",
     "Ledger": "tape.budget",
     "OpenLoopAgent": "tape.agents.open_loop",
     "PlanAndActAgent": "tape.agents.plan_and_act",
     "PlanAndActReplanAgent": "tape.agents.plan_and_act_replan",
-    "PlanGraph": "tape.graph",
+    "PlanGraph": "tape.engine.graph",
     "ReactAgent": "tape.agents.react",
     "Resources": "tape.budget",
-    "TapeAgent": "tape.agents.tape_agent",
-    "TapeAllStepAgent": "tape.agents.tape_all_step",
+    "TapeAgent": "tape.agents.tape",
+    "TapeAllStepAgent": "tape.agents.tape",
     "open_model": "tape.lm.registry",
     "read_trace": "tape.trace",
 }
 
 __all__ = [
-    "AgentConfig",
+    "TapeConfig",
     "BestOfNPlanAndActAgent",
     "BestOfNReactAgent",
     "Budget",

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from tape.lm.base import Usage
+from collections.abc import Iterable
 
 
 class TapeError(Exception):
@@ -65,32 +61,6 @@ class UnknownCostError(TapeError):
 
 class ModelError(TapeError):
     """A language model could not be loaded or failed to answer."""
-
-
-class EndpointError(ModelError):
-    """A hosted model did not answer one request.
-
-    Attributes:
-        usage: What its calls used or may have used (:class:`tape.lm.base.Usage`).
-    """
-
-    def __init__(self, message: str, usage: Usage) -> None:
-        self.usage = usage
-        super().__init__(message)
-
-
-class BatchError(ModelError):
-    """Some requests of a batch were not answered; the others' answers are kept.
-
-    Attributes:
-        answers: In the order of the requests: an answer, or the :class:`EndpointError` in its place.
-    """
-
-    def __init__(self, answers: Sequence[Any]) -> None:
-        self.answers = tuple(answers)
-        failures = [answer for answer in self.answers if isinstance(answer, EndpointError)]
-        count = f" ({len(failures)} of {len(self.answers)} requests failed)" if len(self.answers) > 1 else ""
-        super().__init__(f"{failures[0]}{count}")
 
 
 class ConstraintError(TapeError, ValueError):

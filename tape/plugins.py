@@ -9,9 +9,13 @@ from typing import Any
 
 from tape.errors import PluginError, UnknownNameError
 
+METHODS = "tape.methods"
+"""The group of what adds settings and events of its own to the engine: AEC and SDP."""
+
 WHAT = {
     "tape.agents": "agent",
     "tape.environments": "environment",
+    METHODS: "method",
     "tape.models": "model backend",
     "tape.solvers": "solver",
 }

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from envs.alfworld.commands import Command
 from envs.alfworld.kinds import kind_of
-from envs.alfworld.knowledge import SEARCHED, Knowledge
+from envs.alfworld.state import SEARCHED, Knowledge
 
 
 def assumed_by(state: Knowledge, commands: Sequence[Command]) -> tuple[tuple[str, str], ...]:

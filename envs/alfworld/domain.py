@@ -9,17 +9,14 @@ from envs.alfworld import rules
 from envs.alfworld.assumptions import assume, assumed_by, needed, plain, suppose
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.kinds import TREATMENTS, kind_of
-from envs.alfworld.knowledge import NEW, Knowledge, Layout
 from envs.alfworld.predicates import HouseholdPredicates, inside
-from tape.errors import UnknownNameError
-from tape.lm.dialect import Dialect
-from tape.predicates import Predicate
+from envs.alfworld.state import NEW, Knowledge, Layout
+from tape.budget import Resources
 from tape.protocols import Action, Observation, State
-from tape.resources import Resources
-from tape.sdp.adapter import Adapter
+from tape.protocols.predicates import Predicate
 
 STEP = Resources({"steps": 1})
-DIALECTS = ("household", "chat")
+PROMPT_FORMATS = ("household", "chat")
 
 
 def as_state(state: State) -> Knowledge:
@@ -34,7 +31,7 @@ def as_state(state: State) -> Knowledge:
 
 
 class HouseholdDomain(HouseholdPredicates):
-    """Implements all the protocols of :mod:`tape.predicates`.
+    """Implements all the protocols of :mod:`tape.protocols.predicates`.
 
     Args:
         layout: What does not change during the game.
@@ -108,30 +105,6 @@ class HouseholdDomain(HouseholdPredicates):
         """One step."""
         del state, action
         return STEP
-
-    def sdp(self) -> Adapter:
-        """Predicate chains (:mod:`tape.sdp`)."""
-        from envs.alfworld.sdp import adapter
-
-        return adapter(self)
-
-    def dialect(self, name: str) -> Dialect:
-        """``household`` for the bundled household LM, ``chat`` for general models.
-
-        Raises:
-            UnknownNameError: There is no such dialect.
-        """
-        if name == "household":
-            from envs.alfworld.household_dialect import HouseholdDialect
-
-            return HouseholdDialect(self)
-        if name == "chat":
-            from envs.alfworld.chat_dialect import ChatDialect
-
-            return ChatDialect(self)
-        raise UnknownNameError("dialect", name, DIALECTS, "bundled:household reads household prompts.")
-
-    # --- assumptions --------------------------------------------------------------------------
 
     def assume(self, state: State, actions: Sequence[Action]) -> State:
         """The state with what the actions rest on without its having been seen."""

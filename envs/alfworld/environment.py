@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from envs.alfworld.prompts import prompt_format
+from tape.protocols.prompt_format import PromptFormat
+
+if TYPE_CHECKING:
+    from tape.sdp.adapter import Adapter
+    from tape.sdp.target import Target
+
 from dataclasses import replace
 from typing import Literal
 
@@ -9,14 +18,13 @@ from envs.alfworld.domain import STEP, HouseholdDomain
 from envs.alfworld.errors import GameError
 from envs.alfworld.games import Game
 from envs.alfworld.grounder import Grounder
-from envs.alfworld.knowledge import Knowledge
 from envs.alfworld.projector import all_seen, layout_of, updated
 from envs.alfworld.resolve import resolved
 from envs.alfworld.sdp import truth
+from envs.alfworld.state import Knowledge
 from envs.alfworld.textworld_game import GameView, TextWorldGame
+from tape.budget import Resources
 from tape.protocols import Observation
-from tape.resources import Resources
-from tape.sdp.target import Target
 
 Mode = Literal["partial", "full"]
 MODES: tuple[Mode, ...] = ("partial", "full")
@@ -47,6 +55,20 @@ class AlfworldEnvironment:
     def domain(self) -> HouseholdDomain:
         """The furniture and the goal, as the first observation tells them."""
         return self._domain
+
+    def prompt_format(self, name: str) -> PromptFormat:
+        """The prompts of this task in a prompt format.
+
+        Raises:
+            UnknownNameError: There is no such format.
+        """
+        return prompt_format(self.domain, name)
+
+    def sdp(self) -> Adapter:
+        """Predicate chains for :mod:`tape.sdp`, which is loaded only where it is asked for."""
+        from envs.alfworld.sdp import adapter
+
+        return adapter(self.domain)
 
     @property
     def engine(self) -> TextWorldGame:

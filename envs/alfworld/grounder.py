@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from envs.alfworld import sentences as say
-from tape.predicates import Predicate
+from tape.protocols.predicates import Predicate
 
 AT, OPEN, OPENABLE, IN, CONTENTS_KNOWN = "at", "open", "openable", "in", "contents_known"
 HOLDING, HANDS_FREE, CLEAN, HOT, COOL, LIT = "holding", "hands_free", "clean", "hot", "cool", "lit"

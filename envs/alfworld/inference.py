@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from envs.alfworld.kinds import ALWAYS_OPENABLE, OPENABLE, kind_of
-from tape.predicates import Assignment, Predicate
+from tape.protocols.predicates import Assignment, Predicate
 
 
 @dataclass(frozen=True)
 class HouseholdRule:
-    """Implements :class:`tape.predicates.Rule`.
+    """Implements :class:`tape.protocols.predicates.Rule`.
 
     Attributes:
         name: As reports call it.

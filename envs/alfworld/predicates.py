@@ -12,10 +12,10 @@ from envs.alfworld.commands import Command, read_command
 from envs.alfworld.goal import LOOK, TWO
 from envs.alfworld.inference import RULES
 from envs.alfworld.kinds import AFTER, ALWAYS_OPENABLE, LAMPS, OPENABLE, RECEPTACLES, TREATMENTS, kind_of
-from envs.alfworld.knowledge import BARE, CLOSED, NEW, SEARCHED, SHUT, VISIBLE, Knowledge, Layout
 from envs.alfworld.rules import fits
-from tape.predicates import Assignment, Effects, Feature, Predicate, QueryMacro, Rule
+from envs.alfworld.state import BARE, CLOSED, NEW, SEARCHED, SHUT, VISIBLE, Knowledge, Layout
 from tape.protocols import Action, State
+from tape.protocols.predicates import Assignment, Effects, Feature, Predicate, QueryMacro, Rule
 
 EMPTY = Predicate("empty_handed")
 NEVER = Predicate("never")

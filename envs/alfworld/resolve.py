@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.kinds import kind_of
-from envs.alfworld.knowledge import Knowledge
 from envs.alfworld.rules import meant
+from envs.alfworld.state import Knowledge
 
 
 def resolved(state: Knowledge, action: str, put_template: str) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from envs.alfworld.chat_prompt import RULES, described
 from envs.alfworld.kinds import kind_of
-from envs.alfworld.knowledge import Knowledge
 from envs.alfworld.predicates import PLAIN
+from envs.alfworld.prompts.chat_text import RULES, described
 from envs.alfworld.sentences import whole
+from envs.alfworld.state import Knowledge
 from envs.alfworld.textworld_game import Fact
-from tape.predicates import Predicate
 from tape.protocols import Action, State
+from tape.protocols.predicates import Predicate
 from tape.sdp.adapter import Caps
 from tape.sdp.operators import Outcome
 from tape.sdp.predicate_adapter import PredicateAdapter

@@ -10,18 +10,16 @@ from typing import Any
 from envs.gsm_hard.arithmetic import ARITY, KINDS, perturbed
 from envs.gsm_hard.errors import ArithmeticToolError
 from envs.gsm_hard.judge import is_right
-from envs.gsm_hard.lexicon import ArithmeticLexicon
 from envs.gsm_hard.problem import Problem
 from envs.gsm_hard.profiles import DEFAULT, PROFILES, Profile
-from envs.tools.chat_dialect import ChatToolDialect
-from envs.tools.compact_dialect import CompactToolDialect
-from envs.tools.cost import Uniform
-from envs.tools.domain import Dialects
-from envs.tools.environment import ToolEnvironment
-from envs.tools.errors import ToolFailedError
-from envs.tools.tool import Tool, Toolbox, make_tool
-from tape.budget import Budget
-from tape.resources import Resources
+from envs.gsm_hard.prompts import ArithmeticLexicon
+from tape.budget import Budget, Resources
+from tape.tools.cost import Uniform
+from tape.tools.environment import PromptFormats, ToolEnvironment
+from tape.tools.errors import ToolFailedError
+from tape.tools.prompts.chat import ChatToolFormat
+from tape.tools.prompts.compact import CompactToolFormat
+from tape.tools.tool import Tool, Toolbox, make_tool
 
 
 def tools(profile: Profile) -> Toolbox:
@@ -53,7 +51,7 @@ def _tool(kind: str, number: int, profile: Profile) -> Tool:
     return make_tool(function, kind=kind, variant=variant.name, cost=cost, quality=variant.quality)
 
 
-def word_problem(text: str) -> Dialects:
+def word_problem(text: str) -> PromptFormats:
     """A word problem as general models and as the bundled tool LM read it.
 
     Tools of your own can be used with it, if their kinds and arguments are named as here: ``add(a, b)``,
@@ -62,7 +60,7 @@ def word_problem(text: str) -> Dialects:
     Args:
         text: The problem.
     """
-    return {"chat": ChatToolDialect, "tools": lambda domain: CompactToolDialect(domain, ArithmeticLexicon(text))}
+    return {"chat": ChatToolFormat, "tools": lambda domain: CompactToolFormat(domain, ArithmeticLexicon(text))}
 
 
 class GsmHardEnvironment(ToolEnvironment):
@@ -80,7 +78,7 @@ class GsmHardEnvironment(ToolEnvironment):
             tools(PROFILES[profile]),
             budget=budget,
             judge=lambda answer: _number(answer) and is_right(float(answer), problem.target),
-            dialects=word_problem(problem.text),
+            prompt_formats=word_problem(problem.text),
         )
         self.problem = problem
 

@@ -23,7 +23,7 @@ class GsmHardPlugin:
     name = "gsm_hard"
     prompt_version = "1"
     model = "bundled:tools"
-    built_on = ("envs.tools",)
+    built_on = ("tape.tools",)
     reads = False
 
     def add_arguments(self, parser: Any) -> None:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from envs.gsm_hard.arithmetic import KINDS
 from envs.gsm_hard.errors import GsmHardError
-from envs.tools.variants import Variant
-from tape.budget import Budget
-from tape.resources import Resources
+from tape.budget import Budget, Resources
+from tape.tools.variants import Variant
 
 TIGHTNESSES = ("tight", "loose")
 

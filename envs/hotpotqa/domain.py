@@ -6,15 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from envs.hotpotqa.actions import FINISH, Answer, Find, Search, read
-from envs.hotpotqa.chat_dialect import ChatQaDialect
 from envs.hotpotqa.errors import HotpotError
-from envs.hotpotqa.sdp import HopAdapter, Setting
+from envs.hotpotqa.sdp import Setting
 from envs.hotpotqa.search import EXACT, cost_of
 from envs.hotpotqa.state import QaState, Searched, as_state
-from envs.hotpotqa.unplanned_dialect import UnplannedDialect
-from tape.errors import UnknownNameError
+from tape.budget import Resources
 from tape.protocols import Action, Observation, Prediction, State
-from tape.resources import Resources
 
 STEP = Resources({"steps": 1})
 
@@ -23,7 +20,7 @@ _WIDTH = 100
 
 
 class QaDomain:
-    """Implements :class:`tape.protocols.DeclaredDomain` and :class:`tape.sdp.adapter.SdpDomain`.
+    """Implements :class:`tape.protocols.DeclaredDomain`.
 
     Args:
         setting: How the question is played.
@@ -107,24 +104,6 @@ class QaDomain:
     def is_end(self, state: State) -> bool:
         """Whether the episode is over."""
         return as_state(state).over
-
-    def dialect(self, name: str) -> ChatQaDialect:
-        """The prompts in one of the dialects.
-
-        Raises:
-            UnknownNameError: There are none.
-        """
-        if name == "chat":
-            return ChatQaDialect(self.setting)
-        if name == "tools":
-            return UnplannedDialect(self.setting)
-        raise UnknownNameError(
-            "dialect for multi-hop questions", name, ["chat", "tools"], "Use a model that reads one."
-        )
-
-    def sdp(self) -> HopAdapter:
-        """The adapter; stateless."""
-        return HopAdapter(self.setting)
 
 
 def lines_of(state: QaState) -> list[str]:

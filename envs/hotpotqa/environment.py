@@ -9,7 +9,9 @@ from envs.hotpotqa.actions import Search, read
 from envs.hotpotqa.domain import STEP, QaDomain, lines_of
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.paragraphs import gold_chain
-from envs.hotpotqa.sdp import BENCHMARKS, CAPS, Setting
+from envs.hotpotqa.prompts import prompt_format
+from envs.hotpotqa.prompts.chat import ChatQaFormat
+from envs.hotpotqa.sdp import BENCHMARKS, CAPS, HopAdapter, Setting
 from envs.hotpotqa.search import EXACT, TitledCorpus
 from envs.hotpotqa.state import (
     ANSWER,
@@ -27,10 +29,9 @@ from envs.musique.metrics import exact_match, f1, normalise
 from envs.musique.question import Passage, Question
 from envs.musique.scripted_reader import read as scripted_read
 from envs.musique.words import parse_query
-from tape.budget import Budget
+from tape.budget import Budget, Resources
 from tape.lm.base import Request
 from tape.protocols import Action, Observation, State
-from tape.resources import Resources
 from tape.sdp.target import Target
 
 READERS = ("lm", "scripted")
@@ -127,13 +128,25 @@ class HotpotEnvironment:
         """The agent has stopped: the answer that stands is its answer."""
         self._concluded = True
 
-    def longest_answer_request(self, dialect: str) -> Request:
-        """As long as a request for a final answer may be."""
-        return self.domain.dialect(dialect).longest_answer_request()
+    def prompt_format(self, name: str) -> ChatQaFormat:
+        """The prompts of this question in a prompt format.
 
-    def answer_request(self, state: State, dialect: str) -> Request:
+        Raises:
+            UnknownNameError: There is no such format.
+        """
+        return prompt_format(self.domain.setting, name)
+
+    def sdp(self) -> HopAdapter:
+        """Predicate chains for :mod:`tape.sdp`; stateless."""
+        return HopAdapter(self.domain.setting)
+
+    def longest_answer_request(self, prompt_format: str) -> Request:
+        """As long as a request for a final answer may be."""
+        return self.prompt_format(prompt_format).longest_answer_request()
+
+    def answer_request(self, state: State, prompt_format: str) -> Request:
         """Ask for the answer at a limit, whatever stands."""
-        return self.domain.dialect(dialect).answer_request(as_state(state))
+        return self.prompt_format(prompt_format).answer_request(as_state(state))
 
     def answer(self, text: str) -> None:
         """Take the final answer.
@@ -141,7 +154,7 @@ class HotpotEnvironment:
         Raises:
             InvalidOutputError: It cannot be read.
         """
-        self.state = replace(self.state, answer=self.domain.dialect("chat").read_answer(text), over=True)
+        self.state = replace(self.state, answer=self.prompt_format("chat").read_answer(text), over=True)
 
     def measures(self) -> Mapping[str, float]:
         """Exact match and F1 of the answer that stands; 0 where none does."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from envs.hotpotqa.actions import Answer, Find, Search, write
 from envs.hotpotqa.evidence import reading_order
-from envs.hotpotqa.minds import Decomposer, HopTask, Reader
+from envs.hotpotqa.minds.base import Decomposer, HopTask, Reader
 from envs.hotpotqa.queries import ENTITIES_AFTER, GUESS_AFTER, entities, fallback
 from envs.hotpotqa.state import ANSWER, GOAL, HOP, QaState, as_state, bridges_before, certified_hops, resolved
+from tape.engine.context import RoleContext
 from tape.errors import InvalidOutputError
-from tape.roles.context import RoleContext
 from tape.sdp.operators import Realized
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain, Target

@@ -31,7 +31,7 @@ class HotpotPlugin:
     name = "hotpotqa"
     prompt_version = "1"
     model = "bundled:tools"
-    built_on = ("envs.musique", "envs.tools")
+    built_on = ("envs.musique", "tape.tools")
     reads = False
 
     def add_arguments(self, parser: Any) -> None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from envs.hotpotqa.actions import Answer, Find, Search, read
-from envs.hotpotqa.bundled_mind import BundledMind
-from envs.hotpotqa.chat_mind import ChatMind
 from envs.hotpotqa.errors import HotpotError
+from envs.hotpotqa.minds.bundled import BundledMind
+from envs.hotpotqa.minds.chat import ChatMind
+from envs.hotpotqa.minds.scripted import ScriptedReader, ScriptedVerifier
 from envs.hotpotqa.operators import DecompositionChain, HopRealize, hop_target
-from envs.hotpotqa.scripted_mind import ScriptedReader, ScriptedVerifier
 from envs.hotpotqa.state import ANSWER, FINISHED, GOAL, REFUSED, SEARCHED, as_state, fields_of
 from envs.hotpotqa.validator import TwoStageValidator
 from tape.protocols import Action, State
@@ -97,7 +97,7 @@ class HopAdapter:
         return Operators(chain, realize, self.validator(tools), chain)
 
     def _mind(self, tools: Tools) -> BundledMind | ChatMind:
-        if tools.roles.lm.dialect == "tools":
+        if tools.roles.lm.prompt_format == "tools":
             return BundledMind(tools, self.setting.question)
         return ChatMind(tools)
 

@@ -8,7 +8,7 @@ from envs.hotpotqa.actions import Answer, Find, Finish, Search, read
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.evidence import overlap, ranked, reading_order, resolve_title
 from envs.hotpotqa.filters import answer_problem, garbage, negation
-from envs.hotpotqa.minds import Verifier
+from envs.hotpotqa.minds.base import Verifier
 from envs.hotpotqa.state import (
     FINISHED,
     HOP,

@@ -7,20 +7,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from envs.musique.errors import MusiqueError
-from envs.musique.lexicon import LookUpLexicon
 from envs.musique.metrics import exact_match, f1
+from envs.musique.prompts import LookUpLexicon
 from envs.musique.question import Question
 from envs.musique.retrieval import RETRIEVERS, Searchable
 from envs.musique.scripted_reader import read
-from envs.tools.chat_dialect import ChatToolDialect
-from envs.tools.compact_dialect import CompactToolDialect
-from envs.tools.cost import Fixed
-from envs.tools.environment import ToolEnvironment
-from envs.tools.errors import ToolFailedError
-from envs.tools.tool import Tool, Toolbox, make_tool
-from envs.tools.variants import Variant
-from tape.budget import Budget
-from tape.resources import Resources
+from tape.budget import Budget, Resources
+from tape.tools.cost import Fixed
+from tape.tools.environment import ToolEnvironment
+from tape.tools.errors import ToolFailedError
+from tape.tools.prompts.chat import ChatToolFormat
+from tape.tools.prompts.compact import CompactToolFormat
+from tape.tools.tool import Tool, Toolbox, make_tool
+from tape.tools.variants import Variant
 
 KIND = "search"
 
@@ -75,9 +74,9 @@ class MusiqueEnvironment(ToolEnvironment):
             tools(corpus, reader),
             budget=budget,
             judge=lambda answer: bool(exact_match(_text(answer), question.answers)),
-            dialects={
-                "chat": ChatToolDialect,
-                "tools": lambda domain: CompactToolDialect(domain, LookUpLexicon(question.text)),
+            prompt_formats={
+                "chat": ChatToolFormat,
+                "tools": lambda domain: CompactToolFormat(domain, LookUpLexicon(question.text)),
             },
         )
         self.question = question

@@ -26,7 +26,7 @@ class MusiquePlugin:
     name = "musique"
     prompt_version = "1"
     model = "bundled:tools"
-    built_on = ("envs.tools",)
+    built_on = ("tape.tools",)
     reads = True
 
     def add_arguments(self, parser: Any) -> None:

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from envs.musique.errors import MusiqueError
 from envs.musique.question import Passage
-from envs.tools.variants import Variant
-from tape.resources import Resources
+from tape.budget import Resources
+from tape.tools.variants import Variant
 
 RETRIEVERS: tuple[Variant, ...] = tuple(
     Variant(f"v{number}", Resources.of(seconds=seconds, usd=usd, steps=1), quality)

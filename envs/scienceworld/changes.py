@@ -8,7 +8,7 @@ from itertools import pairwise
 from envs.scienceworld.predicates import KINDS, sentence
 from envs.scienceworld.state import ScienceState
 from envs.scienceworld.things import Thing, find, plain, read_things
-from tape.predicates import Predicate
+from tape.protocols.predicates import Predicate
 from tape.sdp.target import Target
 
 MEASURED = "The last thing measured or read is: "

@@ -7,13 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from envs.scienceworld.state import ScienceState, ScienceTask
-from tape.errors import UnknownNameError
-from tape.lm.dialect import Dialect
+from tape.budget import Resources
 from tape.protocols import Action, Observation, State
-from tape.resources import Resources
 
 if TYPE_CHECKING:
-    from envs.scienceworld.sdp import ScienceAdapter
+    pass
 
 STEP = Resources({"steps": 1})
 
@@ -79,17 +77,3 @@ class ScienceWorldDomain:
     def declared_costs(self) -> Mapping[str, Resources]:
         """Every command costs one step, understood or not."""
         return {"command": STEP}
-
-    def dialect(self, name: str) -> Dialect:
-        """The prompts in ``chat``."""
-        if name == "chat":
-            from envs.scienceworld.chat_dialect import ChatDialect
-
-            return ChatDialect()
-        raise UnknownNameError("ScienceWorld dialect", name, ("chat",))
-
-    def sdp(self) -> ScienceAdapter:
-        """SDP's adapter."""
-        from envs.scienceworld.sdp import ScienceAdapter
-
-        return ScienceAdapter(self.task)

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from envs.scienceworld.prompts import prompt_format
+from tape.protocols.prompt_format import PromptFormat
+
+if TYPE_CHECKING:
+    from tape.sdp.adapter import Adapter
+    from tape.sdp.target import Target
+
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -12,9 +21,8 @@ from envs.scienceworld.errors import ScienceWorldError
 from envs.scienceworld.predicates import truth
 from envs.scienceworld.state import FULL_SCORE, MOST_HISTORY, MOST_REFUSED, ScienceState, ScienceTask
 from envs.scienceworld.things import every_name, read_things
+from tape.budget import Resources
 from tape.protocols import Action, Observation
-from tape.resources import Resources
-from tape.sdp.target import Target
 
 
 class ScienceWorldEnvironment:
@@ -41,6 +49,20 @@ class ScienceWorldEnvironment:
     def domain(self) -> ScienceWorldDomain:
         """Keys, pictures, prompts."""
         return self._domain
+
+    def prompt_format(self, name: str) -> PromptFormat:
+        """The prompts of this task in a prompt format.
+
+        Raises:
+            UnknownNameError: There is no such format.
+        """
+        return prompt_format(name)
+
+    def sdp(self) -> Adapter:
+        """Predicate chains for :mod:`tape.sdp`, which is loaded only where it is asked for."""
+        from envs.scienceworld.sdp import ScienceAdapter
+
+        return ScienceAdapter(self.domain.task)
 
     @property
     def game(self) -> Game:

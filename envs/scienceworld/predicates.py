@@ -11,7 +11,7 @@ from typing import Any
 
 from envs.scienceworld.state import ScienceState
 from envs.scienceworld.things import Thing, every_name, find, plain, read_things, same
-from tape.predicates import Predicate
+from tape.protocols.predicates import Predicate
 from tape.sdp.target import Required, Target
 
 _THE = r"(?:the |an? |some )?"

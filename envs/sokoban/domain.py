@@ -6,15 +6,12 @@ import re
 from collections.abc import Sequence
 
 from envs.sokoban.errors import SokobanError
-from envs.sokoban.level import ACTIONS, State
 from envs.sokoban.predicates import SokobanPredicates
+from envs.sokoban.state import ACTIONS, State
 from envs.sokoban.xsb import draw
 from tape.budget import Resources
-from tape.errors import UnknownNameError
-from tape.lm.dialect import Dialect
 from tape.protocols import Action, Observation
 from tape.protocols import State as AbstractState
-from tape.sdp.adapter import Adapter
 
 _COORDINATE = re.compile(r"\((\d+),(\d+)\)")
 
@@ -26,7 +23,7 @@ def as_state(state: AbstractState) -> State:
 
 
 class SokobanDomain(SokobanPredicates):
-    """Implements :class:`tape.predicates.PredicateDomain` for one level."""
+    """Implements :class:`tape.protocols.predicates.PredicateDomain` for one level."""
 
     deterministic = True
 
@@ -77,21 +74,3 @@ class SokobanDomain(SokobanPredicates):
         """One step."""
         del state, action
         return Resources({"steps": 1})
-
-    def sdp(self) -> Adapter:
-        """Predicate chains (:mod:`tape.sdp`)."""
-        from envs.sokoban.sdp import adapter
-
-        return adapter(self)
-
-    def dialect(self, name: str) -> Dialect:
-        """The prompts in ``compact`` or ``chat``."""
-        if name == "compact":
-            from envs.sokoban.compact_dialect import CompactDialect
-
-            return CompactDialect(self)
-        if name == "chat":
-            from envs.sokoban.chat_dialect import ChatDialect
-
-            return ChatDialect(self)
-        raise UnknownNameError("Sokoban dialect", name, ("compact", "chat"))

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from envs.sokoban.prompts import prompt_format
+from tape.protocols.prompt_format import PromptFormat
+
+if TYPE_CHECKING:
+    from tape.sdp.adapter import Adapter
+    from tape.sdp.target import Target
+
 from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.errors import SokobanError
-from envs.sokoban.level import ACTIONS, Level
 from envs.sokoban.simulator import is_solved, step
+from envs.sokoban.state import ACTIONS, Level
 from tape.budget import Budget, Resources
 from tape.protocols import Action, Observation
-from tape.sdp.target import Target
 
 
 class SokobanEnvironment:
@@ -70,3 +78,17 @@ class SokobanEnvironment:
             return self.success()
         known = self.domain.ground(self._state)
         return all(known.get(p) is value for p, value in target.requires) if target.requires else None
+
+    def prompt_format(self, name: str) -> PromptFormat:
+        """The prompts of this task in a prompt format.
+
+        Raises:
+            UnknownNameError: There is no such format.
+        """
+        return prompt_format(self.domain, name)
+
+    def sdp(self) -> Adapter:
+        """Predicate chains for :mod:`tape.sdp`, which is loaded only where it is asked for."""
+        from envs.sokoban.sdp import adapter
+
+        return adapter(self.domain)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envs.sokoban.level import Level, State
+from envs.sokoban.state import Level, State
 from tape.errors import TapeError
 
 

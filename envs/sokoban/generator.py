@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from envs.sokoban.level import Level, State, is_held_out
+from envs.sokoban.state import Level, State, is_held_out
 from envs.sokoban.table import CostToGo
 
 ROWS, COLS = 7, 9
@@ -54,7 +54,7 @@ def generate(
         boxes: Number of boxes and goals, 1 to 3.
         walls: Chance of a wall for each inner cell.
         held_out: True draws only boards reserved for evaluation, False only the others
-            (:func:`envs.sokoban.level.is_held_out`).
+            (:func:`envs.sokoban.state.is_held_out`).
         attempts: Boards tried before giving up.
 
     Returns:

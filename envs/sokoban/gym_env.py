@@ -12,9 +12,9 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 
 from envs.sokoban.errors import SokobanError
-from envs.sokoban.level import ACTIONS, Level
 from envs.sokoban.level_sets import optimal_length
 from envs.sokoban.simulator import is_solved, legal_actions, step
+from envs.sokoban.state import ACTIONS, Level
 from envs.sokoban.xsb import draw
 
 WALL, FLOOR, GOAL, BOX, BOX_ON_GOAL, PLAYER, PLAYER_ON_GOAL = range(7)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from envs.sokoban.errors import SokobanError
-from envs.sokoban.level import ACTIONS, Level, State
+from envs.sokoban.state import ACTIONS, Level, State
 
 # gym-sokoban's cell codes. Its `room_fixed` has walls, floor and targets, `room_state` all of them.
 _WALL, _FLOOR, _TARGET, _BOX_ON_TARGET, _BOX, _PLAYER = range(6)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from envs.sokoban import xsb
 from envs.sokoban.errors import SokobanError, XsbError
-from envs.sokoban.level import Level
 from envs.sokoban.oracle import MAX_STATES, cost_to_go
+from envs.sokoban.state import Level
 
 _NAMES = ("easy", "hard", "xhard", "hard-dev", "hard-test")
 

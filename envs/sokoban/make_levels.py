@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from envs.sokoban import xsb
 from envs.sokoban.generator import generate
-from envs.sokoban.level import Level
 from envs.sokoban.level_sets import optimal_length
+from envs.sokoban.state import Level
 
 
 class Kind(NamedTuple):

@@ -13,11 +13,11 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 
-from envs.sokoban.level import ACTIONS, Level, State
+from envs.sokoban.state import ACTIONS, Level, State
 from tape.errors import ConfigError
-from tape.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
 from tape.protocols import Action
 from tape.protocols import State as AbstractState
+from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
 
 Point = tuple[int, int]
 _BY: dict[Action, Point] = {"U": (-1, 0), "D": (1, 0), "L": (0, -1), "R": (0, 1)}
@@ -35,7 +35,7 @@ def clear(action: Action) -> Predicate:
 
 
 class SokobanPredicates:
-    """The part of :class:`tape.predicates.PredicateDomain` beyond a domain, for one level."""
+    """The part of :class:`tape.protocols.predicates.PredicateDomain` beyond a domain, for one level."""
 
     def __init__(self, level: Level) -> None:
         self.level = level

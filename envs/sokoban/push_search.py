@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from envs.sokoban.assignment import FORBIDDEN, min_assignment
 from envs.sokoban.errors import OracleLimitError
-from envs.sokoban.level import ACTIONS, Level, State
+from envs.sokoban.state import ACTIONS, Level, State
 from envs.sokoban.table import CostToGo
 
 _MEMO = 200_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envs.sokoban.level import State
+from envs.sokoban.state import State
 from tape.protocols import State as AbstractState
 from tape.sdp.adapter import Caps
 from tape.sdp.predicate_adapter import PredicateAdapter
@@ -19,7 +19,7 @@ CAPS = Caps(attempts=3, replans=5, steps=200)
 
 def adapter(domain: SokobanDomain) -> PredicateAdapter:
     """The adapter of a level."""
-    from envs.sokoban.chat_dialect import RULES
+    from envs.sokoban.prompts.chat import RULES
 
     def fields(state: AbstractState) -> Fields:
         assert isinstance(state, State)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envs.sokoban.level import ACTIONS, Level, State
+from envs.sokoban.state import ACTIONS, Level, State
 
 
 def step(level: Level, state: State, action: str) -> State | None:

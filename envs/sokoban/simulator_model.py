@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from envs.sokoban.domain import as_state
-from envs.sokoban.level import Level
 from envs.sokoban.simulator import step
+from envs.sokoban.state import Level
 from tape.protocols import Action, Prediction, State
 
 

@@ -12,7 +12,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import numpy.typing as npt
 
-from envs.sokoban.level import ACTIONS, Level, State
+from envs.sokoban.state import ACTIONS, Level, State
 
 MAX_ENTRIES = 40_000_000
 """Largest table built (entries of two bytes)."""

@@ -26,7 +26,7 @@ from os import PathLike
 from pathlib import Path
 
 from envs.sokoban.errors import XsbError
-from envs.sokoban.level import Level, State
+from envs.sokoban.state import Level, State
 
 _FLOOR = " -_"
 _CELLS = "#@+$*." + _FLOOR

@@ -7,7 +7,7 @@ from decimal import Decimal
 from envs.travelplanner.errors import TravelError
 from envs.travelplanner.offers import SELF_DRIVING, Attraction, Flight, Ground, Offer, Restaurant
 from envs.travelplanner.query import Query
-from tape.resources import Resources, declare
+from tape.budget import Resources, declare
 
 MONEY = "trip_usd"
 """The travellers' money. It is not the kind ``usd`` that calls of language models are paid from: a dollar of the trip

@@ -17,7 +17,7 @@ POLICIES = ("first", "random")
 
 
 class DeclaredLM:
-    """Implements :class:`tape.lm.base.LanguageModel` for the dialect ``declared``.
+    """Implements :class:`tape.lm.base.LanguageModel` for the prompt format ``declared``.
 
     Args:
         policy: ``first`` or ``random``.
@@ -26,7 +26,7 @@ class DeclaredLM:
         UnknownNameError: There is no such policy.
     """
 
-    dialect = "declared"
+    prompt_format = "declared"
     price: Price | None = FREE
 
     def __init__(self, policy: str) -> None:

@@ -22,26 +22,18 @@ can be taken again. The graph is no larger for it, since which of the used optio
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
 
 from envs.travelplanner.cost import charge, dollars
 from envs.travelplanner.menu import Objective, menu
-from envs.travelplanner.sdp import TripAdapter
 from envs.travelplanner.slots import CHECK, RENDER, Slot
 from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Option, Trip, conflicting
-from tape.errors import UnknownNameError
-from tape.lm.dialect import Dialect
+from tape.budget import Resources
 from tape.protocols import Action, Observation, Prediction, State
-from tape.resources import Resources
-from tape.sdp.adapter import Adapter
-
-Dialects = Mapping[str, Callable[["TripDomain"], Dialect]]
-"""How the task is written for each family of models, by the dialect's name."""
-
 
 _index = attrgetter("index")
 
@@ -59,13 +51,12 @@ class TripDomain:
         trip: The query and its offers.
         objective: What is worth more among feasible itineraries: a lower ``cheapest`` cost, or the ``best`` ratings of
             stays and restaurants.
-        dialects: How it is written for models.
     """
 
     deterministic = True
 
-    def __init__(self, trip: Trip, objective: Objective, dialects: Dialects) -> None:
-        self.trip, self.objective, self._dialects = trip, objective, dialects
+    def __init__(self, trip: Trip, objective: Objective) -> None:
+        self.trip, self.objective = trip, objective
         self._menus: dict[str, tuple[Option, ...]] = {}
         self._fewest: dict[tuple[tuple[str, ...], int], int] = {}
 
@@ -225,13 +216,3 @@ class TripDomain:
         if option is None:
             return 0.0
         return -option.cost / self._dearest if self.objective == "cheapest" else option.rating / 5
-
-    def sdp(self) -> Adapter:
-        """Its adapter for SDP."""
-        return TripAdapter(self)
-
-    def dialect(self, name: str) -> Dialect:
-        """The prompts in one of the dialects."""
-        if name not in self._dialects:
-            raise UnknownNameError("dialect for trips", name, self._dialects, "Use a model that reads one of them.")
-        return self._dialects[name](self)

@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from envs.travelplanner.chat_dialect import ChatTripDialect
 from envs.travelplanner.cost import MONEY, charge
-from envs.travelplanner.declared_dialect import DeclaredTripDialect
 from envs.travelplanner.domain import TripDomain
 from envs.travelplanner.evaluate import Evaluation, broken_so_far, evaluate
 from envs.travelplanner.menu import Objective
 from envs.travelplanner.offers import World
 from envs.travelplanner.official import DayPlan, itinerary, to_json
+from envs.travelplanner.prompts import prompt_format
 from envs.travelplanner.query import Query
-from envs.travelplanner.sdp import slots_in
+from envs.travelplanner.sdp import TripAdapter, slots_in
 from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Trip
-from tape.budget import Budget
+from tape.budget import Budget, Resources
 from tape.protocols import Action, Observation
-from tape.resources import Resources
+from tape.protocols.prompt_format import PromptFormat
 from tape.sdp.target import Target
 
 SPARE_STEPS = 24
@@ -52,10 +51,22 @@ class TripEnvironment:
         least: int | None = None,
     ) -> None:
         self.trip = Trip(query, world)
-        self.domain = TripDomain(self.trip, objective, {"chat": ChatTripDialect, "declared": DeclaredTripDialect})
+        self.domain = TripDomain(self.trip, objective)
         self.budget = budget_of(query) if budget is None else budget
         self._least = least
         self._state = TripState(spent=0)
+
+    def prompt_format(self, name: str) -> PromptFormat:
+        """The prompts of this trip in a prompt format.
+
+        Raises:
+            UnknownNameError: There is no such format.
+        """
+        return prompt_format(self.domain, name)
+
+    def sdp(self) -> TripAdapter:
+        """Predicate chains for :mod:`tape.sdp`."""
+        return TripAdapter(self.domain)
 
     def reset(self, seed: int) -> Observation:
         """Nothing is booked; nothing is random either."""

@@ -25,8 +25,8 @@ from envs.travelplanner.slots import CHECK, RENDER, Slot
 from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Option, Trip
 from tape.lm.base import Choice, Message, Request
-from tape.predicates import Predicate
 from tape.protocols import Action, State
+from tape.protocols.predicates import Predicate
 from tape.sdp.adapter import Caps, Tools
 from tape.sdp.operators import Check, Operators, Outcome, Realized, Validate, Verdict
 from tape.sdp.state import Attempt, CertifiedState, MarkovState

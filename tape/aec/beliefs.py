@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from tape.predicates import Predicate
+from tape.protocols.predicates import Predicate
 
 
 @dataclass(frozen=True)

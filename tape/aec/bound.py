@@ -9,8 +9,8 @@ from typing import Any
 
 from tape.budget import Resources
 from tape.errors import ConfigError
-from tape.lm.dialect import Dialect
-from tape.predicates import (
+from tape.protocols import Action, Observation, State
+from tape.protocols.predicates import (
     Assignment,
     AssumingDomain,
     Effects,
@@ -24,9 +24,8 @@ from tape.predicates import (
     Rule,
     SupposingDomain,
 )
-from tape.protocols import Action, Observation, State
-from tape.runner.stats import wilson
 from tape.seeds import derive
+from tape.statistics import wilson
 
 Rates = float | Mapping[str, float]
 """The chance that a grounded value is wrong: one for all predicates, or one for each name of a predicate."""
@@ -203,10 +202,6 @@ class NoisyDomain:
     def cost(self, state: State, action: Action) -> Resources:
         """As the domain says."""
         return self._domain.cost(state, action)
-
-    def dialect(self, name: str) -> Dialect:
-        """As the domain says."""
-        return self._domain.dialect(name)
 
     def preconditions(self, action: Action) -> Assignment:
         """As the domain says."""

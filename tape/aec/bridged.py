@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tape.aec.bridging import Unknown, Way, resolve
 from tape.aec.verifier import Verdict
-from tape.predicates import PredicateDomain
 from tape.protocols import Action, State
+from tape.protocols.predicates import PredicateDomain
 
 MOST = 4
 """Bridges in one plan."""

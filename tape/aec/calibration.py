@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tape.errors import ConfigError
-from tape.runner.stats import wilson
+from tape.statistics import wilson
 
 SCHEMA = "tape.isotonic_calibration/1"
 

@@ -10,17 +10,17 @@ from tape.aec.hypothesis import Hypothesis, actions_of, costs_of, remainder
 from tape.aec.monitor import Monitor
 from tape.aec.predictor import Estimate, Predictor
 from tape.aec.query import Queries
+from tape.aec.settings import AecSettings
 from tape.aec.state import EpistemicState
 from tape.aec.verifier import Verdict
-from tape.agents.base import Episode, EpisodeEnded
-from tape.agents.verifiable import require_predicates
+from tape.budget import Resources
+from tape.engine.episode import Episode, EpisodeEnded
+from tape.engine.executor import Executor, Outcome
+from tape.engine.planner import Planner
+from tape.engine.selection import Planned
 from tape.errors import ConfigError
-from tape.executor import Executor, Outcome
-from tape.planner import Planner
-from tape.predicates import Predicate
 from tape.protocols import Action, Actor, Plan
-from tape.resources import Resources
-from tape.selection import Planned
+from tape.protocols.predicates import Predicate, require_predicates
 
 
 class Controller:
@@ -58,7 +58,8 @@ class Controller:
         domain = require_predicates(episode.env.domain)
         self._episode, self._planner = episode, planner
         self._gate, self._predictor = gate, predictor
-        self._grounded_only = episode.config.commit == "grounded"
+        self._settings = AecSettings.of(episode.config)
+        self._grounded_only = self._settings.commit == "grounded"
         self._state = EpistemicState(episode, domain)
         self._queries = Queries(episode, domain, self._state, actor, planner.memory, planner.call_cost)
         self.monitor = Monitor(episode, self._state, certifies=self._grounded_only)
@@ -91,7 +92,7 @@ class Controller:
             raise EpisodeEnded("not_certified", self._why, limit=True)
         return None
 
-    async def followed(self, executor: Executor, planned: Planned) -> Outcome:
+    async def follow(self, executor: Executor, planned: Planned) -> Outcome:
         """Execute a walk that was committed to, and count it where the environment shows that it cannot be."""
         result = self._episode.result
         try:
@@ -104,7 +105,7 @@ class Controller:
         return outcome
 
     async def _round(self) -> Planned | None:
-        pool = await self._bridged(await self._planner.candidates(self._episode.config.hypotheses))
+        pool = await self._bridged(await self._planner.candidates(self._settings.hypotheses))
         while True:
             hypotheses = self._examined(pool)
             if not hypotheses and self._reserve:
@@ -133,14 +134,14 @@ class Controller:
         Which of two is better is for the budgets and the model to say: a bridge makes a walk longer, and a precondition
         may hold as it is.
         """
-        if not self._episode.config.bridges or not self._grounded_only:
+        if not self._settings.bridges or not self._grounded_only:
             return pool
         before = [actions_of(planned) for planned in pool]
         after = [self._state.bridged(actions) for actions in before]
         if after == before:
             return pool
         both = [Plan(actions) for actions in dict.fromkeys([*after, *before])]
-        return await self._planner.refold(both, self._episode.config.hypotheses) or pool
+        return await self._planner.refold(both, self._settings.hypotheses) or pool
 
     # --- hypotheses -------------------------------------------------------------------------
 
@@ -261,7 +262,7 @@ class Controller:
         live = [actions for actions in dict.fromkeys(plans) if actions and not self._ruled_out(actions)]
         if not live:
             return []
-        return await self._planner.refold([Plan(actions) for actions in live], self._episode.config.hypotheses)
+        return await self._planner.refold([Plan(actions) for actions in live], self._settings.hypotheses)
 
     def _ruled_out(self, actions: tuple[Action, ...]) -> bool:
         """Whether facts speak against a plan; then it is refused."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tape.aec.facts import Claim, Contradiction, Evidence, Fact, Grounded
-from tape.predicates import Predicate, Rule
+from tape.protocols.predicates import Predicate, Rule
 
 
 class Closure(Mapping[Predicate, Fact]):

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Literal, final
 
 from tape.errors import ConfigError
-from tape.predicates import Predicate, PredicateDomain
 from tape.protocols import State
+from tape.protocols.predicates import Predicate, PredicateDomain
 
 EvidenceKind = Literal["observation", "query", "execution", "entailed"]
 

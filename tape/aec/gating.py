@@ -9,9 +9,9 @@ from typing import Protocol, TypeAlias
 from tape.aec.beliefs import Belief, BeliefStore
 from tape.aec.facts import Grounded
 from tape.aec.hypothesis import Hypothesis
-from tape.config import AgentConfig
-from tape.predicates import Predicate
-from tape.resources import Resources
+from tape.aec.settings import AecSettings
+from tape.budget import Resources
+from tape.protocols.predicates import Predicate
 
 
 @dataclass(frozen=True)
@@ -145,11 +145,11 @@ class QueryAllGate:
         return GiveUp("nothing that is missing can be asked") if sure is None else Commit(sure)
 
 
-def gate_of(config: AgentConfig) -> Gate:
-    """The gate that a configuration names."""
-    grounded = config.commit == "grounded"
-    if config.gate == "query_all":
+def gate_of(settings: AecSettings) -> Gate:
+    """The gate that settings name; the joint one is made where the solver is known (:mod:`tape.aec.method`)."""
+    grounded = settings.commit == "grounded"
+    if settings.gate == "query_all":
         return QueryAllGate()
-    if config.gate == "simulate_all":
+    if settings.gate == "simulate_all":
         return SimulateAllGate(grounded=grounded)
-    return ThresholdGate(config.margin, config.uncertainty, grounded=grounded)
+    return ThresholdGate(settings.margin, settings.uncertainty, grounded=grounded)

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tape.aec.verifier import Verdict
-from tape.predicates import Assignment, Predicate
+from tape.budget import Resources
+from tape.engine.selection import Planned
 from tape.protocols import Action
-from tape.resources import Resources
-from tape.selection import Planned
+from tape.protocols.predicates import Assignment, Predicate
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from tape.aec.joint_graph import Graph, Market, Offer, Visit, every_order, one_o
 from tape.aec.joint_value import QueryValue, query_values
 from tape.aec.joint_worlds import Beliefs
 from tape.errors import ConfigError, TapeError
-from tape.predicates import Predicate
+from tape.protocols.predicates import Predicate
 
 __all__ = ["Candidate", "JointDecision", "JointError", "JointSettings", "QueryValue", "decide"]
 

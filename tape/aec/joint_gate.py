@@ -9,9 +9,9 @@ from tape.aec.facts import Grounded
 from tape.aec.gating import Commit, Decision, GiveUp, Query
 from tape.aec.hypothesis import Hypothesis
 from tape.aec.joint import Candidate, JointError, JointSettings, decide
-from tape.agents.base import EpisodeEnded
-from tape.predicates import Assignment, ExclusiveDomain, Predicate, PredicateDomain, Rule
-from tape.resources import Resources
+from tape.budget import Resources
+from tape.engine.episode import EpisodeEnded
+from tape.protocols.predicates import Assignment, ExclusiveDomain, Predicate, PredicateDomain, Rule
 
 
 class JointGate:

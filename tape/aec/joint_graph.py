@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from solvers import PathProblem
 from tape.aec.joint_worlds import Worlds
-from tape.predicates import Assignment, Predicate
+from tape.protocols.predicates import Assignment, Predicate
 
 Amounts = tuple[int, ...]
 Visit = tuple[int, bool]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tape.aec.joint_graph import Amounts, Market, plus
 from tape.aec.joint_worlds import Beliefs
-from tape.predicates import Predicate
+from tape.protocols.predicates import Predicate
 
 
 @dataclass(frozen=True)

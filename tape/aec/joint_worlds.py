@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 
 from tape.errors import ConfigError
-from tape.predicates import Assignment, Predicate
+from tape.protocols.predicates import Assignment, Predicate
 
 Worlds = Mapping[int, float]
 """Probabilities of the sets of candidates whose preconditions hold, as bit masks."""

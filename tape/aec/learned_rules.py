@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from tape.aec.overrides import Override, OverrideRule, Overrides
 from tape.errors import ConfigError
-from tape.predicates import Feature, Predicate
+from tape.protocols.predicates import Feature, Predicate
 
 SCHEMA = "tape.learned_rules/1"
 

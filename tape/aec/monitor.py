@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from tape.aec.state import EpistemicState
-from tape.agents.base import Episode
-from tape.graph import Edge
+from tape.engine.episode import Episode
+from tape.engine.graph import Edge
 from tape.protocols import Action, State
 
 Seen = Literal["certified", "open", "contradicted"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tape.aec.bound import NoisyDomain, Rates
-from tape.agents.verifiable import require_predicates
+from tape.budget import Resources
 from tape.protocols import Environment, Observation
-from tape.resources import Resources
+from tape.protocols.predicates import require_predicates
+from tape.protocols.prompt_format import PromptFormat
 from tape.seeds import derive
 
 
@@ -33,6 +34,10 @@ class NoisyEnvironment:
     def domain(self) -> NoisyDomain:
         """The domain with the errors."""
         return self._domain
+
+    def prompt_format(self, name: str) -> PromptFormat:
+        """As the environment: what the model is shown is as it is."""
+        return self.inner.prompt_format(name)
 
     def reset(self, seed: int) -> Observation:
         """As the environment, with the errors of this episode."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tape.errors import ConfigError
-from tape.predicates import Feature, FeaturedDomain, Predicate
 from tape.protocols import Domain
+from tape.protocols.predicates import Feature, FeaturedDomain, Predicate
 
 SCHEMA = "tape.override_rules/1"
 

@@ -9,12 +9,12 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from tape.aec.facts import Grounded
 from tape.aec.overrides import Overrides, features_of
+from tape.engine.context import RoleContext
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Request
-from tape.lm.dialect import Dialect
-from tape.predicates import Predicate
 from tape.protocols import State
-from tape.roles.context import RoleContext
+from tape.protocols.predicates import Predicate
+from tape.protocols.prompt_format import PromptFormat
 from tape.seeds import derive
 
 ROLE = "predict"
@@ -45,8 +45,8 @@ class Predictor(Protocol):
 
 
 @runtime_checkable
-class PredictingDialect(Dialect, Protocol):
-    """A dialect in which the model can be asked for what is not known; optional."""
+class PredictingFormat(PromptFormat, Protocol):
+    """A prompt format in which the model can be asked for what is not known; optional."""
 
     def predict_request(
         self, state: State, predicates: Sequence[Predicate]
@@ -60,18 +60,18 @@ class PredictingDialect(Dialect, Protocol):
         """What a sampled answer says of the predicates; may leave some open."""
 
 
-def require_predicting(dialect: Dialect) -> PredictingDialect:
-    """The dialect, if it can ask for predictions.
+def require_predicting(prompt_format: PromptFormat) -> PredictingFormat:
+    """The prompt format, if it can ask for predictions.
 
     Raises:
         ConfigError: It cannot.
     """
-    if not isinstance(dialect, PredictingDialect):
+    if not isinstance(prompt_format, PredictingFormat):
         raise ConfigError(
-            f"there are unknown predicates to predict, but {type(dialect).__name__} has no predict_request and "
-            "read_predict; use gate='query_all', or a model whose dialect has them"
+            f"there are unknown predicates to predict, but {type(prompt_format).__name__} has no predict_request and "
+            "read_predict; use gate='query_all', or a model whose prompt format has them"
         )
-    return dialect
+    return prompt_format
 
 
 class EnsemblePredictor:
@@ -81,7 +81,7 @@ class EnsemblePredictor:
     once for the same facts.
 
     Args:
-        context: The episode's model and prompts; they have to include those of a :class:`PredictingDialect` where
+        context: The episode's model and prompts; they have to include those of a :class:`PredictingFormat` where
             anything is unknown.
         samples: Of every question.
         seed: Root of the sampling seeds.
@@ -106,11 +106,11 @@ class EnsemblePredictor:
 
         Raises:
             BudgetExceededError: The calls do not fit; they were not made.
-            ConfigError: The dialect cannot ask.
+            ConfigError: The prompt format cannot ask.
         """
-        dialect = require_predicting(self._context.dialect)
+        prompt_format = require_predicting(self._context.prompt_format)
         fresh = [p for p in dict.fromkeys(predicates) if (grounded.digest, p) not in self._known]
-        asked = dialect.predict_request(grounded.observed, fresh) if fresh else []
+        asked = prompt_format.predict_request(grounded.observed, fresh) if fresh else []
         requests = [
             replace(
                 request,
@@ -124,7 +124,7 @@ class EnsemblePredictor:
         votes: dict[Predicate, list[bool]] = {p: [] for p in fresh}
         for (_, settled), completion in zip(asked, await self._context.lm.generate(requests), strict=True):
             for text in completion.texts:
-                for predicate, value in self._read(dialect, grounded.observed, settled, text).items():
+                for predicate, value in self._read(prompt_format, grounded.observed, settled, text).items():
                     if predicate in votes:
                         votes[predicate].append(value)
         for predicate, values in votes.items():
@@ -132,10 +132,10 @@ class EnsemblePredictor:
         return [self._known[grounded.digest, p] for p in predicates]
 
     def _read(
-        self, dialect: PredictingDialect, state: State, predicates: Sequence[Predicate], text: str
+        self, prompt_format: PredictingFormat, state: State, predicates: Sequence[Predicate], text: str
     ) -> Mapping[Predicate, bool]:
         try:
-            return dialect.read_predict(state, predicates, text)
+            return prompt_format.read_predict(state, predicates, text)
         except InvalidOutputError as error:
             self._context.count_malformed(ROLE, text, error)
             return {}

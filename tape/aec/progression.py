@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tape.errors import ConfigError
-from tape.predicates import Assignment, Predicate, PredicateDomain
 from tape.protocols import Action
+from tape.protocols.predicates import Assignment, Predicate, PredicateDomain
 
 Origin = Literal["fact", "effect", "required"]
 

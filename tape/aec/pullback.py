@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tape.aec.progression import Held, Interface
-from tape.predicates import Predicate
-from tape.resources import Resources, in_units
+from tape.budget import Resources, in_units
+from tape.protocols.predicates import Predicate
 
 WitnessKind = Literal["conflict", "lost", "uncovered", "resource"]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from tape.aec.events import QueriedEvent
+from tape.aec.settings import AecSettings
 from tape.aec.state import EpistemicState
-from tape.agents.base import Episode, environment_faults
-from tape.agents.moves import write_action
-from tape.memory import Memory
-from tape.predicates import Predicate, PredicateDomain, QueryMacro
+from tape.budget import Resources
+from tape.engine.episode import Episode, environment_faults
+from tape.engine.memory import Memory
+from tape.engine.steps import write_action
 from tape.protocols import Action, Actor, State
-from tape.resources import Resources
+from tape.protocols.predicates import Predicate, PredicateDomain, QueryMacro
 
 CallCost = Callable[[State, Mapping[str, int], Sequence[Action]], Resources]
 """The worst case of the model's calls for one step, with the rest of what is to be done."""
@@ -66,8 +67,8 @@ class Queries:
 
     def costs(self, predicates: Sequence[Predicate], remaining: Mapping[str, int]) -> dict[Predicate, Resources]:
         """The worst case of the query of each predicate that can be asked and paid; nothing once none is left."""
-        config, found = self._episode.config, dict[Predicate, Resources]()
-        if config.query_budget is not None and self._episode.result.queries >= config.query_budget:
+        most, found = AecSettings.of(self._episode.config).query_budget, dict[Predicate, Resources]()
+        if most is not None and self._episode.result.queries >= most:
             return found
         for predicate in dict.fromkeys(predicates):
             macro = self.macro(predicate)

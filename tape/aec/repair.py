@@ -8,8 +8,8 @@ from tape.aec.entailment import Closure
 from tape.aec.events import RuleDisabledEvent
 from tape.aec.facts import Claim, Contradiction
 from tape.aec.verifier import Rulebook
-from tape.predicates import Predicate, PredicateDomain
 from tape.protocols import Action
+from tape.protocols.predicates import Predicate, PredicateDomain
 from tape.trace import TraceWriter
 
 MOST = 2

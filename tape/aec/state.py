@@ -12,10 +12,10 @@ from tape.aec.overrides import features_of
 from tape.aec.predictor import Estimate
 from tape.aec.repair import Repair, claims_of
 from tape.aec.verifier import Rulebook, Verdict, Verifier
-from tape.agents.base import Episode, environment_faults
-from tape.predicates import Effects, Predicate, PredicateDomain
+from tape.budget import Resources
+from tape.engine.episode import Episode, environment_faults
 from tape.protocols import Action
-from tape.resources import Resources
+from tape.protocols.predicates import Effects, Predicate, PredicateDomain
 
 
 class EpistemicState:

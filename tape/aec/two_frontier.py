@@ -18,8 +18,8 @@ from functools import cache
 
 from tape.aec.two_frontier_progress import Node, Progression, label_of
 from tape.errors import ConfigError
-from tape.predicates import Assignment, Predicate, PredicateDomain
 from tape.protocols import Action, Plan, State
+from tape.protocols.predicates import Assignment, Predicate, PredicateDomain
 
 __all__ = ["Found", "Label", "Limits", "TwoFrontierProposer", "label", "queryable", "search"]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tape.predicates import Assignment, Predicate, PredicateDomain, Rule
 from tape.protocols import Action
+from tape.protocols.predicates import Assignment, Predicate, PredicateDomain, Rule
 
 
 def label_of(known: Assignment, predicate: Predicate, value: bool) -> bool | None:

@@ -9,9 +9,9 @@ from tape.aec.entailment import Closure
 from tape.aec.facts import Fact, Grounded
 from tape.aec.progression import Progression, progress
 from tape.aec.pullback import Witness, affordable, pullback
-from tape.predicates import Predicate, PredicateDomain, Rule
+from tape.budget import Resources
 from tape.protocols import Action
-from tape.resources import Resources
+from tape.protocols.predicates import Predicate, PredicateDomain, Rule
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,19 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from solvers.errors import SolverError
-from tape.agents.episode import Episode, EpisodeEnded, environment_faults
 from tape.agents.final_answer import FinalAnswer, require_answers_taken
-from tape.agents.verifiable import require_verifiable
 from tape.budget import Budget, Ledger, Payer
-from tape.config import AgentConfig
-from tape.deadline import KIND as WALL
-from tape.deadline import Deadline
-from tape.episode import EpisodeResult
+from tape.budget.deadline import KIND as WALL
+from tape.budget.deadline import Deadline
+from tape.engine.actor import MAX_RETRIES, LmActor
+from tape.engine.context import RoleContext
+from tape.engine.episode import Episode, EpisodeEnded, environment_faults
+from tape.engine.proposer import LmProposer
+from tape.engine.result import EpisodeResult
+from tape.engine.scorer import LmScorer
+from tape.engine.settings import METHOD_FIELDS, TapeConfig
+from tape.engine.verification import verifying_method
+from tape.engine.world_model import DeclaredWorldModel, LmWorldModel
 from tape.errors import (
     BudgetExceededError,
     ConfigError,
@@ -32,12 +37,11 @@ from tape.errors import (
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel
 from tape.lm.price_table import missing_price
-from tape.protocols import Environment, Measures, WorldModel
-from tape.roles.context import RoleContext
+from tape.lm.registry import open_model
+from tape.protocols import Actor, DeclaredDomain, Environment, Measures, Proposer, Scorer, WorldModel
+from tape.protocols.predicates import require_predicates
 from tape.seeds import derive
 from tape.trace import FinishedEvent, StartedEvent, TraceWriter
-
-__all__ = ["Agent", "Episode", "EpisodeEnded", "environment_faults"]
 
 
 class Agent(ABC):
@@ -46,7 +50,7 @@ class Agent(ABC):
     Args:
         model: A model or its name, for instance ``bundled:mini``.
         config: The switches; or give them as keyword arguments.
-        settings: Fields of :class:`tape.config.AgentConfig`.
+        settings: Fields of :class:`tape.engine.settings.TapeConfig`.
 
     Raises:
         ConfigError: A switch is out of range or contradicts the agent, or both ``config`` and ``settings`` are given.
@@ -54,21 +58,45 @@ class Agent(ABC):
     """
 
     name: ClassVar[str] = ""
-    needs_adapter: ClassVar[bool] = False
-    """Whether it plays only environments with an adapter of SDP's (:class:`tape.sdp.adapter.SdpDomain`)."""
+    methods: ClassVar[tuple[str, ...]] = ()
+    """The methods whose settings mean something to it: fields of :class:`TapeConfig` such as ``aec``."""
 
-    def __init__(self, model: LanguageModel | str, config: AgentConfig | None = None, **settings: Any) -> None:
+    def __init__(self, model: LanguageModel | str, config: TapeConfig | None = None, **settings: Any) -> None:
         if config is not None and settings:
             raise ConfigError(f"give either config or single settings, not both: {', '.join(settings)}")
-        self.config = self.configure(config or AgentConfig.make(**settings))
+        self.config = self.resolve(config or TapeConfig.make(**settings))
         if isinstance(model, str):
-            from tape.lm.registry import open_model
-
             model = open_model(model)
         self.model = model
 
     @classmethod
-    def configure(cls, config: AgentConfig) -> AgentConfig:
+    def resolve(cls, config: TapeConfig) -> TapeConfig:
+        """The configuration as this agent plays it.
+
+        Raises:
+            ConfigError: It holds settings of a method that this agent does not use, or contradicts the agent.
+        """
+        for name in METHOD_FIELDS:
+            if getattr(config, name) is not None and name not in cls.methods:
+                raise ConfigError(f"settings of {name} mean nothing to the agent {cls.name!r}; leave them out")
+        return cls.configure(config)
+
+    @classmethod
+    def require(cls, config: TapeConfig, env: Environment) -> None:
+        """Refuse an environment that lacks what a configuration needs; asked before anything is spent.
+
+        Raises:
+            ConfigError: Says what it lacks.
+        """
+        require_answers_taken(config, env)
+        verifying = verifying_method(config)
+        if verifying is not None:
+            verifying.require(env.domain)
+        if config.proposer == "two_frontier":
+            require_predicates(env.domain, "proposer='two_frontier'")
+
+    @classmethod
+    def configure(cls, config: TapeConfig) -> TapeConfig:
         """Set or refuse the switches that the agent's name already decides; the others are ignored or used.
 
         Raises:
@@ -77,7 +105,7 @@ class Agent(ABC):
         return config
 
     @classmethod
-    def most_lm_calls(cls, config: AgentConfig, steps: int, longest_plan: int) -> int | None:
+    def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int | None:
         """An upper bound on the LM requests of one episode, for plans of an experiment; None where none is known.
 
         Requests that a backend repeats on its own are not counted, nor are the samples of one request.
@@ -91,7 +119,7 @@ class Agent(ABC):
         return None
 
     def run(self, env: Environment, **options: Any) -> EpisodeResult:
-        """Play one episode; the synchronous door to :meth:`arun`."""
+        """Play one episode; the synchronous wrapper around :meth:`arun`."""
         return asyncio.run(self.arun(env, **options))
 
     async def arun(
@@ -129,8 +157,7 @@ class Agent(ABC):
         """
         if (self.config.world_model == "simulator") != (simulator is not None):
             raise ConfigError("world_model='simulator' needs simulator=..., and only then")
-        require_answers_taken(self.config, env)
-        require_verifiable(self.config, env.domain)
+        self.require(self.config, env)
         own = getattr(env, "budget", None)
         caps = (budget or Budget()) | (own if isinstance(own, Budget) else Budget())
         deadline = Deadline(caps.get(WALL))
@@ -139,7 +166,7 @@ class Agent(ABC):
         lm = AccountedLM(model or self.model, ledger, writer, deadline)
         if "usd" in ledger.capped() and lm.price is None:
             raise UnknownCostError(missing_price(lm.name))
-        roles = RoleContext(lm, env.domain.dialect(lm.dialect), env.domain, writer)
+        roles = RoleContext(lm, env.prompt_format(lm.prompt_format), env.domain, writer)
         episode = Episode(env, self.config, ledger, writer, roles, derive(seed, "agent"), simulator, deadline)
         writer.write(StartedEvent(config=self.describe(), budget=dict(caps)))
         try:
@@ -220,3 +247,46 @@ class Agent(ABC):
     @abstractmethod
     async def _play(self, episode: Episode) -> None:
         """Play until the episode ends; returning means that the agent has given up (``failure``)."""
+
+
+class LmAgent(Agent):
+    """Base of the agents: the same model and prompts for all; a subclass replaces any role alone."""
+
+    @classmethod
+    def most_calls_per_step(cls, config: TapeConfig) -> int:
+        """Requests of one free action: sampled again while it cannot be read."""
+        del config
+        return 1 + MAX_RETRIES
+
+    @classmethod
+    def most_calls_per_prediction(cls, config: TapeConfig) -> int:
+        """Requests of one predicted transition: none of a simulator; one that says invalid may be asked again."""
+        return 0 if config.world_model == "simulator" else 1 + (config.doubt > 0)
+
+    def proposer(self, episode: Episode) -> Proposer:
+        """SamplePlans: by the model, or by search through what the domain declares."""
+        if self.config.proposer == "two_frontier":
+            from tape.aec.two_frontier import Limits, TwoFrontierProposer, queryable  # only where it is asked for
+
+            domain = require_predicates(episode.env.domain, "proposer='two_frontier'")
+            return TwoFrontierProposer(domain, Limits(nodes=4000, width=64, novel=True), assumable=queryable(domain))
+        return LmProposer(episode.roles, self.config.temperature)
+
+    def world_model(self, episode: Episode) -> WorldModel:
+        """P_theta: the simulator where the configuration asks for it, else what is declared, else the model."""
+        domain = episode.env.domain
+        if episode.simulator is not None:
+            return episode.simulator
+        return DeclaredWorldModel(domain) if isinstance(domain, DeclaredDomain) else self.lm_world_model(episode)
+
+    def lm_world_model(self, episode: Episode) -> WorldModel:
+        """The model's predictions."""
+        return LmWorldModel(episode.roles)
+
+    def scorer(self, episode: Episode) -> Scorer:
+        """R_theta."""
+        return LmScorer(episode.roles)
+
+    def actor(self, episode: Episode) -> Actor:
+        """pi_Act, free to choose."""
+        return LmActor(episode.roles, "free", self.config.temperature)

@@ -1,20 +1,94 @@
-"""Best-of-N acting (TAPE appendix G.2), which the agents of that name put in the place of a single sample."""
+"""Best-of-N acting (TAPE appendix G.2): sample actions, predict, score, take the best."""
 
 from __future__ import annotations
 
-from tape.agents.base import Episode
-from tape.agents.lm_agent import LmAgent
-from tape.config import AgentConfig
-from tape.protocols import Actor
-from tape.roles.actor import LmActor
-from tape.roles.best_of_n import BestOfNActor
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import ClassVar
+
+from tape.agents.base import LmAgent
+from tape.agents.plan_and_act import PlanAndActAgent
+from tape.agents.react import ReactAgent
+from tape.engine.actor import LmActor
+from tape.engine.context import RoleContext
+from tape.engine.episode import Episode
+from tape.engine.settings import TapeConfig
+from tape.protocols import Acted, Action, Actor, Scorer, State, WorldModel
+from tape.trace import ActionsSampledEvent
+
+
+class BestOfNActor:
+    """Takes, of N sampled actions, the one whose predicted outcome the model itself scores highest.
+
+    Ties go to the action sampled more often, then to the one sampled first. An action that is predicted
+    to be invalid comes last. Nothing observed is remembered: that is TAPE's own.
+
+    Args:
+        context: The episode's model and prompts.
+        actor: Samples the actions.
+        world_model: Predicts what they lead to.
+        scorer: Scores that.
+        samples: N.
+        expected: Compare mean scores instead of the most probable ones.
+    """
+
+    def __init__(
+        self,
+        context: RoleContext,
+        actor: LmActor,
+        world_model: WorldModel,
+        scorer: Scorer,
+        samples: int,
+        *,
+        expected: bool = False,
+    ) -> None:
+        self._context, self._actor, self._samples, self._expected = context, actor, samples, expected
+        self._world_model, self._scorer = world_model, scorer
+
+    async def act(
+        self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action], seed: int
+    ) -> Acted:
+        """Write one action; ``Acted.action`` is None where no sample is an action of the environment."""
+        sampled = await self._actor.sample(state, remaining, action, plan, seed, self._samples)
+        admissible = self._context.domain.admissible(state)
+        written = [(acted.action, acted) for acted in sampled if acted.action is not None]
+        usable = [(name, acted) for name, acted in written if admissible is None or name in admissible]
+        if not usable:
+            return Acted(None)
+        votes = Counter(name for name, _ in usable)
+        values = await self._values(state, remaining, list(votes))
+        # max() keeps the first of equals, and votes are in the order of sampling.
+        best = max(votes, key=lambda name: (values[name], votes[name]))
+        self._context.trace.write(
+            ActionsSampledEvent(
+                actions=[name for name, _ in usable],
+                scores={name: None if value == -inf else value for name, value in values.items()},
+                chosen=best,
+            )
+        )
+        return next(acted for name, acted in usable if name == best)
+
+    async def _values(
+        self, state: State, remaining: Mapping[str, int], actions: Sequence[Action]
+    ) -> dict[Action, float]:
+        """The score of each action's predicted outcome; minus infinity where it is predicted to be invalid."""
+        predictions = await self._world_model.predict([(state, action) for action in actions])
+        outcomes = {
+            action: prediction.state
+            for action, prediction in zip(actions, predictions, strict=True)
+            if prediction.state is not None
+        }
+        scores = await self._scorer.score(list(outcomes.values()), remaining)
+        values = [score.mean if self._expected else score.likely for score in scores]
+        return dict.fromkeys(actions, -inf) | dict(zip(outcomes, values, strict=True))
 
 
 class BestOfN(LmAgent):
     """Mix-in: of ``num_plans`` actions sampled at a step, takes the one whose predicted outcome scores highest."""
 
     @classmethod
-    def most_calls_per_step(cls, config: AgentConfig) -> int:
+    def most_calls_per_step(cls, config: TapeConfig) -> int:
         """N samples are one request; each distinct one is predicted and its outcome scored."""
         predictions = config.num_plans * cls.most_calls_per_prediction(config)
         return super().most_calls_per_step(config) + predictions + config.num_plans
@@ -29,3 +103,15 @@ class BestOfN(LmAgent):
             self.config.num_plans,
             expected=self.config.score == "expected",
         )
+
+
+class BestOfNReactAgent(BestOfN, ReactAgent):
+    """ReAct with ``num_plans`` thoughts and actions sampled at every step."""
+
+    name: ClassVar[str] = "best_of_n_react"
+
+
+class BestOfNPlanAndActAgent(BestOfN, PlanAndActAgent):
+    """Plan-and-Act with one plan and ``num_plans`` actions sampled at every step, the plan in context."""
+
+    name: ClassVar[str] = "best_of_n_plan_and_act"

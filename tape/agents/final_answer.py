@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tape.agents.episode import Episode, environment_faults
 from tape.budget import Reservation
-from tape.config import AgentConfig
+from tape.engine.episode import Episode, environment_faults
+from tape.engine.settings import TapeConfig
 from tape.errors import (
     BudgetExceededError,
     ConfigError,
@@ -21,7 +21,7 @@ from tape.trace import AnsweredEvent
 ROLE = "answer"
 
 
-def require_answers_taken(config: AgentConfig, env: Environment) -> None:
+def require_answers_taken(config: TapeConfig, env: Environment) -> None:
     """Refuse a configuration whose final answer nobody would take.
 
     Raises:
@@ -58,7 +58,7 @@ class FinalAnswer:
         env, lm = episode.env, episode.roles.lm
         assert isinstance(env, TakesAnswers)
         with environment_faults("no final answer can be asked for"):
-            request = env.longest_answer_request(lm.dialect)
+            request = env.longest_answer_request(lm.prompt_format)
         return cls(episode, env, lm.keep_back(replace(request, role=ROLE)))
 
     async def give(self) -> None:
@@ -66,7 +66,7 @@ class FinalAnswer:
         episode, result = self._episode, self._episode.result
         try:
             with environment_faults("no final answer can be asked for"):
-                request = self._env.answer_request(episode.state, episode.roles.lm.dialect)
+                request = self._env.answer_request(episode.state, episode.roles.lm.prompt_format)
             [completion] = await episode.roles.lm.generate([replace(request, role=ROLE)], self._reservation)
             text = completion.texts[0]
             with environment_faults("the final answer was not taken"):

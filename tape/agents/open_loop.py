@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tape.agents.base import Episode
-from tape.agents.lm_agent import LmAgent
-from tape.agents.moves import sample_plans
-from tape.config import AgentConfig
+from tape.agents.base import LmAgent
+from tape.engine.episode import Episode
+from tape.engine.settings import TapeConfig
+from tape.engine.steps import sample_plans
 
 
 class OpenLoopAgent(LmAgent):
@@ -16,7 +16,7 @@ class OpenLoopAgent(LmAgent):
     name: ClassVar[str] = "open_loop"
 
     @classmethod
-    def most_lm_calls(cls, config: AgentConfig, steps: int, longest_plan: int) -> int:
+    def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int:
         """One plan."""
         del config, steps, longest_plan
         return 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import count
 from typing import ClassVar
 
-from tape.agents.base import Episode
-from tape.agents.lm_agent import LmAgent
-from tape.agents.moves import act_freely, require_bounded, sample_plans
-from tape.config import AgentConfig
+from tape.agents.base import LmAgent
+from tape.engine.episode import Episode
+from tape.engine.settings import TapeConfig
+from tape.engine.steps import act_freely, require_bounded, sample_plans
 
 
 class PlanAndActAgent(LmAgent):
@@ -21,7 +21,7 @@ class PlanAndActAgent(LmAgent):
     name: ClassVar[str] = "plan_and_act"
 
     @classmethod
-    def most_lm_calls(cls, config: AgentConfig, steps: int, longest_plan: int) -> int:
+    def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int:
         """One plan, then as ReAct."""
         del longest_plan
         return 1 + steps * cls.most_calls_per_step(config)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import count
 from typing import ClassVar
 
-from tape.agents.base import Episode
-from tape.agents.lm_agent import LmAgent
-from tape.agents.moves import act_freely, mismatched, sample_plans, start_replanning
-from tape.config import AgentConfig
+from tape.agents.base import LmAgent
+from tape.engine.episode import Episode
+from tape.engine.settings import TapeConfig
+from tape.engine.steps import act_freely, mismatched, sample_plans, start_replanning
 from tape.errors import ConfigError
 from tape.protocols import Action, Actor, WorldModel
 
@@ -23,7 +23,7 @@ class PlanAndActReplanAgent(LmAgent):
     name: ClassVar[str] = "plan_and_act_replan"
 
     @classmethod
-    def configure(cls, config: AgentConfig) -> AgentConfig:
+    def configure(cls, config: TapeConfig) -> TapeConfig:
         """Refuse ``replan`` off.
 
         Raises:
@@ -34,7 +34,7 @@ class PlanAndActReplanAgent(LmAgent):
         return config
 
     @classmethod
-    def most_lm_calls(cls, config: AgentConfig, steps: int, longest_plan: int) -> int:
+    def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int:
         """Every round takes at least one step: one plan and its predictions a round, and the actions."""
         rounds = min(steps, config.max_replans + 1)
         predictions = longest_plan * cls.most_calls_per_prediction(config)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tape.agents.base import Episode
-from tape.agents.lm_agent import LmAgent
-from tape.agents.moves import act_freely, require_bounded
-from tape.config import AgentConfig
+from tape.agents.base import LmAgent
+from tape.engine.episode import Episode
+from tape.engine.settings import TapeConfig
+from tape.engine.steps import act_freely, require_bounded
 
 
 class ReactAgent(LmAgent):
@@ -16,7 +16,7 @@ class ReactAgent(LmAgent):
     name: ClassVar[str] = "react"
 
     @classmethod
-    def most_lm_calls(cls, config: AgentConfig, steps: int, longest_plan: int) -> int:
+    def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int:
         """At every step one action, sampled again while it cannot be read."""
         del longest_plan
         return steps * cls.most_calls_per_step(config)

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from tape.agents.base import Episode, EpisodeEnded
-from tape.agents.tape_agent import TapeAgent
-from tape.config import AgentConfig
+from tape.agents.tape import TapeAgent
+from tape.engine.episode import Episode, EpisodeEnded
+from tape.engine.planner import Planner
+from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
-from tape.planner import Planner
+from tape.protocols import Environment
 from tape.sdp.adapter import Adapter, Caps, Tools, require_adapter
 from tape.sdp.always import AlwaysPass
 from tape.sdp.loop import Loop, Watch
 from tape.sdp.operators import Operators
 from tape.sdp.sample import SampleChain
+from tape.sdp.settings import SdpSettings
 from tape.sdp.walk import WalkChain
 from tape.sdp.writing import WritingRealize
 
@@ -23,55 +25,69 @@ class SdpAgent(TapeAgent):
     """State-Centric Decision Process.
 
     With ``chain="walk"`` the chain is the walk that the solver picks on the plan graph (SDP x TAPE), with
-    ``verify="aec"`` one that the grounded verifier accepts (SDP x TAPE x AEC); with ``chain="sample"`` it comes from
+    ``aec`` settings one that the grounded verifier accepts (SDP x TAPE x AEC); with ``chain="sample"`` it comes from
     one plan of the model, with ``chain="adapter"`` from the environment's own operators (SDP as in the paper).
     """
 
     name: ClassVar[str] = "sdp"
-    needs_adapter: ClassVar[bool] = True
+    methods: ClassVar[tuple[str, ...]] = ("aec", "sdp")
 
     @classmethod
-    def configure(cls, config: AgentConfig) -> AgentConfig:
-        """Refuse a verifier where no walk is committed to.
+    def configure(cls, config: TapeConfig) -> TapeConfig:
+        """Add the default settings, and refuse a verifier where no path is committed to.
 
         Raises:
-            ConfigError: ``verify`` without ``chain="walk"``.
+            ConfigError: ``aec`` without ``chain="walk"``.
         """
-        if config.verify == "aec" and config.chain != "walk":
-            raise ConfigError(f"verify='aec' commits to walks, so it needs chain='walk', not {config.chain!r}")
-        return config
+        settings = SdpSettings() if config.sdp is None else SdpSettings.of(config)
+        if config.aec is not None and settings.chain != "walk":
+            raise ConfigError(f"aec commits to paths, so it needs chain='walk', not {settings.chain!r}")
+        return config.model_copy(update={"sdp": settings})
 
     @classmethod
-    def most_lm_calls(cls, config: AgentConfig, steps: int, longest_plan: int) -> int | None:
+    def require(cls, config: TapeConfig, env: Environment) -> None:
+        """Also refuse an environment without an adapter.
+
+        Raises:
+            ConfigError: Says what it lacks.
+        """
+        super().require(config, env)
+        require_adapter(env)
+
+    @classmethod
+    def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int | None:
         """No bound is known: validators may ask the model too."""
         del config, steps, longest_plan
         return None
 
     async def _play(self, episode: Episode) -> None:
-        adapter = require_adapter(episode.env.domain)
+        adapter = require_adapter(episode.env)
         operators, watch = self._operators(episode, adapter)
-        if self.config.validation == "always":
+        if SdpSettings.of(self.config).validation == "always":
             operators = replace(operators, validate=AlwaysPass(adapter))
         loop = Loop(episode, adapter, operators, self._caps(adapter), watch)
         try:
             await loop.run()
         except EpisodeEnded as end:
             # As for TAPE with the verifier: a committed walk that the environment ends in failure was infeasible.
-            failed = self.config.verify == "aec" and end.end_state == "failure" and not end.limit
+            failed = self.config.aec is not None and end.end_state == "failure" and not end.limit
             episode.result.infeasible_commitments += failed
             raise
 
     def _operators(self, episode: Episode, adapter: Adapter) -> tuple[Operators, Watch | None]:
         config, domain = self.config, episode.env.domain
+        chain = SdpSettings.of(config).chain
         tools = Tools(episode.roles, config, lambda *parts: episode.seed_for("sdp", *parts))
-        if config.chain == "adapter":
+        if chain == "adapter":
             own = adapter.operators(tools)
             if own is None:
-                raise ConfigError(f"{type(domain).__name__} has no operators of its own; use chain='walk' or 'sample'")
+                raise ConfigError(
+                    f"{type(episode.env).__name__} has no operators of its own; use chain='walk' or 'sample'"
+                )
             return own, None
         actor, validate = self.actor(episode), adapter.validator(tools)
-        realize = WritingRealize(domain, actor, tools.seed, invents=config.chain == "sample")
-        if config.chain == "sample":
+        realize = WritingRealize(domain, actor, tools.seed, invents=chain == "sample")
+        if chain == "sample":
             sample = SampleChain(domain, adapter, self.proposer(episode), self.world_model(episode), tools.seed)
             return Operators(sample, realize, validate, sample), None
         planner = Planner(
@@ -82,8 +98,7 @@ class SdpAgent(TapeAgent):
             actor=actor,
             selector=self.selector(episode),
         )
-        control = self._control(episode, planner, actor) if config.verify == "aec" else None
-        walk = WalkChain(episode, adapter, planner, control)
+        walk = WalkChain(episode, adapter, planner, self.verification(episode, planner, actor))
         return Operators(walk, realize, validate, walk), walk
 
     def _caps(self, adapter: Adapter) -> Caps:
@@ -92,12 +107,12 @@ class SdpAgent(TapeAgent):
         On a walk one failed attempt at an edge is enough: the edge is refuted, and the graph may know another way. So
         that a predicate gets as many attempts in all, it may then be replanned more often.
         """
-        config, own = self.config, adapter.caps
+        settings, own = SdpSettings.of(self.config), adapter.caps
         attempts, replans = own.attempts, own.replans
-        if config.chain == "walk" and config.attempts is None:
+        if settings.chain == "walk" and settings.attempts is None:
             attempts, replans = 1, own.attempts * (own.replans + 1) - 1
         return Caps(
-            config.attempts or attempts,
-            replans if config.target_replans is None else config.target_replans,
-            config.step_cap or own.steps,
+            settings.attempts or attempts,
+            replans if settings.target_replans is None else settings.target_replans,
+            settings.step_cap or own.steps,
         )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tape.budget import Budget
-from tape.cli.switches import add_switches, config_of
+from tape.cli.switches import add_switches, config_of, explain_unknown, methods_of
 from tape.plugins import load, names
 
 LARGER = "Finished episodes are kept; the same command with a larger --run-budget goes on"
@@ -24,13 +24,15 @@ def main(argv: Sequence[str]) -> int:
         parser.parse_args(argv)
         return 2
     plugin = load("tape.environments", argv[0])
-    parser = _parser(argv[0], plugin.model)
+    methods = methods_of(argv)
+    parser = _parser(argv[0], plugin.model, methods)
     own = parser.add_argument_group(f"{argv[0]} options")
     plugin.add_arguments(own)
     option_names = [action.dest for action in own._group_actions]
-    args = parser.parse_args(argv[1:])
+    args, unknown = parser.parse_known_args(argv[1:])
+    explain_unknown(parser, unknown, methods)
     options = {name: getattr(args, name) for name in option_names}
-    config = config_of(args)
+    config = config_of(args, methods)
     import solvers
 
     solvers.get(args.solver)  # an unknown solver is a usage error now, not in the middle of a run
@@ -93,7 +95,7 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def _parser(environment: str, model: str) -> argparse.ArgumentParser:
+def _parser(environment: str, model: str, methods: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"tape run {environment}", description=f"Play the tasks of {environment}.")
     parser.add_argument("--agent", default="tape", help=f"{', '.join(names('tape.agents'))} (default: tape)")
     parser.add_argument("--model", default=model, help=f"see `tape models` (default: {model})")
@@ -124,5 +126,5 @@ def _parser(environment: str, model: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--out", type=Path, required=True, help="the run directory; the same command resumes it")
     parser.add_argument("--quiet", action="store_true", help="ten plain lines at most, even on a terminal")
-    add_switches(parser)
+    add_switches(parser, methods)
     return parser

@@ -22,7 +22,7 @@ def main(argv: Sequence[str]) -> int:
 
     model = open_model(args.model)
     with make_server(model, args.host, args.port) as server:
-        options = "" if model.dialect == "chat" else f"#dialect={model.dialect}"
+        options = "" if model.prompt_format == "chat" else f"#format={model.prompt_format}"
         print(
             f"serving; use --model 'openai:{args.model}@http://{args.host}:{server.server_port}/v1{options}'",
             flush=True,

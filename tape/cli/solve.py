@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tape.graph import PlanGraph
+    from tape.engine.graph import PlanGraph
 
 
 def main(argv: Sequence[str]) -> int:
@@ -18,8 +18,8 @@ def main(argv: Sequence[str]) -> int:
     args = _parser().parse_args(argv)
     import solvers
     from tape.budget import Budget
+    from tape.engine.graph import PlanGraph
     from tape.errors import GraphError
-    from tape.graph import PlanGraph
 
     graph = PlanGraph.load(args.graph)
     start = args.start or json.loads(args.graph.read_text(encoding="utf-8")).get("start")

@@ -1,12 +1,20 @@
-"""The agents' switches as command-line options: one for every field of ``AgentConfig``, with its default."""
+"""The agents' switches as command-line options, one for every setting.
+
+The settings of a method, AEC or SDP, are read only where it is used, or where help is asked for.
+"""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
 
+from pydantic.fields import FieldInfo
+
+from tape.agents.base import Agent
 from tape.budget import Budget
-from tape.config import AgentConfig
+from tape.engine.settings import METHOD_FIELDS, TapeConfig, method
+from tape.plugins import load
 
 _HELP = {
     "num_plans": "M, plans sampled per planning round",
@@ -32,32 +40,39 @@ _HELP = {
     "planning_reserve": "kept from the selector for later planning calls, for instance tokens=500",
     "on_limit": "at a limit stop, or spend a call kept back on an answer, where the environment takes one",
     "verify": "aec: commit only to walks that grounded evidence certifies",
-    "hypotheses": "aec: how many of the best walks are considered",
-    "gate": "aec: what is queried and what is simulated",
-    "commit": "aec: belief: no verifier (ablation)",
-    "margin": "aec: predictions nearer to 1/2 than this are ambiguous",
-    "uncertainty": "aec: the most uncertainty with which a prediction is believed",
-    "query_budget": "aec: most queries of an episode (default: the budget decides)",
-    "ensemble": "aec: samples for one prediction",
-    "calibration": "aec: a file with the calibration of predictions (default: none)",
-    "learned_rules": "aec: a file with rules that override predictions (default: none)",
-    "bridges": "aec: insert actions that establish a precondition where that is cheaper than asking",
+    "hypotheses": "how many of the best walks are considered",
+    "gate": "what is queried and what is simulated",
+    "commit": "belief: no verifier (ablation)",
+    "margin": "predictions nearer to 1/2 than this are ambiguous",
+    "uncertainty": "the most uncertainty with which a prediction is believed",
+    "query_budget": "most queries of an episode (default: the budget decides)",
+    "ensemble": "samples for one prediction",
+    "calibration": "a file with the calibration of predictions (default: none)",
+    "learned_rules": "a file with rules that override predictions (default: none)",
+    "bridges": "insert actions that establish a precondition where that is cheaper than asking",
     "proposer": "two_frontier: plans come from a search through declared predicates, not from the model",
-    "chain": "sdp: where the predicates come from: the solver's walk, one sample of the model, or the environment",
-    "attempts": "sdp: failed attempts at a predicate before it is replanned (default: the environment's)",
-    "target_replans": "sdp: most replans of one predicate (default: the environment's)",
-    "step_cap": "sdp: most steps of the loop (default: the environment's)",
-    "strict_algorithm1": "sdp: replan after one more failure, as the paper's algorithm 1 has it",
-    "cascade": "sdp: off: an action certifies one predicate at most (ablation)",
-    "validation": "sdp: always: nothing is validated (ablation)",
+    "chain": "where the predicates come from: the solver's walk, one sample of the model, or the environment",
+    "attempts": "failed attempts at a predicate before it is replanned (default: the environment's)",
+    "target_replans": "most replans of one predicate (default: the environment's)",
+    "step_cap": "most steps of the loop (default: the environment's)",
+    "strict_algorithm1": "replan after one more failure, as the paper's algorithm 1 has it",
+    "cascade": "off: an action certifies one predicate at most (ablation)",
+    "validation": "always: nothing is validated (ablation)",
 }
 
 
-def add_switches(parser: argparse.ArgumentParser) -> None:
-    """Add an option for every field of :class:`tape.config.AgentConfig`."""
+def add_switches(parser: argparse.ArgumentParser, methods: Iterable[str]) -> None:
+    """Add an option for every setting of the engine, and of these methods."""
     group = parser.add_argument_group("switches of the agent")
-    for name, field in AgentConfig.model_fields.items():
-        option, default = "--" + name.replace("_", "-"), AgentConfig().model_dump()[name]
+    group.add_argument("--verify", choices=("none", "aec"), default="none", help=f"{_HELP['verify']} (default: none)")
+    _add(group, {name: field for name, field in TapeConfig.model_fields.items() if name not in METHOD_FIELDS})
+    for name in methods:
+        _add(parser.add_argument_group(f"switches of {name}"), method(name).settings.model_fields)
+
+
+def _add(group: Any, fields: Mapping[str, FieldInfo]) -> None:
+    for name, field in fields.items():
+        option, default = "--" + name.replace("_", "-"), field.get_default(call_default_factory=True)
         said = _HELP[name] if default in (None, {}, "") else f"{_HELP[name]} (default: {_shown(default)})"
         choices = get_args(field.annotation)
         if isinstance(default, bool):
@@ -71,21 +86,60 @@ def add_switches(parser: argparse.ArgumentParser) -> None:
             group.add_argument(option, type=kind, default=default, help=said)
 
 
-def config_of(args: argparse.Namespace) -> AgentConfig:
+def methods_of(argv: Sequence[str]) -> list[str]:
+    """The methods whose options a command line may hold: those that it uses, or all where it asks for help.
+
+    Args:
+        argv: The command line.
+
+    Raises:
+        UnknownNameError: It names an agent that does not exist.
+    """
+    if "-h" in argv or "--help" in argv:
+        return [*METHOD_FIELDS]
+    early = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    early.add_argument("--agent", default="tape")
+    early.add_argument("--verify", default="none")
+    chosen, _ = early.parse_known_args([*argv])
+    agent: type[Agent] = load("tape.agents", chosen.agent)
+    # AEC is chosen by --verify; the other methods of an agent are what it is.
+    return [*(["aec"] if chosen.verify == "aec" else []), *(name for name in agent.methods if name != "aec")]
+
+
+def explain_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str], methods: Sequence[str]) -> None:
+    """End with a usage error; where an option belongs to a method that is not in use, it says how to use that."""
+    if not unknown:
+        return
+    needs = {"aec": "--verify aec", "sdp": "--agent sdp"}
+    for name in METHOD_FIELDS:
+        options = {"--" + field.replace("_", "-") for field in method(name).settings.model_fields}
+        found = [part.partition("=")[0] for part in unknown if part.partition("=")[0] in options]
+        if name not in methods and found:
+            parser.error(f"{found[0]} is a setting of {name}, which is not in use here; add {needs[name]}")
+    parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+
+
+def config_of(args: argparse.Namespace, methods: Sequence[str]) -> TapeConfig:
     """The configuration that the options name.
 
     Raises:
         ConfigError: A value is out of range, or two contradict each other.
     """
+    engine = {name: field for name, field in TapeConfig.model_fields.items() if name not in METHOD_FIELDS}
+    settings = _given(args, engine)
+    return TapeConfig.make(**settings, **{name: _given(args, method(name).settings.model_fields) for name in methods})
+
+
+def _given(args: argparse.Namespace, fields: Mapping[str, FieldInfo]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
-    for name, value in AgentConfig().model_dump().items():
-        given = getattr(args, name)
+    for name, field in fields.items():
+        given, value = getattr(args, name), field.get_default(call_default_factory=True)
         if isinstance(value, bool):
             given = given == "on"
         elif isinstance(value, dict):
             given = dict(Budget.parse(given))
         settings[name] = given
-    return AgentConfig.make(**settings)
+    return settings
 
 
 def _shown(value: Any) -> str:

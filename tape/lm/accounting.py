@@ -9,15 +9,26 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from tape.budget import Ledger, Reservation
-from tape.deadline import Deadline
-from tape.declarations import report_broken
-from tape.errors import BatchError, BudgetExceededError, EndpointError
-from tape.lm.base import FREE, Completion, LanguageModel, Request, Usage, actual_cost, worst_case, worst_case_of_scoring
+from tape.budget import Ledger, Reservation, Resources
+from tape.budget.deadline import Deadline
+from tape.errors import BudgetExceededError
+from tape.lm.base import (
+    FREE,
+    BatchError,
+    Completion,
+    EndpointError,
+    LanguageModel,
+    Request,
+    Usage,
+    actual_cost,
+    worst_case,
+    worst_case_of_scoring,
+)
 from tape.lm.payment import Payment
 from tape.lm.wrapper import WrappedLM
-from tape.resources import Resources
-from tape.trace import LedgerAction, LedgerEvent, TraceWriter
+from tape.trace import LedgerEvent, TraceWriter
+from tape.trace.declarations import report_broken
+from tape.trace.events import LedgerAction
 
 T = TypeVar("T")
 

@@ -11,8 +11,8 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from pydantic import BaseModel
 
-from tape.errors import ConfigError, ConstraintError
-from tape.resources import Resources
+from tape.budget import Resources
+from tape.errors import ConfigError, ConstraintError, ModelError
 
 
 @dataclass(frozen=True)
@@ -154,6 +154,32 @@ class Usage:
         )
 
 
+class EndpointError(ModelError):
+    """A hosted model did not answer one request.
+
+    Attributes:
+        usage: What its calls used or may have used (:class:`tape.lm.base.Usage`).
+    """
+
+    def __init__(self, message: str, usage: Usage) -> None:
+        self.usage = usage
+        super().__init__(message)
+
+
+class BatchError(ModelError):
+    """Some requests of a batch were not answered; the others' answers are kept.
+
+    Attributes:
+        answers: In the order of the requests: an answer, or the :class:`EndpointError` in its place.
+    """
+
+    def __init__(self, answers: Sequence[Any]) -> None:
+        self.answers = tuple(answers)
+        failures = [answer for answer in self.answers if isinstance(answer, EndpointError)]
+        count = f" ({len(failures)} of {len(self.answers)} requests failed)" if len(self.answers) > 1 else ""
+        super().__init__(f"{failures[0]}{count}")
+
+
 @dataclass(frozen=True)
 class Completion:
     """The answer to a request.
@@ -197,7 +223,7 @@ class LanguageModel(Protocol):
         """Changes whenever its answers may: name, version and a checksum of the weights."""
 
     @property
-    def dialect(self) -> str:
+    def prompt_format(self) -> str:
         """Which prompts it understands: ``chat``, or ``compact`` or ``tools`` of the bundled models."""
 
     @property

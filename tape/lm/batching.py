@@ -12,8 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tape.errors import BatchError, EndpointError
-from tape.lm.base import FREE, Completion, LanguageModel, Request, Usage
+from tape.lm.base import FREE, BatchError, Completion, EndpointError, LanguageModel, Request, Usage
 from tape.lm.wrapper import WrappedLM
 
 

@@ -1,4 +1,4 @@
-"""The bundled models: small, real, trained from nothing by ``experiments/train_lm.py``."""
+"""The bundled models: small, real, trained from nothing by ``experiments/training/train.py``."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def weights_folder() -> Path:
     return Path(str(files("tape.lm") / "weights"))
 
 
-def sizes(dialect: str | None = None) -> tuple[str, ...]:
+def sizes(prompt_format: str | None = None) -> tuple[str, ...]:
     """Names of the shipped checkpoints, by size and then by training steps.
 
     Args:
-        dialect: Only those that read this dialect.
+        prompt format: Only those that read this prompt format.
     """
     found = [card(path.parent.name) for path in weights_folder().glob("*/card.json")]
-    found = [facts for facts in found if dialect in (None, facts.get("dialect", "compact"))]
+    found = [facts for facts in found if prompt_format in (None, facts.get("prompt_format", "compact"))]
     ranked = sorted(found, key=lambda facts: (facts["parameters"], facts["architecture"]["steps"]))
     return tuple(str(facts["name"]).removeprefix("bundled:") for facts in ranked)
 
@@ -36,13 +36,13 @@ def card(size: str) -> dict[str, Any]:
     return loaded
 
 
-def load_folder(folder: Path, name: str, dialect: str = "compact") -> LanguageModel:
+def load_folder(folder: Path, name: str, prompt_format: str = "compact") -> LanguageModel:
     """Open a checkpoint folder of a bundled family, shipped or freshly trained.
 
     Args:
         folder: Weights, configuration, and the tokenizer if it is not the Sokoban family's.
         name: The string it is opened with.
-        dialect: In which its prompts are written.
+        prompt format: In which its prompts are written.
 
     Raises:
         ModelError: The folder does not hold such a checkpoint.
@@ -55,7 +55,7 @@ def load_folder(folder: Path, name: str, dialect: str = "compact") -> LanguageMo
 
     weights = folder / "model.safetensors"
     if not weights.is_file():
-        raise ModelError(f"{folder} holds no model.safetensors; train one with python -m experiments.train_lm")
+        raise ModelError(f"{folder} holds no model.safetensors; train one with python -m experiments.training.train")
     tokenizer_file = folder / "tokenizer.json"
     if not tokenizer_file.is_file():
         tokenizer_file = weights_folder() / "tokenizer.json"
@@ -68,7 +68,7 @@ def load_folder(folder: Path, name: str, dialect: str = "compact") -> LanguageMo
     torch.set_num_threads(1)
     model = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
     digest = hashlib.sha256(weights.read_bytes()).hexdigest()[:16]
-    return TransformersLM(model, tokenizer, name=name, identity=f"{name}@{digest}", dialect=dialect)
+    return TransformersLM(model, tokenizer, name=name, identity=f"{name}@{digest}", prompt_format=prompt_format)
 
 
 @lru_cache(maxsize=4)
@@ -80,7 +80,9 @@ def open_bundled(argument: str) -> LanguageModel:
     """
     if argument not in sizes():
         raise UnknownNameError("bundled model", argument, sizes(), "For instance bundled:mini.")
-    return load_folder(weights_folder() / argument, f"bundled:{argument}", card(argument).get("dialect", "compact"))
+    return load_folder(
+        weights_folder() / argument, f"bundled:{argument}", card(argument).get("prompt_format", "compact")
+    )
 
 
 def describe() -> list[tuple[str, str]]:

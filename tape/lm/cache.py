@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
-from tape.errors import BatchError, EndpointError, ModelError
-from tape.lm.base import Completion, LanguageModel, Request, Usage
+from tape.errors import ModelError
+from tape.lm.base import BatchError, Completion, EndpointError, LanguageModel, Request, Usage
 from tape.lm.wrapper import WrappedLM
 
 T = TypeVar("T")

@@ -13,8 +13,8 @@ from tape.lm.base import LanguageModel
 def open_hf(argument: str) -> LanguageModel:
     """Open a transformers model from a folder or the local hub cache.
 
-    A folder made by ``experiments/train_lm.py`` speaks the dialect that it was trained on, every other model the
-    chat dialect.
+    A folder made by ``experiments/training/train.py`` speaks the prompt format that it was trained on, every other model the
+    chat prompt format.
 
     Raises:
         ModelError: The model cannot be loaded.
@@ -26,7 +26,7 @@ def open_hf(argument: str) -> LanguageModel:
         from tape.lm.bundled import load_folder
 
         recipe = json.loads((folder / "recipe.json").read_text(encoding="utf-8"))
-        return load_folder(folder, f"hf:{argument}", recipe.get("dialect", "compact"))
+        return load_folder(folder, f"hf:{argument}", recipe.get("prompt_format", "compact"))
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -40,7 +40,9 @@ def open_hf(argument: str) -> LanguageModel:
     if torch.cuda.is_available():
         model = model.to("cuda")
     revision = _digest(folder) if folder.is_dir() else getattr(model.config, "_commit_hash", None) or "unknown"
-    return TransformersLM(model, tokenizer, name=f"hf:{argument}", identity=f"hf:{argument}@{revision}", dialect="chat")
+    return TransformersLM(
+        model, tokenizer, name=f"hf:{argument}", identity=f"hf:{argument}@{revision}", prompt_format="chat"
+    )
 
 
 def _digest(folder: Path) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from tape.budget import Broken, Reservation, unknown
-from tape.resources import Resources
+from tape.budget import Broken, Reservation, Resources, unknown
 
 
 class Payment:

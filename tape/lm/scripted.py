@@ -24,7 +24,7 @@ class ScriptedLM:
     Args:
         script: A list of replies, used in turn and from the start again, or a function of the
             request and the sample number.
-        dialect: ``chat`` or ``compact``.
+        prompt format: ``chat`` or ``compact``.
         price: The price it pretends to have; zero by default, None for unknown.
         obey: If True, a reply that breaks the request's constraint is an error of the script; if
             False it is passed on, as a model without constrained decoding would.
@@ -35,13 +35,13 @@ class ScriptedLM:
         self,
         script: Sequence[str] | Callable[[Request, int], str],
         *,
-        dialect: str = "chat",
+        prompt_format: str = "chat",
         price: Price | None = FREE,
         obey: bool = False,
         identity: str = "scripted",
     ) -> None:
         self._script, self._obey, self._next = script, obey, 0
-        self.name, self.identity, self.dialect, self.price = "scripted", identity, dialect, price
+        self.name, self.identity, self.prompt_format, self.price = "scripted", identity, prompt_format, price
         self.requests: list[Request] = []
 
     def prompt_tokens(self, request: Request) -> int:

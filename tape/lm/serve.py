@@ -188,10 +188,10 @@ def _prompt(model: LanguageModel, messages: object) -> str | tuple[Message, ...]
         if not isinstance(message, dict) or not isinstance(message.get("content"), str):
             raise ConfigError("a message has a role and a content, which is a text")
         read.append(Message(str(message.get("role", "user")), message["content"]))
-    if model.dialect == "chat":
+    if model.prompt_format == "chat":
         return tuple(read)
     if len(read) > 1:
-        raise ConfigError(f"{model.name} reads single prompts in its own dialect, no conversations")
+        raise ConfigError(f"{model.name} reads single prompts in its own prompt format, no conversations")
     return read[0].content
 
 

@@ -1,7 +1,7 @@
 """A local transformers model with batched, constrained decoding.
 
 Our own key-value-cache loop around the model's forward pass, with Outlines' logits processors. ``generate``
-is only 1.1 to 1.3 times slower (``python -m experiments.bench_lm``), but it has one random state and one
+is only 1.1 to 1.3 times slower (``python -m experiments.benches.lm``), but it has one random state and one
 length limit per batch; here every sample has its own seed, constraint, temperature and limit, and a
 finished one leaves the batch.
 """
@@ -46,7 +46,7 @@ class TransformersLM:
         tokenizer: Its tokenizer.
         name: The string it was opened with.
         identity: Changes whenever its answers may.
-        dialect: ``compact`` or ``chat``.
+        prompt format: ``compact`` or ``chat``.
         price: Zero for a local model.
     """
 
@@ -57,13 +57,13 @@ class TransformersLM:
         *,
         name: str,
         identity: str,
-        dialect: str,
+        prompt_format: str,
         price: Price | None = FREE,
     ) -> None:
         self._model = model.eval()
         self._tokenizer = tokenizer
         self._compiler = ConstraintCompiler(model, tokenizer)
-        self.name, self.identity, self.dialect, self.price = name, identity, dialect, price
+        self.name, self.identity, self.prompt_format, self.price = name, identity, prompt_format, price
         self._eos = int(tokenizer.eos_token_id)
         self._window = int(model.config.max_position_embeddings)
 

@@ -26,9 +26,9 @@ class WrappedLM:
         return self._model.identity
 
     @property
-    def dialect(self) -> str:
-        """The model's dialect."""
-        return self._model.dialect
+    def prompt_format(self) -> str:
+        """The model's prompt format."""
+        return self._model.prompt_format
 
     @property
     def price(self) -> Price | None:

@@ -50,7 +50,7 @@ class Cell:
             ConfigError: A switch contradicts the agent.
         """
         agent: type[Agent] = load("tape.agents", self.spec.agent)
-        changes = {"config": agent.configure(self.spec.config), "tasks_digest": digest_of(self.tasks)}
+        changes = {"config": agent.resolve(self.spec.config), "tasks_digest": digest_of(self.tasks)}
         return replace(self, spec=self.spec.model_copy(update=changes))
 
     def jobs(self) -> list[Job]:

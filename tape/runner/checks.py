@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tape.agents.base import Agent
-from tape.agents.final_answer import require_answers_taken
-from tape.agents.verifiable import require_verifiable
 from tape.budget import Budget
 from tape.errors import ConfigError, UnknownCostError
 from tape.lm.base import LanguageModel
@@ -14,7 +12,6 @@ from tape.lm.price_table import missing_price
 from tape.plugins import load
 from tape.protocols import EnvironmentPlugin
 from tape.runner.cells import Cell
-from tape.sdp.adapter import require_adapter
 
 
 def check_before(cells: Sequence[Cell], models: Mapping[str, LanguageModel], run_budget: Budget, workers: str) -> None:
@@ -45,10 +42,8 @@ def check_before(cells: Sequence[Cell], models: Mapping[str, LanguageModel], run
             raise UnknownCostError(missing_price(cell.spec.model))
         config = cell.spec.config
         agent: type[Agent] = load("tape.agents", cell.spec.agent)
-        if cell.tasks and (config.on_limit == "final_answer" or config.verify != "none" or agent.needs_adapter):
+        config = agent.resolve(config)
+        asks = config.aec is not None or config.sdp is not None or config.proposer != "lm"
+        if cell.tasks and (asks or config.on_limit == "final_answer"):
             plugin: EnvironmentPlugin = load("tape.environments", cell.spec.environment)
-            env = plugin.make(cell.tasks[0])
-            require_answers_taken(config, env)
-            require_verifiable(config, env.domain)
-            if agent.needs_adapter:
-                require_adapter(env.domain)
+            agent.require(config, plugin.make(cell.tasks[0]))

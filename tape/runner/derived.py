@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tape.errors import RunDirectoryError
-from tape.runner.directory import SCHEMA, RunDirectory, replace_file
+from tape.files import replace_file
+from tape.runner.directory import SCHEMA, RunDirectory
 from tape.runner.results import write_results
 from tape.runner.summary import escaped, summarise, table
 

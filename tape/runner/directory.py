@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tape.errors import RunDirectoryError
+from tape.files import partial_file, replace_file
 from tape.runner.cells import Cell
 from tape.runner.spec import RunSpec, versions
 
@@ -222,18 +223,6 @@ def _differing_cells(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> list
     if [*held] != [*wanted]:
         return [("cells", [*held], [*wanted])]
     return differing(held, wanted, "cells.")
-
-
-def partial_file(path: Path) -> Path:
-    """Where a file is while it is being written."""
-    return path.with_name(path.name + ".partial")
-
-
-def replace_file(path: Path, content: str | bytes) -> None:
-    """Write a file so that it is there as a whole or not at all."""
-    partial = partial_file(path)
-    partial.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
-    partial.replace(path)
 
 
 def _commit() -> str | None:

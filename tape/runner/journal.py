@@ -9,9 +9,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tape.budget import Resources
 from tape.errors import RunDirectoryError
-from tape.resources import Resources
-from tape.runner.directory import replace_file
+from tape.files import replace_file
 
 SCHEMA = 1
 MOST_LINES = 20_000

@@ -8,13 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 from tape.agents.base import Agent
-from tape.budget import Payer
+from tape.budget import Payer, Resources
 from tape.errors import BudgetExceededError
 from tape.lm.base import LanguageModel
 from tape.lm.batching import Cohort
 from tape.plugins import load
 from tape.protocols import EnvironmentPlugin
-from tape.resources import Resources
 from tape.runner.cells import Job
 from tape.runner.work import Played, Work
 from tape.trace import Event, TraceWriter

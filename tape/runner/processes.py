@@ -13,7 +13,7 @@ from multiprocessing import connection, resource_tracker
 from multiprocessing.context import SpawnProcess
 
 from tape.budget import Ledger
-from tape.ledger_host import LedgerClient, LedgerHost, LedgerMessage, LedgerReply
+from tape.budget.host import LedgerClient, LedgerHost, LedgerMessage, LedgerReply
 from tape.lm.registry import open_model as open_by_name
 from tape.runner.models import Models, Opener
 from tape.runner.pool import ClosingPool, Ended, WorkerError

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tape.runner.directory import replace_file
+from tape.files import replace_file
 from tape.runner.summary import VERIFICATION
 
 Value: TypeAlias = str | int | float | bool | None

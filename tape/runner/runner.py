@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tape.budget import Budget, Ledger
+from tape.budget import Budget, Ledger, Resources
 from tape.errors import BudgetExceededError, ConfigError, UnknownNameError
-from tape.resources import Resources
 from tape.runner.cells import Cell, Job, checked
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory

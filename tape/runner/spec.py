@@ -1,49 +1,58 @@
-"""What a run is: everything that determines its episodes, and the keys made from it."""
+"""What a run is: everything that determines its episodes, the keys made from it, and the sources behind it."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import inspect
 import json
 import platform
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+import solvers
+import tape
 from tape.budget import Budget
-from tape.config import AgentConfig
+from tape.engine.settings import TapeConfig
+from tape.plugins import load
 from tape.protocols import Task
-from tape.runner.sources import source_digest
 from tape.seeds import derive
 
-PACKAGES = ("tape-agents", "torch", "transformers", "outlines", "outlines_core", "networkx", "pulp", "ortools", "numpy")
+SUFFIXES = {".py", ".hpp", ".cpp"}
 
-LATER = {
-    "on_limit": "stop",
-    "reselect": True,
-    "no_repeat": False,
-    "verify": "none",
-    "hypotheses": 4,
-    "gate": "thresholds",
-    "commit": "grounded",
-    "margin": 0.4,
-    "uncertainty": 0.2,
-    "query_budget": None,
-    "ensemble": 8,
-    "calibration": "",
-    "learned_rules": "",
-    "proposer": "lm",
-    "bridges": False,
-    "chain": "walk",
-    "attempts": None,
-    "target_replans": None,
-    "step_cap": None,
-    "strict_algorithm1": False,
-    "cascade": True,
-    "validation": "environment",
-}
-"""Switches that are younger than some runs: at these values an episode's key is what it was without them."""
+
+def source_digest(specs: Iterable[RunSpec] = ()) -> str:
+    """A hash of the sources that episodes of these configurations depend on; the same wherever they are installed."""
+    named = sorted({("tape.environments", s.environment) for s in specs} | {("tape.agents", s.agent) for s in specs})
+    return _digest(tuple(named))
+
+
+@lru_cache(maxsize=64)
+def _digest(named: tuple[tuple[str, str], ...]) -> str:
+    whole = hashlib.sha256()
+    folders = [Path(solvers.__path__[0]), Path(tape.__path__[0])]
+    for group, name in named:
+        plugin = load(group, name)
+        file = Path(inspect.getfile(plugin if inspect.isclass(plugin) else type(plugin)))
+        # A plugin may be built on packages beside its own folder, and names them.
+        others = [Path(import_module(package).__path__[0]) for package in getattr(plugin, "built_on", ())]
+        for place in [file.parent, *others]:
+            if not any(place.is_relative_to(folder) for folder in folders):
+                folders.append(place)
+    for folder in folders:
+        for file in sorted(folder.rglob("*")):
+            if file.suffix in SUFFIXES:
+                name = f"{folder.name}/{file.relative_to(folder).as_posix()}"
+                whole.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return whole.hexdigest()[:16]
+
+
+PACKAGES = ("tape-agents", "torch", "transformers", "outlines", "outlines_core", "networkx", "pulp", "ortools", "numpy")
 
 
 class RunSpec(BaseModel):
@@ -70,7 +79,7 @@ class RunSpec(BaseModel):
     environment: str
     options: dict[str, Any] = Field(default_factory=dict)
     agent: str
-    config: AgentConfig
+    config: TapeConfig
     model: str
     model_identity: str
     budget: dict[str, int] = Field(default_factory=dict)
@@ -83,9 +92,6 @@ class RunSpec(BaseModel):
     def episode_key(self, task: Task, repeat: int) -> str:
         """Hash of everything that determines one episode."""
         parts = self.model_dump(exclude={"repeats", "options", "tasks_digest"})
-        for name, default in LATER.items():
-            if parts["config"][name] == default:
-                del parts["config"][name]
         parts |= {"task": task.id, "digest": task.digest, "caps": dict(self.caps(task)), "repeat": repeat}
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 

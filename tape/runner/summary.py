@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tape.runner.spec import RunSpec
-from tape.runner.stats import success_interval
+from tape.statistics import success_interval
 
 HEAD = (
     "cell",

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
-from tape.config import AgentConfig
+from tape.engine.context import RoleContext
+from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm.base import Request
-from tape.protocols import Action, Domain, State
-from tape.roles.context import RoleContext
+from tape.protocols import Action, Environment, State
 from tape.sdp.operators import Operators, Validate
 from tape.sdp.target import Chain, Fields, Target
 
@@ -45,7 +45,7 @@ class Tools:
     """
 
     roles: RoleContext
-    config: AgentConfig
+    config: TapeConfig
     seed: Callable[..., int]
 
     async def ask(self, request: Request, sample: int = 0) -> str:
@@ -90,25 +90,25 @@ class Adapter(Protocol):
 
 
 @runtime_checkable
-class SdpDomain(Domain, Protocol):
-    """A domain with an adapter; optional."""
+class SdpEnvironment(Environment, Protocol):
+    """An environment with an adapter; optional."""
 
     def sdp(self) -> Adapter:
         """Its adapter; stateless, or fresh for every episode."""
 
 
-def require_adapter(domain: Domain) -> Adapter:
-    """The domain's adapter.
+def require_adapter(env: Environment) -> Adapter:
+    """The environment's adapter.
 
     Raises:
         ConfigError: It has none; names it.
     """
-    if not isinstance(domain, SdpDomain):
+    if not isinstance(env, SdpEnvironment):
         raise ConfigError(
-            f"the agent sdp needs an environment with an adapter, and {type(domain).__name__} has none: use another "
-            "agent, for instance tape, or give the domain one (tape.sdp.adapter.SdpDomain, see docs/sdp.md)"
+            f"the agent sdp needs an environment with an adapter, and {type(env).__name__} has none: use another "
+            "agent, for instance tape, or give it one (tape.sdp.adapter.SdpEnvironment, see docs/sdp.md)"
         )
-    return domain.sdp()
+    return env.sdp()
 
 
 @runtime_checkable

@@ -7,8 +7,8 @@ from typing import Literal
 
 from tape.errors import InvalidOutputError
 from tape.lm.base import Request
-from tape.predicates import Assignment
 from tape.protocols import Action, State
+from tape.protocols.predicates import Assignment
 from tape.sdp.adapter import Tools
 from tape.sdp.chat_prompts import ChatPrompts
 from tape.sdp.operators import Check, Outcome, Realized, Verdict, check_required, undecided

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Protocol
 
-from tape.agents.episode import Episode, EpisodeEnded, environment_faults
-from tape.agents.moves import start_replanning
+from tape.engine.episode import Episode, EpisodeEnded, environment_faults
+from tape.engine.steps import start_replanning
 from tape.errors import BudgetExceededError, ConfigError
 from tape.sdp.adapter import Adapter, Caps, KnowsTruth
 from tape.sdp.events import ChainEvent, CheckRecord, ConcludedEvent, Conclusion, TargetRecord, ValidatedEvent
 from tape.sdp.operators import Check, Operators, Outcome, Realized, Verdict
+from tape.sdp.settings import SdpSettings
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain, Fields
 
@@ -41,7 +42,8 @@ class Loop:
     ) -> None:
         self._episode, self._adapter, self._operators, self._caps = episode, adapter, operators, caps
         self._watch = watch
-        self._most = caps.attempts + episode.config.strict_algorithm1
+        self._settings = SdpSettings.of(episode.config)
+        self._most = caps.attempts + self._settings.strict_algorithm1
         self._certified: Chain = ()
         self._tail: Chain = ()
         self._attempts: tuple[Attempt, ...] = ()
@@ -135,7 +137,7 @@ class Loop:
         verdict = await self._operators.validate.validate(self._tail, outcome)
         if verdict.k > len(self._tail):
             raise ConfigError(f"the validator certified {verdict.k} of {len(self._tail)} predicates")
-        if verdict.k > 1 and not self._episode.config.cascade:
+        if verdict.k > 1 and not self._settings.cascade:
             return replace(verdict, checks=verdict.checks[:1], reason="")
         return verdict
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from tape.predicates import Assignment
 from tape.protocols import Action, Observation, State
+from tape.protocols.predicates import Assignment
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain, Required
 

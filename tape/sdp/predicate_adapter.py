@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tape.predicates import Assignment, Predicate, PredicateDomain
 from tape.protocols import Action, State
+from tape.protocols.predicates import Assignment, Predicate, PredicateDomain
 from tape.sdp.adapter import Caps, Tools
 from tape.sdp.lm_operators import LmPropose, LmRealize
 from tape.sdp.operators import Check, Operators, Outcome, Validate, Verdict, check_required
@@ -138,12 +138,12 @@ class PredicateAdapter:
 
         What they propose is checked by the grounder like any other chain.
         """
-        if tools.roles.lm.dialect != "chat" or not self._forms:
+        if tools.roles.lm.prompt_format != "chat" or not self._forms:
             return None
         prompts = PredicatePrompts(self._goal, self._end(), rules=self._rules, forms=self._forms)
         propose = LmPropose(prompts, tools)
         return Operators(
-            propose, LmRealize(prompts, tools, tools.roles.dialect.read_act), self.validator(tools), propose
+            propose, LmRealize(prompts, tools, tools.roles.prompt_format.read_act), self.validator(tools), propose
         )
 
     def _end(self) -> Target:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from tape.errors import InvalidOutputError
-from tape.predicates import Predicate
+from tape.protocols.predicates import Predicate
 from tape.sdp.chat_prompts import ChatPrompts
 from tape.sdp.state import CertifiedState
 from tape.sdp.target import Target

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tape.predicates import ExcludingDomain, KnowsGoal
 from tape.protocols import Domain, Plan, Proposer, State, WorldModel
+from tape.protocols.predicates import ExcludingDomain, KnowsGoal
 from tape.sdp.adapter import Adapter
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain

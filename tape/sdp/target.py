@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tape.predicates import Predicate
 from tape.protocols import Action
+from tape.protocols.predicates import Predicate
 
 Value: TypeAlias = "str | int | float | bool | tuple[Value, ...]"
 """What a field may hold: plain values alone, so that an observation cannot be smuggled into a state."""

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tape.aec.controller import Controller
-from tape.agents.base import Episode
-from tape.agents.moves import mismatched, start_replanning
-from tape.graph import UNKNOWN, Edge
-from tape.planner import Planner
+from tape.engine.episode import Episode
+from tape.engine.graph import UNKNOWN, Edge
+from tape.engine.planner import Planner
+from tape.engine.selection import Planned
+from tape.engine.steps import mismatched, start_replanning
+from tape.engine.verification import Verification
 from tape.protocols import Action, State
 from tape.sdp.adapter import Adapter
 from tape.sdp.operators import Outcome, Verdict
 from tape.sdp.predicate_adapter import PROBE
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain, Target
-from tape.selection import Planned
 
 
 def chain_of(
@@ -46,7 +46,7 @@ def chain_of(
 
 
 class WalkChain:
-    """PROPOSE and REPLAN by planner and solver; with a controller, only walks that the grounded verifier accepts.
+    """PROPOSE and REPLAN by planner and solver; with verification, only walks that may be committed to.
 
     Validation certifies edges: every step is recorded in the graph and in the memory that outlives it, a prediction
     that turned out wrong is refuted.
@@ -55,12 +55,14 @@ class WalkChain:
         episode: The episode.
         adapter: Says what is true at a node.
         planner: Samples, folds and selects.
-        control: Commits to walks (``verify="aec"``).
+        verification: Says which walks may be committed to.
     """
 
-    def __init__(self, episode: Episode, adapter: Adapter, planner: Planner, control: Controller | None = None) -> None:
+    def __init__(
+        self, episode: Episode, adapter: Adapter, planner: Planner, verification: Verification | None = None
+    ) -> None:
         self._episode, self._adapter = episode, adapter
-        self._planner, self._control = planner, control
+        self._planner, self._verification = planner, verification
         self._planned: Planned | None = None
         self._mismatch = False
 
@@ -72,14 +74,14 @@ class WalkChain:
     async def replan(self, at: MarkovState, history: Sequence[Attempt]) -> Chain:
         """Plan again from where the walk has failed; what was observed is in the graph."""
         del at, history
-        if self._control is not None and not self._mismatch:
+        if self._verification is not None and not self._mismatch:
             self._episode.result.infeasible_commitments += 1
         return await self._chain()
 
     async def _chain(self) -> Chain:
         episode = self._episode
         while True:
-            planned = await (self._control or self._planner).plan()
+            planned = await (self._verification or self._planner).plan()
             if planned is not None:
                 break
             start_replanning(episode, "refused", episode.result.replans + 1)
@@ -95,7 +97,7 @@ class WalkChain:
         return chain_of(self._adapter, states, [edge.action for edge in walk], nodes, at_goal=planned.at_goal)
 
     def saw(self, outcome: Outcome, verdict: Verdict, tail: Chain) -> str | None:
-        """Record a step in graph and memory; with a controller, say where its commitment does not hold any more."""
+        """Record a step in graph and memory; with verification, say where its commitment does not hold any more."""
         assert self._planned is not None
         graph, memory, walk = self._planned.graph, self._planner.memory, self._planned.walk
         memory.add(outcome.before, outcome.action, outcome.after)
@@ -105,9 +107,9 @@ class WalkChain:
         if known and mismatched(self._episode, done.target):
             memory.refute(outcome.before, outcome.action, graph.state(done.target))
         graph.certify(outcome.before, outcome.action, outcome.after)
-        if self._control is None:
+        if self._verification is None:
             return None
-        seen = self._control.monitor.saw(outcome.before, outcome.action, walk[len(walk) - left :])
+        seen = self._verification.monitor.saw(outcome.before, outcome.action, walk[len(walk) - left :])
         if seen == "contradicted":
             return "an observation contradicts the walk"
         self._mismatch = seen == "open" and self._episode.env.domain.key(outcome.after) != done.target

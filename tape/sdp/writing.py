@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tape.predicates import ExcludingDomain
+from tape.engine.actor import MAX_RETRIES
 from tape.protocols import Action, Actor, Domain
-from tape.roles.actor import MAX_RETRIES
+from tape.protocols.predicates import ExcludingDomain
 from tape.sdp.operators import Realized
 from tape.sdp.state import MarkovState
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tape.engine.graph import Edge, PlanGraph
 from tape.errors import GraphError
-from tape.graph import Edge, PlanGraph
 
 WALK, CERTIFIED, REFUTED, PLAIN = "#0b5cad", "#1a7f37", "#b42318", "#8a8a8a"
 

@@ -12,8 +12,8 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.text import Text
 
-from tape.deadline import KIND as WALL
-from tape.resources import in_units
+from tape.budget import in_units
+from tape.budget.deadline import KIND as WALL
 from tape.runner.cells import Job
 from tape.runner.work import Watcher
 from tape.trace import (

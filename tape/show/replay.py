@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tape.graph import PlanGraph
-from tape.resources import in_units
+from tape.budget import in_units
+from tape.engine.graph import PlanGraph
 from tape.show.draw import draw
 from tape.trace import (
     ActedEvent,

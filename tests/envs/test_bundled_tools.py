@@ -8,8 +8,8 @@ import pytest
 
 from tape.cli.main import main
 from tape.lm.bundled import card, open_bundled, sizes
-from tests.tape.endpoint import Endpoint
 from tests.tape.helpers import without_times
+from tests.tape.lm.endpoint import Endpoint
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +42,7 @@ def test_episodes_through_http_are_those_without_it(environment: str, tmp_path: 
     # Hosted models show no probabilities, so plans are judged by the answer alone in both.
     more = ("--cohort", "1", "--score", "argmax")
     with Endpoint(open_bundled("tools")) as endpoint:
-        name = f"openai:bundled:tools@{endpoint.url}#dialect=tools,concurrency=1"
+        name = f"openai:bundled:tools@{endpoint.url}#format=tools,concurrency=1"
         # Dollars are capped, so what a hosted model costs must be known, even if it is nothing.
         prices = tmp_path / "prices.json"
         free = {"prompt": "0", "completion": "0"}
@@ -81,4 +81,4 @@ def test_it_plays_no_sokoban_and_the_sokoban_models_call_no_tools(
 ) -> None:
     for environment, model in (("sokoban", "bundled:tools"), ("gsm_hard", "bundled:mini")):
         assert main(["run", environment, "--model", model, "--limit", "1", "--out", str(tmp_path / model[8:])]) == 2
-        assert "dialect" in capsys.readouterr().err
+        assert "prompt_format" in capsys.readouterr().err

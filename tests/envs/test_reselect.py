@@ -7,9 +7,9 @@ import pytest
 from envs.gsm_hard.environment import GsmHardEnvironment
 from envs.gsm_hard.generator import generate
 from envs.gsm_hard.problem import Problem
-from tape.agents.tape_agent import TapeAgent
+from tape.agents.tape import TapeAgent
 from tape.budget import Budget
-from tape.episode import EpisodeResult
+from tape.engine.result import EpisodeResult
 from tape.trace import WalkSelectedEvent, read_trace
 from tests.envs.tool_scripts import arithmetic_script
 

@@ -22,7 +22,7 @@ def arithmetic_script(problem: Problem, variant: str = "v1") -> ScriptedLM:
     assert problem.program is not None
     words = delexicalise(problem.text)
     calls = [[step.kind, variant, *(argument_token(arg, words) for arg in step.args)] for step in problem.program]
-    return ScriptedLM(_replies(calls), dialect="tools", obey=True)
+    return ScriptedLM(_replies(calls), prompt_format="tools", obey=True)
 
 
 def look_up_script(question: Question, read: Callable[[Request], str], variant: str = "v5") -> ScriptedLM:
@@ -32,7 +32,7 @@ def look_up_script(question: Question, read: Callable[[Request], str], variant: 
     reply = _replies(calls)
     return ScriptedLM(
         lambda request, sample: read(request) if request.role == "project" else reply(request, sample),
-        dialect="tools",
+        prompt_format="tools",
         obey=True,
     )
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from experiments.matrix import Method, sokoban_cell
-from tape.episode import EpisodeResult
+from experiments.harness.matrix import Method, sokoban_cell
+from tape.engine.result import EpisodeResult
 from tape.runner.cells import Job, checked
 from tape.runner.directory import RunDirectory
 from tape.trace import FinishedEvent, StartedEvent, TraceWriter, read_trace

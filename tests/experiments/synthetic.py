@@ -7,8 +7,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from experiments.matrix import Experiment, Options, split
-from tape.episode import EpisodeResult
+from experiments.harness.matrix import Experiment, Options, split
+from tape.engine.result import EpisodeResult
 from tape.runner.cells import Cell, Job, checked
 from tape.runner.directory import RunDirectory
 

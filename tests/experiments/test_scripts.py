@@ -4,8 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli, demo, model_card, readme_table, tool_model_card
-from experiments.matrix import find
+from experiments import demo
+from experiments.harness import cli
+from experiments.harness import tables as readme_table
+from experiments.harness.matrix import find
+from experiments.training.sokoban import card as model_card
+from experiments.training.tools import card as tool_model_card
 from tape.lm.bundled import weights_folder
 
 

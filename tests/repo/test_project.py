@@ -3,12 +3,12 @@
 import re
 import tomllib
 from importlib.metadata import EntryPoint
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.places import ROOT
+
 GROUPS = {"tape.solvers": "solvers", "tape.agents": "tape", "tape.environments": "envs", "tape.models": "tape"}
 STAND_INS = {"simulated": "envs", "declared": "envs"}
 """Models that play one environment only, and come with it."""

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -15,10 +14,9 @@ from solvers import PathProblem, Status, check, solve
 from solvers.chances import LinearParts, linear_parts
 from solvers.compiled import AVAILABLE, Ending, Found, can_solve, search
 from solvers.labelling import answer_of
+from tests.places import ROOT
 from tests.solvers.instances import demanding, layered, plain, tight
 from tests.solvers.reference import Reference, same_walk_as_brute_force
-
-ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="the extension was not built")
 

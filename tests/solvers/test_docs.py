@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from solvers import available
+from tests.places import ROOT
 from tests.solvers.test_third_party import distribution, python
 
-PAGE = (Path(__file__).parents[2] / "docs" / "solvers.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "solvers.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
 
 

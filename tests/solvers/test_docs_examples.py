@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs"
+from tests.places import ROOT
+
+DOCS = ROOT / "docs"
 EXAMPLES = [
     pytest.param(code, id=f"{page}-{number}")
     for page in ("solvers", "risk", "explain")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from itertools import permutations
-from pathlib import Path
 
 import pytest
 
 from solvers import available
+from tests.places import ROOT
 
-ROOT = Path(__file__).parents[2]
 BACKENDS = ["labelling", "cp-sat", "mathopt:scip", "mathopt:highs", "pulp:cbc", "pulp:highs", "networkx"]
 
 # In one fresh process for each first backend: it is used, and then all the others, in orders that between them have

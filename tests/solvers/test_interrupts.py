@@ -12,11 +12,11 @@ import pytest
 
 from solvers import PathProblem, Status, available, check, solve
 from solvers.compiled import AVAILABLE
+from tests.places import ROOT
 from tests.solvers.conformance import CASES
 from tests.solvers.instances import endless, layered
 from tests.solvers.processes import running
 
-ROOT = Path(__file__).parents[2]
 HANG_GUARD = 120.0
 MOST_SECONDS = 5.0  # to take control back takes milliseconds; more than this would mean that the search was waited for
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.places import ROOT
 
 
 def test_every_header_is_listed() -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from solvers import PathSolution, Status, solve
 from solvers.worker import WorkerSolver, stop_workers
+from tests.places import ROOT
 from tests.solvers.misbehaving import CRASH, EXIT, HANG, OBEY, PRINT, RAISE, REFUSE, Misbehaving, Unloadable, problem
 from tests.solvers.processes import running
 
@@ -147,9 +148,7 @@ def parent(body: str, *arguments: str) -> subprocess.Popen[str]:
     """A Python process that uses solvers."""
     code = "from solvers import *\nfrom tests.solvers.misbehaving import *\n" + textwrap.dedent(body)
     command = [sys.executable, "-c", code, *arguments]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]
-    )
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
 
 
 def until_none_runs(groups: list[int]) -> None:

@@ -1,6 +1,6 @@
 """The bundled LM as a chat model: reads Sokoban's chat prompts, answers in JSON; every decision is its own.
 
-A prompt in the chat dialect is rewritten in the compact one, answered by the bundled LM under constrained decoding, and
+A prompt in the chat prompt format is rewritten in the compact one, answered by the bundled LM under constrained decoding, and
 its words are put into the JSON that was asked for. It stands behind a real HTTP endpoint in the tests, as a general
 instruction-tuned LM would.
 """
@@ -12,20 +12,20 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from envs.sokoban import compact
+from envs.sokoban.prompts import compact_text as compact
 from tape.lm.base import Choice, Completion, LanguageModel, Regex, Request, Usage
 
 _CELL = re.compile(r"\((\d+),(\d+)\)")
 
 
 class ChatPlayer:
-    """Implements :class:`tape.lm.base.LanguageModel` for the chat dialect.
+    """Implements :class:`tape.lm.base.LanguageModel` for the chat prompt format.
 
     Args:
         model: A bundled model.
     """
 
-    dialect, price = "chat", None
+    prompt_format, price = "chat", None
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model

@@ -12,11 +12,11 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from envs.sokoban.environment import SokobanEnvironment
-from envs.sokoban.level import Level, State
 from envs.sokoban.simulator import is_solved, step
+from envs.sokoban.state import Level, State
 from envs.sokoban.table import CostToGo
 from envs.sokoban.xsb import parse
-from tape.agents.tape_agent import TapeAgent
+from tape.agents.tape import TapeAgent
 from tape.lm.base import Request
 from tape.lm.bundled import weights_folder
 from tape.lm.scripted import ScriptedLM
@@ -51,7 +51,7 @@ def tiny_lm() -> TransformersLM:
         pad_token_id=0,
         bos_token_id=None,
     )
-    return TransformersLM(LlamaForCausalLM(config), tokenizer, name="tiny", identity="tiny", dialect="compact")
+    return TransformersLM(LlamaForCausalLM(config), tokenizer, name="tiny", identity="tiny", prompt_format="compact")
 
 
 def without_times(path: Path) -> list[dict[str, Any]]:
@@ -94,7 +94,7 @@ class SimulatedModel(ScriptedLM):
         self.level, self.wrong, self.plans = level, wrong or {}, plans
         self.table = CostToGo(level)
         self._proposed = 0
-        super().__init__(self._answer, dialect="compact", **options)  # type: ignore[arg-type]
+        super().__init__(self._answer, prompt_format="compact", **options)  # type: ignore[arg-type]
 
     def _answer(self, request: Request, sample: int) -> str:
         assert isinstance(request.prompt, str)

@@ -13,31 +13,32 @@ from typing import Any
 
 import pytest
 
-from envs.alfworld import chat_schema as household_schema
+from envs.alfworld import prompts
 from envs.alfworld.domain import HouseholdDomain
 from envs.alfworld.predicates import inside, shut
-from envs.sokoban.chat_dialect import ActAnswer, ChatDialect, Outcome, PlanAnswer, RolloutAnswer
-from envs.sokoban.compact_dialect import CompactDialect
+from envs.alfworld.prompts import chat_schema as household_schema
 from envs.sokoban.domain import SokobanDomain
-from envs.tools import chat_schema
-from envs.tools.chat_dialect import ChatToolDialect
-from envs.tools.dialect import ToolDialect
-from envs.tools.domain import ToolDomain
-from envs.tools.state import ToolState
+from envs.sokoban.prompts.chat import ActAnswer, ChatFormat, Outcome, PlanAnswer, RolloutAnswer
+from envs.sokoban.prompts.compact import CompactFormat
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Constraint, Forced, JsonSchema, Regex
-from tape.lm.dialect import Dialect
 from tape.lm.hosted import anthropic_wire, openai_wire
 from tape.lm.hosted.forms import form_of, problem_of, read_back
 from tape.lm.hosted.wire import Failure, Reply, json_object, retry_after
 from tape.protocols import State
+from tape.protocols.prompt_format import PromptFormat
+from tape.tools.domain import ToolDomain
+from tape.tools.prompts import chat_schema
+from tape.tools.prompts.chat import ChatToolFormat
+from tape.tools.prompts.common import ToolFormat
+from tape.tools.state import ToolState
 from tests.envs.alfworld import households
-from tests.envs.tools import helpers as tools
-from tests.envs.tools import lexicon
 from tests.tape.helpers import ROOM
+from tests.tape.tools import helpers as tools
+from tests.tape.tools import lexicon
 
 SEED = 20
-COMPACT, CHAT = CompactDialect(SokobanDomain(ROOM)), ChatDialect(SokobanDomain(ROOM))
+COMPACT, CHAT = CompactFormat(SokobanDomain(ROOM)), ChatFormat(SokobanDomain(ROOM))
 STATE = ROOM.start
 
 VALID = [
@@ -133,15 +134,15 @@ PARSERS: dict[str, Parser] = {
 }
 
 TOOLS = tools.domain()
-TOOLS_CHAT = ChatToolDialect(TOOLS)
+TOOLS_CHAT = ChatToolFormat(TOOLS)
 GOT = tools.after(tools.call("add", a=1, b=2))
 UNREAD = ToolState().with_call(tools.call("search", "grade1", relation="founder", of="Acme"), '"text"', "text")
 
 
-def _followed(domain: ToolDomain, dialect: ToolDialect, text: str) -> None:
+def _followed(domain: ToolDomain, prompt_format: ToolFormat, text: str) -> None:
     """Read a plan and take it as far as it goes, as the engine does."""
     state: State = GOT
-    for action in dialect.read_plan(state, text).actions:
+    for action in prompt_format.read_plan(state, text).actions:
         domain.cost(state, action)
         state = domain.outcome(state, action).state
         if state is None:
@@ -149,12 +150,12 @@ def _followed(domain: ToolDomain, dialect: ToolDialect, text: str) -> None:
         assert action in domain.variants(state, action)
 
 
-for _name, _domain, _dialect in (("chat", TOOLS, TOOLS_CHAT), ("compact", lexicon.DOMAIN, lexicon.DIALECT)):
+for _name, _domain, _format in (("chat", TOOLS, TOOLS_CHAT), ("compact", lexicon.DOMAIN, lexicon.FORMAT)):
     PARSERS |= {
-        f"tools {_name} plan": partial(_followed, _domain, _dialect),
-        f"tools {_name} act": partial(_dialect.read_act, GOT),
-        f"tools {_name} project": partial(_dialect.read_project, UNREAD),
-        f"tools {_name} answer": partial(_dialect.read_answer, GOT),
+        f"tools {_name} plan": partial(_followed, _domain, _format),
+        f"tools {_name} act": partial(_format.read_act, GOT),
+        f"tools {_name} project": partial(_format.read_project, UNREAD),
+        f"tools {_name} answer": partial(_format.read_answer, GOT),
     }
 
 HOUSE = households.world_of(households.KITCHEN)
@@ -163,15 +164,15 @@ ASKED = [inside("apple", "fridge 1"), shut("cabinet 1")]
 HOUSEHOLD = HouseholdDomain(HOUSE.layout)
 
 
-def _lived(dialect: Dialect, text: str) -> None:
+def _lived(prompt_format: PromptFormat, text: str) -> None:
     """Read a plan; whatever comes out of it can be said here, and can be asked about."""
-    for action in dialect.read_plan(HELD, text).actions:
-        dialect.next_request(HELD, action)
-        dialect.act_request(HELD, {}, action, [action])
+    for action in prompt_format.read_plan(HELD, text).actions:
+        prompt_format.next_request(HELD, action)
+        prompt_format.act_request(HELD, {}, action, [action])
 
 
 for _name in ("household", "chat"):
-    _household: Any = HOUSEHOLD.dialect(_name)
+    _household: Any = prompts.prompt_format(HOUSEHOLD, _name)
     PARSERS |= {
         f"house {_name} plan": partial(_lived, _household),
         f"house {_name} next": partial(_household.read_next, HELD),

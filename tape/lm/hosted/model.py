@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-from tape.errors import BatchError, ConstraintError, EndpointError, EndpointWarning
-from tape.lm.base import Choice, Completion, Message, Price, Request, Usage
+from tape.errors import ConstraintError, EndpointWarning
+from tape.lm.base import BatchError, Choice, Completion, EndpointError, Message, Price, Request, Usage
 from tape.lm.hosted.errand import Errand
 from tape.lm.hosted.forms import MOST_EASE, Form, describe, eased, form_of, most_tokens, problem_of, read_back
 from tape.lm.hosted.limits import Limits
@@ -35,7 +35,7 @@ class HostedLM:
         wire: The provider's part.
         name: The string it was opened with.
         identity: Changes whenever its answers may, as far as that is known.
-        dialect: ``chat`` or ``compact``.
+        prompt format: ``chat`` or ``compact``.
         price: Its price, if declared.
         limits: Concurrency, time-outs, retries.
         sleep: Waits before a retry.
@@ -47,12 +47,12 @@ class HostedLM:
         *,
         name: str,
         identity: str,
-        dialect: str = "chat",
+        prompt_format: str = "chat",
         price: Price | None = None,
         limits: Limits | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self.name, self.identity, self.dialect, self.price = name, identity, dialect, price
+        self.name, self.identity, self.prompt_format, self.price = name, identity, prompt_format, price
         self.limits = limits or Limits()
         self._wire, self._sleep = wire, sleep
         self._said: set[str] = set()

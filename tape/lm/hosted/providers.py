@@ -21,7 +21,7 @@ from tape.lm.hosted.model import HostedLM
 from tape.lm.hosted.openai_wire import OpenAIWire
 from tape.lm.hosted.wire import Wire
 
-DIALECTS = ("chat", "compact", "tools")
+PROMPT_FORMATS = ("chat", "compact", "tools")
 
 _ARGUMENT = re.compile(r"(?P<model>.+?)(?:@(?P<url>https?://[^#]*))?(?:#(?P<options>.*))?", re.DOTALL)
 
@@ -83,7 +83,7 @@ class Provider:
             raise ConfigError(f"{self.name}: expected {self.name}:NAME[@URL][#OPTION=VALUE,...]")
         url = found["url"] or os.environ.get(self.url_variable) or self.url
         self._check_url(url)
-        limits, dialect = _options(self.name, found["options"] or "")
+        limits, prompt_format = _options(self.name, found["options"] or "")
         if find_spec(self.package) is None:
             raise MissingExtraError(
                 f"{self.name}: models need the package {self.package}; install it with "
@@ -98,7 +98,7 @@ class Provider:
             self.wire(found["model"], url, key),
             name=f"{self.name}:{argument}",
             identity=f"{self.name}:{found['model']}@{url}",
-            dialect=dialect,
+            prompt_format=prompt_format,
             price=price,
             limits=limits,
         )
@@ -124,23 +124,23 @@ class Provider:
 
 
 def _options(provider: str, text: str) -> tuple[Limits, str]:
-    """Read ``concurrency=4,dialect=compact``."""
+    """Read ``concurrency=4,format=compact``."""
     kinds = {field.name: float if "float" in str(field.type) else int for field in fields(Limits)}
     values: dict[str, float] = {}
-    dialect = DIALECTS[0]
+    prompt_format = PROMPT_FORMATS[0]
     for part in filter(None, text.split(",")):
         name, _, value = part.partition("=")
-        if name == "dialect" and value in DIALECTS:
-            dialect = value
+        if name == "prompt_format" and value in PROMPT_FORMATS:
+            prompt_format = value
             continue
         try:
             values[name] = kinds[name](value)
         except (KeyError, ValueError):
             raise ConfigError(
-                f"{provider}: {part!r} is no option; there are dialect={'|'.join(DIALECTS)} and numbers for "
+                f"{provider}: {part!r} is no option; there are format={'|'.join(PROMPT_FORMATS)} and numbers for "
                 f"{', '.join(kinds)}"
             ) from None
-    return Limits(**values), dialect  # type: ignore[arg-type]  # ints where ints are declared
+    return Limits(**values), prompt_format  # type: ignore[arg-type]  # ints where ints are declared
 
 
 def _openai(model: str, url: str, key: str) -> Wire:

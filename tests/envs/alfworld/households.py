@@ -12,9 +12,9 @@ from envs.alfworld.generator import draw_house
 from envs.alfworld.goal import SIMPLE, TASK_TYPES, Goal
 from envs.alfworld.house import House, Receptacle
 from envs.alfworld.kinds import kind_of
-from envs.alfworld.knowledge import Knowledge
-from experiments.household_plans import best_plan
-from experiments.household_world import World
+from envs.alfworld.state import Knowledge
+from experiments.training.household.plans import best_plan
+from experiments.training.household.world import World
 
 KITCHEN = House(
     (

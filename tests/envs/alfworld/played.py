@@ -6,10 +6,9 @@ from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.domain import STEP, HouseholdDomain
 from envs.alfworld.kinds import kind_of
-from experiments.household_world import World
-from tape.budget import Budget
+from experiments.training.household.world import World
+from tape.budget import Budget, Resources
 from tape.protocols import Observation
-from tape.resources import Resources
 
 
 class PlayedHousehold:

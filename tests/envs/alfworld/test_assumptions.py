@@ -10,9 +10,9 @@ from envs.alfworld import rules
 from envs.alfworld.assumptions import assume, assumed_by, plain
 from envs.alfworld.commands import Command
 from envs.alfworld.kinds import OPENABLE, kind_of
-from envs.alfworld.knowledge import BARE, unseen
 from envs.alfworld.predicates import inside
-from experiments.household_plans import best_plan
+from envs.alfworld.state import BARE, unseen
+from experiments.training.household.plans import best_plan
 from tests.envs.alfworld.households import KITCHEN, SHELVES, domain_of, drawn, known, seeds, tasks, world_of
 
 START = known(SHELVES)

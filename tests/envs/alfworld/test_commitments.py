@@ -9,7 +9,7 @@ from envs.alfworld.games import Game
 from envs.alfworld.generator import draw_house
 from envs.alfworld.goal import TASK_TYPES
 from envs.alfworld.plugin import PLUGIN, task_of
-from tape.agents.tape_agent import TapeAgent
+from tape.agents.tape import TapeAgent
 from tape.seeds import derive
 from tests.envs.alfworld.helpers import needs_engine
 
@@ -19,7 +19,7 @@ pytestmark = [needs_engine, pytest.mark.slow]
 def committed(count: int, gate: str) -> Counter[str]:
     """Totals of episodes on fresh households; the household LM plans, the rules of the game predict."""
     agent = TapeAgent(
-        "bundled:household", verify="aec", gate=gate, execution="forced", world_model="simulator", max_replans=50
+        "bundled:household", execution="forced", world_model="simulator", max_replans=50, aec={"gate": gate}
     )
     totals: Counter[str] = Counter()
     for i in range(count):

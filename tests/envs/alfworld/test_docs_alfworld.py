@@ -2,14 +2,14 @@
 
 import argparse
 import re
-from pathlib import Path
 
 import pytest
 
 from envs.alfworld.plugin import PLUGIN
 from tests.envs.alfworld.helpers import needs_engine
+from tests.places import ROOT
 
-PAGE = (Path(__file__).parents[3] / "docs" / "alfworld.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "alfworld.md").read_text(encoding="utf-8")
 
 
 def test_the_options_are_those_there_are():

@@ -9,12 +9,12 @@ from envs.alfworld.environment import AlfworldEnvironment
 from envs.alfworld.errors import AlfworldError, GameError
 from envs.alfworld.games import Game, load_games
 from envs.alfworld.kinds import kind_of
-from envs.alfworld.knowledge import Knowledge
 from envs.alfworld.oracle import shortest
 from envs.alfworld.plugin import PLUGIN
 from envs.alfworld.rules import satisfied
+from envs.alfworld.state import Knowledge
 from envs.alfworld.textworld_game import installed
-from tape.predicates import Predicate
+from tape.protocols.predicates import Predicate
 from tests.envs.alfworld.helpers import all_games
 
 pytestmark = pytest.mark.skipif(not installed(), reason="needs the extra alfworld")

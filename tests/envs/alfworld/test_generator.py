@@ -11,7 +11,7 @@ from envs.alfworld import rules
 from envs.alfworld.generator import draw_house
 from envs.alfworld.goal import TASK_TYPES
 from envs.alfworld.kinds import ALWAYS_OPENABLE, CAN_CONTAIN, LAMPS, OBJECTS, OPENABLE, kind_of
-from experiments.household_plans import best_plan
+from experiments.training.household.plans import best_plan
 from tests.envs.alfworld.households import seeds, tasks, world_of
 
 

@@ -10,9 +10,9 @@ from envs.alfworld import rules
 from envs.alfworld.commands import Command
 from envs.alfworld.goal import TASK_TYPES
 from envs.alfworld.kinds import TREATMENTS, kind_of
-from envs.alfworld.knowledge import Knowledge
-from experiments.household_plans import best_plan
-from experiments.household_world import World
+from envs.alfworld.state import Knowledge
+from experiments.training.household.plans import best_plan
+from experiments.training.household.world import World
 from tests.envs.alfworld.households import drawn, seeds, sensible, tasks
 
 

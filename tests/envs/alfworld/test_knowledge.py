@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from envs.alfworld.knowledge import BARE, KEPT, NEW, OPEN, SHUT, Knowledge, Layout, unseen
+from envs.alfworld.state import BARE, KEPT, NEW, OPEN, SHUT, Knowledge, Layout, unseen
 from tests.envs.alfworld.households import KITCHEN, domain_of, drawn, known, seeds, tasks, world_of
 
 

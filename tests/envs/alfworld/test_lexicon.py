@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from envs.alfworld import prompts
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.domain import HouseholdDomain
 from envs.alfworld.goal import Goal
 from envs.alfworld.kinds import OBJECTS
-from envs.alfworld.knowledge import Knowledge, Layout
-from envs.alfworld.lexicon import (
+from envs.alfworld.prompts.lexicon import (
     RECEPTACLE_WORDS,
     VERBS,
     WORDS,
@@ -22,6 +22,7 @@ from envs.alfworld.lexicon import (
     receptacle_word,
     state_words,
 )
+from envs.alfworld.state import Knowledge, Layout
 from tape.errors import ModelError
 from tests.envs.alfworld.households import SHELVES, drawn, known, seeds, sensible, tasks
 
@@ -83,7 +84,7 @@ def test_names_beyond_the_vocabulary_are_unsupported() -> None:
         with pytest.raises(ModelError, match=r"^unsupported: .* no word for '(shelf31|teapot)'"):
             state_words(state)
     with pytest.raises(ModelError, match="unsupported"):
-        HouseholdDomain(layout).dialect("household").plan_request(Knowledge.start(layout), {})
+        prompts.prompt_format(HouseholdDomain(layout), "household").plan_request(Knowledge.start(layout), {})
     with pytest.raises(ModelError, match="unsupported"):
         command_words(Command("take", "shelf 1", "teapot 1"))
     assert receptacle_word("shelf 30") == "shelf30"

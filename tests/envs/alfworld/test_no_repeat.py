@@ -6,10 +6,10 @@ import pytest
 
 from envs.alfworld.domain import as_state
 from tape.agents.react import ReactAgent
-from tape.episode import EpisodeResult
+from tape.engine.result import EpisodeResult
 from tape.lm.base import Choice, JsonSchema, Request
 from tape.lm.scripted import ScriptedLM
-from tape.predicates import ExcludingDomain
+from tape.protocols.predicates import ExcludingDomain
 from tape.trace import ActedEvent, ObservedEvent, TraceWriter
 from tests.envs.alfworld.households import STUDY, world_of
 from tests.envs.alfworld.played import PlayedHousehold
@@ -24,7 +24,7 @@ def chat(request: Request, sample: int) -> str:
 
 
 def household(request: Request, sample: int) -> str:
-    """The same in the household dialect."""
+    """The same in the household prompt format."""
     if not isinstance(request.constraint, Choice):
         return FAVOURITE["household"]
     left = request.constraint.options
@@ -34,27 +34,27 @@ def household(request: Request, sample: int) -> str:
 FAVOURITE = {"chat": "take book from desk 2", "household": "take book desk2 "}
 
 
-def played(dialect: str, *, no_repeat: bool) -> tuple[EpisodeResult, list[tuple[str, str]]]:
+def played(prompt_format: str, *, no_repeat: bool) -> tuple[EpisodeResult, list[tuple[str, str]]]:
     """An episode and the pairs of state and action in it."""
-    script = chat if dialect == "chat" else household
+    script = chat if prompt_format == "chat" else household
     trace = TraceWriter("test")
-    agent = ReactAgent(ScriptedLM(script, dialect=dialect, obey=True), no_repeat=no_repeat)
+    agent = ReactAgent(ScriptedLM(script, prompt_format=prompt_format, obey=True), no_repeat=no_repeat)
     result = agent.run(PlayedHousehold(world_of(STUDY), steps=12), trace=trace)
     seen = [event.key for event in trace.events if isinstance(event, ObservedEvent)]
     done = [event.action for event in trace.events if isinstance(event, ActedEvent)]
     return result, list(zip(seen, done, strict=False))
 
 
-@pytest.mark.parametrize("dialect", ["chat", "household"])
-def test_without_the_guard_a_useless_command_is_repeated_for_ever(dialect: str) -> None:
-    result, pairs = played(dialect, no_repeat=False)
+@pytest.mark.parametrize("prompt_format", ["chat", "household"])
+def test_without_the_guard_a_useless_command_is_repeated_for_ever(prompt_format: str) -> None:
+    result, pairs = played(prompt_format, no_repeat=False)
     assert (result.end_state, result.steps) == ("budget:steps", 12)
     assert len(set(pairs)) == 1
 
 
-@pytest.mark.parametrize("dialect", ["chat", "household"])
-def test_with_it_nothing_is_done_twice_in_an_identical_state(dialect: str) -> None:
-    result, pairs = played(dialect, no_repeat=True)
+@pytest.mark.parametrize("prompt_format", ["chat", "household"])
+def test_with_it_nothing_is_done_twice_in_an_identical_state(prompt_format: str) -> None:
+    result, pairs = played(prompt_format, no_repeat=True)
     assert (result.end_state, result.steps, result.malformed) == ("budget:steps", 12, 0)
     assert len(set(pairs)) == len(pairs) == 12
     assert pairs[0][1] == "take book from desk 2"

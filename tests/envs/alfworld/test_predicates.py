@@ -10,10 +10,10 @@ from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.inference import RULES
 from envs.alfworld.kinds import kind_of
-from envs.alfworld.knowledge import BARE, NEW, Layout
 from envs.alfworld.predicates import EMPTY, NEVER, PLAIN, HouseholdPredicates, at, inside, made, openable, shut, two
-from experiments.household_world import World
-from tape.predicates import Assignment, Predicate, PredicateDomain
+from envs.alfworld.state import BARE, NEW, Layout
+from experiments.training.household.world import World
+from tape.protocols.predicates import Assignment, Predicate, PredicateDomain
 from tests.envs.alfworld.households import KITCHEN, STUDY, domain_of, drawn, known, seeds, sensible, tasks, world_of
 
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 
 from envs.alfworld import rules
 from envs.alfworld.commands import Command
-from envs.alfworld.knowledge import BARE, KEPT, OPEN, SHUT
 from envs.alfworld.resolve import resolved
+from envs.alfworld.state import BARE, KEPT, OPEN, SHUT
 from tests.envs.alfworld.households import KITCHEN, known, seeds, sensible, tasks, world_of
 from tests.envs.alfworld.households import drawn as draw
 

@@ -11,8 +11,8 @@ import pytest
 from envs.alfworld.sdp import unread
 from envs.alfworld.sentences import whole
 from tape.errors import InvalidOutputError
-from tape.predicates import Predicate
 from tape.protocols import Observation
+from tape.protocols.predicates import Predicate
 from tape.sdp.operators import Outcome
 from tape.sdp.predicate_prompts import PredicatePrompts
 from tape.sdp.target import Target

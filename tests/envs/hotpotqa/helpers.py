@@ -10,11 +10,11 @@ from envs.hotpotqa.sdp import Setting
 from envs.hotpotqa.search import TitledCorpus
 from envs.musique.question import Passage, Question
 from tape.budget import Ledger
-from tape.config import AgentConfig
+from tape.engine.context import RoleContext
+from tape.engine.settings import TapeConfig
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel, Request
 from tape.lm.scripted import ScriptedLM
-from tape.roles.context import RoleContext
 from tape.sdp.adapter import Tools
 from tape.seeds import derive
 from tape.trace import TraceWriter
@@ -48,8 +48,8 @@ def setting(**more: Any) -> Setting:
 
 def tools_for(lm: LanguageModel, env: HotpotEnvironment, **config: Any) -> Tools:
     trace = TraceWriter("test")
-    roles = RoleContext(AccountedLM(lm, Ledger(), trace), env.domain.dialect("chat"), env.domain, trace)
-    return Tools(roles, AgentConfig.make(**config), lambda *parts: derive(0, *parts))
+    roles = RoleContext(AccountedLM(lm, Ledger(), trace), env.prompt_format("chat"), env.domain, trace)
+    return Tools(roles, TapeConfig.make(**config), lambda *parts: derive(0, *parts))
 
 
 def text_of(request: Request) -> str:

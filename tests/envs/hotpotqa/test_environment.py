@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from envs.hotpotqa.domain import QaDomain
+from envs.hotpotqa import prompts
 from envs.hotpotqa.environment import HotpotEnvironment
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.operators import ending, hop_target
@@ -16,7 +16,7 @@ from envs.hotpotqa.search import TitledCorpus
 from envs.musique.corpus import load_corpus, load_questions
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
-from tape.agents.tape_agent import TapeAgent
+from tape.agents.tape import TapeAgent
 from tape.budget import Budget
 from tape.errors import ConfigError, UnknownNameError
 from tape.lm.base import Request
@@ -179,11 +179,11 @@ def test_arguments_that_contradict_each_other_are_refused(more: dict[str, Any], 
         HotpotEnvironment(QUESTION, **more)
 
 
-def test_there_is_no_simulator_and_no_other_dialect() -> None:
+def test_there_is_no_simulator_and_no_other_format() -> None:
     with pytest.raises(ConfigError, match="no simulator"):
         PLUGIN.simulator(environment())
     with pytest.raises(UnknownNameError):
-        QaDomain(setting()).dialect("compact")
+        prompts.prompt_format(setting(), "compact")
 
 
 # --- other agents -----------------------------------------------------------------------------
@@ -255,6 +255,6 @@ def test_no_request_for_an_answer_is_longer_than_the_longest_one() -> None:
 
 
 def test_the_bundled_model_says_what_it_cannot_play() -> None:
-    result = ReactAgent(ScriptedLM(["x"], dialect="tools")).run(environment())
+    result = ReactAgent(ScriptedLM(["x"], prompt_format="tools")).run(environment())
     assert result.end_state == "model_error"
     assert "environment musique" in result.detail

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from envs.hotpotqa.actions import Answer, Find, Search, read, write
 from envs.hotpotqa.errors import HotpotError
-from envs.hotpotqa.minds import NOT_FOUND, HopTask
+from envs.hotpotqa.minds.base import NOT_FOUND, HopTask
+from envs.hotpotqa.minds.scripted import ScriptedReader, ScriptedVerifier
 from envs.hotpotqa.operators import DecompositionChain, HopRealize, ending, hop_target
 from envs.hotpotqa.paragraphs import gold_chain, with_distractors
-from envs.hotpotqa.scripted_mind import ScriptedReader, ScriptedVerifier
 from envs.hotpotqa.search import TitledCorpus
 from envs.hotpotqa.state import Certified, QaState, Searched, fields_of
 from envs.musique.corpus import load_corpus, load_questions
@@ -202,7 +202,7 @@ def test_a_decomposition_of_the_wrong_length_is_no_chain() -> None:
         return json.dumps({"sub_questions": ["only one"]}) if "Split what is left" in text else None
 
     tools = tools_for(knowing(short), ENV)
-    chain = ENV.domain.sdp().operators(tools).propose
+    chain = ENV.sdp().operators(tools).propose
     start = QaState(QUESTION.text)
     assert run(chain.propose(CertifiedState((), fields_of(start), start))) == ()
     assert tools.roles.malformed >= 1

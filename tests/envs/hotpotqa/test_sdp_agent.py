@@ -14,7 +14,7 @@ from envs.hotpotqa.search import TitledCorpus
 from envs.musique.corpus import load_corpus, load_questions
 from envs.musique.question import Question
 from tape.agents.sdp import SdpAgent
-from tape.episode import EpisodeResult
+from tape.engine.result import EpisodeResult
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tests.envs.hotpotqa.helpers import QUESTION, environment, knowing, setting
@@ -24,7 +24,7 @@ from tests.envs.hotpotqa.test_environment import MOVES, player
 def play(
     env: HotpotEnvironment, lm: ScriptedLM | None = None, trace: Path | None = None, **switches: Any
 ) -> EpisodeResult:
-    return SdpAgent(lm or knowing(), chain="adapter", **switches).run(env, trace=trace)
+    return SdpAgent(lm or knowing(), sdp={"chain": "adapter"}, **switches).run(env, trace=trace)
 
 
 @pytest.mark.parametrize("benchmark", ["hotpotqa", "musique"])
@@ -106,13 +106,13 @@ def test_nobody_is_told_that_a_rejected_answer_was_right() -> None:
 
 
 def test_without_cascade_the_goal_takes_a_step_of_its_own() -> None:
-    result = play(environment(), cascade=False)
+    result = play(environment(), sdp={"cascade": False})
     assert (result.success, result.certified, result.cascades, result.steps) == (True, 4, 0, 4)
 
 
 @pytest.mark.parametrize("mode", ["distractor", "open"])
 def test_without_validation_searches_still_certify_nothing(mode: str) -> None:
-    result = play(environment(mode), validation="always")
+    result = play(environment(mode), sdp={"validation": "always"})
     assert (result.success, result.certified, result.rejections) == (True, 4, 0)
 
 
@@ -144,7 +144,7 @@ def test_chains_from_walks_and_samples_are_played_with_a_general_model(chain: st
     def reply(request: Request, sample: int) -> str:
         return "yes" if request.role == "validate" else str(planning._reply(request, sample))
 
-    result = SdpAgent(ScriptedLM(reply), chain=chain).run(environment("open"))
+    result = SdpAgent(ScriptedLM(reply), sdp={"chain": chain}).run(environment("open"))
     assert (result.end_state, result.certified, result.chain_length) == ("success", 4, 4)
     assert result.actions == MOVES[:3]
 
@@ -164,7 +164,7 @@ def planner(question: Question) -> ScriptedLM:
         calls = [f"search v5 {relation} {s if s.startswith('#') else 'e1'} ; " for relation, s in question.hops[done:]]
         return "".join(calls) + f"answer #{len(question.hops)} "
 
-    return ScriptedLM(reply, dialect="tools", obey=True)
+    return ScriptedLM(reply, prompt_format="tools", obey=True)
 
 
 CORPUS = TitledCorpus(load_corpus())
@@ -191,7 +191,7 @@ def test_validation_catches_simulated_errors_that_always_passing_lets_through() 
 
     n = len(load_questions("dev"))
     assert solved() >= n - 2
-    assert solved(validation="always") < 0.7 * n
+    assert solved(sdp={"validation": "always"}) < 0.7 * n
 
 
 def test_certified_hops_are_true_by_the_decomposition(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_certified_hops_are_true_by_the_decomposition(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", ["distractor", "open"])
 def test_the_bundled_model_decomposes_reads_and_verifies(mode: str) -> None:
     options = {"benchmark": "hotpotqa", "mode": mode, "data": None, "questions": "dev"}
-    agent = SdpAgent("bundled:tools", chain="adapter")
+    agent = SdpAgent("bundled:tools", sdp={"chain": "adapter"})
     results = []
     for task in PLUGIN.tasks(options)[:8]:
         first, again = (agent.run(PLUGIN.make(task), budget=task.budget, seed=0) for _ in range(2))

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.hotpotqa.actions import Answer, Find, Search, write
+from envs.hotpotqa.minds.scripted import ScriptedVerifier
 from envs.hotpotqa.operators import ending, hop_target
-from envs.hotpotqa.scripted_mind import ScriptedVerifier
 from envs.hotpotqa.sdp import HopAdapter
 from envs.hotpotqa.state import Certified, QaState, Searched
 from envs.hotpotqa.validator import TwoStageValidator
 from envs.musique.question import Passage
-from experiments.sdp_cases.hotpotqa import FAMILIES, cases, scripted_validator
+from experiments.studies.sdp.cases.hotpotqa import FAMILIES, cases, scripted_validator
 from tape.protocols import Observation
 from tape.sdp.operators import How, Outcome, Verdict
 from tape.sdp.target import Chain

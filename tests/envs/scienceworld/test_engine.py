@@ -188,7 +188,7 @@ def test_the_java_process_ends_with_a_killed_one(number):
 def test_the_descriptions_certify_nothing_that_the_tree_denies():
     import asyncio
 
-    from experiments.sdp_cases.scienceworld import FAMILIES, cases, validators
+    from experiments.studies.sdp.cases.scienceworld import FAMILIES, cases, validators
 
     found = cases(3, 40)
     assert {case.family for case in found} == set(FAMILIES)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from envs.scienceworld import changes
 from envs.scienceworld.predicates import Shown, meaning, sentence, target_of
 from envs.scienceworld.state import ScienceState, ScienceTask
-from tape.predicates import Predicate
+from tape.protocols.predicates import Predicate
 from tape.sdp.operators import check_required
 from tests.envs.scienceworld.recorded import recorded, states
 from tests.envs.scienceworld.test_reading import KITCHEN

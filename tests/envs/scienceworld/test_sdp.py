@@ -3,18 +3,18 @@ from dataclasses import replace
 
 import pytest
 
-from envs.scienceworld import changes
+from envs.scienceworld import changes, prompts
 from envs.scienceworld.domain import ScienceWorldDomain
 from envs.scienceworld.predicates import target_of
 from envs.scienceworld.sdp import CAPS, ScienceAdapter, credit, rejected
-from envs.scienceworld.simulated import open_simulated
+from envs.scienceworld.simulated.model import open_simulated
 from tape.agents.sdp import SdpAgent
 from tape.budget import Budget, Ledger
-from tape.config import AgentConfig
+from tape.engine.context import RoleContext
+from tape.engine.settings import TapeConfig
 from tape.lm.accounting import AccountedLM
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Observation
-from tape.roles.context import RoleContext
 from tape.sdp.adapter import Caps, Tools
 from tape.sdp.events import ConcludedEvent, ValidatedEvent
 from tape.sdp.operators import Outcome
@@ -33,8 +33,8 @@ NEW_ROOM = target_of("A room with a stove has been found")
 def tools(script, task):
     model = script if not isinstance(script, list) else ScriptedLM(script)
     domain, writer = ScienceWorldDomain(task), TraceWriter("test")
-    roles = RoleContext(AccountedLM(model, Ledger(Budget()), writer), domain.dialect("chat"), domain, writer)
-    return Tools(roles, AgentConfig.make(temperature=0.0), lambda *parts: derive(0, *parts))
+    roles = RoleContext(AccountedLM(model, Ledger(Budget()), writer), prompts.prompt_format("chat"), domain, writer)
+    return Tools(roles, TapeConfig.make(temperature=0.0), lambda *parts: derive(0, *parts))
 
 
 def judge(tail, before, after, *, action="look around", text="", script=(), completed=False):
@@ -176,7 +176,9 @@ def test_an_episode_keeps_its_caps_and_its_trace_tells_by_what_was_judged(errors
 
     env = ScienceWorldEnvironment("boil", 0)
     writer = TraceWriter("test")
-    agent = SdpAgent(open_simulated(f"scienceworld?errors={errors}"), chain="adapter", attempts=4, step_cap=50)
+    agent = SdpAgent(
+        open_simulated(f"scienceworld?errors={errors}"), sdp={"chain": "adapter", "attempts": 4, "step_cap": 50}
+    )
     result = agent.run(env, budget=Budget({"steps": 60}), trace=writer)
     seen = [event for event in writer.events if isinstance(event, ValidatedEvent)]
     assert seen

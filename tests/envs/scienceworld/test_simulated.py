@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envs.scienceworld.chat_dialect import ChatDialect
 from envs.scienceworld.environment import ScienceWorldEnvironment
 from envs.scienceworld.gold import gold_path, position, predicates
-from envs.scienceworld.simulated import SimulatedLM, open_simulated
-from envs.scienceworld.simulated_errors import Rates
-from envs.scienceworld.simulated_reading import read_prompt
-from envs.scienceworld.simulated_verdicts import freely, plainly
+from envs.scienceworld.prompts.chat import ChatFormat
+from envs.scienceworld.simulated.errors import Rates
+from envs.scienceworld.simulated.model import SimulatedLM, open_simulated
+from envs.scienceworld.simulated.reading import read_prompt
+from envs.scienceworld.simulated.verdicts import freely, plainly
 from tape.agents.plan_and_act import PlanAndActAgent
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
 from tape.agents.sdp import SdpAgent
-from tape.agents.tape_agent import TapeAgent
+from tape.agents.tape import TapeAgent
 from tape.budget import Budget
 from tape.errors import ConfigError, ModelError, UnknownNameError
 from tape.lm.base import Message, Request
@@ -48,8 +48,8 @@ def play(agent, task, model=EXACT, steps=60):
         (ReactAgent, {}),
         (PlanAndActAgent, {}),
         (PlanAndActReplanAgent, {}),
-        (SdpAgent, {"chain": "adapter"}),
-        (SdpAgent, {"chain": "sample"}),
+        (SdpAgent, {"sdp": {"chain": "adapter"}}),
+        (SdpAgent, {"sdp": {"chain": "sample"}}),
     ],
 )
 def test_without_errors_every_agent_solves_the_task(agent, switches, task):
@@ -60,7 +60,7 @@ def test_without_errors_every_agent_solves_the_task(agent, switches, task):
 
 
 def test_tape_and_its_chain_solve_a_task_without_hidden_processes():
-    for agent, switches in ((TapeAgent, {}), (SdpAgent, {"chain": "walk"})):
+    for agent, switches in ((TapeAgent, {}), (SdpAgent, {"sdp": {"chain": "walk"}})):
         result = play(agent(open_simulated(EXACT), **switches), "find-living-thing")
         assert result.end_state == "success"
         assert result.mismatches == 0
@@ -74,7 +74,7 @@ def test_it_is_called_simulated_wherever_it_is_shown():
 
 
 def test_equal_requests_have_equal_answers_in_every_object():
-    request = replace(ChatDialect().plan_request(states("boil")[0], {"steps": 60}), temperature=0.7, n=4, seed=5)
+    request = replace(ChatFormat().plan_request(states("boil")[0], {"steps": 60}), temperature=0.7, n=4, seed=5)
     one, other = (ask(SimulatedLM(Rates(errors=0.3)), request) for _ in range(2))
     assert one == other
     assert len(set(one)) > 1
@@ -84,7 +84,7 @@ def test_equal_requests_have_equal_answers_in_every_object():
 
 
 def test_a_part_of_the_errors_is_the_same_in_every_sample():
-    request = replace(ChatDialect().plan_request(states("boil")[0], {}), temperature=0.7, n=40)
+    request = replace(ChatFormat().plan_request(states("boil")[0], {}), temperature=0.7, n=40)
     plans = [json.loads(text)["actions"] for text in ask(SimulatedLM(Rates(errors=0.4)), request)]
     gold = [step.action for step in gold_path("boil", 0, "easy")]
     always = set.intersection(*map(set, plans)) - set(gold)
@@ -94,16 +94,16 @@ def test_a_part_of_the_errors_is_the_same_in_every_sample():
 
 
 def test_every_answer_has_the_form_that_is_asked_for():
-    model, dialect = SimulatedLM(Rates(errors=0.5)), ChatDialect()
+    model, prompt_format = SimulatedLM(Rates(errors=0.5)), ChatFormat()
     for state in states("boil")[::4]:
         requests = [
-            dialect.plan_request(state, {"steps": 9}),
-            dialect.act_request(state, {}, None, ()),
-            dialect.act_request(state, {}, "focus on water", ()),
-            dialect.next_request(state, "go to hallway"),
-            dialect.next_request(state, "flarb", valid=True),
-            dialect.score_request(state)[0],
-            dialect.select_request(state, [["wait1"], ["look around", "go to kitchen"]], {}),
+            prompt_format.plan_request(state, {"steps": 9}),
+            prompt_format.act_request(state, {}, None, ()),
+            prompt_format.act_request(state, {}, "focus on water", ()),
+            prompt_format.next_request(state, "go to hallway"),
+            prompt_format.next_request(state, "flarb", valid=True),
+            prompt_format.score_request(state)[0],
+            prompt_format.select_request(state, [["wait1"], ["look around", "go to kitchen"]], {}),
         ]
         for request in requests:
             [text] = ask(model, request)
@@ -111,10 +111,10 @@ def test_every_answer_has_the_form_that_is_asked_for():
 
 
 def test_predictions_on_the_gold_path_are_exact_without_errors():
-    model, dialect, path = SimulatedLM(Rates(errors=0, predictions=0, verdicts=0)), ChatDialect(), states("boil")
+    model, prompt_format, path = SimulatedLM(Rates(errors=0, predictions=0, verdicts=0)), ChatFormat(), states("boil")
     for before, after in pairwise(path):
-        [text] = ask(model, dialect.next_request(before, after.path[-1]))
-        said = dialect.read_next(before, text)
+        [text] = ask(model, prompt_format.next_request(before, after.path[-1]))
+        said = prompt_format.read_next(before, text)
         assert said.place == after.place
         assert said.score == after.score
 
@@ -146,15 +146,15 @@ def test_it_finds_its_place_in_a_history_whose_beginning_is_not_shown():
 def test_from_a_wrong_room_it_goes_back():
     here = states("boil")[3]
     away = replace(here, look=here.look.replace("called the kitchen", "called the workshop"))
-    [text] = ask(SimulatedLM(Rates(errors=0)), ChatDialect().act_request(away, {}, None, ()))
+    [text] = ask(SimulatedLM(Rates(errors=0)), ChatFormat().act_request(away, {}, None, ()))
     assert json.loads(text)["action"] == "teleport to kitchen"
 
 
 def test_an_error_that_the_prompt_shows_is_not_made_again():
-    here, dialect, model = states("boil")[2], ChatDialect(), SimulatedLM(Rates(errors=1.0))
-    [first] = ask(model, dialect.act_request(here, {}, None, ()))
+    here, prompt_format, model = states("boil")[2], ChatFormat(), SimulatedLM(Rates(errors=1.0))
+    [first] = ask(model, prompt_format.act_request(here, {}, None, ()))
     wrong = json.loads(first)["action"]
-    [second] = ask(model, dialect.act_request(replace(here, rejected=(wrong,)), {}, None, ()))
+    [second] = ask(model, prompt_format.act_request(replace(here, rejected=(wrong,)), {}, None, ()))
     assert json.loads(second)["action"] != wrong
 
 
@@ -173,7 +173,9 @@ def test_free_wordings_lead_back():
 
 
 def test_freely_worded_chains_are_judged_by_the_model():
-    result = play(SdpAgent(open_simulated("scienceworld?errors=0&free=1"), chain="adapter"), "find-living-thing")
+    result = play(
+        SdpAgent(open_simulated("scienceworld?errors=0&free=1"), sdp={"chain": "adapter"}), "find-living-thing"
+    )
     assert result.end_state == "success"
     assert result.lm_calls["validate"] > 0
 

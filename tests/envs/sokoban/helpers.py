@@ -9,7 +9,7 @@ from hypothesis import assume, settings
 from hypothesis import strategies as st
 
 from envs.sokoban.generator import random_board
-from envs.sokoban.level import Level, State
+from envs.sokoban.state import Level, State
 from envs.sokoban.xsb import parse
 
 SEEDED = settings(deadline=None, derandomize=True, database=None)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import envs
 from envs.sokoban.generator import generate
-from envs.sokoban.level import is_held_out
+from envs.sokoban.state import is_held_out
 from envs.sokoban.xsb import dumps, parse
 from tests.envs.sokoban.helpers import SEEDED, PlainGame
 

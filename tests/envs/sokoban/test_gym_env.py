@@ -11,9 +11,9 @@ from gymnasium.utils.env_checker import check_env
 from envs.sokoban import gym_env
 from envs.sokoban.errors import SokobanError, XsbError
 from envs.sokoban.gym_env import SokobanEnv
-from envs.sokoban.level import ACTIONS, Level
 from envs.sokoban.level_sets import load_set
 from envs.sokoban.oracle import solve
+from envs.sokoban.state import ACTIONS, Level
 from envs.sokoban.xsb import draw
 from tests.envs.sokoban.helpers import level_of
 

@@ -10,10 +10,10 @@ import pytest
 from envs.sokoban import gym_sokoban_bridge
 from envs.sokoban.errors import SokobanError
 from envs.sokoban.gym_sokoban_bridge import GymSokobanBridge
-from envs.sokoban.level import ACTIONS, Level, State
 from envs.sokoban.level_sets import load_set
 from envs.sokoban.oracle import solve
 from envs.sokoban.simulator import is_solved, step
+from envs.sokoban.state import ACTIONS, Level, State
 from tests.envs.sokoban.helpers import level_of, random_level, scatter
 
 _EPISODE = 50

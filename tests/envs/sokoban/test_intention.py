@@ -1,4 +1,4 @@
-"""The intended action, parsed from thoughts in both dialects."""
+"""The intended action, parsed from thoughts in both prompt formats."""
 
 import json
 
@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.sokoban.chat_dialect import ChatDialect, announced_move
-from envs.sokoban.compact_dialect import CompactDialect
 from envs.sokoban.domain import SokobanDomain
-from envs.sokoban.level import ACTIONS
+from envs.sokoban.prompts.chat import ChatFormat, announced_move
+from envs.sokoban.prompts.compact import CompactFormat
+from envs.sokoban.state import ACTIONS
 from tape.lm.base import Request
 from tape.lm.scripted import obeys
 from tests.tape.helpers import ROOM
 
-CHAT = ChatDialect(SokobanDomain(ROOM))
-COMPACT = CompactDialect(SokobanDomain(ROOM))
+CHAT = ChatFormat(SokobanDomain(ROOM))
+COMPACT = CompactFormat(SokobanDomain(ROOM))
 WORDS = {"U": "up", "D": "down", "L": "left", "R": "right"}
 
 # None: no move is named, or several and it is not said which comes next.

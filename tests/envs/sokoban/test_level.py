@@ -6,7 +6,7 @@ import pickle
 import pytest
 from hypothesis import given, settings
 
-from envs.sokoban.level import Level, State, is_held_out
+from envs.sokoban.state import Level, State, is_held_out
 from tests.envs.sokoban.helpers import SEEDED, PlainGame, level_of, levels
 
 LEVEL = level_of("""

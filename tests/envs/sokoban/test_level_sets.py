@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from envs.sokoban.errors import SokobanError, XsbError
-from envs.sokoban.level import is_held_out
 from envs.sokoban.level_sets import load_set, names, optimal_length
 from envs.sokoban.make_levels import KINDS, main
+from envs.sokoban.state import is_held_out
 from envs.sokoban.xsb import write
 from tests.envs.sokoban.helpers import PlainGame, level_of
 

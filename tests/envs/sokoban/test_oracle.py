@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from envs.sokoban import oracle
 from envs.sokoban.assignment import FORBIDDEN, min_assignment
 from envs.sokoban.errors import OracleLimitError, SokobanError
-from envs.sokoban.level import Level, State
 from envs.sokoban.oracle import Oracle, cost_to_go, is_deadlock, oracle_for, solve, viable
 from envs.sokoban.push_search import PushSearch
 from envs.sokoban.simulator import is_solved, replay, step
+from envs.sokoban.state import Level, State
 from envs.sokoban.table import CostToGo
 from tests.envs.sokoban.helpers import SEEDED, PlainGame, level_of, levels, random_level, scatter
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envs.sokoban.level import ACTIONS, Level, State
 from envs.sokoban.simulator import is_push, is_solved, legal_actions, replay, step
+from envs.sokoban.state import ACTIONS, Level, State
 from envs.sokoban.xsb import draw
 from tests.envs.sokoban.helpers import SEEDED, PlainGame, level_of, levels, random_level
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from envs.sokoban.generator import generate
-from envs.sokoban.level import Level, State
+from envs.sokoban.state import Level, State
 from envs.sokoban.table import CostToGo
 from tests.envs.sokoban.helpers import SEEDED, PlainGame, level_of, levels
 

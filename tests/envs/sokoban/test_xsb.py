@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envs.sokoban.errors import SokobanError, XsbError
-from envs.sokoban.level import Level, State
 from envs.sokoban.simulator import is_solved, step
+from envs.sokoban.state import Level, State
 from envs.sokoban.xsb import draw, dumps, load, parse, write
 from tests.envs.sokoban.helpers import SEEDED, level_of, levels, random_level
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from envs.travelplanner.chat_dialect import ChatTripDialect
 from envs.travelplanner.declared_lm import DeclaredLM
 from envs.travelplanner.environment import TripEnvironment
+from envs.travelplanner.prompts.chat import ChatTripFormat
 from envs.travelplanner.trip import Trip
 from tape.agents.base import Agent
 from tape.agents.plan_and_act import PlanAndActAgent
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
-from tape.agents.tape_agent import TapeAgent
+from tape.agents.tape import TapeAgent
 from tape.errors import ConstraintError, InvalidOutputError, UnknownNameError
 from tape.lm.base import Choice, JsonSchema, Request
 from tape.lm.registry import open_model
@@ -71,9 +71,9 @@ def test_constrained_execution_admits_the_planned_action_alone() -> None:
     made = rich()
     env = TripEnvironment(made.query, made.world)
     state = env.reset(0).data
-    dialect = ChatTripDialect(env.domain)
+    prompt_format = ChatTripFormat(env.domain)
     [first, *_] = actions_of(made)
-    request = dialect.act_request(state, {}, first, [first])
+    request = prompt_format.act_request(state, {}, first, [first])
     assert isinstance(request.constraint, JsonSchema)
     request.constraint.model.model_validate({"thought": "", "action": first})
     with pytest.raises(ValueError, match="action"):
@@ -85,12 +85,12 @@ def test_prompts_name_the_task_the_options_and_what_was_refused() -> None:
     env = TripEnvironment(made.query, made.world)
     env.reset(0)
     env.step("outbound: F0")
-    dialect = ChatTripDialect(env.domain)
-    text = dialect.act_request(env._state, {}, None, []).prompt[1].content
+    prompt_format = ChatTripFormat(env.domain)
+    text = prompt_format.act_request(env._state, {}, None, []).prompt[1].content
     assert "refused: there is no 'F0'" in text
     assert made.query.origin in text
-    assert all(f"- {choice.partition(': ')[2]} (" in text for choice in dialect.choices(env._state))
-    plan = dialect.plan_request(env._state, {}).prompt[1].content
+    assert all(f"- {choice.partition(': ')[2]} (" in text for choice in prompt_format.choices(env._state))
+    plan = prompt_format.plan_request(env._state, {}).prompt[1].content
     assert all(slot.name in plan for slot in made.slots)
     for cuisine in made.query.constraints.cuisines:
         assert cuisine in plan
@@ -100,16 +100,16 @@ def test_answers_that_cannot_be_read_are_said_to_be() -> None:
     env = TripEnvironment(rich().query, rich().world)
     state = env.reset(0).data
     for name in ("chat", "declared"):
-        dialect = env.domain.dialect(name)
+        prompt_format = env.prompt_format(name)
         with pytest.raises(InvalidOutputError):
-            dialect.read_act(state, "nothing can be booked")
-    assert not env.domain.dialect("chat").read_plan(state, "{").valid
+            prompt_format.read_act(state, "nothing can be booked")
+    assert not env.prompt_format("chat").read_plan(state, "{").valid
 
 
 def test_the_declared_model_answers_where_options_are_listed_and_nowhere_else() -> None:
     lm = open_model("declared:random")
     assert isinstance(lm, DeclaredLM)
-    assert lm.dialect == "declared"
+    assert lm.prompt_format == "declared"
     with pytest.raises(UnknownNameError, match="declared"):
         open_model("declared:best")
     made = rich()

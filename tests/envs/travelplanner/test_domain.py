@@ -20,7 +20,7 @@ from envs.travelplanner.offers import Restaurant, World
 from envs.travelplanner.proposal import first_complete
 from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Trip
-from tape.agents.tape_agent import TapeAgent
+from tape.agents.tape import TapeAgent
 from tape.errors import UnknownNameError
 from tape.protocols import DeclaredDomain, GradedDomain
 from tests.envs.travelplanner.trips import rng_of, trip
@@ -68,14 +68,14 @@ def test_a_domain_of_trips_is_graded_and_declared() -> None:
     domain = TripEnvironment(trip().query, trip().world).domain
     assert isinstance(domain, GradedDomain)
     assert isinstance(domain, DeclaredDomain)
-    with pytest.raises(UnknownNameError, match="dialect for trips"):
-        domain.dialect("compact")
+    with pytest.raises(UnknownNameError, match="prompt format for trips"):
+        domain.prompt_format("compact")
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_walks_through_the_meals_are_the_sets_of_restaurants(seed: int) -> None:
     made = small(seed)
-    domain = TripDomain(made, "cheapest", {})
+    domain = TripDomain(made, "cheapest")
     group = made.slots[made.meal_slots[0]].group
     domain._menus[group] = made.options(made.slots[made.meal_slots[0]])  # nothing is pruned here
     before = made.meal_slots[0]
@@ -93,7 +93,7 @@ def test_walks_through_the_meals_are_the_sets_of_restaurants(seed: int) -> None:
 def at_the_meals(made: Trip, booked: int, rng: random.Random) -> TripState:
     """An observed state in which some meals have been booked in any order."""
     state = TripState(spent=0)
-    for action in first_complete(TripDomain(made, "cheapest", {}), TripState())[: made.meal_slots[0]]:
+    for action in first_complete(TripDomain(made, "cheapest"), TripState())[: made.meal_slots[0]]:
         state = made.booked(state, action)
     for option in rng.sample(made.options(made.slots[made.meal_slots[0]]), booked):
         state = made.after(state, made.slots[len(state.booked)], option, option.name)
@@ -104,7 +104,7 @@ def at_the_meals(made: Trip, booked: int, rng: random.Random) -> TripState:
 @settings(max_examples=40, deadline=None)
 def test_whatever_has_been_booked_every_way_to_go_on_is_one_walk(seed: int, booked: int, order: int) -> None:
     made = small(seed)
-    domain = TripDomain(made, "cheapest", {})
+    domain = TripDomain(made, "cheapest")
     slot = made.slots[made.meal_slots[0]]
     domain._menus[slot.group] = made.options(slot)  # nothing is pruned here
     here = at_the_meals(made, booked, rng_of("order", order))
@@ -119,7 +119,7 @@ def test_whatever_has_been_booked_every_way_to_go_on_is_one_walk(seed: int, book
 @settings(max_examples=40, deadline=None)
 def test_predicted_states_of_one_node_go_on_alike(seed: int, booked: int, orders: list[int]) -> None:
     made = small(seed)
-    domain = TripDomain(made, "cheapest", {})
+    domain = TripDomain(made, "cheapest")
     slot = made.slots[made.meal_slots[0]]
     domain._menus[slot.group] = made.options(slot)
     nodes: dict[str, set[tuple[str, ...]]] = {}
@@ -131,7 +131,7 @@ def test_predicted_states_of_one_node_go_on_alike(seed: int, booked: int, orders
 
 def test_a_dear_first_choice_is_no_dead_end() -> None:
     made = trip("dear", 3, "easy", "loose")
-    domain = TripDomain(made, "cheapest", {})
+    domain = TripDomain(made, "cheapest")
     state = TripState(spent=0)
     for action in first_complete(domain, state)[: made.meal_slots[0]]:
         state = made.booked(state, action)
@@ -149,7 +149,7 @@ def test_a_dear_first_choice_is_no_dead_end() -> None:
 
 def test_going_on_from_anywhere_makes_the_graph_no_larger() -> None:
     made = trip("size", 7, "easy", "loose")
-    domain = TripDomain(made, "cheapest", {})
+    domain = TripDomain(made, "cheapest")
     sizes = []
     for which in (0, -2):  # the cheapest meal first, and a dear one
         state = TripState(spent=0)
@@ -242,7 +242,7 @@ def test_the_best_rated_itinerary_is_no_worse_than_the_cheapest() -> None:
 
 def test_a_node_carries_only_what_constrains_the_future() -> None:
     made = small(1)
-    domain = TripDomain(made, "cheapest", {})
+    domain = TripDomain(made, "cheapest")
     meals = made.options(made.slots[made.meal_slots[0]])
     base = TripState(booked=("x",) * made.meal_slots[0], mode="public")
     first, second, third = meals[0], meals[1], meals[2]
@@ -285,7 +285,7 @@ def test_there_is_no_plan_where_nothing_can_be_completed() -> None:
     made = trip("none", 3, "easy")
     world: World = replace(made.world, flights=(), grounds=())
     bare = Trip(made.query, world)
-    assert first_complete(TripDomain(bare, "cheapest", {}), TripState()) == []
+    assert first_complete(TripDomain(bare, "cheapest"), TripState()) == []
     assert cheapest(bare) is None
     env = play(bare)
     assert env.ending in ("infeasible", "replan_limit")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments import travelplanner
+from experiments.studies.travelplanner import travelplanner
 from tape.runner.directory import RunDirectory
 
 

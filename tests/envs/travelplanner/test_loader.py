@@ -17,7 +17,7 @@ from envs.travelplanner.loader import load
 from envs.travelplanner.plugin import PLUGIN
 from envs.travelplanner.queries import load_queries
 from envs.travelplanner.trip import Trip
-from tape.agents.tape_agent import TapeAgent
+from tape.agents.tape import TapeAgent
 
 CITIES = {"Home": "Homeland", "Aton": "Stateland", "Bton": "Stateland"}
 

@@ -18,9 +18,9 @@ from envs.travelplanner.sdp import CAPS, TripAdapter, TripValidate, chain_of
 from envs.travelplanner.slots import KINDS
 from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Trip
-from experiments.sdp_cases.travelplanner import FAMILIES, cases, validators
+from experiments.studies.sdp.cases.travelplanner import FAMILIES, cases, validators
 from tape.agents.sdp import SdpAgent
-from tape.episode import EpisodeResult
+from tape.engine.result import EpisodeResult
 from tape.lm.base import Choice, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Observation
@@ -37,7 +37,7 @@ def played(
     made: Trip, chain: str = "adapter", model: object = "declared:first", trace: TraceWriter | None = None
 ) -> tuple[TripEnvironment, EpisodeResult]:
     env = TripEnvironment(made.query, made.world, least=cheapest(made))
-    agent = SdpAgent(model, chain=chain, **FIXED)
+    agent = SdpAgent(model, sdp={"chain": chain}, **FIXED)
     return env, agent.run(env, trace=trace)
 
 
@@ -200,6 +200,6 @@ def test_a_trace_can_be_read_again(tmp_path: Path) -> None:
     made = trip("trace", 3, "easy", "loose")
     file = tmp_path / "trace.jsonl"
     env = TripEnvironment(made.query, made.world)
-    SdpAgent("declared:first", chain="walk", **FIXED).run(env, trace=file)
+    SdpAgent("declared:first", sdp={"chain": "walk"}, **FIXED).run(env, trace=file)
     found = [event for event in read_trace(file) if isinstance(event, ValidatedEvent)]
     assert sum(event.k for event in found) == len(made.slots)

@@ -21,7 +21,7 @@ def trip(seed: str = "t", days: int = 3, level: Level = "hard", tightness: str =
 
 def complete(made: Trip) -> TripState:
     """An itinerary with every slot filled that breaks nothing."""
-    actions = first_complete(TripDomain(made, "cheapest", {}), TripState())
+    actions = first_complete(TripDomain(made, "cheapest"), TripState())
     state = TripState(spent=0)
     for action in actions:
         assert made.refusal(state, action) is None, action

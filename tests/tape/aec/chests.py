@@ -9,9 +9,9 @@ from typing import NamedTuple
 from hypothesis import settings
 
 from tape.budget import Resources
-from tape.lm.dialect import Dialect
-from tape.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
 from tape.protocols import Action, Observation, State
+from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
+from tape.protocols.prompt_format import PromptFormat
 
 SEEDED = settings(deadline=None, derandomize=True, database=None)
 
@@ -119,7 +119,7 @@ class Chests:
     def cost(self, state: State, action: Action) -> Resources:
         return Resources({"steps": 1})
 
-    def dialect(self, name: str) -> Dialect:
+    def prompt_format(self, name: str) -> PromptFormat:
         raise NotImplementedError(name)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tape.aec.bound import NoisyDomain, check_bound, feasibility_bound, grounded_later
 from tape.errors import ConfigError
-from tape.predicates import Predicate, PredicateDomain
+from tape.protocols.predicates import Predicate, PredicateDomain
 from tests.tape.aec.chests import HOLDING, SEEDED, Chests, Seen, at, is_open, key_in
 
 NAMES = tuple(f"c{i}" for i in range(8))

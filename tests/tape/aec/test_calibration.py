@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.calibration_plot import draw_reliability
+from experiments.studies.aec.calibration_plot import draw_reliability
 from tape.aec.calibration import SCHEMA, IsotonicCalibration, reliability
 from tape.errors import ConfigError
-from tape.runner.stats import wilson
+from tape.statistics import wilson
 from tests.tape.aec.chests import SEEDED
 
 PAIRS = st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=60)

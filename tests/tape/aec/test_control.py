@@ -17,19 +17,18 @@ from tape.aec.events import (
     RuleDisabledEvent,
     VerifiedEvent,
 )
-from tape.budget import Budget
-from tape.config import AgentConfig
+from tape.budget import Budget, Resources
+from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Request
-from tape.predicates import Assignment, Effects, Predicate, QueryMacro
 from tape.protocols import Action, State
-from tape.resources import Resources
+from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro
 from tape.show.replay import describe
 from tape.trace import ActedEvent, Event, LedgerEvent, PlansSampledEvent
 from tests.tape.aec.toy import (
     HOLDING,
-    BoxDialect,
     BoxDomain,
+    BoxFormat,
     BoxModel,
     BoxWorld,
     gem_in,
@@ -46,7 +45,7 @@ def of_type(events: Sequence[Event], kind: type[Any]) -> list[Any]:
 
 
 def test_an_unknown_is_queried_and_the_walk_goes_on_past_what_the_query_has_done() -> None:
-    result, events = play(BoxWorld(0, OPEN), BoxModel(0, OPEN, plans=["open 0; take 0"]), ensemble=1)
+    result, events = play(BoxWorld(0, OPEN), BoxModel(0, OPEN, plans=["open 0; take 0"]), aec={"ensemble": 1})
     assert (result.end_state, result.steps, result.replans) == ("success", 3, 0)
     assert result.actions == ["rattle 0", "open 0", "take 0"]
     assert (result.queries, result.commitments, result.infeasible_commitments) == (2, 1, 0)
@@ -59,7 +58,7 @@ def test_an_unknown_is_queried_and_the_walk_goes_on_past_what_the_query_has_done
 
 def test_a_hypothesis_that_a_query_contradicts_is_refused_and_the_next_one_goes_on() -> None:
     model = BoxModel(1, OPEN, plans=["open 0; take 0", "unlock 1; open 1; take 1"])
-    result, events = play(BoxWorld(1, OPEN), model, gate="query_all", num_plans=2)
+    result, events = play(BoxWorld(1, OPEN), model, num_plans=2, aec={"gate": "query_all"})
     assert (result.end_state, result.replans, result.refusals) == ("success", 0, 1)
     refused = next(e for e in of_type(events, VerifiedEvent) if not e.accepted)
     assert refused.witnesses == ["at step 1: gem_in(0) must be true; by the facts it is false"]
@@ -75,7 +74,7 @@ def test_sure_predictions_save_queries_of_what_is_predicted_otherwise() -> None:
     assert simulated[:2] == [("gem_in(0)", False), ("gem_in(2)", True)]
     assert result.simulations == 2
     without, _ = play(
-        BoxWorld(2, OPEN), BoxModel(2, OPEN, plans=list(model.plans or ())), gate="query_all", num_plans=2
+        BoxWorld(2, OPEN), BoxModel(2, OPEN, plans=list(model.plans or ())), num_plans=2, aec={"gate": "query_all"}
     )
     assert without.queries > result.queries
     assert without.lm_calls.get("predict", 0) == without.simulations == 0
@@ -99,7 +98,7 @@ def test_belief_alone_never_ends_a_round() -> None:
 
 def test_a_belief_committed_without_a_verifier_fails_where_it_is_wrong() -> None:
     model = BoxModel(1, OPEN, plans=["unlock 1; open 1; take 1", "unlock 0; open 0; take 0"])
-    result, events = play(BoxWorld(0, OPEN), model, commit="belief", gate="simulate_all", num_plans=1)
+    result, events = play(BoxWorld(0, OPEN), model, num_plans=1, aec={"commit": "belief", "gate": "simulate_all"})
     assert result.end_state == "success"
     assert result.queries == 0
     assert result.infeasible_commitments >= 1
@@ -113,13 +112,13 @@ def test_a_query_that_shows_nothing_is_not_asked_again_in_the_same_state() -> No
             return QueryMacro(predicate, ("rattle 2",))
 
     world = BoxWorld(0, OPEN, Mute(3))
-    result, events = play(world, BoxModel(0, OPEN, plans=["unlock 0; open 0; take 0"]), gate="query_all")
+    result, events = play(world, BoxModel(0, OPEN, plans=["unlock 0; open 0; take 0"]), aec={"gate": "query_all"})
     asked = of_type(events, QueriedEvent)
     # The first rattle is heard, so the box is asked about once more from there.
     assert [(e.predicate, e.value) for e in asked] == [("gem_in(0)", None)] * 2
     assert result.end_state == "not_certified"
     assert result.detail == "no query for gem_in(0) is known and affordable"
-    assert len(of_type(events, RefusedEvent)) == AgentConfig().resample + 1
+    assert len(of_type(events, RefusedEvent)) == TapeConfig().resample + 1
 
 
 def test_the_domain_may_know_another_query_from_where_the_first_has_led() -> None:
@@ -129,7 +128,7 @@ def test_the_domain_may_know_another_query_from_where_the_first_has_led() -> Non
     assert result.end_state == "success"
 
 
-@pytest.mark.parametrize("settings", [{"query_budget": 0}, {"steps": 1}, {"horizon": 1}])
+@pytest.mark.parametrize("settings", [{"aec": {"query_budget": 0}}, {"steps": 1}, {"horizon": 1}])
 def test_where_no_query_fits_nothing_is_committed_to(settings: dict[str, Any]) -> None:
     class Far(BoxDomain):
         def query(self, state: Any, predicate: Predicate) -> QueryMacro | None:
@@ -150,7 +149,7 @@ def test_where_no_query_fits_nothing_is_committed_to(settings: dict[str, Any]) -
 def test_an_action_that_fails_unexpectedly_ends_the_walk_and_is_counted() -> None:
     world = BoxWorld(0, (True, True), tricks=("unlock 0",), shown=True)
     model = BoxModel(0, (True, True), plans=["unlock 0; open 0; take 0", "unlock 1; open 1; take 1"])
-    result, _ = play(world, model, commit="belief", gate="simulate_all", num_plans=1, max_replans=1)
+    result, _ = play(world, model, num_plans=1, max_replans=1, aec={"commit": "belief", "gate": "simulate_all"})
     assert result.counterexamples == {"effect unlock 0": 1}
     assert result.actions[:2] == ["unlock 0", "unlock 1"]
     assert result.infeasible_commitments == 2  # the gem is not in box 1
@@ -176,7 +175,7 @@ def test_a_rule_that_keeps_failing_is_disabled_and_reported() -> None:
     locks = (True, True, False)
     domain = BoxDomain(3, extra_rules=(Wrong(),))
     model = BoxModel(2, locks, plans=["open 0; take 0", "open 1; take 1", "open 2; take 2"])
-    result, events = play(BoxWorld(2, locks, domain), model, gate="query_all", num_plans=3)
+    result, events = play(BoxWorld(2, locks, domain), model, num_plans=3, aec={"gate": "query_all"})
     assert result.disabled_rules == ["never locked"]
     [disabled] = of_type(events, RuleDisabledEvent)
     assert len(disabled.counterexamples) == 2
@@ -196,7 +195,7 @@ def test_a_walk_goes_on_while_it_stays_certified_whatever_state_was_predicted() 
             return text.replace("[false]", "[null]", 1) if action.startswith("open") else text
 
     def episode(commit: str) -> tuple[bool, int, bool]:
-        result, _ = play(BoxWorld(0, (True,)), Vague(0, (True,), careful=1.0), commit=commit)
+        result, _ = play(BoxWorld(0, (True,)), Vague(0, (True,), careful=1.0), aec={"commit": commit})
         return result.success, result.replans, result.mismatches > 0
 
     assert episode("grounded") == (True, 0, True)
@@ -214,7 +213,7 @@ class Admitting(BoxDomain):
 def test_what_the_environment_does_not_admit_ends_the_walk_not_the_episode() -> None:
     model = BoxModel(1, OPEN, plans=["unlock 1; open 1; take 1", "unlock 0; open 0; take 0"])
     world = BoxWorld(0, OPEN, Admitting(3))
-    result, _ = play(world, model, commit="belief", gate="simulate_all", num_plans=1)
+    result, _ = play(world, model, num_plans=1, aec={"commit": "belief", "gate": "simulate_all"})
     assert result.success
     assert result.infeasible_commitments == 1
 
@@ -237,22 +236,22 @@ def test_the_replay_tells_what_was_asked_refused_and_committed_to() -> None:
 # --- refused at the start -----------------------------------------------------------------
 
 
-def test_where_something_is_to_be_predicted_the_dialect_must_be_able_to_ask() -> None:
+def test_where_something_is_to_be_predicted_the_format_must_be_able_to_ask() -> None:
     class Plain:
-        """A dialect with the methods that every dialect has, and no others."""
+        """A prompt format with the methods that every prompt format has, and no others."""
 
-        def __init__(self, dialect: BoxDialect) -> None:
-            for name in dir(BoxDialect):
+        def __init__(self, prompt_format: BoxFormat) -> None:
+            for name in dir(BoxFormat):
                 if not name.startswith("_") and "predict" not in name:
-                    setattr(self, name, getattr(dialect, name))
+                    setattr(self, name, getattr(prompt_format, name))
 
     class Unasked(BoxDomain):
-        def dialect(self, name: str) -> Any:
-            return Plain(BoxDialect(self))
+        def prompt_format(self, name: str) -> Any:
+            return Plain(BoxFormat(self))
 
     with pytest.raises(ConfigError, match=r"there are unknown predicates to predict, but Plain has no predict_request"):
         play(BoxWorld(0, OPEN, Unasked(3)), BoxModel(0, OPEN))
-    result, _ = play(BoxWorld(0, OPEN, Unasked(3)), BoxModel(0, OPEN), gate="query_all")
+    result, _ = play(BoxWorld(0, OPEN, Unasked(3)), BoxModel(0, OPEN), aec={"gate": "query_all"})
     assert result.success
 
 
@@ -260,13 +259,13 @@ def test_a_domain_without_predicates_is_refused_by_name() -> None:
     class Silent:
         deterministic = True
 
-    for name in ("key", "render", "project", "admissible", "cost", "dialect"):
+    for name in ("key", "render", "project", "admissible", "cost", "prompt_format"):
         setattr(Silent, name, getattr(BoxDomain, name))
     silent: Any = Silent()
     silent.boxes = 3
     with pytest.raises(ConfigError, match="verify='aec' needs an environment that declares predicates, and Silent"):
         play(BoxWorld(0, OPEN, silent), BoxModel(0, OPEN))
-    result, _ = play(BoxWorld(0, OPEN, silent), BoxModel(0, OPEN), verify="none")
+    result, _ = play(BoxWorld(0, OPEN, silent), BoxModel(0, OPEN))
     assert result.success
 
 
@@ -275,14 +274,14 @@ def test_a_domain_without_predicates_is_refused_by_name() -> None:
     [
         ({"selector": "lm"}, "selector='solver'"),
         ({"execution": "free"}, "execution='constrained' or 'forced'"),
-        ({"margin": 0.6}, "margin"),
-        ({"hypotheses": 0}, "hypotheses"),
-        ({"gate": "guess"}, "gate"),
+        ({"aec": {"margin": 0.6}}, "margin"),
+        ({"aec": {"hypotheses": 0}}, "hypotheses"),
+        ({"aec": {"gate": "guess"}}, "gate"),
     ],
 )
 def test_settings_that_make_no_sense(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        AgentConfig.make(verify="aec", **settings)
+        TapeConfig.make(aec=True, **settings)
 
 
 # --- properties ---------------------------------------------------------------------------
@@ -372,7 +371,10 @@ def many(episodes: int) -> tuple[Counter[str], Counter[str]]:
         boxes = rng.randint(2, 5)
         gem, locks = rng.randrange(boxes), tuple(rng.random() < 0.4 for _ in range(boxes))
         model = BoxModel(rng.randrange(boxes), locks, skill=0.7)
-        for commit, switches in {"grounded": {}, "belief": {"commit": "belief", "gate": "simulate_all"}}.items():
+        for commit, switches in {
+            "grounded": {},
+            "belief": {"aec": {"commit": "belief", "gate": "simulate_all"}},
+        }.items():
             result, _ = play(BoxWorld(gem, locks), model, steps=40, seed=seed, **switches)
             commitments[commit] += result.commitments
             infeasible[commit] += result.infeasible_commitments
@@ -466,7 +468,7 @@ def test_an_answer_that_cannot_be_read_is_no_vote() -> None:
     assert result.success
     assert result.malformed > 0
     with pytest.raises(InvalidOutputError):
-        BoxDialect(BoxDomain(1)).read_predict(None, [], "hm")
+        BoxFormat(BoxDomain(1)).read_predict(None, [], "hm")
 
 
 def test_constrained_execution_takes_the_same_actions_as_forced() -> None:
@@ -505,12 +507,12 @@ def test_a_wrong_declaration_is_found_and_counted() -> None:
 
 
 def test_where_everything_is_seen_nothing_is_asked_and_every_walk_is_certified() -> None:
-    """Sokoban: its dialect cannot predict, and need not."""
+    """Sokoban: its prompt format cannot predict, and need not."""
     from tests.tape.helpers import ROOM, SimulatedModel
     from tests.tape.helpers import play as play_sokoban
 
     plain, _ = play_sokoban(level=ROOM, model=SimulatedModel(ROOM))
-    result, events = play_sokoban(level=ROOM, model=SimulatedModel(ROOM), verify="aec")
+    result, events = play_sokoban(level=ROOM, model=SimulatedModel(ROOM), aec=True)
     assert result.success
     assert (result.actions, result.queries, result.commitments) == (plain.actions, 0, 1)
     [committed] = of_type(events, CommittedEvent)
@@ -527,7 +529,7 @@ def test_a_walk_that_the_model_gets_wrong_is_refused_before_a_step_is_taken() ->
     model = SimulatedModel(CORRIDOR, wrong, plans=[" U"])
     trusting, _ = play_sokoban(model=model, num_plans=1, max_replans=0)
     model = SimulatedModel(CORRIDOR, wrong, plans=[" U"])
-    result, events = play_sokoban(model=model, num_plans=1, max_replans=0, verify="aec")
+    result, events = play_sokoban(model=model, num_plans=1, max_replans=0, aec=True)
     assert trusting.actions == ["U"]
     assert (result.end_state, result.actions) == ("not_certified", [])
     refused = next(e for e in of_type(events, VerifiedEvent) if not e.accepted)
@@ -540,7 +542,7 @@ def test_the_joint_choice_asks_for_what_is_likeliest_and_not_for_what_the_first_
 
     def queried(gate: str) -> list[str]:
         model = BoxModel(3, lids, plans=plans)
-        result, events = play(BoxWorld(3, lids), model, gate=gate)
+        result, events = play(BoxWorld(3, lids), model, aec={"gate": gate})
         assert result.success
         return [event.predicate for event in of_type(events, QueriedEvent)]
 

@@ -1,13 +1,13 @@
 """The example of docs/aec.md runs as it stands, and its table of switches is the configuration's."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-from tape.config import AgentConfig
+from tape.engine.settings import TapeConfig
+from tests.places import ROOT
 
-PAGE = (Path(__file__).parents[3] / "docs" / "aec.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "aec.md").read_text(encoding="utf-8")
 
 
 def test_the_example_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
@@ -20,6 +20,6 @@ def test_the_switches_have_the_defaults_that_the_table_says() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (\S+) \|", PAGE, re.MULTILINE)
     assert len(rows) == 12
     for name, said in rows:
-        default = getattr(AgentConfig(), name)
+        default = getattr(TapeConfig(), name)
         told = {"": "none", True: "on", False: "off"}.get(default, default)
         assert said.strip("`") == str(told).lower()

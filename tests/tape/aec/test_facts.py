@@ -12,7 +12,8 @@ from tape.aec.beliefs import Belief, BeliefStore
 from tape.aec.entailment import Closure, premises_of
 from tape.aec.facts import Claim, Evidence, Grounded, GroundedStore
 from tape.errors import ConfigError
-from tape.predicates import Assignment
+from tape.protocols.predicates import Assignment
+from tests.places import ROOT
 from tests.tape.aec.toy import HOLDING, BoxDomain, OnePlace, OpenIsUnlocked, Seen, gem_in, locked, open_
 
 CLOSED = Seen((False, False), (None, None), (None, None))
@@ -69,7 +70,7 @@ from tape.aec.beliefs import Belief, BeliefStore
 from tape.aec.facts import Fact, Grounded
 from tape.aec.predictor import Predictor
 from tape.aec.verifier import Verifier
-from tape.predicates import Predicate
+from tape.protocols.predicates import Predicate
 
 def fact_of(belief: Belief) -> Fact:
     return belief
@@ -92,7 +93,7 @@ async def right(predictor: Predictor, asked: Sequence[Predicate], facts: Grounde
 def test_types_keep_beliefs_out_of_facts_and_predictors(tmp_path: Path) -> None:
     file = tmp_path / "snippet.py"
     file.write_text(SNIPPET)
-    root = Path(__file__).parents[3]
+    root = ROOT
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", str(tmp_path), str(file)]
     shown = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout
     lines = SNIPPET.splitlines()

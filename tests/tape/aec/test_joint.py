@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tape.aec.joint import Candidate, JointDecision, JointError, JointSettings, decide
 from tape.aec.joint_worlds import Beliefs
 from tape.errors import ConfigError
-from tape.predicates import Predicate
+from tape.protocols.predicates import Predicate
 from tests.tape.aec.chests import SEEDED
 
 NAMES = tuple(Predicate("in", ("key", f"c{i}")) for i in range(10))

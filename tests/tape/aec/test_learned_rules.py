@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tape.aec.learned_rules import SCHEMA, Case, LearnedRules, OverrideRule, Settings
 from tape.errors import ConfigError
-from tape.predicates import Predicate
+from tape.protocols.predicates import Predicate
 from tests.tape.aec.chests import SEEDED
 
 FRIDGE, SHELF, APPLE, BOOK = ("place", "fridge"), ("place", "shelf"), ("thing", "apple"), ("thing", "book")

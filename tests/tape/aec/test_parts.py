@@ -16,12 +16,12 @@ from tape.aec.joint import JointSettings
 from tape.aec.joint_gate import JointGate, exclusive_groups
 from tape.aec.predictor import EnsemblePredictor
 from tape.aec.state import EpistemicState
-from tape.agents.tape_agent import TapeAgent
-from tape.config import AgentConfig
+from tape.agents.tape import TapeAgent
+from tape.budget import Resources
+from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
-from tape.resources import Resources
 from tape.runner.results import rows
 from tape.runner.spec import LATER, RunSpec
 from tape.runner.summary import VERIFICATION, summarise, table
@@ -77,7 +77,7 @@ def test_query_all() -> None:
 
 
 def test_simulate_all_believes_whatever_is_likelier() -> None:
-    gate = gate_of(AgentConfig.make(gate="simulate_all"))
+    gate = gate_of(TapeConfig.make(aec={"gate": "simulate_all"}))
     assert decide(gate, {0: (0.5, False)}, Hyp(0)) == Simulate(gem_in(0))
 
 
@@ -129,7 +129,7 @@ def test_gate_and_predictor_are_roles_that_a_subclass_replaces() -> None:
             return Sure()
 
     model = BoxModel(1, OPEN, plans=["unlock 1; open 1; take 1"])
-    result = Mine(model, verify="aec", execution="forced").run(BoxWorld(1, OPEN))
+    result = Mine(model, execution="forced", aec=True).run(BoxWorld(1, OPEN))
     assert result.success
     assert gem_in(1) in asked
     assert "predict" not in result.lm_calls
@@ -153,7 +153,7 @@ def test_faults_of_the_declarations_end_one_episode() -> None:
         def query(self, state: Any, predicate: Any) -> Any:
             raise RuntimeError("no idea")
 
-    result, _ = play(BoxWorld(0, OPEN, Broken(2)), BoxModel(0, OPEN), bridges=False)
+    result, _ = play(BoxWorld(0, OPEN, Broken(2)), BoxModel(0, OPEN), aec={"bridges": False})
     assert (result.end_state, result.steps) == ("env_error", 0)
     assert result.detail.startswith("no query for")
     assert result.detail.endswith("could be worked out: RuntimeError: no idea")
@@ -161,7 +161,7 @@ def test_faults_of_the_declarations_end_one_episode() -> None:
 
 def test_a_trace_is_read_back(tmp_path: Path) -> None:
     file = tmp_path / "trace.jsonl"
-    agent = TapeAgent(BoxModel(1, OPEN, 0.3), verify="aec", execution="forced")
+    agent = TapeAgent(BoxModel(1, OPEN, 0.3), execution="forced", aec=True)
     result = agent.run(BoxWorld(0, (True, False)), seed=2, trace=file)
     events = list(read_trace(file))
     types = {event.type for event in events}
@@ -170,7 +170,7 @@ def test_a_trace_is_read_back(tmp_path: Path) -> None:
     assert finished.result["queries"] == result.queries > 0
 
 
-def spec_of(config: AgentConfig) -> RunSpec:
+def spec_of(config: TapeConfig) -> RunSpec:
     return RunSpec(environment="sokoban", agent="tape", config=config, model="m", model_identity="m")
 
 
@@ -183,26 +183,26 @@ def test_totals_are_in_summary_table_and_rows() -> None:
         "repeat": 0,
         "result": result.model_dump(),
     }
-    [group] = summarise({"x": spec_of(AgentConfig(verify="aec"))}, [line])
+    [group] = summarise({"x": spec_of(TapeConfig(aec=True))}, [line])
     assert [group[name] for name in VERIFICATION] == [getattr(result, name) for name in VERIFICATION]
     assert f"x, boxes, per episode: {result.queries:.2f} queries" in table([group])
     assert rows([line])[0]["queries"] == result.queries
     old = {**line, "result": {k: v for k, v in line["result"].items() if k not in VERIFICATION}}
-    [group] = summarise({"x": spec_of(AgentConfig())}, [old])
+    [group] = summarise({"x": spec_of(TapeConfig())}, [old])
     assert group["queries"] == rows([old])[0]["queries"] == 0
     assert "queries" not in table([group])
 
 
 def test_the_new_switches_leave_the_keys_of_other_runs_alone() -> None:
-    defaults = AgentConfig().model_dump()
+    defaults = TapeConfig().model_dump()
     assert {name: defaults[name] for name in LATER} == LATER
     new = ("verify", "hypotheses", "gate", "commit", "margin", "uncertainty", "query_budget", "ensemble")
     assert set(new) <= set(LATER)
 
 
 def test_no_bound_on_calls_is_claimed_under_verification() -> None:
-    assert TapeAgent.most_lm_calls(AgentConfig(), 5, 5) is not None
-    assert TapeAgent.most_lm_calls(AgentConfig(verify="aec"), 5, 5) is None
+    assert TapeAgent.most_lm_calls(TapeConfig(), 5, 5) is not None
+    assert TapeAgent.most_lm_calls(TapeConfig(aec=True), 5, 5) is None
 
 
 def test_a_query_whose_next_step_is_not_admitted_stops_there() -> None:
@@ -211,7 +211,7 @@ def test_a_query_whose_next_step_is_not_admitted_stops_there() -> None:
             return [f"{verb} {i}" for verb in ("open", "take") for i in range(2)]
 
     model = BoxModel(0, OPEN, plans=["open 0; take 0"])
-    result, _ = play(BoxWorld(0, OPEN, Strict(2)), model, gate="query_all", bridges=False)
+    result, _ = play(BoxWorld(0, OPEN, Strict(2)), model, aec={"gate": "query_all", "bridges": False})
     assert result.end_state == "not_certified"  # a lid cannot be rattled here
     assert (result.queries, result.steps) == (0, 0)
     assert "locked(0)" in result.detail

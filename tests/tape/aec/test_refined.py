@@ -12,11 +12,11 @@ from tape.aec.learned_rules import Case, LearnedRules
 from tape.aec.overrides import Override, OverrideRule, Overrides, features_of, named_arguments
 from tape.aec.predictor import EnsemblePredictor
 from tape.aec.state import EpistemicState
-from tape.agents.verifiable import require_verifiable
-from tape.config import AgentConfig
+from tape.agents.base import require_verifiable
+from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm.scripted import ScriptedLM
-from tape.predicates import Predicate
+from tape.protocols.predicates import Predicate
 from tests.tape.aec.episodes import begun
 from tests.tape.aec.test_parts import spec_of
 from tests.tape.aec.toy import BoxDomain, BoxModel, BoxWorld, gem_in, play
@@ -49,19 +49,19 @@ def test_a_file_counts_by_its_content(tmp_path: Path) -> None:
     for name in ("one", "two"):
         learned().save(tmp_path / name)
     HALVING.save(tmp_path / "calibration")
-    one, two = (AgentConfig.make(learned_rules=str(tmp_path / name)) for name in ("one", "two"))
-    assert one == two == AgentConfig.make(learned_rules=learned().to_json())
+    one, two = (TapeConfig.make(aec={"learned_rules": str(tmp_path / name)}) for name in ("one", "two"))
+    assert one == two == TapeConfig.make(aec={"learned_rules": learned().to_json()})
     assert Overrides.from_json(one.learned_rules).items == (NEVER,)
-    assert AgentConfig.make(calibration=str(tmp_path / "calibration")).calibration == HALVING.to_json()
-    assert AgentConfig.make(**one.model_dump()) == one  # what was kept is read again
-    assert spec_of(one).config != spec_of(AgentConfig()).config
+    assert TapeConfig.make(aec={"calibration": str(tmp_path / "calibration")}).calibration == HALVING.to_json()
+    assert TapeConfig.make(**one.model_dump()) == one  # what was kept is read again
+    assert spec_of(one).config != spec_of(TapeConfig()).config
 
 
 @pytest.mark.parametrize("name", ["calibration", "learned_rules"])
 @pytest.mark.parametrize("given", ["no/such/file", '{"schema": "other"}', "{" + "x" * 10000])
 def test_what_cannot_be_read_names_the_switch(name: str, given: str) -> None:
     with pytest.raises(ConfigError, match=f"setting {name} = ") as caught:
-        AgentConfig.make(**{name: given})
+        TapeConfig.make(**{name: given})
     assert len(str(caught.value)) < 600
 
 
@@ -79,7 +79,7 @@ def test_first_calibration_then_rules() -> None:
 
 def test_what_comes_to_light_is_judged_once_with_the_models_own_probability() -> None:
     model = BoxModel(1, OPEN, 0.2)
-    _, trace = play(BoxWorld(0, OPEN), model, learned_rules=Overrides((NEVER,)).to_json())
+    _, trace = play(BoxWorld(0, OPEN), model, aec={"learned_rules": Overrides((NEVER,)).to_json()})
     judged = [event for event in trace if isinstance(event, JudgedEvent)]
     assert judged
     about = {Predicate(event.predicate, tuple(event.args)): event for event in judged}
@@ -103,14 +103,14 @@ def test_plans_may_come_from_the_search_instead_of_the_model() -> None:
             return [f"{verb} {i}" for verb in ("unlock", "open", "take", "rattle") for i in range(2)]
 
     model = BoxModel(0, OPEN)
-    result, _ = play(BoxWorld(0, OPEN, Listed(2)), model, proposer="two_frontier", gate="query_all")
+    result, _ = play(BoxWorld(0, OPEN, Listed(2)), model, proposer="two_frontier", aec={"gate": "query_all"})
     assert "plan" not in result.lm_calls
     assert result.success
 
 
 def test_the_search_needs_declared_predicates() -> None:
     with pytest.raises(ConfigError, match="proposer='two_frontier' needs an environment that declares predicates"):
-        require_verifiable(AgentConfig.make(proposer="two_frontier"), object())  # type: ignore[arg-type]
+        require_verifiable(TapeConfig.make(proposer="two_frontier"), object())  # type: ignore[arg-type]
 
 
 def test_the_json_of_rules_is_one_line() -> None:
@@ -119,8 +119,8 @@ def test_the_json_of_rules_is_one_line() -> None:
 
 def test_a_bridge_saves_a_walk_whose_precondition_does_not_hold() -> None:
     model = BoxModel(0, OPEN, plans=["open 0; take 0"])
-    asked, _ = play(BoxWorld(0, (True, False)), model, gate="query_all", bridges=False)
-    result, trace = play(BoxWorld(0, (True, False)), model, gate="query_all", bridges=True)
+    asked, _ = play(BoxWorld(0, (True, False)), model, aec={"gate": "query_all", "bridges": False})
+    result, trace = play(BoxWorld(0, (True, False)), model, aec={"gate": "query_all", "bridges": True})
     assert (asked.success, result.success) == (False, True)
     assert "unlock 0" in result.actions
     assert [event.certified for event in trace if isinstance(event, CommittedEvent)] == [True]

@@ -12,8 +12,8 @@ from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.simulator import is_solved, replay
 from tape.aec.two_frontier import Found, Label, Limits, TwoFrontierProposer, label, search
 from tape.errors import ConfigError
-from tape.predicates import Assignment, Effects, Predicate
 from tape.protocols import Plan, Proposer
+from tape.protocols.predicates import Assignment, Effects, Predicate
 from tests.envs.sokoban.helpers import PlainGame, random_level
 from tests.tape.aec.chests import HOLDING, SEEDED, Chests, Seen, at, is_open, key_in
 

@@ -8,15 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tape.agents.tape_agent import TapeAgent
-from tape.budget import Budget
-from tape.episode import EpisodeResult
+from tape.agents.tape import TapeAgent
+from tape.budget import Budget, Resources
+from tape.engine.result import EpisodeResult
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Forced, Request
 from tape.lm.scripted import ScriptedLM
-from tape.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
 from tape.protocols import Action, Observation, Plan, State
-from tape.resources import Resources
+from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
 from tape.trace import Event, TraceWriter
 
 
@@ -102,8 +101,8 @@ class BoxDomain:
     def cost(self, state: State, action: Action) -> Resources:
         return Resources({"steps": 2 if action.startswith("unlock") else 1})
 
-    def dialect(self, name: str) -> BoxDialect:
-        return BoxDialect(self)
+    def prompt_format(self, name: str) -> BoxFormat:
+        return BoxFormat(self)
 
     def ground(self, state: Any) -> Assignment:
         known: dict[Predicate, bool] = {HOLDING: state.holding}
@@ -220,7 +219,7 @@ def untold(text: str) -> Seen:
     return Seen(tuple(opened), tuple(lock), tuple(gem), holding)
 
 
-class BoxDialect:
+class BoxFormat:
     """Prompts are JSON: fit for a fake."""
 
     def __init__(self, domain: BoxDomain) -> None:
@@ -357,5 +356,5 @@ def play(
     **settings: Any,
 ) -> tuple[EpisodeResult, list[Event]]:
     writer = TraceWriter("toy")
-    agent = TapeAgent(model, **{"verify": "aec", "execution": "forced", **settings})
+    agent = TapeAgent(model, **{"execution": "forced", **settings, "aec": True})
     return agent.run(world, budget=budget or Budget({"steps": steps}), seed=seed, trace=writer), writer.events

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from tape.agents.base import Agent, Episode
-from tape.budget import Budget
-from tape.episode import EpisodeResult
+from tape.agents.base import Agent
+from tape.budget import Budget, Resources
+from tape.engine.episode import Episode
+from tape.engine.result import EpisodeResult
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
-from tape.predicates import Assignment, Predicate
 from tape.protocols import Action, Observation, State
-from tape.resources import Resources
+from tape.protocols.predicates import Assignment, Predicate
 from tape.sdp.adapter import Caps
 from tape.sdp.loop import Loop
 from tape.sdp.operators import Check, How, Operators, Outcome, Realized, Validate, Verdict
@@ -64,7 +64,7 @@ class FlagDomain:
     def cost(self, state: State, action: Action) -> Resources:
         return Resources({"steps": 1})
 
-    def dialect(self, name: str) -> Any:
+    def prompt_format(self, name: str) -> Any:
         return object()
 
     def ground(self, state: Any) -> Assignment:

@@ -10,8 +10,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tape.config import AgentConfig
-from tape.episode import EpisodeResult
+from tape.engine.result import EpisodeResult
+from tape.engine.settings import TapeConfig
 from tape.sdp.events import ChainEvent, CheckRecord, ConcludedEvent, TargetRecord, ValidatedEvent
 from tape.sdp.trajectory import CertifiedTrajectory
 from tape.trace import ActedEvent, FinishedEvent, StartedEvent, TraceWriter
@@ -58,12 +58,14 @@ class Synthetic:
     def write(self, path: Path) -> Path:
         """Write its trace."""
         writer = TraceWriter(path.stem, path)
-        config = AgentConfig.make(
-            attempts=self.attempts,
-            target_replans=self.replans,
-            step_cap=self.steps,
-            strict_algorithm1=self.strict,
-            cascade=self.cascade,
+        config = TapeConfig.make(
+            sdp={
+                "attempts": self.attempts,
+                "target_replans": self.replans,
+                "step_cap": self.steps,
+                "strict_algorithm1": self.strict,
+                "cascade": self.cascade,
+            }
         ).model_dump()
         writer.write(StartedEvent(config={"agent": "sdp", "model": "scripted:toy", **config}, budget={"steps": 99}))
         why, done = self._play(writer)

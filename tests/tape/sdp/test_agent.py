@@ -35,7 +35,7 @@ def checked(result: Any, events: Any, attempts: int, **switches: Any) -> None:
 @pytest.mark.parametrize("level", [CORRIDOR, ROOM])
 def test_a_good_model_certifies_every_node(level: Any, chain: str, attempts: int) -> None:
     steps = len(SimulatedModel(level).shortest(level.start))
-    result, events = play(level, steps, agent=SdpAgent, chain=chain)
+    result, events = play(level, steps, agent=SdpAgent, sdp={"chain": chain})
     checked(result, events, attempts)
     assert (result.end_state, result.certified, result.chain_length) == ("success", steps, steps)
     assert result.goal_certified
@@ -54,19 +54,23 @@ def test_a_wrong_prediction_is_found_out_at_its_own_node(chain: str) -> None:
     player, [box] = level.start
     wrong = {(level.start, "R"): f" {level.coordinate(player + 2)} {level.coordinate(box + 1)}"}
     plans = [" R R R", " R R"]
-    _, events = play(level, 6, agent=SdpAgent, model=SimulatedModel(level, wrong, plans), chain=chain, num_plans=1)
+    _, events = play(
+        level, 6, agent=SdpAgent, model=SimulatedModel(level, wrong, plans), num_plans=1, sdp={"chain": chain}
+    )
     failed = [event for event in events if isinstance(event, ValidatedEvent) and not event.k]
     failed = [event for event in failed if event.action is not None]
     assert failed
     assert all(event.checks[-1].truth is False for event in failed)
 
 
-@pytest.mark.parametrize("switches", [{}, {"replan": False}, {"cascade": False}, {"validation": "always"}])
+@pytest.mark.parametrize(
+    "switches", [{}, {"replan": False}, {"sdp": {"cascade": False}}, {"sdp": {"validation": "always"}}]
+)
 @pytest.mark.parametrize("chain", ["walk", "sample"])
 def test_every_ablation_plays_to_an_allowed_end(chain: str, switches: dict[str, Any]) -> None:
     plans = [" U R", " D D R", " " + " ".join(SimulatedModel(ROOM).shortest(ROOM.start))]
     model = SimulatedModel(ROOM, plans=plans)
-    result, events = play(ROOM, 9, agent=SdpAgent, model=model, chain=chain, num_plans=1, extend=0, **switches)
+    result, events = play(ROOM, 9, agent=SdpAgent, model=model, num_plans=1, extend=0, sdp={"chain": chain}, **switches)
     checked(result, events, 1 if chain == "walk" else 3, cascade=switches.get("cascade", True))
     assert result.steps
     if switches.get("replan") is False:
@@ -80,7 +84,9 @@ def test_an_upper_bound_with_the_simulator() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", [{"chain": "walk"}, {"chain": "sample"}, {"chain": "walk", "verify": "aec"}])
+@pytest.mark.parametrize(
+    "settings", [{"sdp": {"chain": "walk"}}, {"sdp": {"chain": "sample"}}, {"aec": True, "sdp": {"chain": "walk"}}]
+)
 def test_the_bundled_model_plays_sokoban(settings: dict[str, Any]) -> None:
     won = 0
     from tape.trace import TraceWriter
@@ -99,13 +105,13 @@ def test_the_bundled_model_plays_sokoban(settings: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"chain": "sample", "verify": "aec"}, "needs chain='walk', not 'sample'"),
-        ({"chain": "adapter", "verify": "aec"}, "needs chain='walk', not 'adapter'"),
-        ({"chain": "dream"}, "chain = 'dream'"),
-        ({"attempts": 0}, "attempts = 0"),
-        ({"target_replans": -1}, "target_replans = -1"),
-        ({"step_cap": 0}, "step_cap = 0"),
-        ({"validation": "never"}, "validation = 'never'"),
+        ({"aec": True, "sdp": {"chain": "sample"}}, "needs chain='walk', not 'sample'"),
+        ({"aec": True, "sdp": {"chain": "adapter"}}, "needs chain='walk', not 'adapter'"),
+        ({"sdp": {"chain": "dream"}}, "chain = 'dream'"),
+        ({"sdp": {"attempts": 0}}, "attempts = 0"),
+        ({"sdp": {"target_replans": -1}}, "target_replans = -1"),
+        ({"sdp": {"step_cap": 0}}, "step_cap = 0"),
+        ({"sdp": {"validation": "never"}}, "validation = 'never'"),
     ],
 )
 def test_wrong_switches_are_refused(settings: dict[str, Any], says: str) -> None:
@@ -115,7 +121,7 @@ def test_wrong_switches_are_refused(settings: dict[str, Any], says: str) -> None
 
 def test_an_environment_without_operators_of_its_own_says_what_to_use() -> None:
     with pytest.raises(ConfigError, match="SokobanDomain has no operators of its own; use chain='walk' or 'sample'"):
-        play(ROOM, 5, agent=SdpAgent, chain="adapter")
+        play(ROOM, 5, agent=SdpAgent, sdp={"chain": "adapter"})
 
 
 def test_an_environment_without_an_adapter_is_refused() -> None:

@@ -19,10 +19,10 @@ ADAPTER = SokobanDomain(load_set("easy")[0]).sdp()
 @pytest.mark.parametrize(
     ("switches", "expected"),
     [
-        ({"chain": "sample"}, CAPS),
-        ({"chain": "walk"}, Caps(1, CAPS.attempts * (CAPS.replans + 1) - 1, CAPS.steps)),
-        ({"chain": "walk", "attempts": 2}, Caps(2, CAPS.replans, CAPS.steps)),
-        ({"chain": "walk", "target_replans": 4, "step_cap": 9}, Caps(1, 4, 9)),
+        ({"sdp": {"chain": "sample"}}, CAPS),
+        ({"sdp": {"chain": "walk"}}, Caps(1, CAPS.attempts * (CAPS.replans + 1) - 1, CAPS.steps)),
+        ({"sdp": {"chain": "walk", "attempts": 2}}, Caps(2, CAPS.replans, CAPS.steps)),
+        ({"sdp": {"chain": "walk", "target_replans": 4, "step_cap": 9}}, Caps(1, 4, 9)),
     ],
 )
 def test_caps(switches: dict[str, Any], expected: Caps) -> None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
 from envs.alfworld.sdp import CAPS as HOUSEHOLD
 from envs.sokoban.sdp import CAPS as SOKOBAN
-from experiments.sdp_validators import share
-from tape.config import AgentConfig
+from experiments.studies.sdp.validators import share
+from tape.engine.settings import TapeConfig
+from tests.places import ROOT
 
-ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "sdp.md").read_text(encoding="utf-8")
 OWN = ("chain", "attempts", "target_replans", "step_cap", "strict_algorithm1", "cascade", "validation")
 
@@ -28,7 +27,7 @@ def test_every_switch_has_the_default_that_the_table_says() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| (\S+) \| ", PAGE, re.MULTILINE))
     assert set(OWN) <= set(rows)
     for name, said in rows.items():
-        default = getattr(AgentConfig(), name)
+        default = getattr(TapeConfig(), name)
         told = "none" if default is None else ("off", "on")[default] if isinstance(default, bool) else str(default)
         assert said.strip("`") == told
 

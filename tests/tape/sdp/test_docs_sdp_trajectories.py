@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tape.agents.sdp import SdpAgent
+from tape.analysis.revalidation import Finding
 from tape.cli.switches import add_switches
-from tape.sdp.revalidate import Finding
+from tests.places import ROOT
 
-PAGE = (Path(__file__).parents[3] / "docs" / "sdp-trajectories.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "sdp-trajectories.md").read_text(encoding="utf-8")
 FIRST, SECOND = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 

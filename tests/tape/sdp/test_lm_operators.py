@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tape.budget import Budget, Ledger
-from tape.config import AgentConfig
+from tape.engine.context import RoleContext
+from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import JsonSchema
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Observation
-from tape.roles.context import RoleContext
 from tape.sdp.adapter import Caps, Tools
 from tape.sdp.chat_prompts import ChatPrompts
 from tape.sdp.events import ValidatedEvent
@@ -44,8 +44,8 @@ def tools(*answers: str, ledger: Ledger | None = None, temperature: float = 0.0)
     model, trace = ScriptedLM(answers), TraceWriter("lm")
     lm = AccountedLM(model, ledger or Ledger(), trace)
     domain: Any = FlagDomain()
-    roles = RoleContext(lm, domain.dialect("chat"), domain, trace)
-    return Tools(roles, AgentConfig.make(temperature=temperature), lambda *parts: derive(0, *parts)), model
+    roles = RoleContext(lm, domain.prompt_format("chat"), domain, trace)
+    return Tools(roles, TapeConfig.make(temperature=temperature), lambda *parts: derive(0, *parts)), model
 
 
 def judged(tail: Chain, *answers: str, outcome: Outcome = SEEN, **options: Any) -> tuple[Verdict, ScriptedLM, Tools]:

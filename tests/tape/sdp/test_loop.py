@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tape.budget import Budget
-from tape.episode import END_STATES
+from tape.engine.result import END_STATES
 from tape.errors import (
     BudgetExceededError,
     ConfigError,
@@ -99,11 +99,10 @@ def test_every_episode_is_one_of_algorithm_1(
         caps,
         validate=AlwaysPass() if unseen else None,
         budget=Budget() if steps is None else Budget({"steps": steps}),
-        strict_algorithm1=strict,
-        cascade=cascade,
         replan=replan,
         horizon=horizon,
         max_replans=max_replans,
+        sdp={"strict_algorithm1": strict, "cascade": cascade},
     )
     check(played, caps, strict=strict, cascade=cascade)
     result = played.result
@@ -119,7 +118,7 @@ def test_every_episode_is_one_of_algorithm_1(
 @given(chains, moves, caps, st.booleans(), st.booleans())
 def test_k_never_skips_a_false_predicate(chains: Any, moves: Any, caps: Caps, strict: bool, cascade: bool) -> None:
     """The truth is taken from what the environment remembers, not from what the loop was told."""
-    played = play(Script(chains, moves), caps, strict_algorithm1=strict, cascade=cascade)
+    played = play(Script(chains, moves), caps, sdp={"strict_algorithm1": strict, "cascade": cascade})
     tail: list[Any] = []
     for event in played.events:
         if isinstance(event, ChainEvent) and event.targets:
@@ -141,7 +140,7 @@ def test_k_never_skips_a_false_predicate(chains: Any, moves: Any, caps: Caps, st
 @pytest.mark.parametrize("attempts", [1, 2, 3])
 def test_replan_comes_after_exactly_b_failures(attempts: int, strict: bool) -> None:
     script = Script([chain("a")], [Realized("+b")])
-    played = play(script, Caps(attempts, 2, 99), strict_algorithm1=strict)
+    played = play(script, Caps(attempts, 2, 99), sdp={"strict_algorithm1": strict})
     most = attempts + strict
     assert [len(at.attempts) for at, _ in script.replanned] == [most, most]
     assert [len(at.attempts) for at in script.realized] == list(range(most)) * 3
@@ -186,7 +185,7 @@ def test_certified_states_survive_replanning_in_their_order() -> None:
 def test_a_cascade_certifies_several_and_no_cascade_one_at_a_time() -> None:
     several = play(Script([chain("a", "b", "a b")], [Realized("+a +b"), Realized("win")]), CAPS)
     assert [event.k for event in of(several, ValidatedEvent)] == [3, 1]
-    single = play(Script([chain("a", "b", "a b")], [Realized("+a +b"), Realized("win")]), CAPS, cascade=False)
+    single = play(Script([chain("a", "b", "a b")], [Realized("+a +b"), Realized("win")]), CAPS, sdp={"cascade": False})
     assert [event.k for event in of(single, ValidatedEvent)] == [1, 3]  # what completes the task certifies all
     assert [check.how for check in of(single, ValidatedEvent)[1].checks] == ["completion"] * 3
 

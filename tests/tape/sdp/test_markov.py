@@ -17,18 +17,18 @@ from typing import Any
 import pytest
 
 from envs.sokoban.environment import SokobanEnvironment
-from tape.agents.base import Episode
 from tape.budget import Budget, Ledger
-from tape.config import AgentConfig
+from tape.engine.actor import LmActor
+from tape.engine.context import RoleContext
+from tape.engine.episode import Episode
+from tape.engine.proposer import LmProposer
+from tape.engine.settings import TapeConfig
+from tape.engine.world_model import LmWorldModel
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel, Request
 from tape.lm.registry import open_model
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Observation
-from tape.roles.actor import LmActor
-from tape.roles.context import RoleContext
-from tape.roles.proposer import LmProposer
-from tape.roles.world_model import LmWorldModel
 from tape.sdp.adapter import Caps, Tools
 from tape.sdp.chat_prompts import ChatPrompts
 from tape.sdp.lm_operators import LmPropose, LmRealize, LmValidate
@@ -50,9 +50,9 @@ PREFIXES = [(), ("L", "R"), ("U", "D"), ("D", "U", "U", "L", "D", "R")]
 
 def after(env: Any, model: LanguageModel, prefix: Sequence[str], **settings: Any) -> tuple[Episode, Tools]:
     """An episode after a prefix, and what its operators use."""
-    ledger, trace, config = Ledger(Budget({"usd": 10**9})), TraceWriter("prefix"), AgentConfig.make(**settings)
+    ledger, trace, config = Ledger(Budget({"usd": 10**9})), TraceWriter("prefix"), TapeConfig.make(**settings)
     lm = AccountedLM(model, ledger, trace)
-    roles = RoleContext(lm, env.domain.dialect(lm.dialect), env.domain, trace)
+    roles = RoleContext(lm, env.prompt_format(lm.prompt_format), env.domain, trace)
     episode = Episode(env, config, ledger, trace, roles, derive(0, "agent"), None)
 
     async def begin() -> None:
@@ -65,7 +65,7 @@ def after(env: Any, model: LanguageModel, prefix: Sequence[str], **settings: Any
 
 
 def typed(episode: Episode, certified: Chain = ()) -> CertifiedState:
-    fields = episode.env.domain.sdp().fields(episode.state)  # type: ignore[attr-defined]
+    fields = episode.env.sdp().fields(episode.state)  # type: ignore[attr-defined]
     return CertifiedState(certified, fields, episode.state, tuple(sorted(episode.remaining().items())))
 
 
@@ -76,7 +76,7 @@ def same(outputs: list[Any]) -> None:
 def everything(env: Any, model: LanguageModel, prefix: Sequence[str], act: str, **settings: Any) -> list[Any]:
     """What the operators on a sampled plan make of the state after a prefix."""
     episode, tools = after(env, model, prefix, **settings)
-    domain, adapter = episode.env.domain, episode.env.domain.sdp()  # type: ignore[attr-defined]
+    domain, adapter = episode.env.domain, episode.env.sdp()  # type: ignore[attr-defined]
     actor = LmActor(episode.roles, "constrained", 0.7)
     sample = SampleChain(domain, adapter, LmProposer(episode.roles, 0.7), LmWorldModel(episode.roles), tools.seed)
     state = typed(episode)

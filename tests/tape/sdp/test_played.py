@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from envs.sokoban.environment import SokobanEnvironment
-from envs.sokoban.level import Level
+from envs.sokoban.state import Level
 from envs.sokoban.xsb import parse
 from tape.agents.react import ReactAgent
 from tape.agents.sdp import SdpAgent
+from tape.analysis.revalidation import Limits, checked, revalidate
 from tape.budget import Budget
 from tape.errors import TraceError
 from tape.lm.scripted import ScriptedLM
 from tape.sdp.reader import NotSdpError
-from tape.sdp.revalidate import Limits, checked, revalidate
 from tape.sdp.trajectory import CertifiedTrajectory
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel
 
@@ -33,14 +33,14 @@ def played(level: Level, path: Path, model: ScriptedLM, steps: int = 12, **setti
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"attempts": 2}, {"attempts": 1, "strict_algorithm1": True}, {"replan": False}, {"cascade": False},
-     {"validation": "always"}, {"step_cap": 3}, {"target_replans": 0}],
+    [{}, {"sdp": {"attempts": 2}}, {"sdp": {"attempts": 1, "strict_algorithm1": True}}, {"replan": False}, {"sdp": {"cascade": False}},
+     {"sdp": {"validation": "always"}}, {"sdp": {"step_cap": 3}}, {"sdp": {"target_replans": 0}}],
     ids=str,
 )  # fmt: skip
 def test_what_the_agent_plays_has_no_findings(chain: str, level: str, settings: dict[str, Any], tmp_path: Path) -> None:
     for name, plans in (("right", None), ("wrong", WRONG)):
         file = tmp_path / f"{name}.jsonl"
-        made = played(LEVELS[level], file, SimulatedModel(LEVELS[level], plans=plans), chain=chain, **settings)
+        made = played(LEVELS[level], file, SimulatedModel(LEVELS[level], plans=plans), sdp={"chain": chain}, **settings)
         assert revalidate(made) == []
         assert made.moves
         caps = Limits.of(made)

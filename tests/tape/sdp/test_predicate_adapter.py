@@ -9,8 +9,8 @@ from envs.alfworld.sdp import truth
 from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.level_sets import load_set
 from envs.sokoban.simulator import step
-from tape.predicates import Predicate
 from tape.protocols import Acted, Action, Observation, State
+from tape.protocols.predicates import Predicate
 from tape.sdp.operators import Outcome, check_required
 from tape.sdp.predicate_adapter import PredicateValidate
 from tape.sdp.state import Attempt, CertifiedState, MarkovState

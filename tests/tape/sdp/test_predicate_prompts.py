@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.level_sets import load_set
 from tape.agents.sdp import SdpAgent
-from tape.episode import EpisodeResult
+from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
-from tape.predicates import Predicate
+from tape.protocols.predicates import Predicate
 from tape.sdp.events import ChainEvent, ValidatedEvent
 from tape.sdp.predicate_adapter import in_words
 from tape.sdp.predicate_prompts import read_literal
@@ -54,7 +54,7 @@ def play(script: dict[str, list[str]]) -> tuple[EpisodeResult, list[Event]]:
 
     [level, *_] = load_set("easy")
     writer = TraceWriter("test")
-    agent = SdpAgent(ScriptedLM(reply), chain="adapter", attempts=2, temperature=0.0)
+    agent = SdpAgent(ScriptedLM(reply), temperature=0.0, sdp={"chain": "adapter", "attempts": 2})
     result = agent.run(SokobanEnvironment(level, 8), trace=writer)
     return result, list(writer.events)
 
@@ -80,6 +80,6 @@ def test_an_unknown_predicate_makes_the_chain_unreadable() -> None:
 
 def test_models_that_know_the_tasks_roles_alone_have_no_operators_of_their_own() -> None:
     [level, *_] = load_set("easy")
-    agent = SdpAgent(ScriptedLM([""], dialect="compact"), chain="adapter")
+    agent = SdpAgent(ScriptedLM([""], prompt_format="compact"), sdp={"chain": "adapter"})
     with pytest.raises(ConfigError, match="use chain='walk' or 'sample'"):
         agent.run(SokobanEnvironment(level, 8))

@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tape.agents.sdp import SdpAgent
-from tape.budget import Budget
-from tape.episode import EpisodeResult
+from tape.budget import Budget, Resources
+from tape.engine.result import EpisodeResult
 from tape.lm.base import Request
 from tape.protocols import Action, Observation
-from tape.resources import Resources
 from tape.sdp.adapter import Adapter, Caps
 from tape.sdp.events import ChainEvent, ValidatedEvent
 from tape.sdp.predicate_adapter import PROBE, PredicateAdapter
@@ -107,10 +106,10 @@ def test_a_failed_edge_is_replanned_at_once_on_a_walk() -> None:
 def test_switches_go_before_the_adapters_caps() -> None:
     world = BoxWorld(1, (False, True), Boxes(2), tricks=("open 1",))
     model = BoxModel(1, (False, False), plans=["open 1; take 1"])
-    result, _ = played(world, model, num_plans=1, target_replans=1, resample=0, probe=False)
+    result, _ = played(world, model, num_plans=1, resample=0, probe=False, sdp={"target_replans": 1})
     assert result.end_state in ("replan_limit", "infeasible")
     assert result.replans <= 1
-    result, _ = played(BoxWorld(1, (False, False), Boxes(2)), model, num_plans=1, step_cap=1)
+    result, _ = played(BoxWorld(1, (False, False), Boxes(2)), model, num_plans=1, sdp={"step_cap": 1})
     assert (result.end_state, result.steps) == ("failure", 1)
     assert "cap of 1 steps" in result.detail
 
@@ -132,7 +131,7 @@ def test_every_walk_keeps_to_algorithm_1(
     world = (Linked if linked else BoxWorld)(seed % len(locks), tuple(locks), Boxes(len(locks)))
     model = FreeModel((seed + 1) % len(locks), tuple(locks), skill=0.5)
     result, events = played(
-        world, model, steps, seed, verify=verify, attempts=attempts, strict_algorithm1=strict, cascade=cascade
+        world, model, steps, seed, aec=True, sdp={"attempts": attempts, "strict_algorithm1": strict, "cascade": cascade}
     )
     assert result.steps <= steps
     assert result.success == (result.end_state == "success")
@@ -148,7 +147,7 @@ def test_nothing_else_than_what_it_says_is_probed() -> None:
     """Where no walk is left, the most sampled first action is tried: its target asks what it does."""
     world = BoxWorld(0, (False,), Boxes(1))
     model = BoxModel(0, (False,), plans=["take 0"])
-    _, events = played(world, model, num_plans=1, resample=0, step_cap=3)
+    _, events = played(world, model, num_plans=1, resample=0, sdp={"step_cap": 3})
     probes = [t for event in of(events, ChainEvent) for t in event.targets if t.kind == PROBE]
     assert probes
     assert all(target.by == "take 0" for target in probes)

@@ -1,0 +1,27 @@
+"""How ALFWorld tasks are written for models: ``household`` for the bundled ones, ``chat`` for general ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.prompts.chat import ChatFormat
+from envs.alfworld.prompts.household import HouseholdFormat
+from tape.errors import UnknownNameError
+from tape.protocols.prompt_format import PromptFormat
+
+PROMPT_FORMATS: dict[str, Callable[[HouseholdDomain], PromptFormat]] = {
+    "household": HouseholdFormat,
+    "chat": ChatFormat,
+}
+
+
+def prompt_format(domain: HouseholdDomain, name: str) -> PromptFormat:
+    """The prompts of a task in a prompt format.
+
+    Raises:
+        UnknownNameError: There is no such format.
+    """
+    if name not in PROMPT_FORMATS:
+        raise UnknownNameError("prompt format", name, PROMPT_FORMATS, "bundled:household reads household prompts.")
+    return PROMPT_FORMATS[name](domain)

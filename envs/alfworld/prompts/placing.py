@@ -1,0 +1,61 @@
+"""What prompt formats make of the commands that models write: places for lamps, no going to where one is, no repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from envs.alfworld.commands import Command, read_command
+from envs.alfworld.kinds import OPENABLE, kind_of
+from envs.alfworld.state import Knowledge
+
+
+def placed(state: Knowledge, commands: Sequence[Command]) -> list[Command]:
+    """With the place of every lamp that is used, and without going to where one is."""
+    at, found = state.at, []
+    for command in commands:
+        if command.verb == "go":
+            if command.place in at:
+                continue
+            at = state.layout.reached_with(command.place)
+        found.append(with_place(state, command, at))
+    return found
+
+
+def with_place(state: Knowledge, command: Command, at: tuple[str, ...]) -> Command:
+    """The same command; a lamp that is used without saying where is one in reach, where one is known or assumed."""
+    if command.verb != "use" or command.place:
+        return command
+    there = state.inside | state.assumed
+    stands = [where for where in at if any(kind_of(t) == kind_of(command.thing) and r == where for t, r in there)]
+    return replace(command, place=(stands or list(at) or [""])[0])
+
+
+def free_choices(
+    state: Knowledge, actions: Sequence[str], text: Callable[[Command], str] = lambda command: command.text
+) -> tuple[str, ...]:
+    """The texts of the commands that a free choice is left with.
+
+    Args:
+        state: Says which commands were tried in it to no use.
+        actions: What there is to choose from: what the engine admits, where that is shown.
+        text: How the prompt format writes a command; commands that it writes alike are tried together.
+
+    Returns:
+        Commands on what the goal is about; all of them where every one was tried.
+    """
+    goal, texts = state.layout.goal, dict[str, bool]()
+    for command in map(read_command, actions):
+        if command is None or (command.thing and kind_of(command.thing) not in goal.kinds):
+            continue
+        if command.verb in ("open", "close") and kind_of(command.place) not in OPENABLE:
+            continue
+        written = text(command)
+        texts[written] = texts.get(written, False) or was_tried(state, command)
+    left = tuple(written for written, tried in texts.items() if not tried)
+    return left or tuple(texts)
+
+
+def was_tried(state: Knowledge, command: Command) -> bool:
+    """Whether a command was given before in this very state, however its object was called."""
+    return not state.tried.isdisjoint((command.of_kind.text, with_place(state, command, state.at).of_kind.text))

@@ -1,0 +1,114 @@
+"""The scripted reader as reader and verifier of our own corpus, and simulated errors of reading.
+
+No model reads: :mod:`envs.musique.scripted_reader` knows the wordings of our own passages. Its results are labelled
+"scripted reader" wherever they are shown, and with ``errors`` "simulated errors". Only the reader errs. The verifier
+sees finding and paragraph as any other verifier does, never what was injected.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from envs.hotpotqa.actions import Find
+from envs.hotpotqa.errors import HotpotError
+from envs.hotpotqa.minds.base import NOT_FOUND, HopTask
+from envs.hotpotqa.minds.bundled import agrees_with_last, last_finding, plain_queries
+from envs.hotpotqa.state import Certified
+from envs.musique.metrics import normalise
+from envs.musique.question import Passage
+from envs.musique.scripted_reader import read
+from envs.musique.words import parse_query, query_text
+from tape.sdp.operators import How
+
+MISREADINGS = ("wrong_paragraph", "wrong_entity", "wrong_title")
+"""Right relation of somebody else; another name of the right paragraph; the right finding under another title."""
+
+_NAME = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*")
+
+
+class ScriptedReader:
+    """Implements :class:`envs.hotpotqa.minds.base.Reader`.
+
+    Args:
+        errors: How often a finding is misread, in [0, 1).
+        seed: Names the errors.
+
+    Raises:
+        HotpotError: ``errors`` is out of range.
+    """
+
+    def __init__(self, errors: float = 0.0, seed: int = 0) -> None:
+        if not 0 <= errors < 1:
+            raise HotpotError(f"the share of simulated reading errors is in [0, 1), got {errors}")
+        self._errors, self._seed = errors, seed
+
+    async def query(self, task: HopTask) -> str | None:
+        """The sub-question, then its parts."""
+        return next((query for query in plain_queries(task) if query not in task.queries), None)
+
+    async def guess(self, task: HopTask) -> str | None:
+        """None: a script guesses nothing."""
+        del task
+        return None
+
+    async def find(self, task: HopTask) -> Find:
+        """What a paragraph states, misread as often as it should be."""
+        for passage in task.paragraphs:
+            answer = read(task.sub_question, [passage])
+            if answer is not None:
+                return self._perhaps_wrong(task, Find(task.hop, answer, passage.title, answer), passage)
+        return Find(task.hop, NOT_FOUND, "")
+
+    def _perhaps_wrong(self, task: HopTask, right: Find, passage: Passage) -> Find:
+        # Equal typed inputs give equal findings: what was tried is a part of them, the calls before are not.
+        where = f"{task.question}:{task.sub_question}:{len(task.failures)}:{len(task.queries)}"
+        rng = random.Random(f"hotpotqa:errors:{self._seed}:{where}")
+        if rng.random() >= self._errors:
+            return right
+        return misread(rng, rng.choice(MISREADINGS), task, right, passage)
+
+    async def answer(self, question: str, findings: Sequence[Certified], rejected: Sequence[str]) -> str | None:
+        """What the last hop found."""
+        del question
+        return last_finding(findings, rejected)
+
+
+def misread(rng: random.Random, kind: str, task: HopTask, right: Find, passage: Passage) -> Find:
+    """A finding misread in one of the ways of :data:`MISREADINGS`; the right one where there is nothing to confuse."""
+    if kind == "wrong_title":
+        others = [other.title for other in task.paragraphs if other.title != right.title]
+        return replace(right, title=rng.choice([*others, "Overview"]))
+    if kind == "wrong_entity":
+        names = sorted({name for name in _NAME.findall(passage.text) if name not in (right.finding, passage.title)})
+        wrong = rng.choice(names) if names else right.finding
+        return replace(right, finding=wrong, bridge=wrong)
+    parsed = parse_query(task.sub_question)
+    assert parsed is not None, "it has been read"
+    stated = [(other.title, read(query_text(parsed[0], other.title), [other])) for other in task.paragraphs]
+    wrongs = [(title, found) for title, found in stated if found is not None and title != passage.title]
+    if not wrongs:
+        return right
+    title, found = rng.choice(wrongs)
+    return Find(right.hop, str(found), title, str(found))
+
+
+class ScriptedVerifier:
+    """Implements :class:`envs.hotpotqa.minds.base.Verifier`."""
+
+    how: ClassVar[How] = "deterministic"
+    answers_by: ClassVar[How] = "filter"
+    label: ClassVar[str] = "scripted reader"
+
+    async def supports(self, sub_question: str, finding: str, passage: Passage) -> bool:
+        """Whether the paragraph states the finding of the sub-question in one of the wordings it knows."""
+        stated = read(sub_question, [passage])
+        return stated is not None and normalise(stated) == normalise(finding)
+
+    async def consistent(self, question: str, findings: Sequence[Certified], answer: str) -> bool:
+        """Whether the answer is what the last hop found."""
+        del question
+        return agrees_with_last(findings, answer)

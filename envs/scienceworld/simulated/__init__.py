@@ -1,0 +1,1 @@
+"""A simulated language model for ScienceWorld: gold paths with injected errors."""

@@ -1,0 +1,157 @@
+"""How the simulated model errs: rates, kinds of errors, and what is systematic about them."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from urllib.parse import parse_qsl
+
+from envs.scienceworld.simulated.reading import Told
+from envs.scienceworld.things import plain, read_things
+from tape.errors import ConfigError
+
+SYSTEMATIC = 0.5
+"""The share of errors in actions and predicates that come back whenever the same point of the task is reached: errors
+of a small model are partly systematic."""
+
+_REMEMBERED = 6
+"""How many of the last actions it looks at to see whether an error was made."""
+
+_ROOM = re.compile(r"^(?:go|teleport) to (.+)$")
+_ROUTINE = re.compile(r"^(?:look around|inventory|wait1?|\d+)$")
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Error rates, each in [0, 1].
+
+    Attributes:
+        errors: Of an action or a predicate: replaced by one with a wrong object, left out, or out of order.
+        verdicts: Of a verdict on one predicate: yes for no or no for yes.
+        predictions: Of a predicted next state, a score, or a choice among plans.
+        seed: Seed of everything drawn.
+        free: Whether predicates are worded so that only a model can judge them.
+    """
+
+    errors: float = 0.1
+    verdicts: float = 0.1
+    predictions: float = 0.1
+    seed: int = 0
+    free: bool = False
+
+    @classmethod
+    def parse(cls, query: str) -> Rates:
+        """Read ``errors=0.1&verdicts=0.05&seed=1``; one rate alone, ``errors``, stands for all three.
+
+        Raises:
+            ConfigError: There is no such option, or it is out of range.
+        """
+        given = dict(parse_qsl(query, keep_blank_values=True))
+        known = [field.name for field in fields(cls)]
+        values: dict[str, float] = {}
+        for name, text in given.items():
+            try:
+                values[name] = int(text) if name in ("seed", "free") else float(text)
+            except ValueError:
+                values[name] = -1
+            highest = 2**63 if name == "seed" else 1
+            if name not in known or not 0 <= values[name] <= highest:
+                raise ConfigError(
+                    f"simulated:scienceworld?{name}={text}: options are errors, verdicts and predictions (0 to 1), "
+                    "free (0 or 1) and seed"
+                )
+        common = values.get("errors", cls.errors)
+        return cls(
+            common,
+            values.get("verdicts", common),
+            values.get("predictions", common),
+            int(values.get("seed", 0)),
+            bool(values.get("free", 0)),
+        )
+
+    def chance(self, *names: object) -> random.Random:
+        """Chance that depends on the seed and on names alone."""
+        return random.Random("/".join(map(str, (self.seed, *names))))
+
+    def slip(self, told: Told, point: object, own: random.Random) -> random.Random | None:
+        """Whether there is an error at a point of the task; if so, by what to draw it."""
+        always = self.chance("systematic", told.task, told.variation, point)
+        if always.random() < self.errors * SYSTEMATIC:
+            return always
+        return own if own.random() < self.errors * (1 - SYSTEMATIC) else None
+
+
+def wrong_action(action: str, told: Told, rng: random.Random) -> str:
+    """An action with a wrong object: another room, or another thing that is in sight or carried."""
+    if _ROUTINE.match(action):
+        return "look around"
+    if (move := _ROOM.match(action)) and told.rooms:
+        return action.replace(move[1], rng.choice([room for room in told.rooms if room != move[1]] or ["hallway"]))
+    return _with_another(action, told, rng)
+
+
+def wrong_predicate(text: str, told: Told, rng: random.Random) -> str:
+    """A predicate about a wrong object."""
+    for room in told.rooms:
+        if text.endswith(f" {room}"):
+            return text.removesuffix(room) + rng.choice([other for other in told.rooms if other != room] or [room])
+    return _with_another(text, told, rng)
+
+
+def _with_another(text: str, told: Told, rng: random.Random) -> str:
+    """A text in which the last thing that it names is another one; another thing at its end if it names none."""
+    seen = [inner.name for thing in read_things((*told.lines, *told.carried)) for inner in (thing, *thing.everything())]
+    names = sorted({name for name in seen if not name.startswith("door")})
+    lower = text.lower()
+    named = sorted((name for name in names if name in lower), key=lambda name: (lower.rfind(name), len(name)))
+    others = [name for name in names if not named or name != plain(named[-1])]
+    if not others:
+        return "look around"
+    other = rng.choice(others)
+    if not named:
+        return " ".join([*text.split()[:-1], other])
+    at = lower.rfind(named[-1])
+    return text[:at] + other + text[at + len(named[-1]) :]
+
+
+def distorted(
+    items: Sequence[tuple[int, str]],
+    told: Told,
+    rates: Rates,
+    own: random.Random,
+    wrong: Callable[[str, Told, random.Random], str],
+) -> list[str]:
+    """A list with errors: some items about wrong objects, some left out, some in the place of the next one.
+
+    An error that the prompt shows to have been made is not made again.
+
+    Args:
+        items: The point of the task and the item.
+        told: The prompt.
+        rates: The rates.
+        own: Chance of this one answer.
+        wrong: An item about a wrong object.
+    """
+    made = {*told.useless, *told.history[-_REMEMBERED:], *told.stuck_at}
+    found: list[str] = []
+    late: list[str] = []
+    for i, (point, item) in enumerate(items):
+        slip = rates.slip(told, point, own)
+        kind = slip.choice(("wrong", "dropped", "late")) if slip is not None else "right"
+        other = (
+            wrong(item, told, slip)
+            if slip is not None and kind == "wrong"
+            else "".join(x for _, x in items[i + 1 : i + 2])
+        )
+        if slip is None or other in made or not other:
+            found.append(item)
+        elif kind == "wrong":
+            found.append(other)
+        elif kind == "late":
+            late.append(item)
+            continue
+        found += late
+        late.clear()
+    return found + late

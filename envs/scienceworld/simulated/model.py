@@ -1,0 +1,197 @@
+"""A simulated language model for ScienceWorld: gold paths with injected errors, for runs without any other model.
+
+It gets the same chat requests as a hosted model and answers them in the same form. What it knows beyond the prompt is
+the gold path of the task that the prompt names; agents get none of that but through its answers. Wherever its results
+are shown its name says ``simulated``: they tell how agents cope with errors of a known rate, not what a model can do.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Mapping, Sequence
+
+from envs.scienceworld.gold import GoldStep, gold_path, position, predicates
+from envs.scienceworld.simulated import verdicts
+from envs.scienceworld.simulated.errors import Rates, distorted, wrong_action, wrong_predicate
+from envs.scienceworld.simulated.moves import next_actions, toward
+from envs.scienceworld.simulated.predictions import predicted
+from envs.scienceworld.simulated.reading import Told, read_prompt
+from tape.errors import UnknownNameError
+from tape.lm.base import FREE, Choice, Completion, JsonSchema, LanguageModel, Price, Request, Usage
+
+MOST_PREDICATES = 39
+_PROGRESS = (("nothing", 0.02), ("little", 0.4), ("half", 0.7), ("most", 1.0))
+_ASKED = re.compile(r'^What does the command "(.+?)"', re.MULTILINE)
+_HINT = re.compile(r"Your plan goes on with: (.+?)\. Keep to it")
+_AIM = re.compile(r"^Write the one action that brings this about or comes nearest to it: (.+)$", re.MULTILINE)
+
+
+class SimulatedLM:
+    """Implements :class:`tape.lm.base.LanguageModel`.
+
+    Equal requests have equal answers, those at temperature 0 whatever their seed.
+
+    Args:
+        rates: Its error rates.
+        name: The string it was opened with.
+    """
+
+    prompt_format = "chat"
+    price: Price | None = FREE
+
+    def __init__(self, rates: Rates, name: str = "simulated:scienceworld") -> None:
+        self.rates, self.name = rates, name
+        self.identity = f"simulated:scienceworld@1 {rates}"
+
+    def prompt_tokens(self, request: Request) -> int:
+        """Words of the prompt."""
+        texts = [request.prompt] if isinstance(request.prompt, str) else [m.content for m in request.prompt]
+        return sum(len(text.split()) for text in texts)
+
+    def scoring_tokens(self, request: Request) -> int:
+        """One word."""
+        del request
+        return 1
+
+    async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        """Answer; words count as tokens, and an answer longer than max_tokens is cut."""
+        completions = []
+        for request in requests:
+            told = read_prompt(request)
+            replies = [self._reply(request, told, self._chance(request, sample)) for sample in range(request.n)]
+            words = [re.findall(r"\s*\S+", reply) for reply in replies]
+            texts = tuple("".join(reply[: request.max_tokens]) for reply in words)
+            finish = tuple("length" if len(reply) > request.max_tokens else "stop" for reply in words)
+            used = sum(min(len(reply), request.max_tokens) for reply in words)
+            usage = Usage(self.prompt_tokens(request), used)
+            completions.append(Completion(texts, finish, (0.0,) * request.n, usage))
+        return completions
+
+    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
+        """All probability on its answer."""
+        answers = []
+        for request in requests:
+            assert isinstance(request.constraint, Choice)
+            reply = self._reply(request, read_prompt(request), self._chance(request, 0))
+            weights = tuple(float(option == reply) for option in request.constraint.options)
+            answers.append((weights, Usage(self.prompt_tokens(request), 1)))
+        return answers
+
+    def _chance(self, request: Request, sample: int) -> random.Random:
+        return self.rates.chance(request.fingerprint("simulated"), sample if request.temperature > 0 else 0)
+
+    def _reply(self, request: Request, told: Told, rng: random.Random) -> str:
+        steps = gold_path(told.task, told.variation, told.simplification)
+        if request.role == "next":
+            return self._next(told, steps, rng)
+        if request.role == "validate":
+            k, reason = verdicts.verdict(told, steps, self.rates, rng)
+            return json.dumps({"reason": reason, "k": k})
+        at = position(steps, told.history, told.dropped)
+        match request.role:
+            case "plan":
+                return json.dumps({"actions": self._plan(told, steps, at, rng)})
+            case "act":
+                return self._act(told, steps, at, request, rng)
+            case "score":
+                return self._score(told, steps, at, rng)
+            case "select":
+                return self._select(told, steps, request, rng)
+            case "propose" | "replan":
+                return json.dumps({"predicates": self._chain(told, steps, at, rng)})
+            case "realize":
+                return self._realize(told, steps, at, rng)
+        raise UnknownNameError(
+            "role of the simulated model", request.role, ("plan", "act", "next", "score", "select", "propose")
+        )
+
+    # --- TAPE's roles -----------------------------------------------------------------------
+
+    def _plan(self, told: Told, steps: tuple[GoldStep, ...], at: int, rng: random.Random) -> list[str]:
+        return distorted(next_actions(told, steps, at), told, self.rates, rng, wrong_action) or ["look around"]
+
+    def _act(self, told: Told, steps: tuple[GoldStep, ...], at: int, request: Request, rng: random.Random) -> str:
+        fixed = _fixed_action(request)
+        if fixed is not None:
+            return _acted(fixed, "This is the planned step.")
+        hint = _HINT.search(told.text)
+        planned = hint[1].split("; ")[0] if hint else ""
+        if planned and not told.asked and planned not in told.useless:
+            return _acted(planned, "The plan still fits.")
+        return _acted(self._one(next_actions(told, steps, at), told, rng))
+
+    def _one(self, actions: Sequence[tuple[int, str]], told: Told, rng: random.Random) -> str:
+        """The next action, with errors; what has just failed by a systematic error is not done again."""
+        right = actions[0][1]
+        [*written] = distorted(actions[:3], told, self.rates, rng, wrong_action)
+        first = written[0] if written else right
+        return right if first in told.useless else first
+
+    def _next(self, told: Told, steps: tuple[GoldStep, ...], rng: random.Random) -> str:
+        asked = _ASKED.search(told.text)
+        command = asked[1] if asked else "look around"
+        sure = "which the world understands" in told.text
+        wrong = rng.random() < self.rates.predictions
+        return json.dumps(predicted(told, steps, command, sure=sure, slip=rng if wrong else None))
+
+    def _score(self, told: Told, steps: tuple[GoldStep, ...], at: int, rng: random.Random) -> str:
+        words = [word for word, _ in _PROGRESS]
+        if told.score >= 100:
+            right = "complete"
+        elif told.score < 0 or told.over:
+            right = "failed"
+        else:
+            right = next((word for word, most in _PROGRESS if at <= most * len(steps)), "most")
+        return rng.choice(words) if rng.random() < self.rates.predictions else right
+
+    def _select(self, told: Told, steps: tuple[GoldStep, ...], request: Request, rng: random.Random) -> str:
+        assert isinstance(request.constraint, Choice)
+        options = request.constraint.options
+        if rng.random() < self.rates.predictions:
+            return rng.choice(options)
+        walks = told.numbered()[-len(options) :]
+        ends = [position(steps, (*told.history, *walk.split("; ")), told.dropped) for walk in walks]
+        return options[ends.index(max(ends))] if ends else options[0]
+
+    # --- SDP's operators --------------------------------------------------------------------
+
+    def _chain(self, told: Told, steps: tuple[GoldStep, ...], at: int, rng: random.Random) -> list[str]:
+        items = [(index, target.text) for index, target in predicates(steps, at)][:MOST_PREDICATES]
+        chain = distorted(items, told, self.rates, rng, wrong_predicate) or [verdicts.anything(told)]
+        return [verdicts.freely(text) for text in chain] if self.rates.free else chain
+
+    def _realize(self, told: Told, steps: tuple[GoldStep, ...], at: int, rng: random.Random) -> str:
+        aim = _AIM.search(told.text)
+        text = verdicts.plainly(aim[1]) if aim else ""
+        action = toward(text, told, steps, at)
+        if action is not None:
+            return _acted(action if action not in told.useless else "look around")
+        return _acted(self._one(next_actions(told, steps, at), told, rng))
+
+
+def _acted(action: str, thought: str = "This comes next.") -> str:
+    return json.dumps({"thought": thought, "action": action})
+
+
+def _fixed_action(request: Request) -> str | None:
+    """The action that a request admits alone."""
+    if not isinstance(request.constraint, JsonSchema):
+        return None
+    schema: Mapping[str, object] = request.constraint.model.model_json_schema()["properties"].get("action", {})
+    const = schema.get("const")
+    return const if isinstance(const, str) else None
+
+
+def open_simulated(argument: str) -> LanguageModel:
+    """Open ``simulated:scienceworld`` or ``simulated:scienceworld?errors=0.1&verdicts=0.05&seed=1``.
+
+    Raises:
+        ConfigError: An option is unknown or out of range.
+        UnknownNameError: Nothing else is simulated.
+    """
+    what, _, query = argument.partition("?")
+    if what != "scienceworld":
+        raise UnknownNameError("simulated model", what, ("scienceworld",))
+    return SimulatedLM(Rates.parse(query), f"simulated:{argument}")

@@ -1,0 +1,79 @@
+"""What the simulated model would do next: the gold path from where the history has got to, and ways back to it."""
+
+from __future__ import annotations
+
+import re
+
+from envs.scienceworld.gold import GoldStep
+from envs.scienceworld.predicates import meaning
+from envs.scienceworld.prompts.chat_schema import MOST_PLANNED
+from envs.scienceworld.simulated.reading import Told
+
+MOST_WAITS = 3
+"""How often it waits where the next gold action is not understood, before it leaves that action out."""
+
+_AGAIN = 4
+"""How many of the last gold actions it repeats where the path has ended and the task has not."""
+
+
+def next_actions(told: Told, steps: tuple[GoldStep, ...], at: int) -> list[tuple[int, str]]:
+    """The actions from here on with the gold steps that they belong to; at least one."""
+    if told.asked:
+        return [(at, "0"), *next_actions_unasked(told, steps, at)]
+    return next_actions_unasked(told, steps, at)
+
+
+def next_actions_unasked(told: Told, steps: tuple[GoldStep, ...], at: int) -> list[tuple[int, str]]:
+    """The same where the world has asked nothing."""
+    while at < len(steps) and steps[at].action in told.useless:
+        # What is not possible yet may be later: water has to boil before there is steam.
+        if not _waited(told):
+            return [(at, "wait1"), *((i, step.action) for i, step in enumerate(steps[at:], at))][:MOST_PLANNED]
+        at += 1
+    if at >= len(steps):
+        waits = told.history[-1:] != ("wait1",)
+        return [(len(steps), "wait1")] if waits else [(i, step.action) for i, step in enumerate(steps)][-_AGAIN:]
+    found = [(i, step.action) for i, step in enumerate(steps[at:], at)]
+    room = steps[at].before.room.name
+    if told.room and told.room != room:
+        found.insert(0, (at, way_to(room, told)))
+    return found[:MOST_PLANNED]
+
+
+def _waited(told: Told) -> bool:
+    """Whether it has waited as long as it does."""
+    last = told.history[-MOST_WAITS:]
+    return len(last) == MOST_WAITS and set(last) == {"wait1"}
+
+
+def way_to(room: str, told: Told) -> str:
+    """How to get to a room; without teleporting only to the next one."""
+    teleports = any(word in told.simplification for word in ("easy", "teleportAction"))
+    return f"teleport to {room}" if teleports else f"go to {room}"
+
+
+def toward(text: str, told: Told, steps: tuple[GoldStep, ...], at: int) -> str | None:
+    """An action toward a predicate that does not lie ahead on the gold path; None where one does.
+
+    Where it lies behind, looking again lets VALIDATE see it; where it is on no gold path, for instance about a wrong
+    object, the action is what its words suggest.
+    """
+    targets = [step.target.text if step.target is not None else "" for step in steps]
+    if not text or text in targets[at:] or not (requires := meaning(text)):
+        return None
+    [(predicate, value)] = requires
+    if text in targets[:at]:
+        return "look around"
+    first, *rest = predicate.args
+    match predicate.name:
+        case "at":
+            return way_to(re.sub("^the ", "", first), told)
+        case "carries":
+            return f"pick up {first}" if value else f"put down {first}"
+        case "focused":
+            return f"focus on {first}"
+        case "active":
+            return f"{'activate' if value else 'deactivate'} {first}"
+        case "open":
+            return f"{'open' if value else 'close'} {first}"
+    return f"move {first} to {rest[0]}"

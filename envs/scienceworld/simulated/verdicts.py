@@ -1,0 +1,96 @@
+"""How the simulated model judges predicates, and its freer wordings of them."""
+
+from __future__ import annotations
+
+import random
+import re
+
+from envs.scienceworld.changes import MEASURED
+from envs.scienceworld.gold import GoldStep
+from envs.scienceworld.predicates import meaning
+from envs.scienceworld.simulated.errors import Rates
+from envs.scienceworld.simulated.reading import Told
+from envs.scienceworld.things import plain
+
+TOLERANCE = 5
+"""How far a measured number may be from the predicate's."""
+
+_FREE: tuple[tuple[str, str, str], ...] = (
+    # The form of the sentence, its freer wording, and the way back.
+    (r"The agent is in the (.+)", "The way to the {0} has been made", "The agent is in the {0}"),
+    (r"The agent's inventory contains the (.+)", "The {0} has been obtained", "The agent's inventory contains the {0}"),
+    (r"The agent has focused on the (.+)", "Focus lies with the {0} now", "The agent has focused on the {0}"),
+    (r"The (.+) is turned on", "The {0} has been started", "The {0} is turned on"),
+    (r"The (.+) is open", "The {0} has been opened up", "The {0} is open"),
+    (r"The (.+) is in the (.+)", "The {0} has been brought to the {1}", "The {0} is in the {1}"),
+)
+_DENIES = re.compile(r"\b(?:not|no|cannot|don't|can't|isn't|already)\b")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+
+def freely(text: str) -> str:
+    """A predicate in words that only a model can judge."""
+    for form, free, _ in _FREE:
+        if match := re.fullmatch(form, text):
+            return free.format(*match.groups())
+    return text
+
+
+def plainly(text: str) -> str:
+    """The way back from :func:`freely`."""
+    for _, free, back in _FREE:
+        pattern = re.escape(free).replace(r"\{0\}", "(.+)").replace(r"\{1\}", "(.+)")
+        if match := re.fullmatch(pattern, text.strip()):
+            return back.format(*match.groups())
+    return text.strip()
+
+
+def anything(told: Told) -> str:
+    """A predicate for where the gold path has ended."""
+    return f"The agent is in the {plain(told.room or 'hallway')}"
+
+
+def verdict(told: Told, steps: tuple[GoldStep, ...], rates: Rates, rng: random.Random) -> tuple[int, str]:
+    """Give k and a reason, with errors: each predicate's verdict is turned round at the rate of wrong verdicts."""
+    observed, action = told.field("observation"), told.field("action")
+    k = 0
+    for condition in told.numbered():
+        believed = _shown(plainly(condition), action, observed, steps)
+        if rng.random() < rates.verdicts:
+            believed = not believed
+        if not believed:
+            return k, f"the observation does not show it: {condition}"[:300]
+        k += 1
+    return k, "the observation shows it"
+
+
+def _shown(text: str, action: str, observed: str, steps: tuple[GoldStep, ...]) -> bool:
+    """Whether an observation looks like one that goes with a predicate."""
+    if text.startswith(MEASURED):
+        return _alike(text.removeprefix(MEASURED), observed)
+    requires = meaning(text)
+    if not requires:
+        return False
+    [(predicate, value)] = requires
+    gold = [step for step in steps if step.target is not None and step.target.text == text]
+    if _DENIES.search(observed):
+        return False
+    if any(step.action == action and _alike(step.after.observation, observed) for step in gold):
+        return True
+    words = {"at": "move to|teleport to", "carries": "to the inventory", "focused": "focus on", "open": "now open"}
+    words |= {"active": "now activated", "in": rf"to the {re.escape(predicate.args[-1])}"}
+    first = re.escape(predicate.args[0])
+    return (
+        value
+        and re.search(first, observed, re.I) is not None
+        and re.search(words[predicate.name], observed) is not None
+    )
+
+
+def _alike(expected: str, observed: str) -> bool:
+    """Whether two texts differ in nothing but numbers, and in these but little."""
+    expected, observed = " ".join(expected.split()), " ".join(observed.split())
+    if _NUMBER.sub("#", expected) != _NUMBER.sub("#", observed):
+        return False
+    pairs = zip(_NUMBER.findall(expected), _NUMBER.findall(observed), strict=True)
+    return all(abs(float(a) - float(b)) <= TOLERANCE for a, b in pairs)

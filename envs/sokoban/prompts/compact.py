@@ -1,0 +1,134 @@
+"""The ``compact`` prompt format as requests and readers, for the bundled LM."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from envs.sokoban.domain import SokobanDomain, as_state
+from envs.sokoban.prompts import compact_text as compact
+from envs.sokoban.state import ACTIONS, State
+from tape.errors import ConfigError, InvalidOutputError
+from tape.lm.base import Choice, Regex, Request
+from tape.protocols import Action, Plan
+from tape.protocols import State as AbstractState
+
+_SCORE_CHOICE = Choice(tuple(compact.text([word]) for word in compact.SCORES))
+_SCORE_VALUES = {compact.text([word]): value for word, value in compact.SCORES.items()}
+_THOUGHT = re.compile(rf"\s*next: (?:move|push) ({'|'.join(ACTIONS)})(?!\S)")
+
+
+class CompactFormat:
+    """Implements :class:`tape.protocols.prompt_format.PromptFormat`; see :mod:`envs.sokoban.prompts.compact_text` for the texts.
+
+    Raises:
+        ConfigError: The board is too small or too large for the vocabulary.
+    """
+
+    def __init__(self, domain: SokobanDomain) -> None:
+        level = domain.level
+        if not all(compact.MIN_SIDE <= side <= compact.MAX_SIDE for side in (level.rows, level.cols)):
+            raise ConfigError(
+                f"level {level.title!r} is {level.rows}x{level.cols}; the bundled LM reads boards from "
+                f"{compact.MIN_SIDE}x{compact.MIN_SIDE} to {compact.MAX_SIDE}x{compact.MAX_SIDE}. "
+                "Use a smaller level or another model"
+            )
+        self._domain, self._level = domain, level
+
+    def _prompt(self, state: AbstractState, query: list[str]) -> str:
+        return compact.text([*compact.state_words(self._level, as_state(state)), *query])
+
+    def _steps(self, remaining: Mapping[str, int]) -> int:
+        return min(max(remaining.get("steps", compact.MAX_NUMBER), 1), compact.MAX_NUMBER)
+
+    def plan_request(self, state: AbstractState, remaining: Mapping[str, int]) -> Request:
+        """``<plan> steps: 8 ->``; at most as many moves as steps remain."""
+        steps = self._steps(remaining)
+        return Request(
+            self._prompt(state, compact.plan_query(steps)),
+            max_tokens=steps + 1,
+            constraint=Regex(f"(?: (?:{'|'.join(ACTIONS)})){{1,{steps}}}"),
+            role="plan",
+        )
+
+    def read_plan(self, state: AbstractState, text: str) -> Plan:
+        """Moves up to the first word that is none."""
+        del state
+        words = text.split()
+        actions: list[str] = []
+        for word in words:
+            if word not in ACTIONS:
+                break
+            actions.append(word)
+        return Plan(tuple(actions), valid=bool(words) and len(actions) == len(words))
+
+    def rollout_request(self, state: AbstractState, actions: Sequence[Action]) -> Request | None:
+        """None: the bundled LM predicts one step at a time."""
+        del state, actions
+        return None
+
+    def read_rollout(self, state: AbstractState, actions: Sequence[Action], text: str) -> list[AbstractState | None]:
+        """Never asked for."""
+        del state, actions, text
+        raise InvalidOutputError("the compact prompt format has no rollouts")
+
+    def next_request(self, state: AbstractState, action: Action, *, valid: bool = False) -> Request:
+        """``<next> U ->``."""
+        cells = len(as_state(state).boxes) + 1
+        return Request(
+            self._prompt(state, compact.next_query(action)),
+            max_tokens=cells + 1,
+            constraint=Regex(rf"(?: \([0-9],[0-9]\)){{{cells}}}" + ("" if valid else "| invalid")),
+            role="next",
+        )
+
+    def read_next(self, state: AbstractState, text: str) -> State | None:
+        """Player and boxes, or ``invalid``."""
+        if text.split() == ["invalid"]:
+            return None
+        cells = self._domain.cells(text)
+        if len(cells) != len(as_state(state).boxes) + 1:
+            raise InvalidOutputError(f"expected a player and {len(as_state(state).boxes)} boxes on the board")
+        return State(cells[0], tuple(sorted(cells[1:])))
+
+    def score_request(self, state: AbstractState) -> tuple[Request, Mapping[str, float]]:
+        """``<score> ->`` with the options solved, open and hopeless."""
+        prompt = self._prompt(state, compact.score_query())
+        return Request(prompt, max_tokens=2, constraint=_SCORE_CHOICE, role="score"), _SCORE_VALUES
+
+    def act_request(
+        self, state: AbstractState, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
+    ) -> Request:
+        """``<act> steps: 8 plan: .. ->``; with ``action`` only the kind of move is the model's to write."""
+        wanted = action or f"(?:{'|'.join(ACTIONS)})"
+        return Request(
+            self._prompt(state, compact.act_query(self._steps(remaining), list(plan)[: compact.MAX_NUMBER])),
+            max_tokens=6,
+            constraint=Regex(f" next: (?:move|push) {wanted} action: {wanted}"),
+            role="act",
+        )
+
+    def read_act(self, state: AbstractState, text: str) -> tuple[str, Action]:
+        """The thought before ``action:`` and the word after it."""
+        del state
+        words = text.split()
+        if "action:" not in words or words[-1] not in ACTIONS:
+            raise InvalidOutputError("expected 'action:' and one of U, D, L, R")
+        return " ".join(words[: words.index("action:")]), words[-1]
+
+    def read_intention(self, thought: str) -> Action | None:
+        """``next: push L`` intends ``L``; a thought of any other form intends nothing."""
+        found = _THOUGHT.match(thought)
+        return found[1] if found else None
+
+    def select_request(
+        self, state: AbstractState, walks: Sequence[Sequence[Action]], remaining: Mapping[str, int]
+    ) -> Request:
+        """The plan query again, with the walks as the only admissible answers."""
+        query = compact.plan_query(self._steps(remaining))
+        return Request(
+            self._prompt(state, query),
+            max_tokens=max(map(len, walks)) + 1,
+            constraint=Choice(tuple(compact.text(walk) for walk in walks)),
+            role="select",
+        )

@@ -1,0 +1,61 @@
+"""The ``declared`` prompt format: all that is left to a model is to pick one of the options that are listed.
+
+Plans are not asked of anybody: the request's constraint admits the one text that :mod:`envs.travelplanner.proposal`
+writes. So agents that plan need no language model here, and the solver's choice is all that counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from envs.travelplanner.domain import as_state
+from envs.travelplanner.prompts.common import TripFormat
+from envs.travelplanner.proposal import first_complete
+from tape.errors import InvalidOutputError
+from tape.lm.base import Choice, Forced, Request
+from tape.protocols import Action, Plan, State
+
+_TOKENS = 4000
+_GIVE_UP = "nothing can be booked"
+
+
+class DeclaredTripFormat(TripFormat):
+    """Implements :class:`tape.protocols.prompt_format.PromptFormat` for :mod:`envs.travelplanner.declared_lm`."""
+
+    def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
+        """The declared plan is the only answer."""
+        del remaining
+        plan = first_complete(self._domain, as_state(state))
+        return Request("plan", _TOKENS, constraint=Forced("\n".join(plan) or _GIVE_UP), role="plan")
+
+    def read_plan(self, state: State, text: str) -> Plan:
+        """One action a line."""
+        del state
+        return Plan(()) if text == _GIVE_UP else Plan(tuple(text.split("\n")))
+
+    def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
+        """An itinerary without the required cuisines is hopeless, every other one done."""
+        value = 1.0 if self._domain.covered(state) else -1.0
+        return Request("score", 1, constraint=Choice(("done",)), role="score"), {"done": value}
+
+    def act_request(
+        self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
+    ) -> Request:
+        """The planned action, or a choice among what the five filters leave."""
+        del remaining
+        if action is not None:
+            return Request(f"act: {action}", 100, constraint=Forced(action), role="act")
+        options = list(dict.fromkeys([*plan[:1], *self.choices(state)])) or [_GIVE_UP]
+        return Request("act", 100, constraint=Choice(tuple(options)), role="act")
+
+    def read_act(self, state: State, text: str) -> tuple[str, Action]:
+        """The text is the action."""
+        del state
+        if text == _GIVE_UP:
+            raise InvalidOutputError("no option is left")
+        return "", text
+
+    def select_request(self, state: State, walks: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+        """A choice of the number of a plan."""
+        del state, remaining
+        return Request("select", 3, constraint=Choice(tuple(str(i) for i in range(1, len(walks) + 1))), role="select")

@@ -1,0 +1,68 @@
+"""The README's table of solvers beside each other, from the committed results of the benchmark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from experiments.benches.solvers.report import figure, table
+from experiments.benches.solvers.summary import BINDING, NOT_BINDING, OTHER, SEARCH, WHOLE
+from experiments.harness.places import RESULTS
+
+SOLVER_RESULTS = RESULTS / "bench_solvers.json"
+
+
+def solver_text(path: Path = SOLVER_RESULTS) -> str:
+    """The table and its note; empty where the benchmark has not been run yet.
+
+    All groups are shown, the hard ones with the easy ones, and beside each ratio how many instances it leaves out.
+
+    Args:
+        path: What `experiments.benches.solvers` wrote.
+    """
+    if not path.exists():
+        return ""
+    record = json.loads(path.read_text(encoding="utf-8"))
+    found = {(one["group"], one["against"], one["measure"]): one for one in record["comparisons"]}
+    pairs = list(dict.fromkeys((group, against) for group, against, _ in found))
+    rows = []
+    for group in (NOT_BINDING, BINDING, OTHER):
+        for pair in pairs:
+            if pair[0] == group:
+                rows.append(_row(found[*pair, WHOLE], found[*pair, SEARCH]))
+    head = [
+        "instances",
+        "beside",
+        "whole call: median, min",
+        "solve only: median, min",
+        "n",
+        "dropped",
+        "median with the dropped",
+    ]
+    note = (
+        "How many times longer the others take than `labelling`, warm, on one machine. Counted (n) are the "
+        f"instances that both close to a proven optimum within {record['slow_limit']:g} s; dropped are the others, in "
+        "brackets how many of these `labelling` left open; the last column counts the others among them with the time "
+        "that they were given. Binding: each budget is 30-80 % of what the unbudgeted "
+        f"optimum consumes, dense rewards, 1 to 3 resources. Made by `{record['command']}`."
+    )
+    return "\n".join([table(head, rows), "", note, ""])
+
+
+def _row(whole: Mapping[str, Any], search: Mapping[str, Any]) -> list[str]:
+    ours_open = whole["dropped_ours"] + whole["dropped_both"]
+    return [
+        whole["group"],
+        f"`{whole['against']}`",
+        _pair(whole),
+        _pair(search),
+        str(whole["n"]),
+        f"{whole['dropped']} ({ours_open})",
+        f">= {figure(whole['median_at_least'])} x",
+    ]
+
+
+def _pair(one: Mapping[str, Any]) -> str:
+    return f"{figure(one['median'])} x, {figure(one['min'])} x" if one["n"] else "-"

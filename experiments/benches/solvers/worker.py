@@ -1,0 +1,125 @@
+"""One backend on one instance, in a process of its own: ``python -m experiments.benches.solvers.worker``.
+
+Reads a request as JSON from standard input and prints one row as JSON. A process of its own can be killed when it
+overruns, keeps libraries apart that cannot be loaded together, and tells what memory the solve took.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from experiments.benches.solvers.backends import BACKENDS, OURS
+from experiments.benches.solvers.numpy_pass import pass_seconds
+from solvers import PathProblem, PathSolution, Solver, Status, solve
+
+_WARM_UP = PathProblem(3, [(0, 1), (0, 2), (1, 2)], [0.0, 0.4, 0.6], [[2], [1], [1]], [2], 0, [2], 3)
+_FREE_WARM_UP = PathProblem(3, [(0, 1), (0, 2), (1, 2)], [0.0, 0.4, 0.6], [], [], 0, [2], 3)
+_REPEATED_WITHIN = 1.0  # seconds; who needs longer is timed once
+_MEGABYTE = 2**20
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to measure.
+
+    Attributes:
+        problem: Path of the problem's JSON file.
+        backend: A key of `BACKENDS`.
+        limit: Seconds that a solve gets.
+        repeats: Most timed solves of a fast backend.
+    """
+
+    problem: str
+    backend: str
+    limit: float
+    repeats: int
+
+    def to_json(self) -> str:
+        """As read by the worker."""
+        return json.dumps(asdict(self))
+
+
+def measure(request: Request) -> dict[str, Any]:
+    """Warms up, solves, and solves again where that is quick. Times are medians over the timed solves.
+
+    The first solve of the instance counts only for memory, and as the one timed solve where it takes longer than
+    `_REPEATED_WITHIN` seconds.
+    """
+    solver = BACKENDS[request.backend]()
+    solve(_FREE_WARM_UP if request.backend == "networkx" else _WARM_UP, solver)
+    imported = _resident()
+    problem = PathProblem.from_json(Path(request.problem).read_text(encoding="utf-8"))
+    _forget_peak()
+    solution, seconds = _timed(problem, solver, request.limit)
+    peak = _peak()
+    wholes, solves, spent = [seconds], [solution.solve_seconds], seconds
+    if seconds < _REPEATED_WITHIN:
+        wholes, solves = [], []
+        while len(wholes) < request.repeats and (len(wholes) < 3 or spent < _REPEATED_WITHIN):
+            solution, seconds = _timed(problem, solver, request.limit)
+            wholes.append(seconds)
+            solves.append(solution.solve_seconds)
+            spent += seconds
+    known = [value for value in solves if value is not None]
+    return {
+        "status": solution.status.value,
+        "objective": solution.objective,
+        "bound": solution.bound,
+        "message": solution.message,
+        "seconds": median(wholes),
+        "solve_seconds": median(known) if known else None,
+        "timed": len(wholes),
+        "growth_mb": None if peak is None or imported is None else max(0.0, peak - imported),
+        "pass_seconds": pass_seconds(problem) if request.backend == OURS and solution.has_walk else None,
+    }
+
+
+def _timed(problem: PathProblem, solver: Solver, limit: float) -> tuple[PathSolution, float]:
+    began = time.perf_counter()
+    solution = solve(problem, solver, time_limit=limit)
+    return solution, time.perf_counter() - began
+
+
+def _resident() -> float | None:
+    """Resident megabytes now; None where the system does not tell."""
+    return _memory("VmRSS")
+
+
+def _peak() -> float | None:
+    """Most resident megabytes since `_forget_peak`."""
+    return _memory("VmHWM")
+
+
+def _memory(field: str) -> float | None:
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return None
+    for line in status.read_text(encoding="utf-8").splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1]) * 1024 / _MEGABYTE
+    return None
+
+
+def _forget_peak() -> None:
+    """Lets the peak begin anew. Where the kernel refuses, the peak also covers reading the problem: never too low."""
+    switch = Path("/proc/self/clear_refs")
+    if switch.exists() and os.access(switch, os.W_OK):
+        switch.write_text("5", encoding="utf-8")
+
+
+def main() -> int:
+    """Answer one request."""
+    row = measure(Request(**json.loads(sys.stdin.read())))
+    print(json.dumps(row))
+    return int(row["status"] == Status.ERROR.value)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

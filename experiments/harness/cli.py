@@ -1,0 +1,250 @@
+"""What every ``python -m experiments.NAME`` shares: options, the dry run, playing, resuming, the report.
+
+Exit codes: 0 complete, 1 some episodes ended by a fault, 2 usage or an error, 3 the run's budget is exhausted, 130
+interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from experiments.harness.elapsed import stopwatch
+from experiments.harness.matrix import Experiment, Options, identity, most_calls
+from experiments.harness.measured import Measured
+from experiments.harness.standard import results_table, sections_of
+from solvers.errors import SolverError
+from tape.budget import Budget
+from tape.errors import TapeError, UnknownNameError
+from tape.lm.bundled import sizes
+from tape.plugins import names
+from tape.runner.cells import Cell
+from tape.runner.directory import RunDirectory
+from tape.runner.pool import Pool, WorkerError, open_pool
+from tape.runner.runner import Runner, errored
+from tape.show.document import table, write_report
+from tape.show.progress import display
+
+LARGER = "Finished episodes are kept; the same command with a larger --run-budget goes on"
+
+
+class ExhaustedError(TapeError):
+    """Episodes are missing for want of the run's budget."""
+
+
+Hook = Callable[[argparse.Namespace, Measured], None]
+
+
+def main(
+    experiment: Experiment,
+    argv: Sequence[str] | None = None,
+    *,
+    arguments: Callable[[argparse.ArgumentParser], None] = lambda _: None,
+    after: Hook = lambda _args, _measured: None,
+) -> int:
+    """Run one experiment.
+
+    Args:
+        experiment: The experiment.
+        argv: The command line; ``sys.argv`` by default.
+        arguments: Adds options of the experiment's own.
+        after: Called when all episodes are played.
+
+    Returns:
+        The exit code.
+    """
+    given = list(sys.argv[1:] if argv is None else argv)
+    parser = make_parser(experiment.name, f"{experiment.title} ({experiment.source}). {experiment.about}")
+    parser.set_defaults(seeds=experiment.seeds, models=list(experiment.models), out=Path("runs") / experiment.name)
+    parser.add_argument(
+        "--run-budget", default="", metavar="KIND=AMOUNT,...", help="hard caps on the whole run (docs/budgets.md)"
+    )
+    arguments(parser)
+    args = parser.parse_args(given)
+
+    def run() -> int:
+        options = options_of(args)
+        if args.dry_run:
+            print(dry_run([(experiment.name, experiment.cells(options))]))
+            return 0
+        run_budget = Budget.parse(args.run_budget)
+        try:
+            with open_pool(args.workers, cache=args.cache, prices=args.prices) as pool:
+                measured = play(experiment, options, args.out, pool, quiet=args.quiet, run_budget=run_budget)
+        except (KeyboardInterrupt, WorkerError, ExhaustedError):
+            if (args.out / "summary.json").exists():
+                after(args, Measured.read(args.out))
+            raise
+        after(args, measured)
+        files = write_report(args.out, experiment.title, sections_of(experiment, measured))
+        found = results_table(measured)
+        print(table(found.head, found.rows))
+        if args.publish:
+            published = publish(experiment, measured, args.publish)
+            print(f"published: {', '.join(str(path) for path in published)}")
+        print(f"report: {files[0]} and {files[1]}   episodes: {args.out / 'results.csv'}")
+        return int(errored(list(measured.groups.values())) > 0)
+
+    return guarded(run, experiment.name, given)
+
+
+def make_parser(name: str, description: str) -> argparse.ArgumentParser:
+    """The options that all scripts have."""
+    parser = argparse.ArgumentParser(prog=f"python -m experiments.{name}", description=description)
+    parser.add_argument("--dry-run", action="store_true", help="only print the matrix; opens no model")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only the first N levels of every set")
+    parser.add_argument("--seeds", type=positive, metavar="N", help="episodes per level (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="the root of all seeds (default: 0)")
+    parser.add_argument("--models", nargs="+", metavar="MODEL", help="default: %(default)s")
+    parser.add_argument("--workers", default="1", help="processes, or ray://HOST:PORT (default: %(default)s)")
+    parser.add_argument("--cache", type=Path, help="an SQLite file that keeps completions, for metered models")
+    parser.add_argument("--prices", type=Path, help="a JSON file with prices of models (docs/budgets.md)")
+    parser.add_argument(
+        "--out", type=Path, help="the run directory; the same command resumes it (default: %(default)s)"
+    )
+    parser.add_argument("--quiet", action="store_true", help="about ten lines of progress")
+    parser.add_argument("--publish", type=Path, metavar="FOLDER", help="also write what the repository keeps")
+    return parser
+
+
+def positive(text: str) -> int:
+    """A whole number from 1, for ``argparse``."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
+def options_of(args: argparse.Namespace, models: Sequence[str] | None = None) -> Options:
+    """The options of a command line; a dry run identifies models by their names alone.
+
+    Args:
+        args: The command line.
+        models: Instead of the command line's.
+
+    Raises:
+        UnknownNameError: There is no such model.
+    """
+    chosen = tuple(models or args.models)
+    for model in chosen:
+        require_known(model)
+    return Options(
+        seeds=args.seeds,
+        models=chosen,
+        limit=args.limit,
+        seed=args.seed,
+        identify=(lambda name: name) if args.dry_run else partial(identity, prices=args.prices),
+    )
+
+
+def require_known(model: str) -> None:
+    """Refuse a misspelt model before anything is loaded.
+
+    Raises:
+        UnknownNameError: There is no such backend or bundled model.
+    """
+    backend, _, argument = model.partition(":")
+    if backend not in names("tape.models"):
+        raise UnknownNameError("model backend", model, names("tape.models"), "A model is BACKEND:NAME.")
+    if backend == "bundled" and argument not in sizes():
+        raise UnknownNameError("bundled model", argument, sizes())
+
+
+def dry_run(parts: Iterable[tuple[str, Sequence[Cell]]]) -> str:
+    """The matrix: cells, levels, repeats, episodes, and the most LM calls they can make.
+
+    An episode that several cells have is played once; the totals count it once.
+    """
+    rows: list[tuple[str, ...]] = []
+    bounds: dict[str, int | None] = {}
+    asked = 0
+    for name, cells in parts:
+        for cell in cells:
+            jobs = cell.resolved().jobs()
+            calls = {job.key: most_calls(cell, job.task) for job in jobs}
+            bounds |= calls
+            asked += len(jobs)
+            row = (name, cell.name, str(len(cell.tasks)), str(cell.spec.repeats), str(len(jobs)))
+            rows.append((*row, _total(calls.values())))
+    text = table(("run", "cell", "levels", "repeats", "episodes", "LM calls at most"), rows)
+    return (
+        f"{text}\n\n{len(rows)} cells, {asked} episodes, {len(bounds)} of them distinct, each played once; "
+        f"LM calls at most: {_total(bounds.values())}. Nothing was run."
+    )
+
+
+def _total(bounds: Collection[int | None]) -> str:
+    known = sum(bound for bound in bounds if bound is not None)
+    return f"{known}" if None not in bounds else f"{known}, and unknown ones of agents that state no bound"
+
+
+def play(
+    experiment: Experiment,
+    options: Options,
+    out: Path,
+    pool: Pool,
+    *,
+    quiet: bool = False,
+    shared: Sequence[Path] = (),
+    run_budget: Budget | None = None,
+) -> Measured:
+    """Play what is missing of an experiment and read what was measured.
+
+    Args:
+        experiment: The experiment.
+        options: What the command line decides.
+        out: The run directory.
+        pool: Plays the episodes.
+        quiet: About ten lines of progress.
+        shared: Run directories whose episodes are copied where they are the same.
+        run_budget: Hard caps on the whole run.
+
+    Raises:
+        ExhaustedError: The run's budget did not suffice.
+    """
+    directory = RunDirectory(out)
+    others = [RunDirectory(path) for path in shared]
+    with display(experiment.name, quiet=quiet, boards=0) as shown:
+        runner = Runner(
+            experiment.cells(options),
+            directory,
+            pool,
+            shown.watcher(),
+            shared=others,
+            title=experiment.name,
+            run_budget=run_budget,
+        )
+        with stopwatch(directory):
+            groups = runner.run()
+    if runner.exhausted is not None:
+        raise ExhaustedError(f"the run's budget is exhausted: {runner.exhausted}. {LARGER}")
+    return Measured.load(directory, groups)
+
+
+def publish(experiment: Experiment, measured: Measured, folder: Path) -> list[Path]:
+    """Write the report for the repository, without times and with PNG files, into a folder of the experiment's name.
+
+    The same episodes give the same bytes on every machine.
+    """
+    timeless = sections_of(experiment, replace(measured, times=False))
+    return list(write_report(folder / experiment.name, experiment.title, timeless, html_too=False))
+
+
+def guarded(run: Callable[[], int], name: str, argv: Sequence[str]) -> int:
+    """Run, and turn errors and Ctrl-C into a message and an exit code."""
+    try:
+        return run()
+    except ExhaustedError as error:
+        print(f"experiments.{name}: {error}", file=sys.stderr)
+        return 3
+    except (TapeError, SolverError) as error:
+        print(f"experiments.{name}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        command = shlex.join(["python", "-m", f"experiments.{name}", *argv])
+        print(f"\ninterrupted; finished episodes are kept. Resume with:\n  {command}", file=sys.stderr)
+        return 130

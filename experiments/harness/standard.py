@@ -1,0 +1,190 @@
+"""The parts that the reports share: the table of all cells, paired differences, and what they say in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from experiments.harness.elapsed import in_all
+from experiments.harness.matrix import SIMULATOR, TAPE, Experiment
+from experiments.harness.measured import Measured
+from tape.show.document import Bullets, Section, Table
+from tape.show.plots import Panel, Plot, Series, Value
+from tape.statistics import Paired
+
+INTERVALS = (
+    "Intervals are 95 %: by bootstrap over levels, each with all its repeats; Wilson's where no level is repeated or "
+    "all levels come out the same. n counts episodes (levels)."
+)
+SIMULATED = f"**{SIMULATOR.label}** is told by the simulator what its actions lead to; it is no competitor."
+Pair = tuple[str, str, str, str]
+
+
+def share(value: Value | None) -> str:
+    """A success rate with its interval."""
+    return "-" if value is None else f"{value.at:.2f} ({value.low:.2f} to {value.high:.2f})"
+
+
+def signed(pair: Paired) -> str:
+    """A difference with its interval."""
+    return f"{pair.difference:+.2f} ({pair.low:+.2f} to {pair.high:+.2f})"
+
+
+PAIRED = (
+    "Differences have 95 % intervals by bootstrap over levels (Wilson's where all levels differ by the same); `above` "
+    "and `below` also ask for p <= 0.05 in the exact sign test over levels."
+)
+
+
+def verdict(pair: Paired) -> str:
+    """What a paired difference shows."""
+    if pair.above:
+        return "above"
+    if pair.below:
+        return "below"
+    return "equal in every episode" if pair.wins == pair.losses == 0 else "not told apart"
+
+
+def results_table(measured: Measured) -> Table:
+    """Every cell: n, success with interval, steps, replans, LM calls and tokens, and over budget."""
+    head = ["levels", "model", "method", "n", "success", "steps", "replans", "LM calls", "LM tokens"]
+    head += ["tokens per solved episode", "over budget"]
+    if measured.times:
+        head.append("solver ms")
+    rows = []
+    for setting in measured.settings():
+        for model in measured.models():
+            for method in measured.methods():
+                group = measured.group(setting, model, method)
+                if group is None:
+                    continue
+                n, solved = group["episodes"], group["successes"]
+                row = [setting, f"`{model}`", method, f"{n} ({group['levels']})"]
+                row += [share(measured.success(setting, model, method)), f"{group['mean_steps']:.1f}"]
+                row += [f"{group['replans'] / n:.2f}", f"{group['lm_calls'] / n:.1f}", f"{group['lm_tokens'] / n:.0f}"]
+                row += [f"{group['lm_tokens'] / solved:.0f}" if solved else "none solved"]
+                row += [str(group["budget_violations"])]
+                if measured.times:
+                    row.append(f"{1000 * group['solver_seconds'] / n:.2f}")
+                rows.append(tuple(row))
+    note = f"Steps, replans, LM calls and LM tokens are means per episode. {INTERVALS}"
+    if SIMULATOR.label in measured.methods():
+        note += f" {SIMULATED}"
+    return Table(tuple(head), tuple(rows), note)
+
+
+def against(ours: str, *, but: Iterable[str] = (SIMULATOR.label,)) -> _Against:
+    """Pairs of one method with every other one, the upper bound excepted."""
+    return _Against(ours, frozenset(but))
+
+
+class _Against:
+    def __init__(self, ours: str, but: frozenset[str]) -> None:
+        self._ours, self._but = ours, but
+
+    def __call__(self, measured: Measured) -> list[Pair]:
+        others = [method for method in measured.methods() if method != self._ours and method not in self._but]
+        return [
+            (setting, model, self._ours, other)
+            for setting in measured.settings()
+            for model in measured.models()
+            for other in others
+        ]
+
+
+def differences_table(measured: Measured, pairs: Sequence[Pair]) -> Table:
+    """Paired differences on identical levels and repeats."""
+    rows = []
+    for setting, model, ours, other in pairs:
+        pair = measured.difference(setting, model, ours, other)
+        if pair is not None:
+            row = (setting, f"`{model}`", ours, other, f"{pair.n} ({pair.levels})", signed(pair))
+            rows.append((*row, f"{pair.wins}, {pair.losses}", f"{pair.sign_p:.2g}", verdict(pair)))
+    head = ("levels", "model", "method", "minus", "n", "difference in success", "only the first, only the second")
+    head += ("sign test p", "")
+    return Table(head, tuple(rows), f"The same levels, budgets and seeds on both sides. {PAIRED}")
+
+
+def in_words(measured: Measured, pairs: Sequence[Pair]) -> list[str]:
+    """One sentence per setting, model and method of ours: what it is above, below, and not told apart from."""
+    found: dict[tuple[str, str, str], dict[str, list[str]]] = {}
+    for setting, model, ours, other in pairs:
+        pair = measured.difference(setting, model, ours, other)
+        if pair is not None:
+            said = f"{other} {signed(pair)}"
+            found.setdefault((setting, model, ours), {}).setdefault(verdict(pair), []).append(said)
+    sentences = []
+    for (setting, model, ours), by in found.items():
+        parts = []
+        for word, text in (
+            ("above", "above {}"),
+            ("below", "**below** {}"),
+            ("not told apart", "not told apart from {}"),
+            ("equal in every episode", "equal in every episode to {}"),
+        ):
+            if word in by:
+                parts.append(text.format("; ".join(by[word])))
+        sentences.append(f"{setting}, `{model}`: {ours} is {', and '.join(parts)}.")
+    return sentences
+
+
+def beside_the_paper(experiment: Experiment, measured: Measured) -> Table | None:
+    """The paper's numbers and, per model, ours; None where the paper gives none."""
+    if not experiment.paper:
+        return None
+    models = measured.models()
+    rows = []
+    for one in experiment.paper:
+        ours = [_percent(measured.success(one.setting, m, one.method)) if one.method else "-" for m in models]
+        rows.append((one.what, one.value, *ours))
+    head = ("what", "the paper", *(f"ours, `{m}`" for m in models))
+    return Table(
+        head, tuple(rows), "The paper's numbers as its text and tables give them; most of its bars carry none."
+    )
+
+
+def _percent(value: Value | None) -> str:
+    if value is None:
+        return "-"
+    return f"{100 * value.at:.0f} % ({100 * value.low:.0f} to {100 * value.high:.0f})"
+
+
+def sections_of(experiment: Experiment, measured: Measured) -> list[Section]:
+    """The whole report of one experiment."""
+    pairs = experiment.pairs(measured)
+    first = [experiment.about, f"In the paper: {experiment.source}. Made by `{experiment.command}`."]
+    if missing := measured.missing():
+        first.append(f"**Incomplete: at least {missing} episodes are not played yet.** Run the same command again.")
+    if measured.times and (said := in_all(measured.directory)):
+        first.append(said)
+    sections = [Section(experiment.title, tuple(first))]
+    sections += experiment.sections(measured)
+    sections.append(Section("All cells", (results_table(measured),), level=3))
+    if pairs:
+        sections.append(Section("Paired differences", (differences_table(measured, pairs),), level=3))
+    beside = beside_the_paper(experiment, measured)
+    if beside is not None:
+        sections.append(Section("Beside the paper", (beside,), level=3))
+    words = (*in_words(measured, pairs), *experiment.differs)
+    if words:
+        sections.append(Section("Where the numbers stand, and why they differ", (Bullets(words),), level=3))
+    return sections
+
+
+def role(method: str) -> str:
+    """How a method is drawn."""
+    if method == SIMULATOR.label:
+        return "bound"
+    return "strong" if method in (TAPE.label, "TAPE") else "plain"
+
+
+def success_bars(measured: Measured, *, by_model: bool = False) -> Plot:
+    """A panel per setting and model with a bar per method."""
+    panels = []
+    for setting in measured.settings():
+        for model in measured.models():
+            series = tuple(
+                Series(method, (measured.success(setting, model, method),), role(method))
+                for method in measured.methods()
+            )
+            panels.append(Panel(f"{model}, {setting}" if by_model else setting, series))
+    return Plot("bars", tuple(panels), "success rate")

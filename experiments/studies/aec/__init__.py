@@ -1,0 +1,1 @@
+"""Active epistemic control, and ALFWorld."""

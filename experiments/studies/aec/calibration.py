@@ -1,0 +1,175 @@
+"""How far the predictor of unknown facts can be trusted: ``python -m experiments.studies.aec.calibration``.
+
+The model is asked directly, at a few moments of every game; a calibration is fitted on the development games and judged
+on the packaged ones. Games that were asked about are kept, and the same command goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from envs.alfworld.games import load_games
+from experiments.harness.cli import guarded, positive, require_known
+from experiments.studies.aec.aec import QUICK, spread
+from experiments.studies.aec.asked import SEEN, ask
+from experiments.studies.aec.calibration_plot import draw_reliability
+from tape.aec.calibration import IsotonicCalibration, Pair, Reliability, reliability
+from tape.engine.settings import TapeConfig
+from tape.errors import RunDirectoryError
+from tape.lm.base import LanguageModel
+from tape.runner.models import open_at_price
+from tape.show.document import Figure, Section, Table, table, write_report
+from tape.statistics import clustered
+
+NAME = "aec_calibration"
+TITLE = "Calibration of the predictor"
+FIT, HELD_OUT = "dev", "packaged"
+Row = Mapping[str, Any]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Ask, fit and report; returns the exit code."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    parser = argparse.ArgumentParser(prog=f"python -m experiments.{NAME}", description=__doc__)
+    parser.add_argument("--model", default="bundled:household", help="(default: %(default)s)")
+    parser.add_argument("--count", type=positive, metavar="N", help="games of each set (default: all)")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK} games of each set, of all types")
+    parser.add_argument("--samples", type=positive, default=TapeConfig().ensemble, help="(default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("runs") / NAME, help="the same command resumes it")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.add_argument("--publish", type=Path, metavar="FOLDER", help="also write what the repository keeps")
+    args = parser.parse_args(given)
+
+    def run() -> int:
+        require_known(args.model)
+        model = open_at_price(args.model)
+        rows = asked(model, args.out, args.samples, args.seed, QUICK if args.quick else args.count, quiet=args.quiet)
+        found = sections(rows, args.model, args.out / "reliability.png")
+        files = write_report(args.out, TITLE, found)
+        if args.publish:
+            print(f"published: {write_report(args.publish / NAME, TITLE, found, html_too=False)[0]}")
+        summary = summary_table(rows)
+        print(table(summary.head, summary.rows))
+        print(f"report: {files[0]} and {files[1]}")
+        return 0
+
+    return guarded(run, NAME, given)
+
+
+def asked(
+    model: LanguageModel, out: Path, samples: int, seed: int, count: int | None, *, quiet: bool = False
+) -> list[Row]:
+    """Ask about the games that are missing in ``out/asked.jsonl``; all rows that belong to this command, in order.
+
+    Raises:
+        RunDirectoryError: A kept line cannot be read.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    file = out / "asked.jsonl"
+    held = {key_of(row): row for row in _rows(file)}
+    games = [game for split in (FIT, HELD_OUT) for game in spread(load_games(split), count)]
+    found = []
+    for number, game in enumerate(games, 1):
+        row: dict[str, Any] = {"model": model.identity, "samples": samples, "seed": seed, "set": game.split}
+        row |= {"game": game.name, "digest": game.house.digest()[:16]}
+        if key_of(row) not in held:
+            answers = asyncio.run(ask(model, game, samples, seed))
+            row["asked"] = [[a.predicate.name, list(a.predicate.args), a.mu, a.truth] for a in answers]
+            with file.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps(row) + "\n")
+            if not quiet:
+                print(f"[{number}/{len(games)}] {game.split} {game.name}: {len(answers)} predictions", flush=True)
+            held[key_of(row)] = row
+        found.append(held[key_of(row)])
+    return found
+
+
+def key_of(row: Row) -> tuple[Any, ...]:
+    """What a row is about."""
+    return tuple(row[name] for name in ("model", "samples", "seed", "set", "game", "digest"))
+
+
+def _rows(file: Path) -> list[Row]:
+    """The kept rows; a last line without an end was cut off by a kill, and is dropped from the file too."""
+    if not file.exists():
+        return []
+    whole = file.read_bytes()
+    whole = whole[: whole.rfind(b"\n") + 1]
+    file.write_bytes(whole)
+    found = []
+    for number, line in enumerate(whole.decode("utf-8").splitlines(), 1):
+        try:
+            row = json.loads(line)
+            key_of(row)
+        except (ValueError, KeyError, TypeError) as error:
+            raise RunDirectoryError(f"{file}:{number} cannot be read: {error}; name another --out") from error
+        found.append(row)
+    return found
+
+
+def pairs_of(rows: Sequence[Row], name: str = "") -> list[Pair]:
+    """Predictions and truths, of all predicates or those of one name."""
+    return [(mu, truth) for row in rows for kind, _, mu, truth in row["asked"] if name in ("", kind)]
+
+
+def measured(rows: Sequence[Row]) -> dict[str, tuple[list[Row], list[Pair], Reliability]]:
+    """By predictor: the rows, its predictions and how reliable they are.
+
+    The calibration is fitted on the development games, so only its line on the packaged games says anything.
+    """
+    fit, held = ([row for row in rows if row["set"] == name] for name in (FIT, HELD_OUT))
+    calibration = IsotonicCalibration.fit(pairs_of(fit))
+    corrected = [(calibration(mu), truth) for mu, truth in pairs_of(held)]
+    found = {f"raw, {FIT} games": (fit, pairs_of(fit)), f"raw, {HELD_OUT} games": (held, pairs_of(held))}
+    found[f"calibrated on {FIT}, {HELD_OUT} games"] = held, corrected
+    return {name: (mine, pairs, reliability(pairs)) for name, (mine, pairs) in found.items()}
+
+
+def summary_table(rows: Sequence[Row]) -> Table:
+    """ECE and Brier score of every predictor, and by predicate."""
+    made = []
+    for name, (mine, pairs, found) in measured(rows).items():
+        games = [row["game"] for row in mine for _ in row["asked"]]
+        low, high = clustered([(mu - truth) ** 2 for mu, truth in pairs], games, resamples=2000)
+        row = (name, f"{found.n} ({len(mine)})", f"{found.ece:.3f}", f"{found.brier:.3f} ({low:.3f} to {high:.3f})")
+        made.append((*row, f"{sum(truth for _, truth in pairs) / max(1, len(pairs)):.2f}"))
+    for kind in sorted({kind for row in rows for kind, *_ in row["asked"]}):
+        held = [row for row in rows if row["set"] == HELD_OUT]
+        found = reliability(pairs_of(held, kind))
+        made.append(
+            (f"raw, {HELD_OUT} games, `{kind}` alone", str(found.n), f"{found.ece:.3f}", f"{found.brier:.3f}", "-")
+        )
+    note = (
+        "ECE: mean distance of predicted and true share over ten bins; Brier: mean squared error, with a 95 % interval "
+        "by bootstrap over games; n counts predictions (games). Predictions of one moment depend on each other: a "
+        "thing is in few places."
+    )
+    return Table(("predictor", "n", "ECE", "Brier", "share true"), tuple(made), note)
+
+
+def sections(rows: Sequence[Row], model: str, picture: Path) -> list[Section]:
+    """The report."""
+    found = {name: third for name, (_, _, third) in measured(rows).items()}
+    draw_reliability(found, [picture])
+    about = (
+        f"`{model}` is asked where the goal's kinds of objects are and whether receptacles are closed, when "
+        f"{', '.join(f'{part:.0%}' for part in SEEN)} of the receptacles have been looked into; what is known or was "
+        "looked into is not asked. mu is the mean of the model's samples, with half an answer of each kind added. The "
+        f"calibration is isotonic, fitted on the {FIT} games; no game occurs in training."
+    )
+    caption = "Reliability diagrams; the dashed line is perfect calibration."
+    return [
+        Section(TITLE, (about, f"Made by `python -m experiments.{NAME}`. In the paper: AEC appendix B.2.")),
+        Section("Figures", (summary_table(rows), Figure("reliability", caption, file=picture)), 3),
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""Tables and bars of the experiments on active epistemic control."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from experiments.harness.measured import Measured
+from experiments.harness.standard import INTERVALS, share
+from experiments.studies.aec.methods import AEC, CAP, JOINT
+from tape.runner.summary import tokens
+from tape.show.document import Figure, Section, Table
+from tape.show.plots import Panel, Plot, Series, Value
+from tape.statistics import clustered
+
+COUNTS = {
+    "queries": "queries",
+    "simulations": "simulated",
+    "commitments": "commitments",
+    "infeasible_commitments": "infeasible",
+    "refusals": "refusals",
+}
+ROUNDS = (
+    f"Rounds are replanning rounds, with a failed episode counted as {CAP}, the cap; infeasible: committed walks that "
+    "the environment showed not to execute."
+)
+
+
+def rounds(result: Mapping[str, Any]) -> int:
+    """Replanning rounds of an episode, set to the cap where it failed (AEC section 4)."""
+    return int(result["replans"]) if result["success"] else CAP
+
+
+def mean_of(lines: Sequence[Mapping[str, Any]], values: Sequence[float]) -> Value:
+    """A mean with its interval by task."""
+    return Value(fmean(values), *clustered(values, [line["digest"] for line in lines]))
+
+
+def told(value: Value) -> str:
+    """As in ``3.1 (2.0 to 4.2)``."""
+    return f"{value.at:.1f} ({value.low:.1f} to {value.high:.1f})"
+
+
+def table(measured: Measured, model: str) -> Table:
+    """A row for every method and setting with one model."""
+    rows = []
+    for setting in measured.settings():
+        for method in measured.methods():
+            name = measured.name(setting, model, method)
+            if name is None:
+                continue
+            lines = measured.lines[name]
+            results = [line["result"] for line in lines]
+            row = [setting, method, str(len(lines)), share(measured.success(setting, model, method))]
+            row.append(told(mean_of(lines, [rounds(r) for r in results])))
+            row.append(told(mean_of(lines, [r["steps"] for r in results])))
+            row += [f"{fmean(r.get(count, 0) for r in results):.2f}" for count in COUNTS]
+            row.append(f"{fmean(tokens(r) for r in results):.0f}")
+            rows.append(tuple(row))
+    head = ("games", "method", "n", "success", "rounds", "steps", *COUNTS.values(), "LM tokens")
+    return Table(head, tuple(rows), f"Means per episode. {ROUNDS} {INTERVALS}")
+
+
+def bars(measured: Measured, model: str, name: str) -> Figure:
+    """Success and rounds of every method with one model."""
+    panels = []
+    for setting in measured.settings():
+        shown = [m for m in measured.methods() if measured.name(setting, model, m) is not None]
+        won = [Series(m, (measured.success(setting, model, m),), _role(m)) for m in shown]
+        panels.append(Panel(f"success, {setting}", tuple(won)))
+    return Figure(
+        name, f"Success of every method with `{model}`, 95 % intervals.", Plot("bars", tuple(panels), "success")
+    )
+
+
+def rounds_bars(measured: Measured, model: str, name: str) -> Figure:
+    """Replanning rounds of every method with one model."""
+    panels = []
+    for setting in measured.settings():
+        series = []
+        for method in measured.methods():
+            cell = measured.name(setting, model, method)
+            if cell is not None:
+                lines = measured.lines[cell]
+                series.append(
+                    Series(method, (mean_of(lines, [rounds(one["result"]) for one in lines]),), _role(method))
+                )
+        panels.append(Panel(f"rounds, {setting}", tuple(series)))
+    caption = f"Replanning rounds with `{model}`, {CAP} for a failed episode; 95 % intervals; fewer are better."
+    return Figure(name, caption, Plot("bars", tuple(panels), "replanning rounds", top=float(CAP)))
+
+
+def by_model(measured: Measured, name: str) -> list[Section]:
+    """A section for each model."""
+    found = []
+    for number, model in enumerate(measured.models()):
+        part = name if number == 0 else f"{name}-{number + 1}"
+        blocks = (table(measured, model), bars(measured, model, part), rounds_bars(measured, model, f"{part}-rounds"))
+        found.append(Section(f"Every method with `{model}`", blocks, level=3))
+    return found
+
+
+def _role(method: str) -> str:
+    return "strong" if method in (AEC.label, JOINT.label) else "plain"

@@ -1,0 +1,202 @@
+"""SDP without VALIDATE, REPLAN or cascade, estimated and played (SDP section 4.3, table 6, appendix C).
+
+``python -m experiments.studies.sdp.ablation`` plays an environment with its options, Sokoban by default;
+``--run RUN_DIR`` takes the SDP cells of a run instead, whose episodes are not played again. The paper only estimates:
+it rescales the scores of recorded trajectories. Here the same levels and seeds are really played without each part,
+and the estimate is set beside that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from experiments.harness.cli import dry_run, guarded, make_parser, options_of, play
+from experiments.harness.matrix import SEPARATOR, Experiment, Method, Options, short
+from experiments.harness.measured import Measured
+from experiments.studies.aec.aec import plugin_of, spread
+from experiments.studies.aec.alfworld import GUARD
+from experiments.studies.sdp.ablation_report import FULL, LABELS, publish, sections_of, summary
+from tape.budget import Budget
+from tape.engine.settings import TapeConfig
+from tape.errors import ConfigError
+from tape.protocols import Task
+from tape.runner.cells import Cell
+from tape.runner.directory import RunDirectory
+from tape.runner.pool import open_pool
+from tape.runner.runner import errored
+from tape.runner.spec import RunSpec
+from tape.show.document import table, write_report
+
+QUICK = 6
+"""Tasks of every setting with ``--quick``."""
+
+WITHOUT: Mapping[str, Mapping[str, Any]] = {
+    "validate": {"sdp": {"validation": "always"}},
+    "replan": {"replan": False},
+    "cascade": {"sdp": {"cascade": False}},
+}
+"""The switches that take a part away."""
+
+METHODS = (Method(FULL, "sdp"), *(Method(LABELS[name], "sdp", changes) for name, changes in WITHOUT.items()))
+CHAINS = ("sample", "walk")
+
+
+def cells(
+    environment: str, chosen: Mapping[str, Any], chains: Sequence[str], options: Options, *, quick: bool = False
+) -> list[Cell]:
+    """SDP and SDP without each part, with every kind of chain, on the tasks of an environment.
+
+    Raises:
+        ConfigError: There is no task.
+    """
+    plugin = plugin_of(environment)
+    tasks = spread(tuple(plugin.tasks(dict(chosen)))[: options.limit], QUICK if quick else None)
+    if not tasks:
+        raise ConfigError(f"{environment}: these options name no task")
+    shared = GUARD if environment == "alfworld" else {}
+    found = []
+    for model in options.models:
+        for chain in chains:
+            spec = RunSpec(
+                environment=environment,
+                options={**chosen, "limit": options.limit},
+                agent="sdp",
+                config=TapeConfig.make(sdp={"chain": chain}, **shared),
+                model=model,
+                model_identity=options.identify(model),
+                seed=options.seed,
+                repeats=options.seeds,
+                prompt_version=plugin.prompt_version,
+            )
+            found += _four(f"{environment}, chain from {chain}", spec, tasks)
+    return found
+
+
+def cells_of_runs(directories: Sequence[RunDirectory], options: Options) -> list[Cell]:
+    """The same four for every SDP cell of some runs, on the tasks that they have episodes of.
+
+    Raises:
+        ConfigError: No cell plays the agent ``sdp`` as a whole, or its tasks are not what they were.
+    """
+    found = [cell for directory in directories for cell in _cells_of(directory, options.limit)]
+    if not found:
+        where = ", ".join(str(directory.path) for directory in directories)
+        raise ConfigError(f"{where}: no episode of the agent 'sdp' with all its parts; play one into it")
+    return found
+
+
+def _cells_of(directory: RunDirectory, limit: int | None) -> list[Cell]:
+    held: dict[str, set[str]] = {}
+    for line in directory.episodes():
+        held.setdefault(line["cell"], set()).add(line["digest"])
+    found = []
+    for name, spec in directory.cells().items():
+        whole = spec.agent == "sdp" and all(
+            getattr(spec.config, switch) == getattr(TapeConfig(), switch)
+            for changes in WITHOUT.values()
+            for switch in changes
+        )
+        if not whole or name not in held:
+            continue
+        own = {key: value for key, value in spec.options.items() if key != "limit"}
+        tasks = tuple(task for task in plugin_of(spec.environment).tasks(own) if task.digest in held[name])
+        if {task.digest for task in tasks} != held[name]:
+            raise ConfigError(f"{directory.path}: cell {name!r}: its tasks are not what they were; play the run anew")
+        found += _four(name.replace(SEPARATOR, ", "), spec, spread(tasks, limit))
+    return found
+
+
+def _four(setting: str, spec: RunSpec, tasks: tuple[Task, ...]) -> list[Cell]:
+    found = []
+    for method in METHODS:
+        config = TapeConfig.make(**{**spec.config.model_dump(), **method.changes})
+        name = SEPARATOR.join([setting, short(spec.model), method.label])
+        found.append(Cell(name, spec.model_copy(update={"config": config}), tasks))
+    return found
+
+
+EXPERIMENT = Experiment(
+    name="sdp_ablation",
+    title="SDP without VALIDATE, REPLAN or cascade",
+    source="SDP section 4.3, table 6, appendix C",
+    about="Each part is taken away twice: estimated from recorded trajectories, and really played without it.",
+    models=(),
+    cells=partial(cells, "sokoban", {}, CHAINS),
+    sections=sections_of,
+    pairs=lambda _: [],
+    seeds=1,
+)
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """The command line."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    return guarded(lambda: _run(given), EXPERIMENT.name, given)
+
+
+def _run(given: list[str]) -> int:
+    first = argparse.ArgumentParser(add_help=False)
+    _arguments(first)
+    known = first.parse_known_args(given)[0]
+    parser = make_parser(EXPERIMENT.name, f"{EXPERIMENT.title} ({EXPERIMENT.source}). {EXPERIMENT.about}")
+    _arguments(parser)
+    if known.run is not None:
+        sources = [RunDirectory(path) for path in known.run]
+        shared, models = known.run, sorted({spec.model for one in sources for spec in one.cells().values()})
+        make: Callable[[Options], list[Cell]] = partial(cells_of_runs, sources)
+        parser.set_defaults(out=Path("runs") / "-".join([EXPERIMENT.name, *(p.resolve().name for p in known.run)]))
+    else:
+        plugin = plugin_of(known.environment)
+        own = argparse.ArgumentParser(add_help=False)
+        plugin.add_arguments(own)
+        chosen = vars(own.parse_known_args(given)[0])
+        plugin.add_arguments(parser.add_argument_group(f"{known.environment} options"))
+        parser.set_defaults(out=Path("runs") / f"{EXPERIMENT.name}-{known.environment}")
+        shared, models = [], [plugin.model]
+        make = partial(cells, known.environment, chosen, known.chains, quick=known.quick)
+    parser.set_defaults(seeds=1, models=models)
+    args = parser.parse_args(given)
+    played = replace(EXPERIMENT, cells=make, models=tuple(args.models))
+    options = options_of(args)
+    if args.dry_run:
+        print(dry_run([(EXPERIMENT.name, played.cells(options))]))
+        return 0
+    with open_pool(args.workers, cache=args.cache, prices=args.prices) as pool:
+        budget = Budget.parse(args.run_budget)
+        measured = play(played, options, args.out, pool, quiet=args.quiet, shared=shared, run_budget=budget)
+    return _report(args, measured)
+
+
+def _report(args: argparse.Namespace, measured: Measured) -> int:
+    files = write_report(args.out, EXPERIMENT.title, sections_of(measured))
+    found = summary(measured)
+    print(table(found.head, found.rows))
+    if args.publish:
+        print(f"published: {', '.join(map(str, publish(measured, args.publish, EXPERIMENT.title)))}")
+    print(f"report: {files[0]} and {files[1]}")
+    return int(errored(list(measured.groups.values())) > 0)
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--run", type=Path, nargs="+", metavar="RUN_DIR", help="take the SDP cells of runs")
+    parser.add_argument(
+        "--environment", default="sokoban", metavar="NAME", help="one that the agent sdp plays (default: sokoban)"
+    )
+    parser.add_argument(
+        "--chains", nargs="+", choices=("sample", "walk", "adapter"), default=CHAINS,
+        help="where chains come from (default: sample walk)",
+    )  # fmt: skip
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK} tasks of the environment")
+    parser.add_argument(
+        "--run-budget", default="", metavar="KIND=AMOUNT,...", help="hard caps on the whole run (docs/budgets.md)"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(run())

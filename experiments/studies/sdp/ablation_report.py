@@ -1,0 +1,205 @@
+"""The report on the ablation of SDP: what is estimated from trajectories beside what was played."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from experiments.harness.matrix import split
+from experiments.harness.measured import Line, Measured, Outcomes
+from experiments.harness.standard import signed, verdict
+from tape.analysis.estimates import Estimates, estimates
+from tape.analysis.measures import Share, mean
+from tape.sdp.reader import NotSdpError
+from tape.sdp.trajectory import CertifiedTrajectory
+from tape.show.document import Figure, Section, Table, markdown
+from tape.show.plots import Panel, Plot, Series, Value
+from tape.statistics import Paired, paired
+
+FULL = "SDP"
+LABELS = {"validate": "no VALIDATE", "replan": "no REPLAN", "cascade": "no cascade"}
+INTERVALS = (
+    "n counts episodes (tasks). Intervals are 95 %, by bootstrap over tasks, Wilson's where no task is repeated or all "
+    "tasks come out the same. Differences are paired on tasks, budgets and seeds; `above` and `below` also ask for "
+    "p <= 0.05 in the exact sign test over tasks. A score is the environment's measure `score`, where it has one, else "
+    "success."
+)
+DEFINED = (
+    "Estimates (SDP appendix C) rescale the score of the recorded episode: without VALIDATE by the share of certified "
+    "steps whose first attempt was certified; without REPLAN by the share of the plan that was certified at the first "
+    "replan; without cascade by the share of the steps that fits into the budget once every cascade takes k of them."
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One part of one setting with one model.
+
+    Attributes:
+        setting: The setting.
+        model: The model.
+        without: Which part is taken away.
+        n: Pairs of episodes.
+        full: Score of SDP.
+        estimate: Score estimated from its trajectories.
+        played: Score really played.
+        cost: What was played minus SDP.
+        error: The estimate minus what was played.
+    """
+
+    setting: str
+    model: str
+    without: str
+    n: int
+    full: Share
+    estimate: Share
+    played: Share
+    cost: Paired
+    error: Paired
+
+
+def score_of(line: Line) -> float:
+    """The measure ``score`` of an episode, else success."""
+    result = line["result"]
+    return float(result.get("measures", {}).get("score", result["success"]))
+
+
+def estimated(measured: Measured, name: str) -> dict[str, Outcomes]:
+    """The estimated scores of a cell's episodes by what is taken away; an episode without a chain keeps its score.
+
+    Raises:
+        TraceError: A trace cannot be read.
+    """
+    found: dict[str, Outcomes] = {part: {} for part in LABELS}
+    for line in measured.lines[name]:
+        key, score = (line["digest"], line["repeat"]), score_of(line)
+        try:
+            one = estimates(CertifiedTrajectory.from_trace(measured.directory.trace_file(line["key"])))
+        except NotSdpError:
+            one = Estimates(score, score, score)
+        for part, value in asdict(one).items():
+            found[part][key] = value
+    return found
+
+
+def rows(measured: Measured) -> list[Row]:
+    """Every setting, model and part that both was played with and without the part."""
+    found = []
+    for setting in measured.settings():
+        for model in measured.models():
+            name = measured.name(setting, model, FULL)
+            if name is None:
+                continue
+            full = measured.outcomes(setting, model, FULL, score_of)
+            guesses = estimated(measured, name)
+            for part, label in LABELS.items():
+                played = measured.outcomes(setting, model, label, score_of)
+                both = full.keys() & played.keys()
+                if not both:
+                    continue
+                values = [{key: of[key] for key in sorted(both)} for of in (full, guesses[part], played)]
+                whole, guess, real = (mean((score, key[0]) for key, score in of.items()) for of in values)
+                cost, error = paired(values[2], values[0]), paired(values[1], values[2])
+                found.append(Row(setting, model, part, len(both), whole, guess, real, cost, error))
+    return found
+
+
+def summary(measured: Measured) -> Table:
+    """The comparison."""
+    lines = []
+    for row in rows(measured):
+        line = [row.setting, f"`{row.model}`", LABELS[row.without], f"{row.n} ({row.cost.levels})", row.full.shown]
+        line += [row.estimate.shown, row.played.shown, signed(row.cost), verdict(row.cost), signed(row.error)]
+        lines.append((*line, verdict(row.error)))
+    head = ("setting", "model", "taken away", "n", "SDP", "estimate", "played", "played minus SDP", "")
+    return Table((*head, "estimate minus played", "estimate is"), tuple(lines), f"{DEFINED} {INTERVALS}")
+
+
+def counts(measured: Measured) -> Table:
+    """What the episodes were like."""
+    lines = []
+    for name, own in measured.lines.items():
+        if own:
+            results = [line["result"] for line in own]
+            told = [f"{fmean(result.get(key, 0) for result in results):.2f}" for key in _COUNTS]
+            lines.append((name, str(len(own)), *told, f"{sum(result['success'] for result in results)}"))
+    return Table(("cell", "n", *_COUNTS.values(), "successes"), tuple(lines), "Means per episode.")
+
+
+_COUNTS = {"steps": "steps", "certified": "certified", "chain_length": "planned", "rejections": "rejected",
+           "cascades": "cascades", "replans": "replans"}  # fmt: skip
+
+
+def figure(measured: Measured) -> Figure | None:
+    """Bars: SDP, and for every part the estimate and what was played; None where nothing was."""
+    panels = []
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows(measured):
+        groups.setdefault((row.setting, row.model), []).append(row)
+    for (setting, model), own in groups.items():
+        series = [Series(f"SDP [{own[0].n}]", (_value(own[0].full),), "strong")]
+        for row in own:
+            label = LABELS[row.without]
+            series.append(Series(f"{label}, estimate", (_value(row.estimate),), "bound"))
+            series.append(Series(f"{label}, played", (_value(row.played),)))
+        panels.append(Panel(f"{setting}\n{model}", tuple(series)))
+    if not panels:
+        return None
+    caption = (
+        "Mean score of SDP, and without each of its parts: estimated from the trajectories of SDP (hatched) and played "
+        "(grey). 95 % intervals; n in brackets."
+    )
+    return Figure("sdp_ablation", caption, Plot("bars", tuple(panels), "mean score"))
+
+
+def _value(one: Share) -> Value | None:
+    return None if one.value is None else Value(one.value, one.low, one.high)
+
+
+def sections_of(measured: Measured, *, drawn: bool = True) -> list[Section]:
+    """The report."""
+    about = (
+        "VALIDATE is replaced by one that certifies every target unseen, REPLAN by ending the episode, cascade by "
+        "k <= 1; everything else is the same: tasks, budgets, seeds and model. Where the environment reports the task "
+        "as done, the episode ends with success in all of them."
+    )
+    played = "; ".join(f"{setting}: {_options(measured, setting)}" for setting in measured.settings())
+    first: list[Any] = [about, f"Options of the environments: {played}.", summary(measured)]
+    shown = figure(measured) if drawn else None
+    if shown is not None:
+        first.append(shown)
+    return [
+        Section("SDP without VALIDATE, REPLAN or cascade", tuple(first)),
+        Section("All cells", (counts(measured),), 3),
+    ]
+
+
+def _options(measured: Measured, setting: str) -> str:
+    """The environment's options in a setting, as on its command line; files are named without their folder."""
+    spec = next(spec for name, spec in measured.specs.items() if split(name)[0] == setting)
+    given = {key: value for key, value in spec.options.items() if value is not None}
+    return ", ".join(f"{key} {Path(value).name if isinstance(value, str) else value}" for key, value in given.items())
+
+
+def plain(row: Row) -> Mapping[str, Any]:
+    """A row for the JSON file."""
+    return asdict(row)
+
+
+def publish(measured: Measured, folder: Path, title: str) -> list[Path]:
+    """Write ``sdp_ablation.json`` and ``sdp_ablation.md``; the same episodes give the same bytes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    data, text = folder / "sdp_ablation.json", folder / "sdp_ablation.md"
+    models = {spec.model: spec.model_identity for spec in measured.specs.values()}
+    record = {
+        "schema": "experiments.studies.sdp.ablation/1",
+        "models": models,
+        "rows": [plain(row) for row in rows(measured)],
+    }
+    data.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    text.write_text(markdown(title, sections_of(measured, drawn=False)), encoding="utf-8")
+    return [data, text]

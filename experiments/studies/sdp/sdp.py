@@ -1,0 +1,115 @@
+"""Certified predicate chains, alone and with TAPE's walk and AEC's verifier: ``python -m experiments.studies.sdp.sdp``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from experiments.harness.cli import guarded, main
+from experiments.harness.matrix import Experiment, Method, Options
+from experiments.harness.measured import Measured
+from experiments.harness.standard import Pair, against
+from experiments.studies.aec.aec import cell_of, plugin_of, spread
+from experiments.studies.sdp.settings import ALL, SETTINGS, SETTINGS_BY_NAME, WALK, Setting
+from experiments.studies.sdp.tables import bars, by_group, table
+from tape.errors import ConfigError, TapeError
+from tape.protocols import Task
+from tape.runner.cells import Cell
+from tape.show.document import Section
+
+
+def cells(
+    settings: Sequence[Setting], names: Sequence[str] | None, options: Options, *, quick: bool = False
+) -> list[Cell]:
+    """Every method of every setting that can be played here; the others are named.
+
+    Raises:
+        ConfigError: There is no such setting, or none can be played.
+    """
+    known = {setting.name: setting for setting in settings}
+    if unknown := [name for name in names or () if name not in known]:
+        raise ConfigError(f"there is no setting {unknown[0]!r}; there is: {', '.join(known)}")
+    found: list[Cell] = []
+    for setting in settings:
+        if names and setting.name not in names:
+            continue
+        models = [model for model in setting.models if model in options.models]
+        try:
+            tasks = spread(setting.tasks(), setting.quick if quick else None)[: options.limit] if models else ()
+            if tasks:
+                plugin_of(setting.environment).make(tasks[0])  # says what is missing, if anything is
+            mine = [_cell(setting, model, method, tasks, options) for model in models for method in setting.methods]
+        except TapeError as error:
+            print(f"left out: {setting.name}: {error}", file=sys.stderr)
+            continue
+        found += mine
+    if not found:
+        raise ConfigError("nothing to play: no setting can be played here with these models")
+    return found
+
+
+def _cell(setting: Setting, model: str, method: Method, tasks: tuple[Task, ...], options: Options) -> Cell:
+    switched = replace(method, changes={**setting.switches, **method.changes})
+    return cell_of(setting.environment, setting.own(), setting.name, switched, model, options, tasks)
+
+
+def sections(measured: Measured) -> list[Section]:
+    grouped = by_group(measured, "score", lambda task: task.facts.get("group"))
+    return [bars(measured), Section("Chains", (table(measured),), level=3), *([grouped] if grouped else [])]
+
+
+def pairs(measured: Measured) -> list[Pair]:
+    """The whole and its half against all others."""
+    return [*against(ALL.label)(measured), *against(WALK.label, but=[ALL.label])(measured)]
+
+
+EVERYTHING = tuple(SETTINGS_BY_NAME.values())
+
+EXPERIMENT = Experiment(
+    name="sdp",
+    title="What should be true next",
+    source="SDP: its main comparison and the anatomy of its trajectories; SDP x TAPE x AEC is ours",
+    about=(
+        "SDP alone takes its chain from one sample of the model, or from the environment's own operators where it has "
+        "them; SDP x TAPE from the nodes of the walk that the solver picks under the budgets; SDP x TAPE x AEC only "
+        "from walks that the grounded verifier accepts. Tasks, budgets, model, temperature and seeds are the same for "
+        "all. Success is the environment's own check. What is simulated or scripted says so in its name."
+    ),
+    models=tuple(dict.fromkeys(model for setting in EVERYTHING for model in setting.models)),
+    cells=partial(cells, EVERYTHING, None),
+    sections=sections,
+    pairs=pairs,
+    seeds=1,
+)
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """The command line: the shared options, ``--settings`` and ``--quick``."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    return guarded(lambda: _run(given), EXPERIMENT.name, given)
+
+
+def _run(given: list[str]) -> int:
+    first = argparse.ArgumentParser(add_help=False)
+    _arguments(first)
+    known = first.parse_known_args(given)[0]
+    settings = SETTINGS[known.part] if known.part else EVERYTHING
+    played = replace(EXPERIMENT, cells=partial(cells, settings, known.settings, quick=known.quick))
+    if known.part:
+        models = tuple(dict.fromkeys(model for setting in settings for model in setting.models))
+        played = replace(played, name=f"{played.name}-{known.part}", models=models, arguments=f"--part {known.part}")
+    return main(played, given, arguments=_arguments)
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    names = ", ".join(f"'{setting.name}'" for setting in EVERYTHING)
+    parser.add_argument("--part", choices=tuple(SETTINGS), help="declared predicates, or own operators (default: all)")
+    parser.add_argument("--settings", nargs="+", metavar="NAME", help=f"only these of {names} (default: all)")
+    parser.add_argument("--quick", action="store_true", help="a few tasks of every setting, within ten minutes")
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -1,0 +1,135 @@
+"""What the experiment on certified predicate chains plays: one setting per environment and set of tasks."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from experiments.harness.matrix import PLAN_AND_ACT, REACT, REPLANNING, Method
+from experiments.studies.aec.aec import plugin_of
+from experiments.studies.aec.alfworld import GUARD
+from tape.protocols import Task
+
+TAPE = Method("TAPE", "tape")
+AEC = Method("AEC", "tape", {"aec": True})
+SDP = Method("SDP", "sdp", {"sdp": {"chain": "sample"}})
+SDP_OWN = Method("SDP", "sdp", {"sdp": {"chain": "adapter"}})
+WALK = Method("SDP x TAPE", "sdp")
+UNVALIDATED = Method("SDP without VALIDATE", "sdp", {"sdp": {"chain": "adapter", "validation": "always"}})
+ALL = Method("SDP x TAPE x AEC", "sdp", {"aec": True})
+
+DECLARED = (REACT, REPLANNING, TAPE, AEC, SDP, WALK, ALL)
+"""Where predicates are declared."""
+
+TRIPS = {"num_plans": 1, "execution": "forced", "on_infeasible": "stop"}
+"""No model has a say: the first plan is the declared one, and the graph holds its variants."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Some tasks of one environment and who plays them.
+
+    Attributes:
+        name: Its name in tables.
+        environment: The environment.
+        options: The environment's own options, as on its command line.
+        models: Played by default.
+        methods: Compared.
+        switches: Of every agent.
+        quick: Tasks with ``--quick``.
+    """
+
+    name: str
+    environment: str
+    options: tuple[str, ...]
+    models: tuple[str, ...]
+    methods: tuple[Method, ...]
+    switches: Mapping[str, Any] = field(default_factory=dict)
+    quick: int = 6
+
+    def own(self) -> dict[str, Any]:
+        """The environment's options, with its defaults."""
+        parser = argparse.ArgumentParser(add_help=False)
+        plugin_of(self.environment).add_arguments(parser)
+        return vars(parser.parse_args(list(self.options)))
+
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks.
+
+        Raises:
+            TapeError: The environment cannot be played here; says what is missing.
+        """
+        return _tasks(self.environment, self.options)
+
+
+@lru_cache(maxsize=16)
+def _tasks(environment: str, options: Sequence[str]) -> tuple[Task, ...]:
+    parser = argparse.ArgumentParser(add_help=False)
+    plugin = plugin_of(environment)
+    plugin.add_arguments(parser)
+    return tuple(plugin.tasks(vars(parser.parse_args(list(options)))))
+
+
+SETTINGS: Mapping[str, tuple[Setting, ...]] = {
+    "declared": (
+        Setting("sokoban", "sokoban", ("--levels", "hard-test"), ("bundled:nano", "bundled:mini"), DECLARED, quick=12),
+        Setting(
+            "household, all seen",
+            "alfworld",
+            ("--observation", "full", "--tightness", "tight"),
+            ("bundled:household",),
+            DECLARED,
+            GUARD,
+        ),
+        Setting("household", "alfworld", (), ("bundled:household",), DECLARED, GUARD),
+    ),
+    "own": (
+        Setting(
+            "ScienceWorld, simulated model",
+            "scienceworld",
+            ("--split", "test", "--variations", "1"),
+            ("simulated:scienceworld",),
+            (REACT, PLAN_AND_ACT, REPLANNING, TAPE, SDP_OWN, WALK),
+            {"max_replans": 50, "execution": "forced"},
+            quick=4,
+        ),
+        Setting(
+            "trips, tight budget",
+            "travelplanner",
+            ("--problems", "test", "--count", "60", "--tightness", "tight"),
+            ("declared:first",),
+            (TAPE, SDP_OWN, WALK),
+            TRIPS,
+        ),
+        Setting(
+            "multi-hop, paragraphs given",
+            "hotpotqa",
+            ("--benchmark", "musique", "--questions", "test"),
+            ("bundled:tools",),
+            (SDP_OWN, UNVALIDATED),
+            quick=12,
+        ),
+        Setting(
+            "multi-hop, search",
+            "hotpotqa",
+            ("--benchmark", "musique", "--mode", "open", "--questions", "test"),
+            ("bundled:tools",),
+            (SDP_OWN, UNVALIDATED),
+            quick=12,
+        ),
+        Setting(
+            "multi-hop, search by tools",
+            "musique",
+            ("--questions", "test"),
+            ("bundled:tools",),
+            (REACT, REPLANNING, TAPE),
+            quick=12,
+        ),
+    ),
+}
+"""Where predicates are declared, and where SDP has operators of its own; another setting is one more entry."""
+
+SETTINGS_BY_NAME = {setting.name: setting for settings in SETTINGS.values() for setting in settings}

@@ -1,0 +1,124 @@
+"""Tables and bars of the experiment on certified predicate chains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from experiments.harness.matrix import SEPARATOR, split
+from experiments.harness.measured import Measured
+from experiments.harness.standard import INTERVALS, share
+from experiments.studies.sdp.settings import SETTINGS_BY_NAME
+from tape.protocols import Task
+from tape.runner.summary import tokens
+from tape.show.document import Figure, Section, Table
+from tape.show.plots import Panel, Plot, Series, Value
+from tape.statistics import clustered
+
+_HEAD = ("tasks", "model", "method", "n", "success", "measures", "certified", "rejected", "k >= 2", "replans")
+_NOTE = (
+    "Means per episode. Certified: share of the chain that was certified, of all episodes and of the failed ones; k >= "
+    "2: share of certifying actions that certified two predicates or more; infeasible: committed walks that the "
+    "environment showed not to execute. "
+)
+
+
+def table(measured: Measured) -> Table:
+    """A row for every setting, model and method."""
+    rows = []
+    for setting in measured.settings():
+        for model in measured.models():
+            for method in measured.methods():
+                name = measured.name(setting, model, method)
+                if name is not None:
+                    rows.append((setting, f"`{model}`", method, *_row(measured, name)))
+    head = (*_HEAD, "infeasible", "steps", "LM calls", "LM tokens", "solver ms", "over budget")
+    return Table(head, tuple(rows), _NOTE + INTERVALS)
+
+
+def _row(measured: Measured, name: str) -> tuple[str, ...]:
+    lines, group = measured.lines[name], measured.groups[name]
+    results = [line["result"] for line in lines]
+    infeasible, committed = (sum(r.get(w, 0) for r in results) for w in ("infeasible_commitments", "commitments"))
+    measures = "; ".join(f"{what} {_mean(lines, what)}" for what in sorted(group["measures"])) or "-"
+    return (
+        f"{len(lines)} ({group['levels']})",
+        share(Value(group["success_rate"], *group["ci95"])),
+        measures,
+        _certified(results),
+        f"{fmean(r.get('rejections', 0) for r in results):.2f}",
+        _cascades(results),
+        f"{fmean(r['replans'] for r in results):.2f}",
+        f"{infeasible} of {committed}",
+        f"{fmean(r['steps'] for r in results):.1f}",
+        f"{fmean(sum(r['lm_calls'].values()) for r in results):.1f}",
+        f"{fmean(tokens(r) for r in results):.0f}",
+        f"{1000 * fmean(r['solver_seconds'] for r in results):.1f}" if measured.times else "-",
+        str(group["budget_violations"]),
+    )
+
+
+def _mean(lines: Sequence[Mapping[str, Any]], what: str, *, n: bool = False) -> str:
+    if not lines:
+        return "-"
+    values = [float(line["result"]["measures"].get(what, 0.0)) for line in lines]
+    low, high = clustered(values, [line["digest"] for line in lines])
+    return f"{fmean(values):.2f} ({low:.2f} to {high:.2f}{f'; {len(values)}' if n else ''})"
+
+
+def _certified(results: Sequence[Mapping[str, Any]]) -> str:
+    chained = [r for r in results if r.get("chain_length")]
+    if not chained:
+        return "-"
+    failed = [r["certified"] / r["chain_length"] for r in chained if not r["success"]]
+    everywhere = fmean(r["certified"] / r["chain_length"] for r in chained)
+    return f"{everywhere:.2f}" + (f" (failed: {fmean(failed):.2f})" if failed else "")
+
+
+def _cascades(results: Sequence[Mapping[str, Any]]) -> str:
+    certifying = sum(r.get("certifying", 0) for r in results)
+    return f"{sum(r['cascades'] for r in results) / certifying:.0%}" if certifying else "-"
+
+
+def by_group(measured: Measured, measure: str, group: Callable[[Task], object]) -> Section | None:
+    """A measure by groups of tasks, for example short, medium and long ones; None where no task has a group.
+
+    Args:
+        measured: The run.
+        measure: The environment's measure.
+        group: The group of a task; None where it has none.
+    """
+    of: dict[str, str] = {}
+    for setting in SETTINGS_BY_NAME.values():
+        if setting.name in measured.settings():
+            of |= {task.digest: str(found) for task in setting.tasks() if (found := group(task)) is not None}
+    names = list(dict.fromkeys(of.values()))
+    rows = []
+    for cell, lines in measured.lines.items():
+        mine = [(of[line["digest"]], line) for line in lines if line["digest"] in of]
+        if mine:
+            parts = [[line for found, line in mine if found == name] for name in names]
+            rows.append((*split(cell), *(_mean(part, measure, n=True) for part in [*parts, lines])))
+    if not rows:
+        return None
+    head = ("tasks", "model", "method", *names, "all")
+    note = f"Mean {measure}, 95 % interval by bootstrap over tasks, and n."
+    return Section(f"{measure.capitalize()} by length of the task", (Table(head, tuple(rows), note),), level=3)
+
+
+def bars(measured: Measured) -> Section:
+    """A panel per setting and model, a bar per method."""
+    panels = []
+    for setting in measured.settings():
+        for model in measured.models():
+            shown = [m for m in measured.methods() if measured.name(setting, model, m) is not None]
+            if shown:
+                series = tuple(Series(m, (measured.success(setting, model, m),), _role(m)) for m in shown)
+                panels.append(Panel(f"{setting}{SEPARATOR}{model}", series))
+    plot = Plot("bars", tuple(panels), "success rate")
+    return Section("Figure", (Figure("sdp", "Success of every method, 95 % intervals.", plot),), level=3)
+
+
+def _role(method: str) -> str:
+    return "strong" if method.startswith("SDP x TAPE") else "plain"

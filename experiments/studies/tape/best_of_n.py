@@ -1,0 +1,64 @@
+"""Table 4: TAPE beside Best-of-N with as many samples. ``python -m experiments.studies.tape.best_of_n``."""
+
+from __future__ import annotations
+
+import sys
+
+from experiments.harness.cli import main
+from experiments.harness.matrix import (
+    BEST_PLAN_AND_ACT,
+    BEST_REACT,
+    OTHER_LEVELS,
+    OTHER_LM,
+    PLAN_AND_ACT,
+    REACT,
+    TAPE,
+    Experiment,
+    Options,
+    PaperValue,
+    grid,
+)
+from experiments.harness.measured import Measured
+from experiments.harness.standard import against, success_bars
+from tape.runner.cells import Cell
+from tape.show.document import Figure, Section
+
+METHODS = (REACT, BEST_REACT, PLAN_AND_ACT, BEST_PLAN_AND_ACT, TAPE)
+
+
+def cells(options: Options) -> list[Cell]:
+    return grid(METHODS, ("easy",), options)
+
+
+def sections(measured: Measured) -> list[Section]:
+    caption = "Success on the easy levels with as many samples at a time (4), 95 % intervals."
+    return [Section("Figure", (Figure("best_of_n", caption, success_bars(measured, by_model=True)),), level=3)]
+
+
+EXPERIMENT = Experiment(
+    name="best_of_n",
+    title="Best-of-N with as many samples",
+    source="table 4",
+    about="At every step Best-of-N samples 4 actions, lets the model predict and score where they lead, and takes the "
+    "best; TAPE samples 4 plans. The tokens are in the table.",
+    models=("bundled:nano-1500",),
+    cells=cells,
+    sections=sections,
+    pairs=against(TAPE.label),
+    paper=(
+        PaperValue("TAPE (M = 4)", "46.0 % (standard error 5.0)", "easy", TAPE.label),
+        PaperValue("Plan-and-Act", "20.0 % (4.0)", "easy", PLAN_AND_ACT.label),
+        PaperValue("Plan-and-Act (M = 4)", "22.0 % (4.1)", "easy", BEST_PLAN_AND_ACT.label),
+        PaperValue("ReAct", "4.0 % (2.0)", "easy", REACT.label),
+        PaperValue("ReAct (M = 4)", "8.0 % (2.7)", "easy", BEST_REACT.label),
+    ),
+    differs=(
+        OTHER_LM,
+        OTHER_LEVELS,
+        "Best-of-N here scores the outcome that the model itself predicts, and ties go to the action sampled more "
+        "often. The paper does not say how its best outcome is chosen.",
+    ),
+)
+
+if __name__ == "__main__":
+    sys.exit(main(EXPERIMENT))

@@ -1,0 +1,49 @@
+"""The engine's own switches on the development levels. ``python -m experiments.studies.tape.development``.
+
+Changes to the engine are tried here, never on the levels of the other experiments.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from experiments.harness.cli import main
+from experiments.harness.matrix import LADDER, OTHER_LM, REPLANNING, SIMULATOR, TAPE, Experiment, Options, grid
+from experiments.harness.measured import Measured
+from experiments.harness.standard import against, success_bars
+from experiments.studies.tape.ablation import switches
+from tape.runner.cells import Cell
+from tape.show.document import Figure, Section
+
+LEVELS = "hard-dev"
+
+
+def cells(options: Options) -> list[Cell]:
+    return grid((REPLANNING, TAPE, *switches(), SIMULATOR), (LEVELS,), options)
+
+
+def sections(measured: Measured) -> list[Section]:
+    caption = "Success on the development levels with the engine's switches taken away one by one, 95 % intervals."
+    return [Section("Figure", (Figure("development", caption, success_bars(measured, by_model=True)),), level=3)]
+
+
+EXPERIMENT = Experiment(
+    name="development",
+    title="The engine's switches on the development levels",
+    source="nothing; these are additions to its algorithm",
+    about="100 hard levels that no other experiment uses. Each row takes one addition away; `all of these` is the "
+    "paper's algorithm.",
+    models=LADDER,
+    cells=cells,
+    sections=sections,
+    pairs=against(TAPE.label),
+    differs=(
+        OTHER_LM,
+        "The additions were chosen on these very levels, so the differences here flatter them a little; the test "
+        "levels are the honest comparison.",
+    ),
+    seeds=1,
+)
+
+if __name__ == "__main__":
+    sys.exit(main(EXPERIMENT))

@@ -1,0 +1,56 @@
+"""Figure 5b: success against the share of the step budget used, hard levels. ``python -m experiments.studies.tape.tradeoff``."""
+
+from __future__ import annotations
+
+import sys
+
+from experiments.harness.cli import main
+from experiments.harness.matrix import EVERYTHING, OTHER_LEVELS, OTHER_LM, TAPE, Experiment, Options, PaperValue, grid
+from experiments.harness.measured import Measured
+from experiments.harness.standard import SIMULATED, against, role, share
+from tape.runner.cells import Cell
+from tape.show.document import Figure, Section, Table
+from tape.show.plots import Panel, Plot, Series
+
+
+def cells(options: Options) -> list[Cell]:
+    return grid(EVERYTHING, ("hard",), options)
+
+
+def sections(measured: Measured) -> list[Section]:
+    panels, rows = [], []
+    for model in measured.models():
+        series = []
+        for method in measured.methods():
+            used, success = measured.used("hard", model, method), measured.success("hard", model, method)
+            if used is not None:
+                series.append(Series(method, (success,), role(method), (used.at,)))
+                rows.append((f"`{model}`", method, share(success), share(used)))
+        panels.append(Panel(f"{model}, hard levels", tuple(series)))
+    plot = Plot("points", tuple(panels), "success rate", "mean steps used / budget")
+    caption = f"Success against the mean share of the step budget used; top left is best. {SIMULATED}"
+    note = "The share is over all episodes, solved or not: an episode that gives up early uses few steps."
+    table = Table(("model", "method", "success", "steps used / budget"), tuple(rows), note)
+    return [Section("Figure", (Figure("tradeoff", caption, plot), table), level=3)]
+
+
+EXPERIMENT = Experiment(
+    name="tradeoff",
+    title="Success against steps used",
+    source="figure 5b",
+    about="The hard half of the first experiment seen from another side: the same episodes, shared by key.",
+    models=("bundled:nano",),
+    cells=cells,
+    sections=sections,
+    pairs=against(TAPE.label),
+    paper=(PaperValue("TAPE against ReAct and Plan-and-Act", "higher success, smaller share of the budget"),),
+    differs=(
+        OTHER_LM,
+        OTHER_LEVELS,
+        "With a slack of 2 a solved hard level uses between 10/12 and 12/12 of its budget, so the share mostly tells "
+        "how many episodes ended unsolved, and how early.",
+    ),
+)
+
+if __name__ == "__main__":
+    sys.exit(main(EXPERIMENT))

@@ -1,0 +1,1 @@
+"""TAPE with priced tools: GSM-Hard and MuSiQue."""

@@ -1,0 +1,1 @@
+"""TravelPlanner: whole itineraries under a budget."""

@@ -1,0 +1,277 @@
+"""Whole itineraries under a budget, walk and greedy choice: ``python -m experiments.studies.travelplanner.travelplanner``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from statistics import fmean
+from typing import Any
+
+from experiments.harness.cli import main
+from experiments.harness.matrix import Experiment, Method, Options, PaperValue
+from experiments.harness.measured import Line, Measured
+from experiments.harness.standard import against
+from experiments.studies.aec.aec import cell_of
+from experiments.studies.tools.matrix import tasks_of
+from tape.runner.cells import Cell
+from tape.show.document import Figure, Section, Table
+from tape.show.plots import Panel, Plot, Series, Value
+from tape.statistics import clustered, wilson
+
+ENVIRONMENT = "travelplanner"
+COUNT, QUICK = 36, 9
+_FIXED = {"num_plans": 1, "execution": "forced", "on_infeasible": "stop"}
+TAPE = Method("TAPE: the itinerary as one walk", "tape", _FIXED)
+SDP_WALK = Method("SDP x TAPE: the walk as the chain", "sdp", {**_FIXED, "sdp": {"chain": "walk"}})
+SDP = Method("SDP, slot by slot, the first option", "sdp", {**_FIXED, "sdp": {"chain": "adapter"}})
+SIMULATED = Method(
+    "SDP, slot by slot, any allowed option (simulated LM)", "sdp", {**_FIXED, "sdp": {"chain": "adapter"}}
+)
+FIRST, RANDOM = "declared:first", "declared:random"
+PLAYED = ((TAPE, FIRST), (SDP_WALK, FIRST), (SDP, FIRST), (SIMULATED, RANDOM))
+SETTINGS = (
+    ("tight", "tight", "cheapest"),
+    ("medium", "medium", "cheapest"),
+    ("loose", "loose", "cheapest"),
+    ("infeasible", "infeasible", "cheapest"),
+    ("tight, best rated", "tight", "best"),
+    ("medium, best rated", "medium", "best"),
+    ("loose, best rated", "loose", "best"),
+)
+"""Name, tightness of the budget, and which feasible itinerary is worth most to the solver."""
+
+
+def cells(count: int, options: Options) -> list[Cell]:
+    """Every method on every setting: the same trips and budgets for all."""
+    return [
+        _cell(setting, {"tightness": tightness, "objective": objective}, method, model, count, options)
+        for setting, tightness, objective in SETTINGS
+        for method, model in PLAYED
+        if model in options.models
+    ]
+
+
+def _cell(setting: str, own: dict[str, Any], method: Method, model: str, count: int, options: Options) -> Cell:
+    given = {"data": None, "database": None, "problems": "test", "count": count, **own}
+    tasks = tasks_of(ENVIRONMENT, tuple(sorted(given.items())))[: options.limit]
+    return cell_of(ENVIRONMENT, given, setting, method, model, options, tasks)
+
+
+# --- what was measured ----------------------------------------------------------------------------
+
+
+def _measure(line: Line, name: str) -> float:
+    return float(line["result"]["measures"][name])
+
+
+def _share(lines: Sequence[Line], name: str) -> str:
+    """A share of episodes with Wilson's interval."""
+    return _told(share(lines, lambda line: _measure(line, name)))
+
+
+def share(lines: Sequence[Line], of: Callable[[Line], float]) -> Value:
+    """A share of yes-or-no answers with Wilson's interval."""
+    held = sum(of(line) for line in lines)
+    return Value(held / len(lines), *wilson(held, len(lines)))
+
+
+def mean(lines: Sequence[Line], of: Callable[[Line], float]) -> Value | None:
+    """A mean over episodes with the bootstrap's interval; None where there are none."""
+    values = [of(line) for line in lines]
+    if not values:
+        return None
+    return Value(fmean(values), *clustered(values, [line["digest"] for line in lines]))
+
+
+def _told(value: Value | None, digits: int = 2) -> str:
+    return "-" if value is None else f"{value.at:.{digits}f} ({value.low:.{digits}f} to {value.high:.{digits}f})"
+
+
+def hard_micro(lines: Sequence[Line]) -> Value:
+    """Held over asked hard constraints of all trips; the interval is that of the trips' shares, centred there."""
+    held, asked = (fmean(_measure(line, name) for line in lines) for name in ("hard_held", "hard_asked"))
+    ratios = [_measure(line, "hard_held") - held / asked * _measure(line, "hard_asked") for line in lines]
+    low, high = clustered(ratios, [line["digest"] for line in lines])
+    return Value(held / asked, max(0.0, held / asked + low / asked), min(1.0, held / asked + high / asked))
+
+
+def _named(measured: Measured) -> list[tuple[str, str, Sequence[Line]]]:
+    return [
+        (setting, method, measured.lines[name])
+        for setting in measured.settings()
+        for method in measured.methods()
+        for model in measured.models()
+        if (name := measured.name(setting, model, method)) is not None
+    ]
+
+
+def metrics(measured: Measured) -> Section:
+    """The benchmark's metrics."""
+    rows = []
+    for setting, method, lines in _named(measured):
+        row = [setting, method, str(len(lines)), _share(lines, "delivered")]
+        row += [
+            _told(mean(lines, lambda line: _measure(line, "commonsense_micro"))),
+            _share(lines, "commonsense_macro"),
+        ]
+        row += [_told(hard_micro(lines)), _share(lines, "hard_macro"), _share(lines, "final_pass")]
+        rows.append(tuple(row))
+    head = ("budget", "method", "n", "delivery", "commonsense micro", "commonsense macro", "hard micro")
+    note = (
+        "Wilson's 95 % intervals of shares of trips, bootstrap over trips of micro rates. An itinerary is delivered "
+        "where every slot is filled at the end of the episode; what is not delivered breaks every constraint. No "
+        "itinerary can pass in the setting `infeasible`."
+    )
+    return Section("The benchmark's metrics", (Table((*head, "hard macro", "final pass"), tuple(rows), note),), level=3)
+
+
+def costs(measured: Measured) -> Section:
+    """What delivered itineraries cost, how they are rated, and how the other episodes ended."""
+    rows = []
+    for setting, method, lines in _named(measured):
+        done = [line for line in lines if _measure(line, "delivered")]
+        row = [setting, method, str(len(done)), _told(mean(done, lambda line: _measure(line, "cost_usd")), 0)]
+        row.append(_told(mean(done, lambda line: _measure(line, "cost_over_least")), 3))
+        row.append(_told(mean(done, lambda line: _measure(line, "rating"))))
+        spent = [line for line in lines if not line["result"]["success"] and line["result"]["used"].get("trip_usd")]
+        row.append(str(len(spent)))
+        if measured.times:
+            row.append(f"{1000 * fmean(line['result']['solver_seconds'] for line in lines):.1f}")
+        ends = sorted({line["result"]["end_state"] for line in lines})
+        counted = [f"{end} {sum(line['result']['end_state'] == end for line in lines)}" for end in ends]
+        rows.append((*row, ", ".join(counted)))
+    head = ["budget", "method", "delivered", "cost, USD", "over the least possible", "rating", "failed after paying"]
+    head += ["solver ms"] if measured.times else []
+    note = (
+        "Means over delivered itineraries, which are not the same ones for all methods; 95 % intervals by bootstrap "
+        "over trips. The least possible is the exact cost of the cheapest itinerary that keeps every constraint, the "
+        "budget apart. Failed after paying: episodes without success in which something was booked."
+    )
+    return Section("Costs, ratings and ends", (Table((*head, "episodes by end state"), tuple(rows), note),), level=3)
+
+
+def both_delivered(measured: Measured) -> Section:
+    """Cost and rating of the walk and of the greedy choice on trips that both deliver."""
+    rows = []
+    for setting in measured.settings():
+        found = []
+        for method in (TAPE.label, SDP.label):
+            name = measured.name(setting, FIRST, method)
+            lines = [] if name is None else measured.lines[name]
+            found.append({line["digest"]: line for line in lines if _measure(line, "final_pass")})
+        common = [(found[0][digest], found[1][digest]) for digest in found[0] if digest in found[1]]
+        if not common:
+            continue
+        row = [setting, str(len(common))]
+        for what, digits in (("cost_over_least", 3), ("rating", 2)):
+            differences = [_measure(a, what) - _measure(b, what) for a, b in common]
+            interval = clustered(differences, [a["digest"] for a, _ in common])
+            at, low, high = (round(value, digits) + 0.0 for value in (fmean(differences), *interval))
+            row.append(f"{at:+.{digits}f} ({low:+.{digits}f} to {high:+.{digits}f})")
+        rows.append(tuple(row))
+    head = ("budget", "n", "cost over the least, walk minus greedy", "rating, walk minus greedy")
+    note = "Trips on which both pass everything; 95 % intervals by bootstrap over trips."
+    return Section("The walk and the greedy choice on the same trips", (Table(head, tuple(rows), note),), level=3)
+
+
+def figure(measured: Measured) -> Section:
+    """Final pass rate by tightness."""
+    panels = []
+    for setting in measured.settings():
+        bars = [
+            Series(method, (share(lines, lambda line: _measure(line, "final_pass")),), _role(method))
+            for own, method, lines in _named(measured)
+            if own == setting
+        ]
+        panels.append(Panel(setting, tuple(bars)))
+    shown = tuple(panel for panel in panels if "best" not in panel.title and panel.title != "infeasible")
+    caption = "Final pass rate by the tightness of the budget, Wilson's 95 % intervals."
+    return Section("Figure", (Figure(ENVIRONMENT, caption, Plot("bars", shown, "final pass rate")),), level=3)
+
+
+def _role(method: str) -> str:
+    return "strong" if method in (TAPE.label, SDP_WALK.label) else "plain"
+
+
+def sections(measured: Measured) -> list[Section]:
+    return [figure(measured), metrics(measured), costs(measured), both_delivered(measured)]
+
+
+EXPERIMENT = Experiment(
+    name=ENVIRONMENT,
+    title="Whole itineraries under a budget",
+    source="SDP table 2, appendix A.2",
+    about=(
+        "Generated trips of 3, 5 and 7 days; the budget is a multiple of what the cheapest itinerary costs. TAPE's "
+        "solver chooses the whole itinerary as one walk on the plan graph; SDP x TAPE certifies that walk booking by "
+        "booking; SDP alone takes slot by slot the first option that the constraint-upfront filters leave: the "
+        "cheapest, or in the settings that end in `best rated` the best rated, which is also what the solver's walk is "
+        "worth there. No language model plays: the rows of a simulated LM take any allowed option."
+    ),
+    models=(FIRST, RANDOM),
+    cells=partial(cells, COUNT),
+    sections=sections,
+    pairs=against(TAPE.label, but=()),
+    paper=(
+        PaperValue(
+            "delivery rate, commonsense micro/macro, hard micro/macro, final pass: SDP with GPT-4o",
+            "100; 95.6/65.6; 97.4/93.9; 65.6 %",
+        ),
+        PaperValue("the same: SDP with Gemini-3.1-flash-lite", "100; 95.2/61.7; 97.4/93.8; 61.7 %"),
+        PaperValue("the same: ReAct with Gemini-3.1-flash-lite", "95.0; 78.6/16.1; 83.8/61.7; 7.2 %"),
+    ),
+    differs=(
+        "The trips are generated by the project; the public benchmark's queries and database are read with `--data` "
+        "and `--database` of the environment. The paper's language models choose among the same filtered options.",
+        "The greedy choice fails where the cheapest way out leaves no way on in its mode of travelling: no booking can "
+        "be taken back. It may also fail where the cheapest restaurants do not serve every required cuisine.",
+        "The order by rating is ours; the paper sorts options by price, and a language model chooses among them.",
+    ),
+    seeds=1,
+)
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """The command line: the shared options, ``--count`` and ``--quick``."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    own = argparse.ArgumentParser(add_help=False)
+    _arguments(own)
+    known = own.parse_known_args(given)[0]
+    count = QUICK if known.quick else known.count
+    played = replace(EXPERIMENT, cells=partial(cells, count))
+    return main(played, given, arguments=_arguments, after=_keep)
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--count", type=int, default=COUNT, help="trips of every setting (default: %(default)s)")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK} trips of every setting, in a few minutes")
+
+
+def _keep(args: argparse.Namespace, measured: Measured) -> None:
+    """Keep the figures as JSON where they are published."""
+    if args.publish is None:
+        return
+    found = [
+        {
+            "budget": setting,
+            "method": method,
+            "n": len(lines),
+            "measures": {
+                name: fmean(line["result"]["measures"][name] for line in lines)
+                for name in ("delivered", "commonsense_micro", "commonsense_macro", "hard_macro", "final_pass")
+            }
+            | {"hard_micro": hard_micro(lines).at},
+        }
+        for setting, method, lines in _named(measured)
+    ]
+    args.publish.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({"schema": 1, "rows": found}, indent=1, ensure_ascii=False)
+    (args.publish / f"{ENVIRONMENT}.json").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(run())

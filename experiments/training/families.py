@@ -1,0 +1,54 @@
+"""The families of bundled models: which words they know and what they are trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from envs.alfworld.prompts import lexicon as household
+from experiments.training.household import data as household_lm_data
+from experiments.training.sokoban import data as lm_data
+from experiments.training.tools import data as tool_lm_data
+
+Batches = Callable[[int, str, int, int], Iterator[dict[str, torch.Tensor]]]
+
+
+@dataclass(frozen=True)
+class Family:
+    """One vocabulary and one stream of training text.
+
+    Attributes:
+        words: The vocabulary; the position is the id.
+        batches: Of ``(seed, size, batch, first)``.
+        window: Most tokens of a prompt and its answer.
+        actions: Ids of the words among which a target may be spread evenly.
+        space: Where the space of a token stands, see :func:`experiments.training.tokenizer.build`.
+        prompt format: In which its prompts are written.
+        about: What ``tape models`` says.
+    """
+
+    words: list[str]
+    batches: Batches
+    window: int
+    actions: list[int]
+    space: Literal["before", "after"]
+    prompt_format: str
+    about: str
+
+
+SOKOBAN = Family(lm_data.WORDS, lm_data.batches, 256, lm_data.ACTION_IDS, "before", "compact", "Sokoban")
+TOOLS = Family(
+    tool_lm_data.WORDS, tool_lm_data.batches, 512, [], "after", "tools", "our own GSM-Hard and MuSiQue problems"
+)
+
+HOUSEHOLD = Family(
+    list(household.WORDS), household_lm_data.batches, 512, [], "after", "household", "household tasks (ALFWorld)"
+)
+
+
+def family_of(size: str) -> Family:
+    """The family of a size of :data:`experiments.training.train.SIZES`."""
+    return {"tools": TOOLS, "household": HOUSEHOLD}.get(size, SOKOBAN)

@@ -1,0 +1,1 @@
+"""Training text, evaluation and card of the ALFWorld models."""

@@ -1,0 +1,32 @@
+"""Draws every household of a training run again and says whether any of them is shipped as a game.
+
+``python -m experiments.training.household.check --steps 1900``
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from envs.alfworld.games import held_out
+from experiments.training.household.data import households
+from experiments.training.train import SIZES
+
+
+def main() -> int:
+    """Compare by hash; exit code 1 if a shipped game was trained on."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=SIZES["household"]["steps"])
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    shipped, count, found = held_out(), 0, 0
+    for house in households(args.seed, args.batch, args.steps):
+        count += 1
+        found += house.digest() in shipped
+    print(f"{count:,} households trained on, {len(shipped)} shipped games, {found} in both")
+    return int(found > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""AEC as a method of the engine: what ``TapeConfig.aec`` switches on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tape.aec.calibration import IsotonicCalibration
+from tape.aec.controller import Controller
+from tape.aec.gating import Gate, gate_of
+from tape.aec.joint import JointSettings
+from tape.aec.joint_gate import JointGate
+from tape.aec.overrides import Overrides
+from tape.aec.predictor import EnsemblePredictor, Predictor
+from tape.aec.settings import AecSettings
+from tape.engine.episode import Episode
+from tape.engine.planner import Planner
+from tape.engine.verification import VerifyingMethod
+from tape.protocols import Domain, PlannedActor
+from tape.protocols.predicates import require_predicates
+
+
+@dataclass(frozen=True)
+class AecMethod(VerifyingMethod):
+    """Commits only to paths that grounded evidence certifies."""
+
+    def require(self, domain: Domain) -> None:
+        """Refuse a domain that declares no predicates.
+
+        Raises:
+            ConfigError: Names what it lacks.
+        """
+        require_predicates(domain)
+
+    def verification(self, episode: Episode, planner: Planner, actor: PlannedActor) -> Controller:
+        """The controller of one episode."""
+        gate = self.gate(episode)
+        return Controller(episode, planner, actor, gate, self.predictor(episode) if gate.predicts else None)
+
+    def gate(self, episode: Episode) -> Gate:
+        """What to query and what to simulate."""
+        settings = AecSettings.of(episode.config)
+        if settings.gate == "joint":
+            joint = JointSettings(grounded=settings.commit == "grounded", solver=episode.config.solver)
+            return JointGate(require_predicates(episode.env.domain), joint)
+        return gate_of(settings)
+
+    def predictor(self, episode: Episode) -> Predictor:
+        """f(p given w); asked for only where the gate needs it."""
+        settings = AecSettings.of(episode.config)
+        calibration = IsotonicCalibration.from_json(settings.calibration) if settings.calibration else None
+        rules = Overrides.from_json(settings.learned_rules) if settings.learned_rules else None
+        return EnsemblePredictor(episode.roles, settings.ensemble, episode.seed_for("predict"), calibration, rules)
+
+
+AEC = AecMethod("aec", AecSettings)

@@ -1,0 +1,115 @@
+"""TAPE (algorithm 1): plan graph, solver, constrained execution, mismatch, replanning."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tape.agents.base import LmAgent
+from tape.engine.actor import MAX_RETRIES, LmActor
+from tape.engine.episode import Episode
+from tape.engine.executor import Executor
+from tape.engine.planner import Planner
+from tape.engine.selector import LmSelector, Selector, SolverSelector
+from tape.engine.settings import TapeConfig
+from tape.engine.steps import require_bounded, start_replanning
+from tape.engine.verification import Verification, verifying_method
+from tape.engine.world_model import LmWorldModel
+from tape.protocols import PlannedActor, WorldModel
+
+
+class TapeAgent(LmAgent):
+    """Tool-guided adaptive planning with constrained execution."""
+
+    name: ClassVar[str] = "tape"
+    methods: ClassVar[tuple[str, ...]] = ("aec",)
+
+    @classmethod
+    def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int | None:
+        """Every round takes at least one step, and samples, predicts and scores anew up to ``resample`` more times.
+
+        Each sampling is one request for ``num_plans`` plans and up to ``extend`` requests for one more each; every
+        predicted or observed state is scored at most once in an episode. With verification no bound is known.
+        """
+        if config.aec is not None:
+            return None
+        rounds = 1 if not config.replan else steps if config.replan_every_step else min(steps, config.max_replans + 1)
+        samplings = rounds * (1 + config.resample)
+        states = samplings * (config.num_plans + config.extend) * longest_plan
+        predictions = states * cls.most_calls_per_prediction(config)
+        selections = samplings + rounds if config.selector == "lm" else 0
+        # A fixed action can always be read; where the environment does not admit it, the episode ends.
+        actions = {
+            "forced": 0,
+            "constrained": steps + MAX_RETRIES,
+            "free": steps * cls.most_calls_per_step(config),
+        }[config.execution]
+        return samplings * (1 + config.extend) + predictions + states + steps + 1 + selections + actions
+
+    async def _play(self, episode: Episode) -> None:
+        config, result = self.config, episode.result
+        if config.replan_every_step:
+            require_bounded(episode, "replan_every_step")
+        actor = self.actor(episode)
+        planner = Planner(
+            episode,
+            proposer=self.proposer(episode),
+            world_model=self.world_model(episode),
+            scorer=self.scorer(episode),
+            actor=actor,
+            selector=self.selector(episode),
+        )
+        verification = self.verification(episode, planner, actor)
+        watch = verification.monitor if verification else None
+        executor = Executor(episode, actor, planner.memory, planner.reselect, watch)
+        limited = 0
+        while True:
+            planned = await (verification or planner).plan()
+            outcome = "refused"
+            if planned is not None:
+                result.partial_walk |= planned.partial
+                outcome = await (verification.follow(executor, planned) if verification else executor.execute(planned))
+            if not config.replan:
+                return
+            limited += outcome != "stepped"
+            start_replanning(episode, outcome, limited)
+
+    def verification(self, episode: Episode, planner: Planner, actor: PlannedActor) -> Verification | None:
+        """Who says whether a selected path may be committed to; None: every path may."""
+        verifying = verifying_method(self.config)
+        return None if verifying is None else verifying.verification(episode, planner, actor)
+
+    def lm_world_model(self, episode: Episode) -> WorldModel:
+        """P_theta with second thoughts (``doubt``); under verification the verifier decides what is possible."""
+        return LmWorldModel(episode.roles, 1.1 if self.config.aec is not None else self.config.doubt)
+
+    def actor(self, episode: Episode) -> PlannedActor:
+        """pi_Act; its worst case is part of every edge's cost."""
+        return LmActor(episode.roles, self.config.execution, self.config.temperature)
+
+    def selector(self, episode: Episode) -> Selector:
+        """The solver, or the LM (the ablation)."""
+        if self.config.selector == "lm":
+            return LmSelector(episode.roles, self.config.temperature, episode.seed_for("select"))
+        config = self.config
+        return SolverSelector(config.solver, config.discount, episode.deadline.left, cautious=config.cautious)
+
+
+class TapeAllStepAgent(TapeAgent):
+    """``tape`` with ``replan_every_step``."""
+
+    name: ClassVar[str] = "tape_all_step"
+
+    @classmethod
+    def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int | None:
+        """As TAPE with a round per step."""
+        every_step = config.model_copy(update={"replan_every_step": True})
+        return super().most_lm_calls(every_step, steps, longest_plan)
+
+    @classmethod
+    def configure(cls, config: TapeConfig) -> TapeConfig:
+        """Set ``replan_every_step``.
+
+        Raises:
+            ConfigError: Replanning is off.
+        """
+        return TapeConfig.make(**{**config.model_dump(), "replan_every_step": True})

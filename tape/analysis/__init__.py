@@ -1,0 +1,1 @@
+"""What finished runs show: error rates, bounds, certified trajectories, credit, re-validation, exports."""

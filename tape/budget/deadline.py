@@ -1,0 +1,122 @@
+"""The deadline of an episode on the real clock (``wall_seconds``).
+
+What waits is cancelled when it passes. What computes in this thread cannot be: it is ended at the next chance, and
+how far it went over is measured.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import ContextVar
+from typing import TypeVar
+
+from tape.budget.resources import kind_of
+from tape.errors import BudgetExceededError
+
+T = TypeVar("T")
+KIND = "wall_seconds"
+LEAST = 0.001
+"""Seconds: the least time limit that is passed on."""
+
+_LIMITED: ContextVar[bool] = ContextVar("limited", default=False)
+"""Whether the episode that runs in this task has a deadline."""
+
+
+class DeadlineError(BudgetExceededError):
+    """An episode's real time is up."""
+
+    def __init__(self, limit: int, used: int) -> None:
+        super().__init__(KIND, limit, used, 0, "episode")
+        unit = kind_of(KIND)
+        self.args = (f"{KIND}: {unit.amount(limit)} s were allowed, {unit.amount(used)} s have passed",)
+
+
+class Deadline:
+    """Measures an episode's time and says when it is up.
+
+    Args:
+        limit: In counts of ``wall_seconds`` (milliseconds); None measures only.
+        clock: In seconds.
+    """
+
+    def __init__(self, limit: int | None = None, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._limit, self._clock = limit, clock
+        self._began = clock()
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is a limit."""
+        return self._limit is not None
+
+    def elapsed(self) -> float:
+        """Seconds since the beginning."""
+        return self._clock() - self._began
+
+    def left(self) -> float | None:
+        """Seconds that are left, never below :data:`LEAST`; None without a limit. For solvers and other parts."""
+        return None if self._limit is None else max(self._seconds(self._limit) - self.elapsed(), LEAST)
+
+    def overrun(self) -> float:
+        """Seconds beyond the limit so far."""
+        return 0.0 if self._limit is None else max(0.0, self.elapsed() - self._seconds(self._limit))
+
+    def error(self) -> DeadlineError:
+        """What ends the episode."""
+        return DeadlineError(self._limit or 0, int(self.elapsed() / float(kind_of(KIND).resolution)))
+
+    def require(self) -> None:
+        """End the episode if its time is up.
+
+        Raises:
+            DeadlineError: It is.
+        """
+        if self._limit is not None and self.elapsed() >= self._seconds(self._limit):
+            raise self.error()
+
+    def timeout(self) -> asyncio.Timeout:
+        """A context that cancels what waits inside it when the time is up, by ``TimeoutError``.
+
+        From here on :func:`blocking` knows whether this task's time is limited.
+        """
+        _LIMITED.set(self.is_set)
+        left = None if self._limit is None else max(0.0, self._seconds(self._limit) - self.elapsed())
+        return asyncio.timeout(left)
+
+    @staticmethod
+    def _seconds(limit: int) -> float:
+        return float(kind_of(KIND).amount(limit))
+
+
+async def blocking(call: Callable[[], T], name: str) -> T:
+    """Make a blocking call; where the running episode has a deadline, in a way that can be given up when it passes."""
+    return await in_thread(call, name) if _LIMITED.get() else call()
+
+
+async def in_thread(call: Callable[[], T], name: str) -> T:
+    """Run a blocking call in a thread of its own, so that the wait for it can be cancelled.
+
+    The thread is left to itself then; it does not keep the process from ending.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def post(set_: Callable[[], None]) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(lambda: None if done.done() else set_())
+
+    def work() -> None:
+        try:
+            result = call()
+        except BaseException as error:  # whatever it is, it belongs to the one who waits
+            # A future refuses StopIteration.
+            failure = RuntimeError(repr(error)) if isinstance(error, StopIteration) else error
+            post(lambda: done.set_exception(failure))
+        else:
+            post(lambda: done.set_result(result))
+
+    threading.Thread(target=work, name=name, daemon=True).start()
+    return await done

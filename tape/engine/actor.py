@@ -1,0 +1,74 @@
+"""pi_Act (TAPE sections 2.2, 3.3): the LM writes the next action, constrained, hinted or free."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tape.budget import Resources
+from tape.engine.context import RoleContext
+from tape.engine.settings import Execution
+from tape.errors import InvalidOutputError
+from tape.protocols import Acted, Action, State
+
+MAX_RETRIES = 3
+"""Most further samples of an action that could not be read."""
+
+
+class LmActor:
+    """Writes one action.
+
+    Args:
+        context: The episode's model and prompts.
+        execution: How a planned action is carried out; see :class:`tape.engine.settings.TapeConfig`.
+        temperature: Sampling temperature of thoughts and free actions.
+    """
+
+    def __init__(self, context: RoleContext, execution: Execution, temperature: float) -> None:
+        self._context, self._execution, self._temperature = context, execution, temperature
+
+    async def act(
+        self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action], seed: int
+    ) -> Acted:
+        """Write one action.
+
+        Under ``constrained`` and ``forced`` execution a planned ``action`` is the only one admitted;
+        ``forced`` makes no call at all. ``Acted.action`` is None where nothing could be read.
+        """
+        if action is not None and self._execution == "forced":
+            return Acted(action)
+        [acted] = await self.sample(state, remaining, action, plan, seed, 1)
+        return acted
+
+    async def sample(
+        self,
+        state: State,
+        remaining: Mapping[str, int],
+        action: Action | None,
+        plan: Sequence[Action],
+        seed: int,
+        count: int,
+    ) -> list[Acted]:
+        """Sample ``count`` actions from one request; each that cannot be read is counted and has no action."""
+        fixed = action if self._execution == "constrained" else None
+        request = self._context.prompt_format.act_request(state, remaining, fixed, plan)
+        request = replace(request, n=count, temperature=self._temperature, seed=seed)
+        [completion] = await self._context.lm.generate([request])
+        return [self._read(state, text, fixed) for text in completion.texts]
+
+    def _read(self, state: State, text: str, fixed: Action | None) -> Acted:
+        try:
+            thought, written = self._context.prompt_format.read_act(state, text)
+        except InvalidOutputError as error:
+            self._context.count_malformed("act", text, error)
+            # Under the constraint only the thought can be cut off; the action was never in doubt.
+            return Acted(fixed, text)
+        return Acted(written, thought)
+
+    def worst_case(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:
+        """The most that acting once with ``plan`` as the rest of the walk can use, retries included."""
+        if self._execution == "forced":
+            return Resources()
+        once = self._context.lm.worst_case(self._context.prompt_format.act_request(state, remaining, None, plan))
+        calls = 1 if self._execution == "constrained" else 1 + MAX_RETRIES
+        return sum([once] * calls, Resources())

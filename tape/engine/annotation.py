@@ -1,0 +1,121 @@
+"""Annotating a plan graph: worst-case costs on its edges, rewards on its nodes (TAPE section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tape.budget import Resources
+from tape.engine.episode import Episode
+from tape.engine.graph import GOAL_SCORE, HOPELESS, PlanGraph
+from tape.engine.memory import Memory
+from tape.engine.projector import LmProjector
+from tape.engine.selection import most_moves
+from tape.lm.base import FREE
+from tape.protocols import Action, DeclaredDomain, GradedDomain, PlannedActor, Score, Scorer, State
+from tape.protocols.predicates import KnowsGoal
+
+_END = 1e-4
+"""Weight of the mean score of an open end: no number of stays there outweighs one at a goal (below 10,000 moves)."""
+
+_DEPTH = 1e-7
+"""Weight of a step towards an end that cannot be paid for as far as is known."""
+
+PAID = {"calls", "tokens", "usd"}
+"""The kinds that model calls use."""
+
+
+class Annotator:
+    """Annotates plan graphs.
+
+    Args:
+        episode: The episode.
+        scorer: Scores nodes.
+        actor: Its worst case is part of every edge's cost.
+        memory: What was observed.
+    """
+
+    def __init__(self, episode: Episode, scorer: Scorer, actor: PlannedActor, memory: Memory) -> None:
+        self._episode, self._scorer, self._actor, self._memory = episode, scorer, actor, memory
+        self._projector = LmProjector(episode.roles)
+
+    async def annotate(self, graph: PlanGraph, start: str) -> None:
+        """Put worst-case costs on edges and rewards on nodes (AnnotateGraph)."""
+        domain, remaining = self._episode.env.domain, self._episode.remaining()
+        for edge in graph.edges():
+            graph.set_cost(edge.id, domain.cost(graph.state(edge.source), edge.action))
+        # The actor is shown the rest of the walk, so its call may be as long as the longest walk that can be paid.
+        moves = most_moves(graph, remaining)
+        longest = max((edge.action for edge in graph.edges()), key=len, default="")
+        sources = dict.fromkeys(edge.source for edge in graph.edges())
+        calls = {node: self._actor_cost(graph.state(node), remaining, [longest] * moves) for node in sources}
+        taken_in = {edge.action: graph.state(edge.source) for edge in graph.edges()}
+        readings = {action: self._reading_cost(state, action) for action, state in taken_in.items()}
+        for edge in graph.edges():
+            graph.set_cost(edge.id, edge.cost + calls[edge.source] + readings[edge.action])
+        # Every edge has its cost before the scorer is asked, whose call may be refused.
+        if isinstance(domain, DeclaredDomain):
+            await self._grade(graph, domain, remaining)
+            return
+        nodes = graph.nodes
+        scores = await self._scorer.score([graph.state(node) for node in nodes], remaining)
+        # The environment has not called these states a success, whatever the model thinks of them.
+        visited = {start, *(domain.key(after) for _, _, after in self._memory.transitions)}
+        for node, score in zip(nodes, scores, strict=True):
+            end = bool(graph.attributes(node)["plan_end"])
+            reward = self._reward(score, end=end, visited=node in visited)
+            goal: bool | None = None
+            if isinstance(domain, KnowsGoal):
+                goal = node not in visited and domain.satisfied(graph.state(node))
+                # Short of the goal only an end is worth anything: a model's steps left would reward going round.
+                reward = 1.0 if goal else min(reward, _END if end else 0.0)
+            graph.set_reward(node, reward * graph.attributes(node).get("likelihood", 1.0), goal=goal)
+
+    async def _grade(self, graph: PlanGraph, domain: DeclaredDomain, remaining: Mapping[str, int]) -> None:
+        """Put rewards on the ends of a declared domain, where all that counts is what a walk ends with.
+
+        No other node is an end of a walk. Where no end can be paid for, a partial walk goes as far as it can.
+        """
+        depths = graph.depths(domain.key(self._episode.state))
+        ends = [node for node in graph.nodes if domain.is_end(graph.state(node))]
+        deepest, graded = max(depths.values()) + 1, domain if isinstance(domain, GradedDomain) else None
+        for node in set(graph.nodes) - set(ends):
+            graph.no_end(node)
+            depth = depths.get(node, 0)
+            reward = _DEPTH * depth
+            if graded is not None:  # a step further outweighs what a state is worth
+                reward = (depth + (1 + graded.worth(graph.state(node))) / 2) / (2 * deepest)
+            graph.set_reward(node, reward, goal=False)
+        scores = await self._scorer.score([graph.state(node) for node in ends], remaining)
+        for node, score in zip(ends, scores, strict=True):
+            mode = self._episode.config.score
+            reward = score.likely if mode == "argmax" else score.mean
+            if mode == "ends":
+                reward *= graph.attributes(node)["support"] / len(graph.plans)
+            graph.set_reward(node, max(reward, _END), goal=True)
+
+    def _reward(self, score: Score, *, end: bool, visited: bool) -> float:
+        """A node's reward, as ``TapeConfig.score`` says."""
+        mode = self._episode.config.score
+        reward = score.mean if mode == "expected" else score.likely
+        if visited:
+            return min(reward, 0.0)
+        if mode == "ends" and end and HOPELESS < reward < GOAL_SCORE:
+            # Never below 0: else a walk would spend the budget on putting off its end.
+            return _END * max(score.mean, 0.0)
+        return reward
+
+    def call_cost(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:
+        """The worst case of the actor's call and of reading what it brings."""
+        reading = self._reading_cost(state, plan[0]) if plan else Resources()
+        return self._actor_cost(state, remaining, plan) + reading
+
+    def _actor_cost(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:
+        return self._actor.worst_case(state, remaining, plan) if self._calls_are_paid() else Resources()
+
+    def _reading_cost(self, state: State, action: Action) -> Resources:
+        return self._projector.worst_case(state, action) if self._calls_are_paid() else Resources()
+
+    def _calls_are_paid(self) -> bool:
+        """Whether a cap concerns model calls; else their tokens need not be counted."""
+        paid = PAID - {"usd"} if self._episode.roles.lm.price == FREE else PAID
+        return bool(paid & set(self._episode.remaining()))

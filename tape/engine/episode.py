@@ -1,0 +1,260 @@
+"""One episode in progress: the only way to the environment, the ledger and the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from tape.budget import Ledger, Resources, kind_of, unknown
+from tape.budget.deadline import KIND as WALL
+from tape.budget.deadline import Deadline, blocking
+from tape.engine.context import RoleContext
+from tape.engine.projector import LmProjector
+from tape.engine.result import EpisodeResult
+from tape.engine.settings import TapeConfig
+from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError
+from tape.protocols import (
+    Action,
+    AsyncEnvironment,
+    Concludes,
+    DeclaresCosts,
+    Ends,
+    Environment,
+    Observation,
+    State,
+    TakesProjections,
+    WorldModel,
+)
+from tape.protocols.predicates import ExcludingDomain
+from tape.seeds import derive
+from tape.trace import ActedEvent, LedgerEvent, ObservedEvent, TraceWriter
+from tape.trace.declarations import report_broken
+
+LIMITS = ("replan_limit", "infeasible")
+"""End states by a limit, beside ``budget:<kind>``."""
+
+
+class EpisodeEnded(Exception):  # noqa: N818 - it is how an episode ends, not an error
+    """Raised by :class:`Episode` to end an episode with a given end state."""
+
+    def __init__(self, end_state: str, detail: str = "", *, limit: bool = False) -> None:
+        self.end_state, self.detail = end_state, detail
+        self.limit = limit or end_state in LIMITS or end_state.startswith("budget:")
+        """A limit ended it, rather than the goal or a fault: where it may, the agent answers for a last time."""
+        super().__init__(end_state)
+
+
+@contextmanager
+def environment_faults(what: str) -> Iterator[None]:
+    """Turn any exception of an environment's own code into :class:`EnvironmentFaultError`."""
+    try:
+        yield
+    except Exception as error:
+        raise EnvironmentFaultError(f"{what}: {type(error).__name__}: {error}") from error
+
+
+@dataclass
+class Episode:
+    """One episode in progress: the environment behind its ledger and trace.
+
+    Attributes:
+        env: The environment.
+        config: The agent's switches.
+        ledger: Pays for steps and LM calls.
+        trace: The event log.
+        roles: Model, prompts and domain for the LM roles.
+        seed: Seed of everything the agent samples.
+        simulator: The exact world model, only where the configuration asks for it.
+        deadline: Real time.
+        observation: What was observed last; for validators (:mod:`tape.sdp`) alone.
+        state: The current abstract state.
+        taken: The actions taken so far, by the key of the state they were taken in.
+        result: Filled as the episode goes.
+    """
+
+    env: Environment
+    config: TapeConfig
+    ledger: Ledger
+    trace: TraceWriter
+    roles: RoleContext
+    seed: int
+    simulator: WorldModel | None
+    deadline: Deadline = field(default_factory=Deadline)
+    observation: Observation | None = None
+    state: State = None
+    taken: dict[str, list[Action]] = field(default_factory=dict)
+    result: EpisodeResult = field(default_factory=lambda: EpisodeResult(end_state="failure", success=False))
+
+    def remaining(self) -> dict[str, int]:
+        """Counts left of every capped kind but real time, on which no prompt may depend."""
+        left = {kind: self.ledger.remaining(kind) for kind in self.ledger.capped()}
+        return {kind: value for kind, value in left.items() if value is not None}
+
+    def require_affordable_action(self) -> None:
+        """End the episode by its budget if not even the cheapest known action fits any more.
+
+        Agents ask this before they ask a model: nothing is planned where nothing can be done.
+
+        Raises:
+            BudgetExceededError: No admissible action fits.
+            EpisodeEnded: The horizon is reached.
+        """
+        self._require_horizon()
+        refused: BudgetExceededError | None = None
+        for worst in self.possible_costs().values():
+            try:
+                self.ledger.release(self.ledger.reserve(worst))
+                return
+            except BudgetExceededError as error:
+                refused = error
+        if refused is not None:
+            raise refused
+
+    def seed_for(self, *names: object) -> int:
+        """A seed derived by name from the episode's."""
+        return derive(self.seed, *names)
+
+    async def reset(self, seed: int) -> State:
+        """Begin; observe.
+
+        Raises:
+            EnvironmentFaultError: The environment failed.
+        """
+        with environment_faults("reset failed"):
+            observation = await blocking(lambda: self.env.reset(seed), "environment reset")
+        return await self.observe(observation)
+
+    async def observe(self, observation: Observation) -> State:
+        """Project an observation, remember it as the current state and log it.
+
+        Raises:
+            EnvironmentFaultError: The environment cannot project its own observation.
+            BudgetExceededError: The model has a part in the projector, and its call does not fit.
+        """
+        self.observation = observation
+        with environment_faults("the observation cannot be projected"):
+            self.state = self.env.domain.project(observation)
+        try:
+            self.state = await LmProjector(self.roles).project(self.state)
+        finally:
+            self._log_observed()
+        if isinstance(self.env, TakesProjections):
+            with environment_faults("what was read was not taken"):
+                self.env.projected(self.state)
+        return self.state
+
+    def _log_observed(self) -> None:
+        domain, left = self.env.domain, self.remaining()
+        if self.deadline.is_set:
+            left[WALL] = int((self.deadline.left() or 0) / float(kind_of(WALL).resolution))
+        self.trace.write(
+            ObservedEvent(
+                step=self.result.steps,
+                key=domain.key(self.state),
+                picture=domain.render(self.state),
+                remaining=left,
+            )
+        )
+
+    async def step(self, action: Action, *, text: str = "", planned: Action | None = None) -> State:
+        """Reserve the action's worst case, act, settle, observe.
+
+        Raises:
+            BudgetExceededError: The action does not fit, or the time is up; it was not executed.
+            EnvironmentFaultError: The environment failed.
+            EpisodeEnded: The horizon is reached, or the environment says that the goal is.
+        """
+        self._require_horizon()
+        self.deadline.require()
+        worst, purpose = self.env.domain.cost(self.state, action), f"step:{action}"
+        reservation = self.ledger.reserve(worst)
+        self.trace.write(LedgerEvent(what="reserve", purpose=purpose, amounts=dict(worst)))
+        try:
+            observation, cost = await self._act(action)
+        except BaseException:
+            # What a failed or cancelled step used is unknown, so all of its worst case is booked.
+            reservation.settle(unknown(worst))
+            self.trace.write(LedgerEvent(what="settle", purpose=purpose, amounts=dict(worst)))
+            raise
+        broken = reservation.settle(cost)
+        self.trace.write(LedgerEvent(what="settle", purpose=purpose, amounts=dict(cost)))
+        report_broken(self.trace, purpose, broken)
+        self.result.steps += 1
+        self.result.actions.append(action)
+        self.taken.setdefault(self.env.domain.key(self.state), []).append(action)
+        self.trace.write(ActedEvent(step=self.result.steps, action=action, text=text, planned=planned, cost=dict(cost)))
+        state = await self.observe(observation)
+        self.end_if_solved()
+        self._end_if_over()
+        return state
+
+    def to_choose_in(self) -> State:
+        """The current state as a free choice of an action sees it: under ``no_repeat`` without what was done in it."""
+        domain = self.env.domain
+        if not self.config.no_repeat or not isinstance(domain, ExcludingDomain):
+            return self.state
+        return domain.without(self.state, self.taken.get(domain.key(self.state), ()))
+
+    async def _act(self, action: Action) -> tuple[Observation, Resources]:
+        """Let the environment act."""
+        with environment_faults(f"step({action!r}) failed"):
+            if isinstance(self.env, AsyncEnvironment):
+                outcome = await self.env.astep(action)
+            else:
+                outcome = await blocking(lambda: self.env.step(action), "environment step")
+            observation, cost = outcome
+            if not isinstance(cost, Resources):
+                raise TypeError(f"the cost must be Resources, not {cost!r}")
+        return observation, cost
+
+    def end_if_solved(self) -> None:
+        """End the episode if the environment says that the goal is reached."""
+        with environment_faults("the goal check failed"):
+            self.result.success = bool(self.env.success())
+        if self.result.success:
+            raise EpisodeEnded("success")
+
+    def conclude(self) -> None:
+        """Say that the agent has stopped, where the environment judges then; not after a fault."""
+        result = self.result
+        if not isinstance(self.env, Concludes) or result.end_state in ("env_error", "model_error", "interrupted"):
+            return
+        try:
+            with environment_faults("concluding the episode failed"):
+                self.env.conclude()
+                result.success = bool(self.env.success())
+        except EnvironmentFaultError as error:
+            result.end_state, result.detail = "env_error", str(error)
+            return
+        if result.success:
+            result.end_state, result.detail = "success", ""
+
+    def _end_if_over(self) -> None:
+        if isinstance(self.env, Ends):
+            with environment_faults("asking whether it has ended failed"):
+                over = bool(self.env.ended())
+            if over:
+                raise EpisodeEnded("failure", "the environment has ended without success")
+
+    def _require_horizon(self) -> None:
+        if self.config.horizon is not None and self.result.steps >= self.config.horizon:
+            raise EpisodeEnded("failure", f"the horizon of {self.config.horizon} moves is reached", limit=True)
+
+    def require_known_costs(self) -> None:
+        """Refuse to start where a capped kind's cost is unknown.
+
+        Raises:
+            UnknownCostError: Names the kind and the action.
+        """
+        for action, cost in self.possible_costs().items():
+            unknown = [kind for kind in self.ledger.capped() if cost[kind] is None]
+            if unknown:
+                raise UnknownCostError(f"action {action!r} has an unknown cost in {unknown[0]} under a hard cap")
+
+    def possible_costs(self) -> Mapping[str, Resources]:
+        """The worst case of every action or family of actions that the domain can name; else empty."""
+        domain = self.env.domain
+        if isinstance(domain, DeclaresCosts):
+            return domain.declared_costs()
+        return {action: domain.cost(self.state, action) for action in domain.admissible(self.state) or ()}

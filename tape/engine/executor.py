@@ -1,0 +1,101 @@
+"""Constrained execution of a walk and the mismatch check (TAPE sections 3.3, 3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Literal, Protocol
+
+from tape.engine.episode import Episode
+from tape.engine.graph import UNKNOWN, Edge
+from tape.engine.memory import Memory
+from tape.engine.selection import Planned
+from tape.engine.steps import mismatched, write_action
+from tape.protocols import Action, Actor, State
+
+Outcome = Literal["ended", "mismatch", "probed", "stepped", "contradicted"]
+
+
+Reselect = Callable[[Planned], Awaitable[Planned | None]]
+"""Asks for the best walk from the current node of a plan's graph with what is left now."""
+
+
+class Watch(Protocol):
+    """Watches the execution of a path that was verified."""
+
+    def possible(self, action: Action) -> bool:
+        """Whether the environment admits the next action."""
+
+    def saw(self, before: State, action: Action, rest: Sequence[Edge]) -> Literal["certified", "open", "contradicted"]:
+        """What a step has shown of the rest of the walk."""
+
+
+class Executor:
+    """Executes walks edge by edge.
+
+    Args:
+        episode: The episode.
+        actor: Writes the actions.
+        memory: Takes every observed transition.
+        reselect: Is asked where a step has used less than its worst case, so that more may fit than was planned for.
+        watch: Is told every step of a verified walk, which is kept as it is while it stays certified; what it says
+            goes before the comparison of keys.
+    """
+
+    def __init__(
+        self,
+        episode: Episode,
+        actor: Actor,
+        memory: Memory,
+        reselect: Reselect,
+        watch: Watch | None = None,
+    ) -> None:
+        self._episode, self._actor, self._memory = episode, actor, memory
+        self._reselect, self._watch = reselect, watch
+
+    async def execute(self, planned: Planned) -> Outcome:
+        """Follow a walk.
+
+        Returns:
+            ``ended`` at its end, ``mismatch`` where the observed state is not the predicted one, ``probed``
+            after an action of unknown outcome, ``stepped`` after one step under all-step replanning, ``contradicted``
+            where what is watched for has shown that the walk fails.
+
+        Raises:
+            EpisodeEnded: Success, or ``invalid_output``.
+            BudgetExceededError: A step or call does not fit.
+        """
+        episode = self._episode
+        rest = planned.walk
+        while rest:
+            edge, actions = rest[0], [edge.action for edge in rest]
+            if self._watch is not None and not self._watch.possible(edge.action):
+                return "contradicted"
+            before, left = episode.state, episode.remaining()
+            written, text = await write_action(episode, self._actor, edge.action, actions)
+            after = await episode.step(written, text=text, planned=edge.action)
+            self._memory.add(before, written, after)
+            rest = rest[1:]
+            seen = "open" if self._watch is None else self._watch.saw(before, written, rest)
+            if seen == "contradicted":
+                return "contradicted"
+            if not episode.config.replan:
+                continue
+            if edge.target == UNKNOWN:
+                return "probed"
+            if mismatched(episode, edge.target):
+                if written == edge.action:
+                    self._memory.refute(before, written, planned.graph.state(edge.target))
+                if seen != "certified":
+                    return "mismatch"
+            if episode.config.replan_every_step:
+                return "stepped"
+            if rest and self._watch is None and episode.config.reselect and self._saved(edge, left):
+                better = await self._reselect(planned)
+                if better is not None:
+                    planned, rest = better, better.walk
+        return "ended"
+
+    def _saved(self, edge: Edge, left: Mapping[str, int]) -> bool:
+        """Whether a step left more of any budget than its worst case would have."""
+        now = self._episode.remaining()
+        return any(now[kind] > count - (edge.cost[kind] or 0) for kind, count in left.items())

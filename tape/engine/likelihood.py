@@ -1,0 +1,101 @@
+"""How likely it is that what a plan assumes is so: a plan graph's nodes beyond an assumption are worth that much less.
+
+A plan in a partially observable household may rest on where nobody has looked. Without this, the shortest walk would
+be chosen however unlikely its assumption; with it, the expected number of steps left at the goal decides [ours].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from tape.engine.context import RoleContext
+from tape.engine.graph import PlanGraph
+from tape.lm.base import Request
+from tape.protocols import Action, State
+from tape.protocols.predicates import AssumingDomain, Predicate
+from tape.protocols.prompt_format import PromptFormat, option_values
+
+_DOUBT = 0.05
+"""Share of every answer that is spread evenly: models that answer with one option only rule out all others."""
+
+Walk: TypeAlias = tuple[Sequence[Action], Sequence[str]]
+"""A plan's actions and the keys of the nodes that it passes, one more than actions."""
+
+
+@runtime_checkable
+class WeighingFormat(PromptFormat, Protocol):
+    """A prompt format in which the model can say how likely assumptions are; optional."""
+
+    def weigh_requests(
+        self, state: State, predicates: Sequence[Predicate]
+    ) -> list[tuple[Request, Mapping[str, Predicate]]]:
+        """Questions with a :class:`tape.lm.base.Choice`, and the predicate that each option says is true."""
+
+
+class Weigher:
+    """Asks the model how likely predicates are; each once per state.
+
+    Args:
+        context: The episode's model and prompts.
+    """
+
+    def __init__(self, context: RoleContext) -> None:
+        self._context = context
+        self._known: dict[tuple[str, Predicate], float] = {}
+
+    async def weigh(self, state: State, predicates: Sequence[Predicate]) -> dict[Predicate, float]:
+        """The probability of each predicate that the model can be asked about; the others are left out."""
+        prompt_format = self._context.prompt_format
+        if not isinstance(prompt_format, WeighingFormat):
+            return {}
+        key = self._context.domain.key(state)
+        fresh = [p for p in dict.fromkeys(predicates) if (key, p) not in self._known]
+        asked = prompt_format.weigh_requests(state, fresh) if fresh else []
+        answers = await self._context.lm.score_options([request for request, _ in asked])
+        for (request, says), (weights, _) in zip(asked, answers, strict=True):
+            even = 1 / len(weights)  # an answer that cannot be read has no weights, and tells nothing
+            doubt = _DOUBT if any(weights) else 1.0
+            numbered = {option: float(i) for i, option in enumerate(says)}
+            for weight, number in zip(weights, option_values(request, numbered), strict=True):
+                self._known[key, list(says.values())[int(number)]] = (1 - doubt) * weight + doubt * even
+        return {p: self._known[key, p] for p in predicates if (key, p) in self._known}
+
+
+class Likelihood:
+    """Puts on the nodes of a plan graph how likely what the plans assume is.
+
+    Args:
+        context: The episode's model and prompts.
+    """
+
+    def __init__(self, context: RoleContext) -> None:
+        self._context = context
+        self._weigher = Weigher(context)
+
+    async def weigh(
+        self, graph: PlanGraph, start: State, walks: Sequence[tuple[Sequence[Action], Sequence[str]]]
+    ) -> None:
+        """Put on every node of some walks how likely what they assume up to there is.
+
+        Args:
+            graph: The plan graph.
+            start: The state from which the walks go.
+            walks: Of plans from there.
+
+        Nothing happens in a domain without assumptions, or where the model cannot be asked about them.
+        """
+        domain = self._context.domain
+        if not isinstance(domain, AssumingDomain) or not isinstance(self._context.prompt_format, WeighingFormat):
+            return
+        assumed = [domain.assumptions(start, actions) for actions, _ in walks]
+        likely = await self._weigher.weigh(start, [p for predicates in assumed for p in predicates])
+        # The start may itself be a predicted state that rests on something.
+        certain = graph.attributes(domain.key(start)).get("likelihood", 1.0)
+        for (actions, nodes), predicates in zip(walks, assumed, strict=True):
+            for i, node in enumerate(nodes[1:], 1):
+                # What has been looked into by then is part of the state, whether or not it was made use of yet.
+                to_come = domain.assumptions(graph.state(node), actions[i:])
+                so_far = [likely.get(predicate, 1.0) for predicate in predicates if predicate not in to_come]
+                graph.set_likelihood(node, certain * math.prod(so_far))

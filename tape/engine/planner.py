@@ -1,0 +1,235 @@
+"""Planning: sample, predict, fold, annotate, select, and extend the graph (TAPE section 3, algorithm 1 lines 4-7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tape.budget import Budget, Ledger
+from tape.engine.annotation import PAID, Annotator
+from tape.engine.episode import Episode, EpisodeEnded
+from tape.engine.expansion import Frontier, add_variants, frontier, possible
+from tape.engine.graph import PlanGraph
+from tape.engine.likelihood import Likelihood, Walk
+from tape.engine.memory import Memory, RememberingWorldModel
+from tape.engine.selection import Planned, WalkSelection
+from tape.engine.selector import Selector
+from tape.engine.steps import sample_plans, sample_plans_from
+from tape.errors import BudgetExceededError
+from tape.protocols import (
+    DeclaredDomain,
+    Plan,
+    PlannedActor,
+    Proposer,
+    Scorer,
+    State,
+    WorldModel,
+)
+from tape.protocols.predicates import map_plain
+from tape.trace import GraphFoldedEvent
+
+
+class Planner:
+    """Runs the planning half of algorithm 1 for one episode.
+
+    Args:
+        episode: The episode.
+        proposer: Samples plans.
+        world_model: Predicts transitions.
+        scorer: Scores nodes.
+        actor: Its worst case is part of every edge's cost.
+        selector: Picks the walk.
+    """
+
+    def __init__(
+        self,
+        episode: Episode,
+        *,
+        proposer: Proposer,
+        world_model: WorldModel,
+        scorer: Scorer,
+        actor: PlannedActor,
+        selector: Selector,
+    ) -> None:
+        self._episode = episode
+        self._proposer, self._world_model = proposer, world_model
+        self._likelihood = Likelihood(episode.roles)
+        self.memory = Memory()
+        self._annotator = Annotator(episode, scorer, actor, self.memory)
+        self.call_cost = self._annotator.call_cost
+        self._selection = WalkSelection(episode, selector, self.call_cost)
+        self.remaining, self.report = self._selection.remaining, self._selection.report
+        self._rounds = 0
+        self._plans: list[Plan] = []
+
+    async def plan(self) -> Planned:
+        """Plan from the current state; samples again while no walk is feasible.
+
+        Raises:
+            EpisodeEnded: ``infeasible``, ``solver_timeout`` or ``solver_error``.
+            BudgetExceededError: A planning call does not fit the budget.
+        """
+        config = self._episode.config
+        graph, planned = await self._sampled()
+        if planned is None and config.on_infeasible == "partial":
+            planned = await self._selection.select(graph, any_end=True)
+            if planned is None and config.probe and not isinstance(self._episode.env.domain, DeclaredDomain):
+                planned = self._selection.probe(graph, self._plans, self.memory)
+        self._rounds += 1
+        if planned is None:
+            raise EpisodeEnded("infeasible", "no walk keeps the remaining budget")
+        return planned
+
+    async def candidates(self, k: int) -> list[Planned]:
+        """Plan like :meth:`plan`, but give the k best walks, best first, and no partial one.
+
+        Raises:
+            EpisodeEnded: ``infeasible``, ``solver_timeout`` or ``solver_error``.
+            BudgetExceededError: A planning call does not fit the budget.
+        """
+        graph, planned = await self._sampled()
+        self._rounds += 1
+        if planned is None:
+            raise EpisodeEnded("infeasible", "no walk keeps the remaining budget")
+        return self._selection.best(graph, k)
+
+    async def refold(self, plans: Sequence[Plan], k: int) -> list[Planned]:
+        """Roll plans out from the current state into a fresh graph; its k best walks. Nothing is sampled.
+
+        Raises:
+            EpisodeEnded: ``solver_timeout`` or ``solver_error``.
+            BudgetExceededError: A planning call does not fit the budget.
+        """
+        return self._selection.best(await self._folded(plans), k)
+
+    async def _sampled(self) -> tuple[PlanGraph, Planned | None]:
+        """Sample plans and fold them, again while no walk is feasible; the last graph and its best walk."""
+        self._episode.require_affordable_action()
+        graph, planned = PlanGraph(), None
+        for attempt in range(self._episode.config.resample + 1):
+            graph = await self._build(attempt)
+            graph, planned = await self._extend(graph, await self._selection.select(graph), attempt)
+            if planned is not None:
+                break
+        return graph, planned
+
+    async def reselect(self, planned: Planned) -> Planned | None:
+        """The best walk from the current node of a graph that is there already, with what is left now.
+
+        None where the walk in hand is to be kept: the model selects, what is left is reserved for planning, there is
+        no walk any more, or only one without a goal where there was one with.
+
+        Raises:
+            BudgetExceededError: The episode's time is up.
+        """
+        episode = self._episode
+        left, reserve = episode.remaining(), episode.config.planning_reserve
+        short = any(left.get(kind, count) < count for kind, count in reserve.items())
+        if episode.config.selector != "solver" or short:
+            return None
+        try:
+            found = await self._selection.select(planned.graph)
+        except EpisodeEnded:
+            return None  # the solver gave up, as the trace says; the walk in hand is still feasible
+        return None if found is None or (planned.at_goal and not found.at_goal) else found
+
+    async def _build(self, attempt: int) -> PlanGraph:
+        """Sample, predict, fold and annotate."""
+        count = self._episode.config.num_plans
+        self._plans = await sample_plans(self._episode, self._proposer, count, self._rounds, attempt)
+        return await self._folded(self._plans)
+
+    async def _folded(self, plans: Sequence[Plan]) -> PlanGraph:
+        """A graph of plans from the current state."""
+        domain, state = self._episode.env.domain, self._episode.state
+        graph = PlanGraph(domain.key, domain.render)
+        graph.add_state(state)
+        await self._fold(graph, [(state, plan) for plan in plans])
+        return graph
+
+    async def _extend(
+        self, graph: PlanGraph, planned: Planned | None, attempt: int
+    ) -> tuple[PlanGraph, Planned | None]:
+        """Sample further plans from inside the graph while the best walk does not end at a predicted goal.
+
+        The model plans on from states that the world model has worked out, so it need not keep track of them
+        over a long plan, and what it gets wrong costs tokens but no steps.
+
+        Args:
+            graph: The annotated graph.
+            planned: Its best walk, or None.
+            attempt: Part of the seed.
+
+        Returns:
+            The extended graph and its best walk.
+        """
+        episode, config = self._episode, self._episode.config
+        start = episode.env.domain.key(episode.state)
+        # The LM as selector picks among the plans sampled from the start, and asks for no goal.
+        left = config.extend if config.selector == "solver" else 0
+        if isinstance(episode.env.domain, DeclaredDomain) and any(graph.attributes(n)["goal"] for n in graph.nodes):
+            left = 0  # there are ends: if none can be paid for, plans from further on cannot either
+        planned_from = {start}
+        while left > 0 and not (planned and planned.at_goal):
+            nodes = frontier(graph, start, self._selection.remaining(), planned_from)[: min(left, config.num_plans)]
+            if not nodes:
+                break
+            left -= len(nodes)
+            planned_from |= {found.node for found in nodes}
+            seed = episode.seed_for("extend", self._rounds, attempt, left)
+            spare = Ledger(self._spare(planned), episode.ledger, name="planning")
+            try:
+                with episode.roles.lm.within(spare):
+                    graph = await self._grow(graph.copy(), nodes, seed)
+            except BudgetExceededError as error:
+                if error is not spare.refused:
+                    raise  # the run's budget or the time: no reason to act on the walk in hand
+                break  # the refusal is in the trace; the graph and the walk are still what they were
+            planned = await self._selection.select(graph) or planned
+        return graph, planned
+
+    def _spare(self, planned: Planned | None) -> Budget:
+        """What calls may use without touching what the walk in hand needs."""
+        left = self._selection.remaining()
+        walk = dict(zip(sorted(left), planned.solution.consumption, strict=False)) if planned else {}
+        return Budget({kind: count - walk.get(kind, 0) for kind, count in left.items() if kind in PAID})
+
+    async def _grow(self, graph: PlanGraph, nodes: Sequence[Frontier], seed: int) -> PlanGraph:
+        """Sample one plan from each of some nodes and fold it in; returns the graph."""
+        starts = [(graph.state(found.node), found.remaining) for found in nodes]
+        sampled = await sample_plans_from(self._episode, self._proposer, starts, 1, seed)
+        await self._fold(graph, [(state, plan) for (state, _), [plan] in zip(starts, sampled, strict=True)])
+        return graph
+
+    async def _fold(self, graph: PlanGraph, items: Sequence[tuple[State, Plan]]) -> None:
+        """Roll plans out, fold each up to its first invalid action, add what was observed, annotate and log."""
+        domain = self._episode.env.domain
+        varied = isinstance(domain, DeclaredDomain) and self._episode.config.selector == "solver"
+        if isinstance(domain, DeclaredDomain) and varied:
+            items = [(s, replace(plan, actions=tuple(possible(domain, s, plan.actions)))) for s, plan in items]
+        predicted = await self._world().rollout([(state, plan.actions) for state, plan in items])
+        walks: dict[str, tuple[State, list[Walk]]] = {}
+        for (state, plan), predictions in zip(items, predicted, strict=True):
+            # Only the last prediction of a rollout can be invalid.
+            valid = [prediction for prediction in predictions if prediction.state is not None]
+            states = [state, *(prediction.state for prediction in valid)]
+            taken = plan.actions[: len(valid)]
+            if isinstance(domain, DeclaredDomain) and varied:
+                add_variants(graph, domain, state, taken)
+            nodes = graph.fold(map_plain(domain, states), taken, [prediction.confidence for prediction in valid])
+            walks.setdefault(nodes[0], (state, []))[1].append((taken, nodes))
+        for state, theirs in walks.values():
+            await self._likelihood.weigh(graph, state, theirs)
+        if domain.deterministic:
+            for transition in self.memory.transitions:
+                graph.certify(*transition)
+            for prediction in self.memory.refuted:
+                graph.refute(*prediction)
+        start = domain.key(self._episode.state)
+        await self._annotator.annotate(graph, start)
+        self._episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
+
+    def _world(self) -> WorldModel:
+        if not self._episode.env.domain.deterministic:
+            return self._world_model
+        return RememberingWorldModel(self._world_model, self.memory, self._episode.env.domain.key)

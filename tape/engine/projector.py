@@ -1,0 +1,50 @@
+"""The projector z where the environment's own is not enough: the LM reads what was observed (DESIGN section 3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tape.budget import Resources
+from tape.engine.context import RoleContext
+from tape.errors import InvalidOutputError
+from tape.protocols import Action, State
+from tape.protocols.prompt_format import ProjectingFormat
+
+ROLE = "project"
+
+
+class LmProjector:
+    """Asks the model what an observation leaves open, greedily; in most environments nothing is open.
+
+    Args:
+        context: The episode's model and prompts.
+    """
+
+    def __init__(self, context: RoleContext) -> None:
+        self._context = context
+
+    async def project(self, state: State) -> State:
+        """The state as it is after reading.
+
+        Raises:
+            BudgetExceededError: The call does not fit; it was not made.
+        """
+        prompt_format = self._context.prompt_format
+        request = prompt_format.project_request(state) if isinstance(prompt_format, ProjectingFormat) else None
+        if request is None:
+            return state
+        assert isinstance(prompt_format, ProjectingFormat)
+        [completion] = await self._context.lm.generate([replace(request, role=ROLE)])
+        try:
+            return prompt_format.read_project(state, completion.texts[0])
+        except InvalidOutputError as error:
+            self._context.count_malformed(ROLE, completion.texts[0], error)
+            return prompt_format.unread(state)
+
+    def worst_case(self, state: State, action: Action) -> Resources:
+        """The most that reading what an action brings can use."""
+        prompt_format = self._context.prompt_format
+        if not isinstance(prompt_format, ProjectingFormat):
+            return Resources()
+        request = prompt_format.longest_project_request(state, action)
+        return Resources() if request is None else self._context.lm.worst_case(replace(request, role=ROLE))

@@ -1,0 +1,106 @@
+"""SamplePlans (TAPE section 3.1): the LM writes whole plans."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tape.engine.context import RoleContext
+from tape.engine.likelihood import Weigher, WeighingFormat
+from tape.lm.base import Completion, Request
+from tape.protocols import Plan, State
+from tape.protocols.predicates import Predicate, SupposingDomain
+from tape.seeds import derive
+
+
+class LmProposer:
+    """Samples plans, all of one start from one request.
+
+    Args:
+        context: The episode's model and prompts.
+        temperature: Sampling temperature.
+    """
+
+    def __init__(self, context: RoleContext, temperature: float) -> None:
+        self._context, self._temperature = context, temperature
+        self._suppositions = Suppositions(context)
+
+    async def propose(self, starts: Sequence[tuple[State, Mapping[str, int]]], m: int, seed: int) -> list[list[Plan]]:
+        """Sample ``m`` plans from each start, one request a start, or one a plan where plans have to suppose something.
+
+        Malformed plans keep their readable beginning and are counted.
+        """
+        requests: list[Request] = []
+        owners: list[tuple[int, State]] = []
+        for i, (state, remaining) in enumerate(starts):
+            own = seed if i == 0 else derive(seed, i)
+            supposed = await self._suppositions.draw(state, m, own)
+            for k, each in enumerate(supposed or [state]):
+                request = self._context.prompt_format.plan_request(each, remaining)
+                count, drawn = (1, derive(own, "supposed", k)) if supposed else (m, own)
+                requests.append(replace(request, n=count, temperature=self._temperature, seed=drawn))
+                owners.append((i, each))
+        plans: list[list[Plan]] = [[] for _ in starts]
+        for (i, state), completion in zip(owners, await self._context.lm.generate(requests), strict=True):
+            plans[i] += self._read(state, completion)
+        return plans
+
+    def _read(self, state: State, completion: Completion) -> list[Plan]:
+        plans = []
+        for text, finish in zip(completion.texts, completion.finish, strict=True):
+            plan = self._context.prompt_format.read_plan(state, text)
+            if finish == "length":
+                plan = replace(plan, valid=False)
+            if not plan.valid:
+                self._context.count_malformed("plan", text)
+            plans.append(plan)
+        return plans
+
+
+class Suppositions:
+    """Draws what each of several plans from a state is to suppose.
+
+    Args:
+        context: The episode's model and prompts.
+    """
+
+    def __init__(self, context: RoleContext) -> None:
+        self._domain = context.domain
+        self._format = context.prompt_format
+        self._weigher = Weigher(context)
+
+    async def draw(self, state: State, count: int, seed: int) -> list[State] | None:
+        """States with what ``count`` plans suppose; None where nothing has to be supposed, or nobody can say what.
+
+        Each thing's places are drawn without replacement, by the model's probabilities (Gumbel top-k); things of which
+        the same is known are supposed in different places. Where there are too few, they are gone through again.
+        """
+        if not isinstance(self._domain, SupposingDomain) or not isinstance(self._format, WeighingFormat):
+            return None
+        groups = [group for group in self._domain.needed(state) if group]
+        if not groups:
+            return None
+        likely = await self._weigher.weigh(state, [p for group in groups for p in group])
+        rng = random.Random(f"suppose:{seed}")
+        alike = Counter(tuple(p for p in group if p in likely) for group in groups)
+        if () in alike:
+            return None
+        orders = {group: _order(rng, group, likely) for group in alike}
+        return [
+            self._domain.suppose(state, [p for group, n in alike.items() for p in _turn(orders[group], i, n)])
+            for i in range(count)
+        ]
+
+
+def _order(rng: random.Random, group: Sequence[Predicate], likely: dict[Predicate, float]) -> list[Predicate]:
+    """A random order in which likelier ones tend to come first."""
+    keys = {p: math.log(max(likely[p], 1e-12)) - math.log(-math.log(rng.random() or 1e-12)) for p in group}
+    return sorted(group, key=lambda p: (-keys[p], p))
+
+
+def _turn(order: Sequence[Predicate], turn: int, count: int) -> list[Predicate]:
+    """The next ``count`` of an order, which begins again at its end."""
+    return [order[(turn * count + k) % len(order)] for k in range(count)]

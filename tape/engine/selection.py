@@ -1,0 +1,202 @@
+"""From an annotated plan graph to the walk that is followed (TAPE section 3.2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import solvers
+from solvers import PathSolution, Status
+from tape.budget import Resources
+from tape.engine.episode import Episode, EpisodeEnded
+from tape.engine.graph import Edge, PlanGraph
+from tape.engine.memory import Memory
+from tape.engine.selector import Selector
+from tape.errors import BudgetExceededError
+from tape.protocols import Action, DeclaredDomain, Plan, State
+from tape.trace import GraphFoldedEvent, WalkSelectedEvent
+
+_LOOK = 8
+"""How many walks are looked at for each that is asked for."""
+
+_PATIENCE = 100
+"""How many times the most moves the horizon is where only the end of a walk counts."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A selected walk.
+
+    Attributes:
+        graph: The plan graph.
+        walk: Its edges, in order.
+        solution: The solver's report.
+        partial: The walk does not end at a terminal node.
+    """
+
+    graph: PlanGraph
+    walk: tuple[Edge, ...]
+    solution: PathSolution
+    partial: bool
+
+    @property
+    def at_goal(self) -> bool:
+        """Whether the walk ends at a node scored as a goal."""
+        return bool(self.walk) and bool(self.graph.attributes(self.walk[-1].target)["goal"])
+
+
+class WalkSelection:
+    """Asks the selector for walks and logs what it answers.
+
+    Args:
+        episode: The episode.
+        selector: Picks the walk.
+        call_cost: The actor's own worst case in a state, with the rest of the walk.
+    """
+
+    def __init__(
+        self,
+        episode: Episode,
+        selector: Selector,
+        call_cost: Callable[[State, Mapping[str, int], Sequence[Action]], Resources],
+    ) -> None:
+        self._episode, self._selector, self._call_cost = episode, selector, call_cost
+
+    def remaining(self) -> dict[str, int]:
+        """What the selector may spend: the ledger's rest minus the reserve for planning.
+
+        Raises:
+            EpisodeEnded: Nothing but the reserve is left.
+        """
+        reserve = self._episode.config.planning_reserve
+        spendable = {kind: left - reserve.get(kind, 0) for kind, left in self._episode.remaining().items()}
+        for kind, left in spendable.items():
+            if left < 0:
+                raise EpisodeEnded(f"budget:{kind}", f"only the planning reserve of {reserve[kind]} {kind} is left")
+        return spendable
+
+    async def select(self, graph: PlanGraph, *, any_end: bool = False) -> Planned | None:
+        """Select a walk; None where there provably is none.
+
+        Raises:
+            EpisodeEnded: ``solver_timeout`` or ``solver_error``.
+            BudgetExceededError: The episode's time is up.
+        """
+        episode = self._episode
+        episode.deadline.require()
+        start = episode.env.domain.key(episode.state)
+        remaining = self.remaining()
+        horizon = self._horizon(graph, remaining)
+        found = await self._selector.select(graph, start, remaining, horizon, any_end=any_end)
+        solution, ids, problem, confidence = found
+        walk = tuple(graph.edge(number) for number in ids)
+        episode.result.solver_seconds += solution.seconds
+        size = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": problem.horizon, "budget": remaining}
+        self.report(self._selector.name, solution, walk, partial=any_end, problem=size | {"confidence": confidence})
+        if solution.has_walk:
+            return Planned(graph, walk, solution, any_end)
+        if solution.status is Status.INFEASIBLE:
+            return None
+        raise self._given_up(solution.status, solution.message)
+
+    def best(self, graph: PlanGraph, k: int) -> list[Planned]:
+        """The k best walks with a step and without a circle, best first.
+
+        A walk that comes back to where it was needs no less than the same walk without that. No more than `_LOOK` * k
+        walks are looked at, so there may be fewer than there are.
+
+        Raises:
+            EpisodeEnded: ``solver_timeout`` or ``solver_error``.
+            BudgetExceededError: The episode's time is up.
+        """
+        episode = self._episode
+        episode.deadline.require()
+        start, remaining = episode.env.domain.key(episode.state), self.remaining()
+        problem, ids = graph.path_problem(start, remaining, self._horizon(graph, remaining), episode.config.discount)
+        found = solvers.k_best(problem, _LOOK * k, episode.config.solver, episode.deadline.left())
+        episode.result.solver_seconds += found.seconds
+        if not found.solutions and found.status is not Status.INFEASIBLE:
+            raise self._given_up(found.status, found.message)
+        straight = [one for one in found if one.edges and len(set(one.nodes)) == len(one.nodes)]
+        return [Planned(graph, tuple(graph.edge(ids[e]) for e in one.edges), one, False) for one in straight[:k]]
+
+    def _given_up(self, status: Status, message: str) -> EpisodeEnded | BudgetExceededError:
+        """What ends the episode where the solver has neither a walk nor a proof."""
+        if status is Status.TIMEOUT and self._episode.deadline.is_set:  # the only limit on a solver's time
+            return self._episode.deadline.error()
+        return EpisodeEnded("solver_timeout" if status is Status.TIMEOUT else "solver_error", message)
+
+    def probe(self, graph: PlanGraph, plans: Sequence[Plan], memory: Memory) -> Planned | None:
+        """A walk of one step whose outcome is unknown, by the most sampled first action not yet tried here.
+
+        Args:
+            graph: The plan graph; gets the step as an edge.
+            plans: The plans sampled from the current state.
+            memory: What was tried.
+        """
+        episode, key = self._episode, self._episode.env.domain.key
+        start = key(episode.state)
+        tried = {action for before, action, _ in memory.transitions if key(before) == start}
+        votes = Counter(plan.actions[0] for plan in plans if plan.actions and plan.actions[0] not in tried)
+        if not votes:
+            return None
+        [(action, count)] = votes.most_common(1)
+        remaining = self.remaining()
+        cost = episode.env.domain.cost(episode.state, action) + self._call_cost(episode.state, remaining, [action])
+        if any((cost[kind] or 0) > left for kind, left in remaining.items()):
+            return None
+        edge = graph.add_unknown(start, action, count)
+        graph.set_cost(edge.id, cost)
+        episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
+        solution = PathSolution(Status.FEASIBLE, solver="probe", message="predicted to be invalid; tried all the same")
+        self.report("probe", solution, (edge,), partial=True, problem={})
+        return Planned(graph, (edge,), solution, partial=True)
+
+    def report(
+        self,
+        selector: str,
+        solution: PathSolution,
+        walk: tuple[Edge, ...],
+        *,
+        partial: bool,
+        problem: dict[str, object],
+    ) -> None:
+        """Log what was selected."""
+        episode = self._episode
+        start = episode.env.domain.key(episode.state)
+        found = solution.has_walk or bool(walk)
+        episode.trace.write(
+            WalkSelectedEvent(
+                selector=selector,
+                status=str(solution.status.value),
+                partial=partial,
+                actions=[edge.action for edge in walk],
+                nodes=[start, *(edge.target for edge in walk)] if found else [],
+                objective=solution.objective,
+                bound=solution.bound,
+                consumption=dict(zip(sorted(episode.remaining()), solution.consumption, strict=False)),
+                problem=problem,
+                seconds=solution.seconds,
+            )
+        )
+
+    def _horizon(self, graph: PlanGraph, remaining: Mapping[str, int]) -> int:
+        """L: what is left of the configured horizon, else enough moves for any simple path that can be paid."""
+        config, steps = self._episode.config, self._episode.result.steps
+        most = max(1, most_moves(graph, remaining))
+        if config.horizon is not None:
+            return config.horizon - steps
+        # A walk stays at its end until L: with a long L one move more costs next to nothing of what an end is worth.
+        return most * (_PATIENCE if isinstance(self._episode.env.domain, DeclaredDomain) else 1)
+
+
+def most_moves(graph: PlanGraph, remaining: Mapping[str, int]) -> int:
+    """Most moves of a simple path that the remaining budget can pay."""
+    moves = len(graph.nodes)
+    edges = graph.usable_edges()
+    for kind, left in remaining.items():
+        cheapest = min((edge.cost[kind] or 0 for edge in edges), default=0)
+        if cheapest > 0:
+            moves = min(moves, left // cheapest)
+    return moves

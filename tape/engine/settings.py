@@ -1,0 +1,192 @@
+"""Every switch of the agents, checked in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from tape.budget import kind_of
+from tape.errors import ConfigError
+from tape.plugins import METHODS, load
+
+METHOD_FIELDS = ("aec", "sdp")
+"""The fields of :class:`TapeConfig` that hold settings of a method."""
+
+_MOST_SHOWN = 80
+"""Characters of a wrong value in a message."""
+
+Execution = Literal["constrained", "forced", "free"]
+
+
+class MethodSettings(BaseModel):
+    """Base of the settings that a method adds to the engine's, as AEC and SDP do."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def of(cls, config: TapeConfig) -> Self:
+        """These settings in a configuration.
+
+        Raises:
+            ConfigError: It has none.
+        """
+        for found in (config.aec, config.sdp):
+            if isinstance(found, cls):
+                return found
+        raise ConfigError(f"the configuration holds no {cls.__name__}")
+
+
+@dataclass(frozen=True)
+class Method:
+    """What is registered in the entry-point group ``tape.methods``.
+
+    Attributes:
+        name: The field of :class:`TapeConfig` that holds its settings.
+        settings: Their class.
+    """
+
+    name: str
+    settings: type[MethodSettings]
+
+
+def method(name: str) -> Method:
+    """A method by name.
+
+    Raises:
+        UnknownNameError: None of that name is installed.
+    """
+    found: Method = load(METHODS, name)
+    return found
+
+
+class TapeConfig(BaseModel):
+    """Settings of an agent; part of an episode's key.
+
+    Attributes:
+        num_plans: M, plans sampled at each (re)planning.
+        temperature: Sampling temperature of plans and of free actions.
+        horizon: L_max, most moves of an episode; None lets the budget alone decide.
+        discount: In (0, 1]; see ``solvers.PathProblem``.
+        solver: Name of a solver, see ``tape solvers``.
+        selector: ``solver``, or ``lm`` (ablation: the model picks among the sampled plans).
+        execution: ``constrained`` decodes the step with its action fixed; ``forced`` makes no call
+            because the only admissible output is known; ``free`` shows the step as a hint (ablation).
+        replan: False: no mismatch check, and the episode ends with the walk (ablation).
+        replan_every_step: Plan again after every step even without a mismatch (ablation).
+        reselect: Where a step has used less than its worst case, select the rest of the walk anew on the same graph:
+            what was saved may pay for something better. No model is asked.
+        max_replans: Most replanning rounds, mismatches and ended walks together.
+        resample: Most further samplings in a row when no walk is feasible.
+        extend: Most further plans of a planning round, sampled from inside the plan graph, nearest nodes first,
+            while the best walk does not end at a node scored as a goal; 0 takes that walk at once.
+        doubt: An action that the world model calls invalid with less probability than this is predicted once
+            more, as if it were valid, and kept as an edge of low confidence; 0 believes the first answer. Like
+            ``cautious`` without effect where a whole rollout is one answer (``PromptFormat.rollout_request``).
+        cautious: Follow a walk of confident predictions where one reaches a goal, before any other walk.
+        on_infeasible: Then follow the best ``partial`` walk, or ``stop``.
+        probe: Where not even a partial walk is left, try the most sampled first action although the world
+            model calls it invalid: its verdict is only a prediction, and giving up is certain to fail.
+        score: ``argmax`` gives a node the value of the most probable score; ``expected`` the mean over the
+            scores' probabilities (TAPE section 3.1). Small differences between expected scores make it
+            worth a walk's while to dither, hence not the default: ``ends`` is ``argmax``, but the open end of
+            a plan gets its mean, so that of several walks without a goal the most promising one is followed.
+        world_model: ``lm``, or ``simulator`` (an upper bound, labelled as such everywhere).
+        planning_reserve: Counts per resource kept back for later planning calls.
+        no_repeat: A free choice may not repeat an action that was taken in an identical state before, in domains whose
+            prompts can leave actions out (:class:`tape.protocols.predicates.ExcludingDomain`).
+        on_limit: At a budget, the horizon, the replanning limit, or where no walk is left: ``stop`` with the partial
+            episode, or spend one last call, kept back from the start, on a ``final_answer``.
+        proposer: ``lm``, or ``two_frontier``: plans come from SQ-BCP's search (:mod:`tape.aec.two_frontier`) on
+            environments that declare predicates; the model still does all the rest.
+        aec: Settings of verification (:class:`tape.aec.settings.AecSettings`, or a mapping of its fields; True for its
+            defaults): commit only to paths that grounded evidence certifies. None: no verification.
+        sdp: Settings of the agent ``sdp`` (:class:`tape.sdp.settings.SdpSettings`, or a mapping); None for all others.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    num_plans: int = Field(default=4, ge=1, le=4096)
+    temperature: float = Field(default=0.3, ge=0, allow_inf_nan=False)
+    horizon: int | None = Field(default=None, ge=1)
+    discount: float = Field(default=1.0, gt=0, le=1)
+    solver: str = "labelling"
+    selector: Literal["solver", "lm"] = "solver"
+    execution: Execution = "constrained"
+    replan: bool = True
+    replan_every_step: bool = False
+    reselect: bool = True
+    max_replans: int = Field(default=10, ge=0)
+    resample: int = Field(default=2, ge=0)
+    extend: int = Field(default=8, ge=0)
+    doubt: float = Field(default=0.9, ge=0, le=1)
+    cautious: bool = True
+    on_infeasible: Literal["partial", "stop"] = "partial"
+    probe: bool = True
+    score: Literal["ends", "argmax", "expected"] = "ends"
+    world_model: Literal["lm", "simulator"] = "lm"
+    planning_reserve: dict[str, int] = Field(default_factory=dict)
+    no_repeat: bool = False
+    on_limit: Literal["stop", "final_answer"] = "stop"
+    proposer: Literal["lm", "two_frontier"] = "lm"
+    aec: SerializeAsAny[MethodSettings] | None = None
+    sdp: SerializeAsAny[MethodSettings] | None = None
+
+    @classmethod
+    def make(cls, **settings: Any) -> TapeConfig:
+        """Build a configuration.
+
+        Raises:
+            ConfigError: Names the setting, its value and what is allowed.
+        """
+        try:
+            return cls(**settings)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            given = repr(first["input"])
+            given = given if len(given) <= _MOST_SHOWN else f"{given[:_MOST_SHOWN]} ..."
+            said = f"setting {where} = {given}: {first['msg']}" if where else str(first["msg"])
+            raise ConfigError(said) from None
+
+    @field_validator("planning_reserve")
+    @classmethod
+    def _reserve_is_a_budget(cls, reserve: dict[str, int]) -> dict[str, int]:
+        for kind, count in reserve.items():
+            kind_of(kind)
+            if count < 0:
+                raise ValueError(f"the reserve of {kind} must be >= 0")
+        return reserve
+
+    @field_validator(*METHOD_FIELDS, mode="before")
+    @classmethod
+    def _settings_of_the_method(cls, given: Any, info: ValidationInfo) -> MethodSettings | None:
+        if given is None or given is False:
+            return None
+        assert info.field_name is not None
+        settings = method(info.field_name).settings
+        return settings.model_validate({} if given is True else given)
+
+    @model_validator(mode="after")
+    def _replanning_is_consistent(self) -> TapeConfig:
+        if self.replan_every_step and not self.replan:
+            raise ValueError("replan_every_step contradicts replan off")
+        return self
+
+    @model_validator(mode="after")
+    def _verification_is_consistent(self) -> TapeConfig:
+        if self.aec is not None and self.selector != "solver":
+            raise ValueError("aec takes the k best paths, so it needs selector='solver'")
+        if self.aec is not None and self.execution == "free":
+            raise ValueError("aec commits to actions, so it needs execution='constrained' or 'forced'")
+        return self

@@ -1,0 +1,59 @@
+"""What TAPE knows of verification: somebody who says whether a path may be committed to, and watches its execution."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Protocol
+
+from tape.engine.episode import Episode
+from tape.engine.executor import Executor, Outcome, Watch
+from tape.engine.planner import Planner
+from tape.engine.selection import Planned
+from tape.engine.settings import Method, TapeConfig, method
+from tape.protocols import Domain, PlannedActor
+
+
+class Verification(Protocol):
+    """Stands between the planner and the executor of one episode."""
+
+    @property
+    def monitor(self) -> Watch:
+        """Is told every step of a path that was committed to."""
+
+    async def plan(self) -> Planned | None:
+        """The next path that may be committed to; None where every candidate of this round was refused.
+
+        Raises:
+            EpisodeEnded: No path can be found or certified.
+            BudgetExceededError: A call does not fit.
+        """
+
+    async def follow(self, executor: Executor, planned: Planned) -> Outcome:
+        """Execute a path that was committed to, and keep count of what comes of it."""
+
+
+@dataclass(frozen=True)
+class VerifyingMethod(Method, ABC):
+    """A method that verifies what the solver has selected."""
+
+    @abstractmethod
+    def require(self, domain: Domain) -> None:
+        """Refuse a domain that does not declare what verification needs.
+
+        Raises:
+            ConfigError: Says what it lacks.
+        """
+
+    @abstractmethod
+    def verification(self, episode: Episode, planner: Planner, actor: PlannedActor) -> Verification:
+        """The verification of one episode, as its configuration says."""
+
+
+def verifying_method(config: TapeConfig) -> VerifyingMethod | None:
+    """The method that is to verify, if any."""
+    if config.aec is None:
+        return None
+    found = method("aec")
+    assert isinstance(found, VerifyingMethod)
+    return found

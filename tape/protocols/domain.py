@@ -1,0 +1,76 @@
+"""What an environment tells the engine about one task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from tape.budget import Resources
+from tape.protocols.types import Action, Observation, Prediction, State
+
+
+class Domain(Protocol):
+    """What an environment tells the engine about one task."""
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether an action in a state always has the same outcome."""
+
+    def key(self, state: State) -> str:
+        """The identity of an abstract state: no history, step number or remaining budget."""
+
+    def render(self, state: State) -> str:
+        """A small picture of a state, for people."""
+
+    def project(self, observation: Observation) -> State:
+        """The exact projector z: from an observation to its abstract state."""
+
+    def admissible(self, state: State) -> Sequence[Action] | None:
+        """The texts that are actions in this environment, or None where they are open."""
+
+    def cost(self, state: State, action: Action) -> Resources:
+        """The declared worst case of an action."""
+
+
+@runtime_checkable
+class DeclaredDomain(Domain, Protocol):
+    """A domain whose actions declare what they lead to and what they cost, as calls of tools do; optional.
+
+    No model predicts their outcomes. Variants of an action are part of the plan graph wherever a plan takes one of
+    them, so the solver chooses among them. Its ends, for instance answers, are worth their score, however many steps
+    they take. Every action leads to a state in which it was not before, so walks cannot go round in circles.
+    """
+
+    def outcome(self, state: State, action: Action) -> Prediction:
+        """What is declared to come of an action; ``Prediction(None)`` where it cannot be taken."""
+
+    def variants(self, state: State, action: Action) -> Sequence[Action]:
+        """All that do the same at another price or quality, the action among them.
+
+        Of walks of equal worth the one is taken that has the variants named first at its beginning.
+        """
+
+    def is_end(self, state: State) -> bool:
+        """Whether nothing can be done any more."""
+
+    def declared_costs(self) -> Mapping[str, Resources]:
+        """The worst case of every tool or other family of actions, by its name."""
+
+
+@runtime_checkable
+class GradedDomain(DeclaredDomain, Protocol):
+    """A declared domain in which what is done on the way to an end is worth something by itself; optional.
+
+    Of walks to ends of equal score that have equally many steps the one with the larger sum is best.
+    """
+
+    def worth(self, state: State) -> float:
+        """What having come to a state adds, in [-1, 1]; depends on its key alone."""
+
+
+@runtime_checkable
+class DeclaresCosts(Domain, Protocol):
+    """A domain that names what its actions cost although they are open text; optional."""
+
+    def declared_costs(self) -> Mapping[str, Resources]:
+        """The worst case of every family of actions, by its name."""

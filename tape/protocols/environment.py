@@ -1,0 +1,127 @@
+"""The shape of an environment: what can be played, and what it may offer beyond that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from tape.budget import Resources
+from tape.lm.base import Request
+from tape.protocols.domain import Domain
+from tape.protocols.prompt_format import PromptFormat
+from tape.protocols.roles import WorldModel
+from tape.protocols.types import Action, Observation, State, Task
+
+
+class Environment(Protocol):
+    """A task that can be played."""
+
+    @property
+    def domain(self) -> Domain:
+        """What the engine may know about the task."""
+
+    def prompt_format(self, name: str) -> PromptFormat:
+        """The prompts of this task in the prompt format ``name``.
+
+        Raises:
+            UnknownNameError: The task has no prompts in that format.
+        """
+
+    def reset(self, seed: int) -> Observation:
+        """Start an episode."""
+
+    def step(self, action: Action) -> tuple[Observation, Resources]:
+        """Act; returns what is seen and what the action really cost."""
+
+    def success(self) -> bool:
+        """The environment's own goal check."""
+
+
+@runtime_checkable
+class AsyncEnvironment(Protocol):
+    """An environment whose actions wait for something, for instance a tool on another machine; optional.
+
+    ``astep`` takes the place of ``step``. It is cancelled when the episode's ``wall_seconds`` are up.
+    """
+
+    async def astep(self, action: Action) -> tuple[Observation, Resources]:
+        """Act; returns what is seen and what the action really cost."""
+
+
+@runtime_checkable
+class Ends(Protocol):
+    """An environment in which an episode can be over without success; optional."""
+
+    def ended(self) -> bool:
+        """Whether nothing can be done any more; asked where ``success()`` says no."""
+
+
+@runtime_checkable
+class Concludes(Protocol):
+    """An environment whose result may be revised until the agent stops, and is judged then; optional."""
+
+    def conclude(self) -> None:
+        """The agent has stopped, whatever the reason; ``success()`` is asked once more afterwards."""
+
+
+@runtime_checkable
+class Measures(Protocol):
+    """An environment that measures more than success, for instance the F1 of an answer; optional."""
+
+    def measures(self) -> Mapping[str, float]:
+        """Its measures of the episode, by name; asked at the end."""
+
+
+@runtime_checkable
+class TakesProjections(Protocol):
+    """An environment whose actions may refer to what the model has read in an observation; optional."""
+
+    def projected(self, state: State) -> None:
+        """Take over the state as the projector has it."""
+
+
+@runtime_checkable
+class TakesAnswers(Protocol):
+    """An environment that takes an answer when an episode is at a limit (``on_limit="final_answer"``); optional."""
+
+    def longest_answer_request(self, prompt_format: str) -> Request:
+        """A request as long as any that :meth:`answer_request` may make: its worst case is kept back."""
+
+    def answer_request(self, state: State, prompt_format: str) -> Request:
+        """Ask a model for its answer in a state."""
+
+    def answer(self, text: str) -> None:
+        """Take the model's text; ``success()`` judges it afterwards.
+
+        Raises:
+            InvalidOutputError: Nothing can be made of it.
+        """
+
+
+@runtime_checkable
+class EnvironmentPlugin(Protocol):
+    """An environment as the command line and the runner see it: one object per entry point."""
+
+    name: str
+    model: str
+    """The model that plays by default."""
+    reads: bool
+    """Whether the model takes part in the projector: then it may be asked once more after every step."""
+    prompt_version: str
+    """Changes whenever a prompt of the environment does; part of an episode's key."""
+
+    def add_arguments(self, parser: Any) -> None:
+        """Add the environment's own options to an ``argparse`` parser."""
+
+    def tasks(self, options: Mapping[str, Any]) -> list[Task]:
+        """The tasks that the options name.
+
+        Raises:
+            TapeError: or ValueError, with a message for the user.
+        """
+
+    def make(self, task: Task) -> Environment:
+        """A fresh environment of a task."""
+
+    def simulator(self, environment: Environment) -> WorldModel:
+        """The exact world model (never used in the default mode)."""

@@ -1,0 +1,87 @@
+"""A prompt format: how one task is written for one family of models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from tape.lm.base import Choice, Request
+from tape.protocols.types import Action, Plan, State
+
+
+class PromptFormat(Protocol):
+    """Builds the request of every role and reads the answers.
+
+    ``remaining`` holds the counts left of each capped resource. Readers raise
+    :class:`tape.errors.InvalidOutputError` where nothing can be made of a text.
+    """
+
+    def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
+        """Ask for one whole plan."""
+
+    def read_plan(self, state: State, text: str) -> Plan:
+        """Read a plan; a malformed one keeps its readable beginning and is marked invalid."""
+
+    def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
+        """Ask for all states along a plan in one request, or None where the model does it step by step."""
+
+    def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
+        """Read the states of a rollout; None for an invalid action, where the list ends."""
+
+    def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
+        """Ask for the state after one action; with ``valid`` the action may not be called invalid."""
+
+    def read_next(self, state: State, text: str) -> State | None:
+        """Read a next state; None where the action is said to be invalid."""
+
+    def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
+        """Ask for a score by a :class:`Choice`; also the value of each option."""
+
+    def act_request(
+        self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
+    ) -> Request:
+        """Ask for a thought and an action.
+
+        With ``action`` the request's constraint admits no other action; with ``plan`` it is shown
+        as a hint.
+        """
+
+    def read_act(self, state: State, text: str) -> tuple[str, Action]:
+        """Read the thought and the action."""
+
+    def read_intention(self, thought: str) -> Action | None:
+        """The next action that a thought announces, for error analysis (TAPE appendix G.1); no model is asked.
+
+        Args:
+            thought: What :meth:`read_act` read; or a whole answer that it could not read.
+
+        Returns:
+            The intended action, which need not be the one written; None where the thought names no action, or
+            several without saying which comes next.
+        """
+
+    def select_request(self, state: State, walks: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+        """Ask which walk is best (the LM-selector ablation), by a :class:`Choice` with one option per walk."""
+
+
+@runtime_checkable
+class ProjectingFormat(PromptFormat, Protocol):
+    """A prompt format in which the model takes part in the projector z (TAPE section 3.1, DESIGN section 3); optional."""
+
+    def project_request(self, state: State) -> Request | None:
+        """Ask what a newly observed state leaves open, or None where it leaves nothing open."""
+
+    def read_project(self, state: State, text: str) -> State:
+        """The state with what was asked for."""
+
+    def unread(self, state: State) -> State:
+        """The state where the model's answer could not be read."""
+
+    def longest_project_request(self, state: State, action: Action) -> Request | None:
+        """A request as long as any that may be made after an action, for its worst case; None if none may be."""
+
+
+def option_values(request: Request, values: Mapping[str, float]) -> tuple[float, ...]:
+    """The values of a score request's options, in the order of its choice."""
+    assert isinstance(request.constraint, Choice)
+    return tuple(values[option] for option in request.constraint.options)

@@ -1,0 +1,97 @@
+"""The plain values that all parts exchange: actions, observations, plans, predictions, scores, tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from tape.budget import Budget
+
+Action: TypeAlias = str
+"""An action is its text."""
+
+
+State: TypeAlias = Hashable
+"""An abstract state; opaque to the engine, which knows it by ``Domain.key`` alone."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What an environment shows.
+
+    Attributes:
+        text: The observation as text.
+        data: The same in structured form, where the environment has one.
+    """
+
+    text: str
+    data: Any = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sampled plan: actions only; states are added by the world model.
+
+    Attributes:
+        actions: The actions in order; may be empty if the sample could not be read.
+        valid: False where the sample was malformed (it then holds the part that could be read).
+    """
+
+    actions: tuple[Action, ...]
+    valid: bool = True
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A predicted transition.
+
+    Attributes:
+        state: The next state, or None where the action is predicted to be invalid.
+        confidence: Probability in [0, 1] that the world model gives its own answer.
+        readable: False where the model's answer could not be read; ``state`` is then None.
+    """
+
+    state: State | None
+    confidence: float = 1.0
+    readable: bool = True
+
+
+@dataclass(frozen=True)
+class Score:
+    """How good a state is, in [-1, 1]: 1 solved, -1 hopeless.
+
+    Attributes:
+        likely: The value of the most probable answer (the three-valued scores of TAPE appendix F.2).
+        mean: The mean over the answers' probabilities (E_theta[R] of TAPE section 3.1).
+    """
+
+    likely: float
+    mean: float
+
+
+@dataclass(frozen=True)
+class Acted:
+    """What an actor did: the action it wrote and the words around it."""
+
+    action: Action | None
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One level, game or problem of an environment.
+
+    Attributes:
+        id: Unique within its set; part of the episode key.
+        level_set: The name of the set it comes from.
+        budget: The task's own hard caps.
+        digest: A hash of the task's content.
+        facts: Anything a table may want to show beside the results.
+    """
+
+    id: str
+    level_set: str
+    budget: Budget
+    digest: str
+    facts: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,21 @@
+"""Tools as an environment: functions with declared costs, called along plans, under hard budgets."""
+
+from tape.tools.cost import Fixed, PerUnit, Uniform, Unknown
+from tape.tools.environment import ToolEnvironment
+from tape.tools.errors import ToolError, ToolFailedError
+from tape.tools.mcp import mcp_tools
+from tape.tools.tool import Tool, Toolbox, tool
+
+__all__ = [
+    "Fixed",
+    "PerUnit",
+    "Tool",
+    "ToolEnvironment",
+    "ToolError",
+    "ToolFailedError",
+    "Toolbox",
+    "Uniform",
+    "Unknown",
+    "mcp_tools",
+    "tool",
+]

@@ -1,0 +1,146 @@
+"""What a call costs: fixed, by the unit, or spread at random; each with a worst case."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Protocol
+
+from tape.budget import Resources, kind_of, kinds
+from tape.tools.errors import ToolError
+
+_COUNTED_HERE = {"steps", "calls", "tokens", "wall_seconds"}
+
+Amount = int | float | str | Decimal | None
+
+
+class Cost(Protocol):
+    """The declared cost of a tool."""
+
+    def worst(self) -> Resources:
+        """The most that any call uses; None for a kind of which nobody knows."""
+
+    def actual(self, arguments: Mapping[str, Any], result: Any, rng: random.Random) -> Resources:
+        """What a call used."""
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """The same for every call.
+
+    Args:
+        resources: What it is.
+    """
+
+    resources: Resources
+
+    @classmethod
+    def of(cls, **amounts: Amount) -> Fixed:
+        """In units, for instance ``Fixed.of(usd="0.01", seconds=0.2)``; None is an unknown amount."""
+        return cls(Resources.of(**amounts))
+
+    def worst(self) -> Resources:
+        """The same."""
+        return self.resources
+
+    def actual(self, arguments: Mapping[str, Any], result: Any, rng: random.Random) -> Resources:
+        """The same."""
+        del arguments, result, rng
+        return self.resources
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Nobody knows: an unknown amount of everything that tools can use; under a hard cap on it nothing starts."""
+
+    def worst(self) -> Resources:
+        """Unknown in every declared kind but those that are counted here, whatever a tool does."""
+        return Resources(dict.fromkeys(set(kinds()) - _COUNTED_HERE))
+
+    def actual(self, arguments: Mapping[str, Any], result: Any, rng: random.Random) -> Resources:
+        """Unknown too."""
+        del arguments, result, rng
+        return self.worst()
+
+
+@dataclass(frozen=True)
+class PerUnit:
+    """So much for each unit, for instance for each character of an argument.
+
+    Args:
+        each: The cost of one unit.
+        units: Counts the units of a call from its arguments and its result, which is None for a call that failed; where
+            it cannot count those, the worst case is booked.
+        at_most: Units of the largest call. One that has more is paid in full and reported as a broken declaration.
+
+    Raises:
+        ToolError: ``at_most`` is no whole number >= 0.
+    """
+
+    each: Resources
+    units: Callable[[Mapping[str, Any], Any], int] = field(repr=False)
+    at_most: int
+
+    def __post_init__(self) -> None:
+        self.worst()
+
+    def worst(self) -> Resources:
+        """The cost of the largest call."""
+        return _times(self.each, self.at_most)
+
+    def actual(self, arguments: Mapping[str, Any], result: Any, rng: random.Random) -> Resources:
+        """The cost of the units that were used."""
+        del rng
+        return _times(self.each, self.units(arguments, result))
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Evenly spread between a share of the worst case and all of it.
+
+    Args:
+        most: The worst case.
+        least_share: In [0, 1].
+        kinds: The kinds that are spread; of others always the worst case is used.
+    """
+
+    most: Resources
+    least_share: float
+    kinds: tuple[str, ...] = ("seconds",)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.least_share <= 1:
+            raise ToolError(f"least_share must be in [0, 1], got {self.least_share}")
+
+    def worst(self) -> Resources:
+        """The upper end."""
+        return self.most
+
+    def actual(self, arguments: Mapping[str, Any], result: Any, rng: random.Random) -> Resources:
+        """A draw."""
+        del arguments, result
+        counts: dict[str, int | None] = {}
+        for kind in self.most:
+            count = self.most[kind]
+            spread = kind in self.kinds and count is not None
+            counts[kind] = round(count * rng.uniform(self.least_share, 1.0)) if spread and count else count
+        return Resources(counts)
+
+
+def _times(each: Resources, units: int) -> Resources:
+    if isinstance(units, bool) or not isinstance(units, int) or units < 0:
+        raise ToolError(f"a tool's units are a whole number >= 0, got {units!r}")
+    return Resources({kind: None if (count := each[kind]) is None else count * units for kind in each})
+
+
+def amounts(given: Mapping[str, Amount]) -> Fixed:
+    """A fixed cost from the keyword arguments of :func:`tape.tools.tool.tool`.
+
+    Raises:
+        ConfigError: A kind is not declared, or an amount is malformed.
+    """
+    for name in given:
+        kind_of(name)
+    return Fixed.of(**given)

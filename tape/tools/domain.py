@@ -1,0 +1,166 @@
+"""What a tool environment tells the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from tape.budget import Resources
+from tape.protocols import Action, Observation, Prediction, State
+from tape.tools.calls import ANSWER, Call, parse
+from tape.tools.cost import Fixed
+from tape.tools.errors import InvalidCallError
+from tape.tools.results import LONGEST_RESULT, cut
+from tape.tools.state import ToolState
+from tape.tools.tool import STEP, Toolbox
+
+_WIDTH = 72
+"""Characters of a line in a picture."""
+
+MOST_RESULTS = 99
+"""An episode obtains no more results."""
+
+
+def as_state(state: State) -> ToolState:
+    """Narrow the engine's opaque state."""
+    assert isinstance(state, ToolState), f"not a state of a tool environment: {state!r}"
+    return state
+
+
+class ToolDomain:
+    """Implements :class:`tape.protocols.DeclaredDomain`.
+
+    Args:
+        task: What is to be done, in words.
+        toolbox: The tools.
+    """
+
+    deterministic = False
+
+    def __init__(self, task: str, toolbox: Toolbox) -> None:
+        self.task, self.toolbox = task, toolbox
+
+    def key(self, state: State) -> str:
+        """See :meth:`tape.tools.state.ToolState.key`."""
+        return as_state(state).key()
+
+    def render(self, state: State) -> str:
+        """Results, failures and the answer, one a line; of what is only predicted no more than the tool."""
+        return picture(as_state(state))
+
+    def project(self, observation: Observation) -> ToolState:
+        """The state as it was observed; results that a model reads are still to be read."""
+        return as_state(observation.data)
+
+    def admissible(self, state: State) -> Sequence[Action] | None:
+        """None: the arguments are open."""
+        del state
+        return None
+
+    def cost(self, state: State, action: Action) -> Resources:
+        """The declared worst case; of what is no call of a tool, the step."""
+        del state
+        try:
+            call = parse(action)
+            return STEP if call.kind == ANSWER else self.toolbox.find(call).worst
+        except InvalidCallError:
+            return STEP
+
+    def declared_costs(self) -> Mapping[str, Resources]:
+        """The worst case of every tool, and of answering."""
+        return {**{item.name: item.worst for item in self.toolbox.all()}, ANSWER: STEP}
+
+    def outcome(self, state: State, action: Action) -> Prediction:
+        """The result is obtained, or the answer given; an action that the environment would refuse is invalid."""
+        before = as_state(state)
+        try:
+            call = parse(action)
+            self.require_possible(before, call)
+        except InvalidCallError:
+            return Prediction(None)
+        if call.kind == ANSWER:
+            return Prediction(ToolState(before.got, before.failed, call.args[0][1]))
+        return Prediction(before.with_call(call))
+
+    def require_possible(self, state: ToolState, call: Call) -> None:
+        """Check all of a call that can be checked; in a predicted state the values of results are not there yet.
+
+        A call is made once: the same tool would say the same again, and what has been obtained is there already.
+
+        Raises:
+            InvalidCallError: Says what is wrong.
+        """
+        if state.answer is not None:
+            raise InvalidCallError("the answer has been given")
+        if unknown := [k for k in call.references if not 1 <= k <= len(state.got)]:
+            raise InvalidCallError(f"#{unknown[0]} is the result of no call; there are {len(state.got)} results")
+        if call.kind == ANSWER:
+            if [name for name, _ in call.args] != ["value"] or call.variant:
+                raise InvalidCallError(f"an answer is {ANSWER}(value=...)")
+            return
+        if len(state.got) >= MOST_RESULTS:
+            raise InvalidCallError(f"an episode obtains at most {MOST_RESULTS} results")
+        item = self.toolbox.find(call)
+        item.require_names(call)
+        for number, found in enumerate(state.got, 1):
+            if found.call.symbol == call.symbol:
+                raise InvalidCallError(f"#{number} is the result of {call.symbol} already")
+        if call in state.failed:
+            raise InvalidCallError(f"{call.text} has failed already; use another tool or other arguments")
+        if all(state.got[k - 1].value is not None for k in call.references):
+            item.filled(call, state.values() if call.references else [])
+
+    def variants(self, state: State, action: Action) -> Sequence[Action]:
+        """The same call by every tool of its kind.
+
+        The dearest comes first where its cost is uncertain: what it does not use pays for better calls later. Else the
+        cheapest does: what is not spent yet can still mend a call that fails. What is no call has no other variant.
+        """
+        del state
+        try:
+            call = parse(action)
+        except InvalidCallError:
+            return [action]
+        tools = self.toolbox.of_kind(call.kind)
+        if any(not isinstance(item.cost, Fixed) for item in tools):
+            tools = tools[::-1]
+        return [Call(call.kind, item.variant, call.args).text for item in tools] or [action]
+
+    def is_end(self, state: State) -> bool:
+        """Whether the answer has been given."""
+        return as_state(state).answer is not None
+
+    def quality(self, state: State) -> float:
+        """Probability that all results so far are what was asked for, as declared; unknown ones count as 1."""
+        return prod(self.toolbox.find(found.call).quality or 1.0 for found in as_state(state).got)
+
+
+def picture(state: ToolState) -> str:
+    """A state for people."""
+    lines = [
+        f"#{number} {found.call.tool} ?" if found.value is None else f"#{number} {found.call.text} = {found.value}"
+        for number, found in enumerate(state.got, 1)
+    ]
+    lines += [f"failed: {call.text}" for call in state.failed]
+    lines += [f"note: {state.note}"] if state.note else []
+    lines += [] if state.answer is None else [f"answer: {state.answer}"]
+    return "\n".join(line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…" for line in lines) or "start"
+
+
+def describe(state: ToolState, unknown: str = "?") -> str:
+    """A state for general models; of long results the beginning.
+
+    Args:
+        state: The state.
+        unknown: Stands for results that are only predicted.
+    """
+    lines = [
+        f"#{number} {found.call.text} = {unknown if found.value is None else cut(found.value, LONGEST_RESULT)}"
+        for number, found in enumerate(state.got, 1)
+    ]
+    lines += [f"failed: {call.text}" for call in state.failed]
+    if state.note:
+        lines.append(f"note: {state.note}")
+    if state.answer is not None:
+        lines.append(f"answer: {state.answer}")
+    return "\n".join(lines) or "nothing obtained yet"

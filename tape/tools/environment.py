@@ -1,0 +1,186 @@
+"""Tools as an environment of the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from tape.budget import Budget, Resources
+from tape.budget.deadline import blocking
+from tape.errors import UnknownNameError
+from tape.lm.base import Request
+from tape.protocols import Action, Observation, State
+from tape.protocols.prompt_format import PromptFormat
+from tape.seeds import derive
+from tape.tools.calls import ANSWER, Call, parse
+from tape.tools.domain import ToolDomain, as_state
+from tape.tools.errors import InvalidCallError, ToolError, ToolFailedError
+from tape.tools.prompts.chat import ChatToolFormat
+from tape.tools.prompts.common import ToolFormat
+from tape.tools.results import LONGEST_NOTE, cut, jsonable
+from tape.tools.state import ToolState
+from tape.tools.tool import STEP, Tool, Toolbox
+
+PromptFormats = Mapping[str, Callable[[ToolDomain], PromptFormat]]
+"""How a task is written for each family of models, by the prompt format's name."""
+
+Judge = Callable[[Any], bool]
+"""Says whether an answer is right."""
+
+
+class ToolEnvironment:
+    """A task to be done by calls of tools and ended by an answer.
+
+    Args:
+        task: What is to be done, in words.
+        tools: The tools; those of one kind from the cheapest to the dearest.
+        budget: Hard caps.
+        judge: Says whether an answer is right. Without one every answer is a success: nobody knows better.
+        prompt_formats: How the task is written for models; general models by default.
+
+    Raises:
+        ToolError: The tools contradict each other.
+    """
+
+    def __init__(
+        self,
+        task: str,
+        tools: Sequence[Tool] | Toolbox,
+        *,
+        budget: Budget | None = None,
+        judge: Judge | None = None,
+        prompt_formats: PromptFormats | None = None,
+    ) -> None:
+        self.toolbox = tools if isinstance(tools, Toolbox) else Toolbox(tools)
+        self.budget = budget or Budget()
+        self.domain = ToolDomain(task, self.toolbox)
+        self._prompt_formats = prompt_formats or {"chat": ChatToolFormat}
+        self._judge = judge
+        self._state, self._seed = ToolState(), 0
+        self._asked: ToolFormat | None = None
+        self.answered: Any = None
+        """The answer as a value; None before."""
+
+    def prompt_format(self, name: str) -> PromptFormat:
+        """The prompts of this task in a prompt format.
+
+        Raises:
+            UnknownNameError: There is no such format.
+        """
+        if name not in self._prompt_formats:
+            raise UnknownNameError(
+                "prompt format for these tools", name, self._prompt_formats, "Use a model that reads one of them."
+            )
+        return self._prompt_formats[name](self.domain)
+
+    def reset(self, seed: int) -> Observation:
+        """Start again. What the tools draw depends on the seed and on the call alone, not on what came before."""
+        self._state, self._seed, self.answered = ToolState(), seed, None
+        return self._observation()
+
+    def _observation(self) -> Observation:
+        return Observation(self.domain.render(self._state), self._state)
+
+    def step(self, action: Action) -> tuple[Observation, Resources]:
+        """Act; see :meth:`astep`. Not for use inside a running event loop."""
+        return asyncio.run(self.astep(action))
+
+    async def astep(self, action: Action) -> tuple[Observation, Resources]:
+        """Make a call, or answer. What is no possible call is refused, which takes a step and changes nothing else."""
+        try:
+            call = parse(action)
+            self.domain.require_possible(self._state, call)
+            results = self._state.values()
+            values = call.values(results) if call.kind == ANSWER else {}
+            arguments = {} if call.kind == ANSWER else self.toolbox.find(call).filled(call, results)
+        except InvalidCallError as error:
+            self._state = ToolState(
+                self._state.got, self._state.failed, self._state.answer, cut(str(error), LONGEST_NOTE)
+            )
+            return self._observation(), STEP
+        if call.kind == ANSWER:
+            self._take(call.args[0][1], values["value"])
+            return self._observation(), STEP
+        used = await self._call(self.toolbox.find(call), call, arguments)
+        return self._observation(), used
+
+    def projected(self, state: State) -> None:
+        """Take over what a model has read in the last result; later calls refer to it."""
+        self._state = as_state(state)
+
+    async def _call(self, item: Tool, call: Call, arguments: dict[str, Any]) -> Resources:
+        """Run a tool and remember what came of it; returns what it used."""
+        drawn = {} if item.random is None else {item.random: self._rng("result", item, arguments)}
+        result, failed = None, True
+        try:
+            if inspect.iscoroutinefunction(item.function):
+                result = await item.function(**arguments, **drawn)
+            else:
+                result = await blocking(partial(item.function, **arguments, **drawn), f"tool {item.name}")
+                if inspect.isawaitable(result):
+                    result = await result
+            written = json.dumps(jsonable(result), ensure_ascii=False, allow_nan=False)
+            written.encode()  # lone surrogates are no text: no tokenizer takes them
+            text = (result if isinstance(result, str) else written) if item.reads else ""
+            if item.reads and not text.strip():
+                raise ToolFailedError("the result is empty")
+        except ToolFailedError as error:
+            self._fail(call, str(error))
+        except Exception as error:  # whatever a tool raises is what the agent has to cope with, and sees
+            self._fail(call, f"{type(error).__name__}: {error}")
+        else:
+            self._state, failed = self._state.with_call(call, written, text), False
+        try:
+            return item.cost.actual(arguments, result, self._rng("cost", item, arguments)) + STEP
+        except Exception as error:
+            if failed:
+                return item.worst  # the units of a result that is not there cannot be counted
+            raise ToolError(f"{item.name}: what a call used cannot be counted: {error}") from error
+
+    def _fail(self, call: Call, note: str) -> None:
+        self._state = self._state.with_failure(call, cut(note, LONGEST_NOTE))
+
+    def _rng(self, what: str, item: Tool, arguments: dict[str, Any]) -> random.Random:
+        return random.Random(derive(self._seed, what, item.name, json.dumps(jsonable(arguments), sort_keys=True)))
+
+    def _take(self, written: str, value: Any) -> None:
+        self.answered = value
+        self._state = ToolState(self._state.got, self._state.failed, written)
+
+    def success(self) -> bool:
+        """Whether the right answer has been given."""
+        return self.ended() and (self._judge is None or self._judge(self.answered))
+
+    def ended(self) -> bool:
+        """Whether an answer has been given: there is no second one."""
+        return self._state.answer is not None
+
+    def longest_answer_request(self, prompt_format: str) -> Request:
+        """As long as a request for a final answer may be."""
+        return self._tool_format(prompt_format).longest_answer_request()
+
+    def answer_request(self, state: State, prompt_format: str) -> Request:
+        """Ask for the answer with what has been obtained."""
+        self._asked = self._tool_format(prompt_format)
+        return self._asked.answer_request(as_state(state))
+
+    def answer(self, text: str) -> None:
+        """Take the final answer.
+
+        Raises:
+            InvalidOutputError: It cannot be read, or refers to a result that is not there.
+        """
+        assert self._asked is not None, "an answer is read as it was asked for"
+        call = self._asked.read_answer(self._state, text)
+        self.domain.require_possible(self._state, call)
+        self._take(call.args[0][1], call.values(self._state.values())["value"])
+
+    def _tool_format(self, name: str) -> ToolFormat:
+        found = self.prompt_format(name)
+        assert isinstance(found, ToolFormat), f"the prompt format {name} asks for no answers"
+        return found

@@ -1,0 +1,47 @@
+"""Plans of calls in one canonical order, so that plans which do the same fold into the same walk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tape.tools.calls import ANSWER, Call
+
+
+def in_order(calls: Sequence[Call], obtained: Sequence[Call] = ()) -> list[Call]:
+    """The calls of a plan, each after those that it needs, else in the order of their texts; equal ones once.
+
+    A call whose result is there already is none that is still to be made: what refers to it gets that result.
+
+    The answer comes last; what is planned after it is dropped.
+
+    Args:
+        calls: The plan; placeholders above the number of ``obtained`` stand for its own calls in order.
+        obtained: The calls whose results are there already.
+
+    Returns:
+        The same calls with new numbers in their placeholders. A plan that refers to a later call, or to one that is not
+        there, comes back as it was: whoever executes it will see.
+    """
+    ends = next((i for i, found in enumerate(calls) if found.kind == ANSWER), len(calls))
+    calls, final = calls[:ends], calls[ends : ends + 1]
+    known = len(obtained)
+    numbered = [*enumerate(calls, known + 1), *((known + len(calls) + 1, found) for found in final)]
+    if any(not 0 < k < own for own, found in numbered for k in found.references):
+        return [*calls, *final]
+    number = {k: k for k in range(1, known + 1)}
+    waiting = dict(enumerate(calls, known + 1))
+    ordered: list[Call] = []
+    placed: dict[str, int] = {}
+    for k, made in enumerate(obtained, 1):
+        placed.setdefault(made.symbol, k)
+    while waiting:
+        ready = {k: c.renumbered(number.__getitem__) for k, c in waiting.items() if number.keys() >= set(c.references)}
+        # One that is there already goes first: what waits for it must not have to wait longer than for its twin.
+        chosen = min(ready, key=lambda k: (ready[k].symbol not in placed, ready[k].symbol, k))
+        found = ready[chosen]
+        if found.symbol not in placed:
+            ordered.append(found)
+            placed[found.symbol] = known + len(ordered)
+        number[chosen] = placed[found.symbol]
+        del waiting[chosen]
+    return [*ordered, *(found.renumbered(number.__getitem__) for found in final)]

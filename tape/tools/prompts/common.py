@@ -1,0 +1,97 @@
+"""What the prompt formats of tool environments share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import takewhile
+
+from tape.errors import ConfigError
+from tape.lm.base import Request
+from tape.protocols import Action, Plan, State
+from tape.tools.calls import Call, parse
+from tape.tools.domain import ToolDomain, as_state
+from tape.tools.errors import InvalidCallError
+from tape.tools.plans import in_order
+from tape.tools.state import ToolState
+
+JUDGED_WRONG = 0.1
+"""What an answer that the model judges to be wrong is worth beside one judged right.
+
+Judgements err, and of answers that are all judged wrong the one by better tools is still the better one.
+"""
+
+
+class ToolFormat(ABC):
+    """Implements the part of :class:`tape.protocols.prompt_format.PromptFormat` in which tools differ from other environments.
+
+    Args:
+        domain: The task and its tools.
+    """
+
+    def __init__(self, domain: ToolDomain) -> None:
+        self._domain = domain
+
+    def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
+        """None: no model predicts what tools declare."""
+        del state, actions
+        return None
+
+    def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
+        """Never asked for."""
+        del state, actions, text
+        raise ConfigError("tools declare what they lead to; no model predicts it")
+
+    def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
+        """Never asked for."""
+        del state, action, valid
+        raise ConfigError("tools declare what they lead to; no model predicts it")
+
+    def read_next(self, state: State, text: str) -> State | None:
+        """Never asked for."""
+        del state, text
+        raise ConfigError("tools declare what they lead to; no model predicts it")
+
+    def read_intention(self, thought: str) -> Action | None:
+        """None: what a thought about tools intends is not read."""
+        del thought
+        return None
+
+    def unread(self, state: State) -> ToolState:
+        """What cannot be read was not found."""
+        return as_state(state).read(None)
+
+    def worth(self, state: State) -> float:
+        """What a right answer is worth: the declared quality of all that it rests on."""
+        return self._domain.quality(state)
+
+    @staticmethod
+    def plan_of(state: State, calls: Sequence[Call], *, valid: bool) -> Plan:
+        """A plan of calls, in canonical order; it ends before the first whose text cannot be read as that call."""
+        written = list(takewhile(_can_be_read, calls))
+        ordered = in_order(written, [found.call for found in as_state(state).got])
+        return Plan(tuple(call.text for call in ordered), valid and len(written) == len(calls))
+
+    @abstractmethod
+    def answer_request(self, state: ToolState) -> Request:
+        """Ask for the answer with what has been obtained."""
+
+    @abstractmethod
+    def longest_answer_request(self) -> Request:
+        """A request as long as any that :meth:`answer_request` may make."""
+
+    @abstractmethod
+    def read_answer(self, state: ToolState, text: str) -> Call:
+        """Read the answer.
+
+        Raises:
+            InvalidOutputError: It cannot be read.
+        """
+
+
+def _can_be_read(call: Call) -> bool:
+    """Whether a call's text stands for it: a model may put anything into names, and write without end."""
+    try:
+        return parse(call.text) == call
+    except InvalidCallError:
+        return False

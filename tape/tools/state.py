@@ -1,0 +1,83 @@
+"""The abstract state of a tool episode: what has been obtained, what has failed, and the answer."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tape.tools.calls import Call
+
+
+@dataclass(frozen=True)
+class Obtained:
+    """The result of a successful call.
+
+    Attributes:
+        call: The call.
+        value: The result as JSON; None where it is predicted.
+        text: For a result that a model reads: the text it is read from; empty once it was read.
+    """
+
+    call: Call
+    value: str | None = field(default=None, compare=False)
+    text: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
+class ToolState:
+    """What an episode has come to.
+
+    Attributes:
+        got: Successful calls, in order; ``#1`` is the first.
+        failed: Calls that gave nothing.
+        answer: The answer as it was written, a JSON value or a placeholder; None before.
+        note: What the environment said last where a call failed.
+    """
+
+    got: tuple[Obtained, ...] = ()
+    failed: tuple[Call, ...] = ()
+    answer: str | None = None
+    note: str = field(default="", compare=False)
+
+    def values(self) -> list[Any]:
+        """The results; None for predicted ones."""
+        return [None if found.value is None else json.loads(found.value) for found in self.got]
+
+    def with_call(self, call: Call, value: str | None = None, text: str = "") -> ToolState:
+        """After a successful call."""
+        return replace(self, got=(*self.got, Obtained(call, value, text)), note="")
+
+    def with_failure(self, call: Call, note: str) -> ToolState:
+        """After a call that gave nothing."""
+        failed = self.failed if call in self.failed else (*self.failed, call)
+        return replace(self, failed=failed, note=note)
+
+    def unread(self) -> Obtained | None:
+        """The last result, if a model still has to read it."""
+        return self.got[-1] if self.got and self.got[-1].text else None
+
+    def read(self, value: str | None) -> ToolState:
+        """The last result as it was read; None where the text does not hold it, which makes the call a failed one."""
+        last = self.got[-1]
+        if value is None:
+            before = replace(self, got=self.got[:-1])
+            return before.with_failure(last.call, "the result does not say")
+        return replace(self, got=(*self.got[:-1], replace(last, value=value, text="")))
+
+    def key(self) -> str:
+        """What was asked for in order, by which variants (how often, not where), what failed, and the answer.
+
+        Which of the calls each variant did is left out: neither the quality of all of them together nor their cost
+        depends on it.
+        """
+        variants = Counter(found.call.tool for found in self.got if found.call.variant)
+        parts = ["; ".join(found.call.symbol for found in self.got) or "nothing"]
+        if variants:
+            parts.append("by " + ", ".join(f"{name} x{count}" for name, count in sorted(variants.items())))
+        if self.failed:
+            parts.append("failed " + "; ".join(sorted(call.text for call in self.failed)))
+        if self.answer is not None:
+            parts.append(f"answered {self.answer}")
+        return " | ".join(parts)

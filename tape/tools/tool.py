@@ -1,0 +1,251 @@
+"""Tools: plain Python functions with a schema, a declared cost and, where it is known, a quality."""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from tape.budget import Resources
+from tape.tools.calls import ANSWER, Call, as_text, can_be_written, is_placeholder
+from tape.tools.cost import Amount, Cost, amounts
+from tape.tools.errors import InvalidCallError, ToolError
+from tape.tools.variants import Variant
+
+STEP = Resources({"steps": 1})
+"""Every call is a step."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tool:
+    """One way to do what a kind of tool does.
+
+    Attributes:
+        kind: What it does; tools of one kind do the same at another price and quality.
+        variant: Its name within the kind; empty where it is the only one.
+        function: What is called, plain or asynchronous; its arguments have been validated.
+        arguments: The arguments as a pydantic model.
+        description: One sentence for the model.
+        cost: What a call costs, its step not counted.
+        quality: Probability in (0, 1] that a result is what was asked for; None where nobody knows.
+        reads: The result is a text in which the model looks for the answer to the call; what it finds there, or that
+            it is not there, is what was obtained.
+        random: The name of the parameter that gets a seeded ``random.Random``, if there is one.
+    """
+
+    kind: str
+    variant: str
+    function: Callable[..., Any]
+    arguments: type[BaseModel]
+    description: str
+    cost: Cost
+    quality: float | None = None
+    reads: bool = False
+    random: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind == ANSWER:
+            raise ToolError(f"{ANSWER!r} is what ends an episode; give the tool another name")
+        if not can_be_written(self.kind, self.variant, self.arguments.model_fields):
+            raise ToolError(
+                f"{self.name}({', '.join(self.arguments.model_fields)}): names have letters, digits and _ only, those "
+                "of tools and variants - too"
+            )
+        if self.quality is not None and not 0 < self.quality <= 1:
+            raise ToolError(f"{self.name}: the quality is a probability in (0, 1], got {self.quality}")
+
+    @property
+    def name(self) -> str:
+        """Its full name, ``KIND.VARIANT`` or ``KIND``."""
+        return f"{self.kind}.{self.variant}" if self.variant else self.kind
+
+    @cached_property
+    def worst(self) -> Resources:
+        """The most that a call uses, its step included."""
+        return self.cost.worst() + STEP
+
+    def as_variant(self) -> Variant:
+        """Price and quality alone."""
+        return Variant(self.variant, self.worst, self.quality)
+
+    def checked(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments as the function takes them.
+
+        Raises:
+            InvalidCallError: They do not fit the schema; says which and how.
+        """
+        try:
+            model = self.arguments.model_validate(dict(values))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "arguments"
+            raise InvalidCallError(f"{self.name}: {where}: {first['msg']}") from None
+        return {name: getattr(model, name) for name in type(model).model_fields}
+
+    def filled(self, call: Call, results: Sequence[Any]) -> dict[str, Any]:
+        """The arguments of a call as the function takes them.
+
+        A result that is no text is written as one where a text is asked for.
+
+        Raises:
+            InvalidCallError: They do not fit the schema, or a placeholder has no result.
+        """
+        values = call.values(results)
+        for name, written in call.args:
+            field = self.arguments.model_fields.get(name)
+            asked = None if field is None else field.annotation
+            if is_placeholder(written) and (asked is str or (asked == str | None and values[name] is not None)):
+                values[name] = as_text(values[name])
+        return self.checked(values)
+
+    def require_names(self, call: Call) -> None:
+        """Check the names of a call's arguments, whose values may not be there yet.
+
+        Raises:
+            InvalidCallError: One is unknown or missing.
+        """
+        given, fields = {name for name, _ in call.args}, self.arguments.model_fields
+        missing = [name for name, field in fields.items() if field.is_required() and name not in given]
+        if unknown := sorted(given - fields.keys()):
+            raise InvalidCallError(f"{self.name} has no argument {unknown[0]}; it has {', '.join(fields) or 'none'}")
+        if missing:
+            raise InvalidCallError(f"{self.name} needs the argument {missing[0]}")
+
+
+def make_tool(
+    function: Callable[..., Any],
+    *,
+    kind: str | None = None,
+    variant: str = "",
+    cost: Cost | None = None,
+    quality: float | None = None,
+    reads: bool = False,
+    **fixed: Amount,
+) -> Tool:
+    """Make a tool of a function; see :func:`tool`."""
+    name = str(kind or getattr(function, "__name__", ""))
+    if not name.isidentifier():
+        raise ToolError(f"a tool needs a name; give kind=..., got {name!r}")
+    if cost is not None and fixed:
+        raise ToolError(f"{name}: give either cost=... or amounts ({', '.join(fixed)}), not both")
+    fields: dict[str, Any] = {}
+    drawn = None
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except Exception as error:  # whatever evaluating a hint raises
+        raise ToolError(f"{name}: its type hints cannot be read: {error}") from error
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise ToolError(f"{name}: the parameter {parameter} cannot be given by name")
+        if parameter.name not in hints:
+            raise ToolError(f"{name}: the parameter {parameter.name} needs a type hint, else it has no schema")
+        if hints[parameter.name] is random.Random:
+            drawn = parameter.name
+            continue
+        default = ... if parameter.default is parameter.empty else parameter.default
+        fields[parameter.name] = (hints[parameter.name], default)
+    try:
+        arguments = create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
+        arguments.model_json_schema()
+        if hidden := fields.keys() - arguments.model_fields.keys():
+            raise TypeError(f"{min(hidden)} is private")
+    except Exception as error:  # pydantic has no common base of what it refuses
+        raise ToolError(f"{name}: its parameters have no JSON schema: {error}") from error
+    described = inspect.getdoc(function) or ""
+    if not described:
+        raise ToolError(f"{name}: the function needs a docstring, which tells the model what it does")
+    return Tool(
+        name,
+        variant,
+        function,
+        arguments,
+        described.split("\n\n")[0].replace("\n", " "),
+        cost or amounts(fixed),
+        quality,
+        reads,
+        drawn,
+    )
+
+
+def tool(
+    *,
+    kind: str | None = None,
+    variant: str = "",
+    cost: Cost | None = None,
+    quality: float | None = None,
+    reads: bool = False,
+    **fixed: Amount,
+) -> Callable[[Callable[..., Any]], Tool]:
+    """Make a tool of the function below: ``@tool(usd="0.01", seconds=0.2)``.
+
+    The arguments' schema comes from the type hints, the description from the docstring. A parameter of the type
+    ``random.Random`` is not the model's: it gets a generator that depends on the episode's seed and the call alone.
+
+    Args:
+        kind: What it does; by default the function's name. Give several functions the same kind and each a variant
+            where they do the same at another price or quality, and the solver chooses.
+        variant: Its name within the kind.
+        cost: A cost other than a fixed one, see :mod:`tape.tools.cost`.
+        quality: Probability in (0, 1] that a result is what was asked for, where it is known.
+        reads: The result is a text in which the model looks for the answer to the call.
+        fixed: The fixed cost of a call in units; None for an amount that nobody knows.
+
+    Raises:
+        ToolError: The function has no type hints or no docstring, or the declarations contradict each other.
+        ConfigError: A resource is not declared.
+    """
+    settings: dict[str, Any] = {"kind": kind, "variant": variant, "cost": cost, "quality": quality, "reads": reads}
+    return lambda function: make_tool(function, **settings | fixed)
+
+
+class Toolbox:
+    """The tools of an environment, by kind and variant.
+
+    Args:
+        tools: Tools; those of one kind in the order from the cheapest to the dearest.
+
+    Raises:
+        ToolError: There is none, two have the same name, or tools of one kind take different arguments.
+    """
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        if not tools:
+            raise ToolError("an environment needs at least one tool")
+        self._kinds: dict[str, dict[str, Tool]] = {}
+        for item in tools:
+            variants = self._kinds.setdefault(item.kind, {})
+            if item.variant in variants:
+                raise ToolError(f"there are two tools named {item.name}; give each its own variant=...")
+            first = next(iter(variants.values()), item)
+            if first.arguments.model_fields.keys() != item.arguments.model_fields.keys():
+                raise ToolError(f"{first.name} and {item.name} are of one kind but take different arguments")
+            variants[item.variant] = item
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What can be done."""
+        return tuple(self._kinds)
+
+    def of_kind(self, kind: str) -> tuple[Tool, ...]:
+        """The tools of a kind; none of an unknown one."""
+        return tuple(self._kinds.get(kind, {}).values())
+
+    def all(self) -> tuple[Tool, ...]:
+        """Every tool."""
+        return tuple(item for variants in self._kinds.values() for item in variants.values())
+
+    def find(self, call: Call) -> Tool:
+        """The tool that a call names.
+
+        Raises:
+            InvalidCallError: There is none.
+        """
+        found = self._kinds.get(call.kind, {}).get(call.variant)
+        if found is None:
+            raise InvalidCallError(f"there is no tool {call.tool}; there is: {', '.join(t.name for t in self.all())}")
+        return found

@@ -1,0 +1,45 @@
+"""The event log of an episode: written once, replayed, drawn and tabulated from the file alone."""
+
+from tape.trace.events import (
+    ActedEvent,
+    ActionsSampledEvent,
+    AnsweredEvent,
+    BrokenDeclarationEvent,
+    Event,
+    FinishedEvent,
+    GraphFoldedEvent,
+    LedgerEvent,
+    MalformedEvent,
+    MismatchEvent,
+    ObservedEvent,
+    PlansSampledEvent,
+    ReplannedEvent,
+    StartedEvent,
+    ToldEvent,
+    WalkSelectedEvent,
+    register_event,
+)
+from tape.trace.file import SCHEMA, TraceWriter, read_trace
+
+__all__ = [
+    "ActedEvent",
+    "ActionsSampledEvent",
+    "AnsweredEvent",
+    "BrokenDeclarationEvent",
+    "Event",
+    "FinishedEvent",
+    "GraphFoldedEvent",
+    "LedgerEvent",
+    "MalformedEvent",
+    "MismatchEvent",
+    "ObservedEvent",
+    "PlansSampledEvent",
+    "ReplannedEvent",
+    "SCHEMA",
+    "StartedEvent",
+    "ToldEvent",
+    "TraceWriter",
+    "WalkSelectedEvent",
+    "read_trace",
+    "register_event",
+]

@@ -1,0 +1,200 @@
+"""The types of events. Other packages add their own with :func:`register_event`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from tape.errors import TraceError
+from tape.plugins import METHODS, load, names
+
+
+class Event(BaseModel):
+    """Base of all events; a subclass declares its ``type``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    type: ClassVar[str] = ""
+
+
+class ToldEvent(Event, ABC):
+    """Base of events that say themselves how a replay tells them."""
+
+    @abstractmethod
+    def told(self) -> str:
+        """One or more plain lines."""
+
+
+class StartedEvent(Event):
+    """The episode begins."""
+
+    type: ClassVar[str] = "started"
+    config: dict[str, Any]
+    budget: dict[str, int]
+
+
+class ObservedEvent(Event):
+    """An observation and the abstract state it projects to."""
+
+    type: ClassVar[str] = "observed"
+    step: int
+    key: str
+    picture: str
+    remaining: dict[str, int]
+
+
+class PlansSampledEvent(Event):
+    """The proposer's samples."""
+
+    type: ClassVar[str] = "plans_sampled"
+    start: str
+    plans: list[list[str]]
+    valid: list[bool]
+
+
+class GraphFoldedEvent(Event):
+    """The plan graph, annotated, in node-link form."""
+
+    type: ClassVar[str] = "graph_folded"
+    graph: dict[str, Any]
+
+
+class WalkSelectedEvent(Event):
+    """What the selector chose and the solver's report."""
+
+    type: ClassVar[str] = "walk_selected"
+    selector: str
+    status: str
+    partial: bool
+    actions: list[str]
+    nodes: list[str]
+    objective: float | None
+    bound: float | None
+    consumption: dict[str, int]
+    problem: dict[str, Any]
+    seconds: float
+
+
+class ActionsSampledEvent(Event):
+    """Candidates for one step, with the score of what each is predicted to lead to; None: predicted to be invalid."""
+
+    type: ClassVar[str] = "actions_sampled"
+    actions: list[str]
+    scores: dict[str, float | None]
+    chosen: str
+
+
+class ActedEvent(Event):
+    """An action was executed."""
+
+    type: ClassVar[str] = "acted"
+    step: int
+    action: str
+    text: str
+    planned: str | None
+    cost: dict[str, int | None]
+
+
+class MismatchEvent(Event):
+    """The observed state is not the predicted one."""
+
+    type: ClassVar[str] = "mismatch"
+    step: int
+    predicted: str
+    observed: str
+
+
+class ReplannedEvent(Event):
+    """Planning starts again."""
+
+    type: ClassVar[str] = "replanned"
+    reason: str
+    count: int
+
+
+class MalformedEvent(Event):
+    """A completion that could not be read; it was counted and survived."""
+
+    type: ClassVar[str] = "malformed"
+    role: str
+    text: str
+
+
+LedgerAction = Literal["reserve", "settle", "release", "refused"]
+
+
+class LedgerEvent(Event):
+    """Budget set aside, booked, given back or refused."""
+
+    type: ClassVar[str] = "ledger"
+    what: LedgerAction
+    purpose: str
+    amounts: dict[str, int | None]
+
+
+class BrokenDeclarationEvent(Event):
+    """More was used than had been declared as the worst case."""
+
+    type: ClassVar[str] = "broken_declaration"
+    purpose: str
+    kind: str
+    declared: int
+    used: int
+
+
+class AnsweredEvent(Event):
+    """A final answer was given when a limit had ended the episode."""
+
+    type: ClassVar[str] = "answered"
+    text: str
+    success: bool
+
+
+class FinishedEvent(Event):
+    """The episode's result."""
+
+    type: ClassVar[str] = "finished"
+    result: dict[str, Any]
+
+
+_TYPES: dict[str, type[Event]] = {}
+
+
+def register_event(event: type[Event]) -> type[Event]:
+    """Make an event type known to :func:`read_trace`; usable as a decorator.
+
+    Raises:
+        TraceError: The type's name is empty or taken.
+    """
+    if not event.type or _TYPES.get(event.type, event) is not event:
+        raise TraceError(f"event type {event.type!r} of {event.__name__} is empty or already taken")
+    _TYPES[event.type] = event
+    return event
+
+
+for _event in (
+    StartedEvent,
+    ObservedEvent,
+    PlansSampledEvent,
+    GraphFoldedEvent,
+    WalkSelectedEvent,
+    ActionsSampledEvent,
+    ActedEvent,
+    MismatchEvent,
+    ReplannedEvent,
+    MalformedEvent,
+    LedgerEvent,
+    BrokenDeclarationEvent,
+    AnsweredEvent,
+    FinishedEvent,
+):
+    register_event(_event)
+
+
+def event_type(name: str) -> type[Event] | None:
+    """The class of an event type, None if unknown; methods that are installed are asked only where it is not ours."""
+    if name not in _TYPES:
+        for method in names(METHODS):
+            load(METHODS, method)  # its module registers its events
+    return _TYPES.get(name)

@@ -1,0 +1,377 @@
+"""The chat prompt format: what general models are shown, what schema binds them, and how their answers are read."""
+
+import asyncio
+import json
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from envs.alfworld import prompts
+from envs.alfworld.commands import Command, read_command
+from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.kinds import kind_of
+from envs.alfworld.predicates import inside, searched, shut
+from envs.alfworld.prompts.chat import ChatFormat
+from envs.alfworld.prompts.chat_schema import CHANGE
+from envs.alfworld.simulator_model import RulesWorldModel
+from envs.alfworld.state import BARE, KEPT, OPEN, SHUT, Knowledge
+from experiments.training.household.plans import best_plan
+from experiments.training.household.world import World
+from tape.agents.tape import TapeAgent
+from tape.engine.likelihood import WeighingFormat
+from tape.errors import InvalidOutputError, UnknownNameError
+from tape.lm.base import Choice, JsonSchema, Request
+from tape.lm.scripted import ScriptedLM, obeys
+from tape.protocols.prompt_format import option_values
+from tests.envs.alfworld.households import KITCHEN, STUDY, domain_of, drawn, known, seeds, sensible, tasks, world_of
+from tests.envs.alfworld.played import PlayedHousehold
+
+KNOWN = replace(
+    known(KITCHEN).found("countertop 1", "bare").found("fridge 1", SHUT),
+    at=("fridge 1",),
+    inside=frozenset({("mug 1", "countertop 1")}),
+)
+
+
+def format_of(world: World) -> ChatFormat:
+    prompt_format = prompts.prompt_format(domain_of(world), "chat")
+    assert isinstance(prompt_format, ChatFormat)
+    return prompt_format
+
+
+COOK, READER = format_of(world_of(KITCHEN)), format_of(world_of(STUDY))
+
+
+def prompt(request: Request) -> str:
+    assert not isinstance(request.prompt, str)
+    assert [message.role for message in request.prompt] == ["system", "user"]
+    return request.prompt[1].content
+
+
+def act(action: str) -> str:
+    return json.dumps({"thought": "so be it", "action": action})
+
+
+def actions_of(request: Request) -> set[str]:
+    """The commands that a request's schema leaves."""
+    assert isinstance(request.constraint, JsonSchema)
+    field = request.constraint.model.model_json_schema()["properties"]["action"]
+    return set(field.get("enum", [field.get("const")]))
+
+
+def test_the_prompt_tells_what_is_known_and_what_is_left() -> None:
+    state = replace(KNOWN, holding="apple 2", marks=frozenset({("apple 2", "clean")}))
+    text = prompt(COOK.plan_request(state, {"steps": 7}))
+    for line in (
+        "Your task: clean some apple and put it in countertop.",
+        "You are at: fridge 1.",
+        "In your hand: clean apple 2.",
+        "- cabinet 1: not looked at yet",
+        "- countertop 1: mug 1",
+        "- fridge 1: closed, contents not seen",
+        "steps left: 7",
+    ):
+        assert line in text.splitlines()
+    assert "- countertop 1: nothing" in prompt(COOK.plan_request(replace(KNOWN, inside=frozenset()), {}))
+    full = world_of(
+        replace(
+            KITCHEN,
+            receptacles=(
+                *KITCHEN.receptacles[:1],
+                *(replace(r, place=2) for r in KITCHEN.receptacles[1:3]),
+                *KITCHEN.receptacles[3:],
+            ),
+        ),
+        full=True,
+    )
+    text = prompt(format_of(full).plan_request(full.known, {}))
+    assert "Reached from the same spot: cabinet 2, countertop 1" in text
+    assert "- cabinet 1: closed; nothing" in text.splitlines()
+
+
+def test_a_plan_is_read_by_kind_with_places_and_without_standing_moves() -> None:
+    state = replace(known(STUDY), at=("bed 1",), inside=frozenset({("desklamp 1", "desk 2"), ("book 1", "bed 1")}))
+    said = ["go to bed 1", "take book 1 from bed 1", "go to desk 2", "use desklamp 1"]
+    text = json.dumps({"actions": said})
+    assert obeys(READER.plan_request(state, {"steps": 9}), text)
+    plan = READER.read_plan(state, text)
+    assert plan.actions == ("take book from bed 1", "go to desk 2", "use desklamp on desk 2")
+    assert plan.valid
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ('{"actions": ["go to desk 1", "take book from desk 1", "go to de', 2),
+        ('{"actions": ["go to desk 1", "fly to desk 1", "go to desk 2"]}', 1),
+        ('{"actions": ["go to desk 1", "go to attic 1"]}', 1),
+        ('{"actions": ["go to desk 1", "take teapot from desk 1"]}', 1),
+        ('{"actions": ["go to desk 1"], "more": 1}', 1),
+        ('{"actions": []}', 0),
+        ("I would go to desk 1.", 0),
+        ("", 0),
+    ],
+)
+def test_a_malformed_plan_keeps_its_readable_beginning(text: str, kept: int) -> None:
+    plan = READER.read_plan(known(STUDY), text)
+    assert plan.actions == ("go to desk 1", "take book from desk 1")[:kept]
+    assert not plan.valid
+
+
+FOUND = {SHUT: "closed", KEPT: "closed", OPEN: "open", BARE: "cannot be closed"}
+
+
+def change(world: World, command: Command) -> str:
+    """What a command really changes, as a model that knows would say it."""
+    if not world.do(command):
+        return json.dumps({"change": "nothing", "place": command.place, "thing": command.thing})
+    said = {"change": CHANGE[command.verb], "place": command.place, "thing": command.thing}
+    if command.verb == "go":
+        said["found"] = FOUND[world.known.of(command.place)]
+    return json.dumps({name: value for name, value in said.items() if value})
+
+
+@pytest.mark.slow
+@settings(deadline=None)
+@given(seeds, tasks)
+def test_what_really_changes_is_read_as_what_is_then_known(seed: int, task: str) -> None:
+    world = drawn(seed, task, full=seed % 2 == 0, size=0.15)
+    rng = random.Random(f"chat:{seed}")
+    world.explore(rng, 4)
+    prompt_format = format_of(world)
+    for _ in range(12):
+        command, before = sensible(world, rng), world.known
+        request = prompt_format.next_request(before, command.text)
+        text = change(world, command)
+        there = [pair for pair in world.known.inside - before.inside if pair[1] == command.place]
+        told = replace(before, assumed=frozenset(there)) if command.verb in ("go", "open") else before
+        if json.loads(text)["change"] == "nothing":
+            assert prompt_format.read_next(told, text) is None
+        else:
+            assert obeys(request, text), (command, text)
+            assert obeys(prompt_format.next_request(before, command.text, valid=True), text)
+            within = {where for thing, where in before.inside if where in before.at and kind_of(thing) == command.thing}
+            # An answer names the kind alone: of two receptacles within one reach that hold it, the first is taken from.
+            if command.verb != "take" or len(within) == 1:
+                assert prompt_format.read_next(told, text) == world.known
+
+
+@settings(deadline=None)
+@given(seeds, tasks)
+def test_a_rollout_under_its_own_assumptions_is_that_of_the_rules(seed: int, task: str) -> None:
+    world = drawn(seed, task, full=False)
+    domain, prompt_format = domain_of(world), format_of(world)
+    plan = [command.text for command in best_plan(world.scene()) or () if command.verb != "use"]
+    [predictions] = asyncio.run(RulesWorldModel(domain).rollout([(world.known, plan)]))
+    expected = [prediction.state for prediction in predictions]
+    changes = []
+    for action, state in zip(plan, expected, strict=False):
+        command = read_command(action)
+        assert command is not None
+        said = {"change": "nothing"}
+        if isinstance(state, Knowledge):
+            said = {"change": CHANGE[command.verb], "place": command.place, "thing": command.thing}
+            said |= {"found": FOUND[state.of(command.place)]} if command.verb == "go" else {}
+        changes.append(said)
+    request = prompt_format.rollout_request(world.known, plan)
+    assert request is not None
+    assert obeys(request, json.dumps({"changes": changes}))
+    assert prompt_format.read_rollout(world.known, plan, json.dumps({"changes": changes})) == expected
+
+
+def test_a_rollout_ends_where_it_is_not_of_its_plan() -> None:
+    plan = ["go to fridge 1", "open fridge 1", "take apple from fridge 1"]
+    changes = [
+        {"change": "arrived", "place": "fridge 1", "found": "closed"},
+        {"change": "opened", "place": "fridge 1"},
+        {"change": "taken", "thing": "apple", "place": "fridge 1"},
+    ]
+    start = known(KITCHEN)
+    request = COOK.rollout_request(start, plan)
+    assert request is not None
+    assert "Suppose that there is: apple in/on fridge 1." in prompt(request)
+    states = COOK.read_rollout(start, plan, json.dumps({"changes": changes}))
+    assert len(states) == 3
+    assert isinstance(states[-1], Knowledge)
+    assert states[-1].holding == "apple ?"
+    assert "In your hand: apple." in prompt(COOK.plan_request(states[-1], {}))
+    wrong = [changes[0], {"change": "opened", "place": "microwave 1"}, changes[2]]
+    assert len(COOK.read_rollout(start, plan, json.dumps({"changes": wrong}))) == 1
+    assert COOK.read_rollout(start, plan, json.dumps({"changes": [changes[0], {"change": "nothing"}]}))[1:] == [None]
+    with pytest.raises(InvalidOutputError):
+        COOK.read_rollout(start, plan, '{"changes": 3}')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        '{"change": "flown"}',
+        '{"change": "arrived", "place": "fridge 1"}',
+        '{"change": "arrived", "place": "attic 1", "found": "open"}',
+        '{"change": "put", "place": "fridge 1", "thing": "apple"}',
+        '{"change": "heated", "thing": "apple"}',
+        '{"change": "taken", "place": "fridge 1", "thing": "teapot"}',
+        '{"change": "opened"}',
+        '{"change": "switched on"}',
+    ],
+)
+def test_what_is_no_change_in_this_household_is_invalid(text: str) -> None:
+    with pytest.raises(InvalidOutputError):
+        COOK.read_next(known(KITCHEN), text)
+
+
+def test_what_hand_and_furniture_rule_out_can_only_be_said_to_come_to_nothing() -> None:
+    held = replace(KNOWN, holding="apple 1")
+    for here, action in [(KNOWN, "put apple in/on fridge 1"), (held, "take apple from fridge 1"), (KNOWN, "dance")]:
+        request = COOK.next_request(here, action, valid=True)
+        assert obeys(request, '{"change": "nothing"}')
+        assert not obeys(request, '{"change": "put", "place": "fridge 1", "thing": "apple"}')
+
+
+def test_a_free_action_is_read_by_kind() -> None:
+    request = COOK.act_request(KNOWN, {"steps": 5}, None, ["open fridge 1", "take apple from fridge 1"])
+    assert "Your plan goes on with: open fridge 1; take apple from fridge 1." in prompt(request)
+    for said, read in (
+        ("open fridge 1", "open fridge 1"),
+        ("take mug 1 from countertop 1", "take mug from countertop 1"),
+        ("move apple 2 to fridge 1", "put apple in/on fridge 1"),
+    ):
+        assert obeys(request, act(said))
+        assert COOK.read_act(KNOWN, act(said)) == ("so be it", read)
+        assert read in domain_of(world_of(KITCHEN)).admissible(KNOWN)
+    for said in ("wait", "go to attic 1", "take teapot 1 from fridge 1"):
+        with pytest.raises(InvalidOutputError):
+            COOK.read_act(KNOWN, act(said))
+
+
+def test_a_fixed_action_leaves_no_other_admissible() -> None:
+    request = COOK.act_request(KNOWN, {}, "open fridge 1", ["open fridge 1"])
+    assert actions_of(request) == {"open fridge 1"}
+    assert obeys(request, act("open fridge 1"))
+    assert not obeys(request, act("open cabinet 1"))
+    lamp = "use desklamp on desk 2"
+    here = replace(known(STUDY), at=("desk 2", "desk 1"), inside=frozenset({("desklamp 1", "desk 1")}))
+    assert actions_of(READER.act_request(here, {}, lamp, ())) == {lamp}
+    assert READER.read_act(here, act(lamp))[1] == lamp
+
+
+def test_what_was_tried_is_neither_offered_nor_read_while_anything_else_is_left() -> None:
+    domain = domain_of(world_of(KITCHEN))
+    tried = domain.without(KNOWN, ["open fridge 1", "take apple 1 from fridge 1"])
+    request = COOK.act_request(tried, {}, None, ())
+    assert "to no use: open fridge 1; take apple from fridge 1." in prompt(request)
+    assert not {"open fridge 1", "take apple from fridge 1"} & actions_of(request)
+    assert {"go to cabinet 1", "take apple from cabinet 1"} <= actions_of(request)
+    with pytest.raises(InvalidOutputError, match="was tried"):
+        COOK.read_act(tried, act("take apple 2 from fridge 1"))
+    assert COOK.read_act(tried, act("go to cabinet 1"))[1] == "go to cabinet 1"
+    everything = domain.without(KNOWN, domain.admissible(KNOWN))
+    assert "open fridge 1" in actions_of(COOK.act_request(everything, {}, None, ()))
+    assert COOK.read_act(everything, act("open fridge 1"))[1] == "open fridge 1"
+
+
+def test_where_commands_are_shown_the_prompt_names_them_and_the_schema_admits_no_others() -> None:
+    world = world_of(KITCHEN)
+    prompt_format = prompts.prompt_format(HouseholdDomain(world.layout, shown=True), "chat")
+    state = replace(KNOWN, shown=("go to cabinet 1", "look", "open fridge 1"))
+    request = prompt_format.act_request(state, {}, None, ())
+    assert "Possible commands: go to cabinet 1; open fridge 1." in prompt(request)
+    assert actions_of(request) == {"go to cabinet 1", "open fridge 1"}
+    assert "Possible commands" not in prompt(COOK.act_request(KNOWN, {}, None, ()))
+
+
+def test_steps_left_are_worth_less_the_more_there_are() -> None:
+    request, values = COOK.score_request(KNOWN)
+    found = option_values(request, values)
+    assert list(found) == sorted(found, reverse=True)
+    assert (found[0], found[1] < 0.5) == (1.0, True)
+    assert isinstance(request.constraint, Choice)
+    assert request.constraint.options[:3] == ("0", "1", "2")
+
+
+def test_walks_are_numbered() -> None:
+    request = COOK.select_request(KNOWN, [["go to cabinet 1", "open cabinet 1"], ["open fridge 1"]], {"steps": 3})
+    assert "1: go to cabinet 1; open cabinet 1\n2: open fridge 1" in prompt(request)
+    assert request.constraint == Choice(("1", "2"))
+    assert COOK.read_intention("I open the fridge.") is None
+
+
+def test_places_are_weighed_among_those_not_looked_into() -> None:
+    assert isinstance(COOK, WeighingFormat)
+    [(request, says)] = COOK.weigh_requests(KNOWN, [inside("apple", "fridge 1"), inside("apple", "cabinet 1")])
+    assert request.constraint == Choice(("cabinet 1", "cabinet 2", "fridge 1", "microwave 1", "sinkbasin 1"))
+    assert says["fridge 1"] == inside("apple", "fridge 1")
+    assert COOK.weigh_requests(replace(KNOWN, status=(KEPT,) * 6), [inside("apple", "fridge 1")]) == []
+
+
+def test_one_answer_settles_all_places_of_a_kind() -> None:
+    about = [inside("apple", "fridge 1"), shut("cabinet 2"), searched("fridge 1"), inside("apple", "cabinet 1")]
+    [(_, places), (closed, doors)] = COOK.predict_request(KNOWN, about)
+    assert COOK.read_predict(KNOWN, places, "cabinet 1") == {about[0]: False, about[3]: True}
+    assert closed.constraint == Choice(("yes", "no"))
+    assert COOK.read_predict(KNOWN, doors, " no\n") == {shut("cabinet 2"): False}
+    for text in ("", "attic 1", "perhaps"):
+        with pytest.raises(InvalidOutputError):
+            COOK.read_predict(KNOWN, places, text)
+
+
+@pytest.mark.slow
+@given(
+    st.one_of(
+        st.text(),
+        st.recursive(
+            st.text() | st.none(),
+            lambda x: st.dictionaries(
+                st.sampled_from(["actions", "thought", "action", "change", "place", "thing", "found", "changes"]),
+                x | st.lists(x),
+            ),
+        ).map(json.dumps),
+    )
+)
+def test_readers_raise_invalid_output_and_nothing_else(text: str) -> None:
+    for state in (KNOWN, replace(KNOWN, holding="apple 1")):
+        for read in (COOK.read_next, COOK.read_act, lambda s, t: COOK.read_rollout(s, ["open fridge 1"], t)):
+            try:
+                read(state, text)
+            except InvalidOutputError as error:
+                str(error).encode()
+        assert all(read_command(action) for action in COOK.read_plan(state, text).actions)
+
+
+def test_an_unknown_format_is_refused_by_name() -> None:
+    with pytest.raises(UnknownNameError, match="household"):
+        prompts.prompt_format(domain_of(world_of(KITCHEN)), "compact")
+
+
+def test_tape_plays_a_household_through_the_chat_format() -> None:
+    """A script that plans by the rules wins; every prompt and answer takes the real way."""
+    house = PlayedHousehold(world_of(KITCHEN, full=True), steps=12)
+
+    def answer(request: Request, sample: int) -> str:
+        domain = house.domain
+        prompt_format = prompts.prompt_format(domain, "chat")
+        assert isinstance(prompt_format, ChatFormat)
+        if request.role == "plan":
+            return json.dumps({"actions": [c.text for c in best_plan(house.world.scene()) or ()]})
+        if request.role == "rollout":
+            twin, commands = (
+                house.world.twin(),
+                [read_command(line.split(". ", 1)[1]) for line in prompt(request).splitlines() if line[:1].isdigit()],
+            )
+            return json.dumps({"changes": [json.loads(change(twin, c)) for c in commands if c]})
+        if request.role == "score":
+            return str(len(best_plan(house.world.scene()) or ()))
+        assert isinstance(request.constraint, JsonSchema)
+        [action] = actions_of(request)
+        return act(action)
+
+    model = ScriptedLM(answer, obey=True)
+    result = TapeAgent(model, num_plans=2).run(house)
+    assert (result.success, result.end_state, result.malformed) == (True, "success", 0)
+    assert result.replans == 0
+    assert {request.role for request in model.requests} == {"plan", "rollout", "score", "act"}

@@ -1,0 +1,255 @@
+"""The household prompt format: what its constraints admit can be read back, and everything else is refused."""
+
+import random
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from envs.alfworld import prompts
+from envs.alfworld.commands import Command, read_command
+from envs.alfworld.predicates import inside, searched, shut
+from envs.alfworld.prompts.household import HouseholdFormat
+from envs.alfworld.prompts.lexicon import WORDS
+from envs.alfworld.state import BARE, SHUT, Knowledge
+from experiments.training.household.data import change_words
+from experiments.training.household.plans import best_plan
+from tape.errors import InvalidOutputError
+from tape.lm.base import Choice, Constraint, Regex, Request
+from tape.protocols.prompt_format import PromptFormat, option_values
+from tests.envs.alfworld.households import KITCHEN, STUDY, domain_of, drawn, known, seeds, sensible, tasks, world_of
+
+
+def format_of(state: Knowledge) -> HouseholdFormat:
+    found = domain_of(world_of(KITCHEN)) if state.layout.goal == KITCHEN.goal else domain_of(world_of(STUDY))
+    prompt_format = prompts.prompt_format(found, "household")
+    assert isinstance(prompt_format, HouseholdFormat)
+    return prompt_format
+
+
+def texts(constraint: Constraint | None) -> st.SearchStrategy[str]:
+    """What a constraint admits."""
+    if isinstance(constraint, Choice):
+        return st.sampled_from(constraint.options)
+    assert isinstance(constraint, Regex)
+    return st.from_regex(constraint.pattern, fullmatch=True)
+
+
+@st.composite
+def moments(draw: st.DrawFn):  # type: ignore[no-untyped-def]
+    """A moment of a game, its domain and its prompt format."""
+    seed = draw(seeds)
+    world = drawn(seed, draw(tasks), full=seed % 2 == 0)
+    rng = random.Random(f"moment:{seed}")
+    world.explore(rng, 4)
+    for _ in range(draw(st.integers(0, 8))):
+        world.do(sensible(world, rng))
+    domain = domain_of(world)
+    return world, domain, prompts.prompt_format(domain, "household"), rng
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=60)
+@given(moments(), st.data())
+def test_every_text_that_a_constraint_admits_is_read_back(moment, data) -> None:  # type: ignore[no-untyped-def]
+    world, domain, prompt_format, rng = moment
+    state = world.known
+    plan = prompt_format.read_plan(state, data.draw(texts(prompt_format.plan_request(state, {"steps": 9}).constraint)))
+    assert plan.valid
+    assert all(read_command(action) for action in plan.actions)
+    thought, action = prompt_format.read_act(
+        state, data.draw(texts(prompt_format.act_request(state, {}, None, ()).constraint))
+    )
+    assert (thought, action in domain.admissible(state)) == ("", True)
+    for command in [sensible(world, rng), *map(read_command, plan.actions[:2])]:
+        for valid in (False, True):
+            request = prompt_format.next_request(state, command.text, valid=valid)
+            text = data.draw(texts(request.constraint))
+            after = prompt_format.read_next(state, text)
+            assert (after is None) == (text == "none ")
+    for request, about in prompt_format.predict_request(
+        state, [inside(world.layout.goal.thing, r) for r in state.layout.receptacles]
+    ):
+        assert set(prompt_format.read_predict(state, about, data.draw(texts(request.constraint)))) == set(about)
+
+
+@settings(deadline=None)
+@given(moments())
+def test_what_really_changes_is_admitted_and_read_as_what_is_then_known(moment) -> None:  # type: ignore[no-untyped-def]
+    world, _, prompt_format, rng = moment
+    command = sensible(world, rng)
+    twin = world.twin()
+    text = "".join(f"{word} " for word in change_words(twin, command))
+    request = prompt_format.next_request(world.known, command.text)
+    constraint = request.constraint
+    pattern = constraint.pattern if isinstance(constraint, Regex) else "|".join(constraint.options)
+    assert re.fullmatch(pattern, text), (command, text)
+    told = world.known
+    if command.verb in ("go", "open"):  # what is seen on arrival is told by assumptions
+        there = [pair for pair in twin.known.inside - told.inside if pair[1] == command.place]
+        told = replace(told, assumed=frozenset(there))
+    after = prompt_format.read_next(told, text)
+    assert after == (None if text == "none " else twin.known)
+
+
+def test_a_plan_comes_back_with_places_and_without_standing_moves() -> None:
+    state = replace(known(STUDY), at=("bed 1",), inside=frozenset({("desklamp 1", "desk 2")}))
+    plan = format_of(state).read_plan(state, "go bed1 take book bed1 go desk2 use desklamp ")
+    assert plan.actions == ("take book from bed 1", "go to desk 2", "use desklamp on desk 2")
+    assert plan.valid
+    broken = format_of(state).read_plan(state, "take book bed1 go desk use desklamp ")
+    assert (broken.actions, broken.valid) == (("take book from bed 1",), False)
+    assert not format_of(state).read_plan(state, "").valid
+
+
+def test_the_prompt_is_what_is_known_and_one_query() -> None:
+    state = replace(known(STUDY), at=("bed 1",), holding="book 1")
+    request = format_of(state).act_request(state, {"steps": 3}, None, ["go to desk 1", "use desklamp on desk 1"])
+    assert request.prompt == (
+        "goal: look book desklamp at: bed1 hold: book rec: bed1 new desk1 new desk2 new obj: "
+        "<act> plan: go desk1 use desklamp -> "
+    )
+    assert set(str(request.prompt).split()) <= set(WORDS)
+
+
+def test_a_fixed_action_leaves_no_other_admissible() -> None:
+    state = replace(known(STUDY), at=("desk 2",), inside=frozenset({("desklamp 1", "desk 2")}))
+    for action in ("go to bed 1", "use desklamp on desk 2", "take book from desk 2", "put book in/on desk 2"):
+        request = format_of(state).act_request(state, {}, action, [action])
+        assert isinstance(request.constraint, Choice)
+        [text] = request.constraint.options
+        assert format_of(state).read_act(state, text) == ("", action)
+
+
+def options(request: Request) -> set[str]:
+    assert isinstance(request.constraint, Choice)
+    return set(request.constraint.options)
+
+
+def test_what_was_tried_is_left_out_while_anything_else_is_left() -> None:
+    world = world_of(STUDY)
+    domain, prompt_format = domain_of(world), prompts.prompt_format(domain_of(world), "household")
+    state = replace(known(STUDY), at=("desk 2",), inside=frozenset({("desklamp 1", "desk 2")}))
+    tried = domain.without(state, ["go to bed 1", "take book 1 from desk 1", "use desklamp on desk 2"])
+    left = options(prompt_format.act_request(tried, {}, None, ()))
+    assert not {"go bed1 ", "take book desk1 ", "use desklamp "} & left
+    assert {"go desk1 ", "take book desk2 ", "put book bed1 "} <= left
+    everything = domain.without(state, domain.admissible(state))
+    assert {"go bed1 ", "use desklamp "} <= options(prompt_format.act_request(everything, {}, None, ()))
+
+
+def test_where_commands_are_shown_those_about_the_goal_may_be_written_and_no_others() -> None:
+    world = world_of(STUDY)
+    domain = domain_of(world, shown=True)
+    prompt_format = prompts.prompt_format(domain, "household")
+    engine = ("go to bed 1", "look", "take book 1 from desk 2", "take pen 1 from desk 2", "use desklamp 1")
+    state = replace(known(STUDY), at=("desk 2",), inside=frozenset({("desklamp 1", "desk 2")}), shown=engine)
+    request = prompt_format.act_request(state, {}, None, ())
+    assert options(request) == {"go bed1 ", "take book desk2 ", "use desklamp "}
+    for text in options(request):
+        assert prompt_format.read_act(state, text)[1] in domain.admissible(state)
+    tried = domain.without(state, ["use desklamp on desk 2", "take book 1 from desk 2"])
+    assert options(prompt_format.act_request(tried, {}, None, ())) == {"go bed1 "}
+
+
+def test_what_hand_and_furniture_rule_out_can_only_be_said_to_come_to_nothing() -> None:
+    state = known(KITCHEN)
+    held = replace(state, holding="apple 1")
+    cases = [
+        (state, "put apple in/on fridge 1"),
+        (state, "heat apple with microwave 1"),
+        (held, "take apple from fridge 1"),
+    ]
+    for here, action in [*cases, (held, "put mug in/on fridge 1"), (held, "go to fridge 2"), (held, "dance")]:
+        for valid in (False, True):
+            request = format_of(here).next_request(here, action, valid=valid)
+            assert options(request) == {"none "}
+            assert format_of(here).read_next(here, "none ") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "take apple",
+        "hold }{",
+        "lit x",
+        "put apple fridge1",
+        "at fridge1 new",
+        "new fridge1",
+        "at fridge9 open",
+        "clean apple",
+    ],
+)
+def test_what_is_no_change_in_this_household_is_invalid(text: str) -> None:
+    state = known(KITCHEN)
+    with pytest.raises(InvalidOutputError):
+        format_of(state).read_next(state, text)
+
+
+@given(st.one_of(st.text(), st.lists(st.sampled_from([*WORDS, "?"]), max_size=6).map(" ".join)))
+def test_readers_raise_invalid_output_and_nothing_else(text: str) -> None:
+    for state in (known(KITCHEN), replace(known(KITCHEN), holding="apple 1", at=("fridge 1",))):
+        prompt_format = format_of(state)
+        for read in (prompt_format.read_next, prompt_format.read_act):
+            try:
+                read(state, text)
+            except InvalidOutputError as error:
+                str(error).encode()
+        assert all(read_command(action) for action in prompt_format.read_plan(state, text).actions)
+        predicates = [inside("apple", "fridge 1"), shut("fridge 1")]
+        try:
+            assert set(prompt_format.read_predict(state, predicates, text)) < set(predicates)
+        except InvalidOutputError:
+            assert text.strip() not in ("yes", "no", "fridge1")
+        with pytest.raises(InvalidOutputError):
+            prompt_format.read_rollout(state, [], text)
+
+
+def test_steps_left_are_worth_less_the_more_there_are() -> None:
+    state = known(KITCHEN)
+    request, values = format_of(state).score_request(state)
+    assert isinstance(request.constraint, Choice)
+    found = option_values(request, values)
+    assert list(found) == sorted(found, reverse=True)
+    assert (found[0], 0 < found[-1] < found[1] < 0.5) == (1.0, True)
+    assert request.constraint.options[0] == "0 "
+
+
+def test_places_are_weighed_among_those_not_looked_into() -> None:
+    state = known(KITCHEN).found("countertop 1", BARE).found("cabinet 1", SHUT)
+    prompt_format = format_of(state)
+    [(request, says)] = prompt_format.weigh_requests(state, [inside("apple", "fridge 1"), inside("apple", "cabinet 1")])
+    assert options(request) == {"cabinet1 ", "cabinet2 ", "fridge1 ", "microwave1 ", "sinkbasin1 "}
+    assert says["fridge1 "] == inside("apple", "fridge 1")
+    assert str(request.prompt).endswith("<where> apple -> ")
+    everything = replace(state, status=(BARE,) * len(state.status))
+    assert prompt_format.weigh_requests(everything, [inside("apple", "fridge 1")]) == []
+
+
+def test_one_answer_settles_all_places_of_a_kind() -> None:
+    state = known(KITCHEN)
+    prompt_format = format_of(state)
+    asked = prompt_format.predict_request(
+        state, [inside("apple", "fridge 1"), shut("cabinet 2"), searched("fridge 1"), inside("apple", "cabinet 1")]
+    )
+    [(_, places), (closed, doors)] = asked
+    assert places == [inside("apple", "fridge 1"), inside("apple", "cabinet 1")]
+    assert prompt_format.read_predict(state, places, "cabinet1 ") == dict(zip(places, (False, True), strict=True))
+    assert str(closed.prompt).endswith("<shut> cabinet2 -> ")
+    assert prompt_format.read_predict(state, doors, "yes ") == {shut("cabinet 2"): True}
+
+
+def test_walks_are_offered_as_plans() -> None:
+    world = world_of(KITCHEN, full=True)
+    plan = [command.text for command in best_plan(world.scene()) or ()]
+    prompt_format: PromptFormat = prompts.prompt_format(domain_of(world), "household")
+    request = prompt_format.select_request(world.known, [plan, plan[:1]], {})
+    assert isinstance(request.constraint, Choice)
+    assert list(prompt_format.read_plan(world.known, request.constraint.options[0]).actions) == plan
+    assert request.max_tokens > len(request.constraint.options[0].split())
+    assert prompt_format.rollout_request(world.known, plan) is None
+    assert prompt_format.read_intention("go fridge1") is None
+    assert isinstance(read_command(plan[0]), Command)

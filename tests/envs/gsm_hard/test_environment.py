@@ -1,0 +1,222 @@
+"""Word problems played with arithmetic tools: prices, errors, budgets, and what no bundled model reads."""
+
+import asyncio
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from envs.gsm_hard.environment import GsmHardEnvironment, tools
+from envs.gsm_hard.generator import generate, problem_set
+from envs.gsm_hard.loader import load
+from envs.gsm_hard.plugin import PLUGIN
+from envs.gsm_hard.problem import Problem, Step
+from envs.gsm_hard.profiles import PROFILES, budget
+from envs.gsm_hard.prompts import ArithmeticLexicon
+from tape.agents.plan_and_act import PlanAndActAgent
+from tape.agents.react import ReactAgent
+from tape.agents.tape import TapeAgent
+from tape.budget import Budget
+from tape.cli import main
+from tape.errors import ConfigError, ModelError
+from tape.lm.base import Regex
+from tape.lm.scripted import ScriptedLM, obeys
+from tape.show.progress import one_line
+from tape.tools.calls import call
+from tape.tools.prompts.compact import CompactToolFormat
+from tape.tools.state import ToolState
+from tests.envs.tool_scripts import arithmetic_script
+
+PROBLEMS = generate("fresh", 12, seed=77)
+FOREIGN = "Wendi feeds each of her chickens three cups of mixed chicken feed, containing seeds and mealworms."
+
+
+@pytest.mark.parametrize("problem", PROBLEMS[:6], ids=lambda problem: problem.id)
+@pytest.mark.parametrize("agent", [TapeAgent, ReactAgent, PlanAndActAgent])
+def test_with_exact_tools_and_the_right_program_every_agent_is_right(agent: type, problem: Problem) -> None:
+    env = GsmHardEnvironment(problem)
+    result = agent(arithmetic_script(problem, "v3")).run(env, budget=Budget.of(steps=20, usd=1, seconds=20))
+    assert result.success, result
+    assert result.steps == problem.operations + 1
+    assert result.used["usd"] == 20_000 * problem.operations
+    # Seconds are drawn, at most what is declared and at least half of it.
+    assert 500 * problem.operations <= result.used["seconds"] <= 1000 * problem.operations
+    assert not result.broken_declarations
+
+
+@pytest.mark.parametrize("tightness", ["tight", "loose"])
+@pytest.mark.parametrize("profile", sorted(PROFILES))
+def test_tape_takes_the_best_variants_that_fit_whatever_the_model_names(profile: str, tightness: str) -> None:
+    for problem in PROBLEMS:
+        if {step.kind for step in problem.program or ()} - set(PROFILES[profile].kinds):
+            continue
+        caps = budget(PROFILES[profile], problem.operations, tightness)
+        env = GsmHardEnvironment(problem, profile)
+        result = TapeAgent(arithmetic_script(problem, "v1"), execution="forced").run(env, budget=caps)
+        assert result.end_state in ("success", "failure")
+        assert not result.budget_violations
+        better = [action for action in result.actions if ".quick" not in action and ".fast" not in action]
+        assert len(better) > problem.operations // 2  # the answer is one of them
+
+
+def test_the_model_that_names_dear_tools_is_stopped_by_the_budget_where_tape_is_not() -> None:
+    problem = PROBLEMS[0]
+    caps = budget(PROFILES["priced"], problem.operations, "tight")
+    react = ReactAgent(arithmetic_script(problem, "v3")).run(GsmHardEnvironment(problem), budget=caps)
+    assert react.end_state in ("budget:usd", "budget:seconds")
+    planned = TapeAgent(arithmetic_script(problem, "v3")).run(GsmHardEnvironment(problem), budget=caps)
+    assert planned.actions[-1].startswith("answer")
+
+
+def test_a_cheap_tool_is_wrong_as_often_as_declared() -> None:
+    problem = Problem("p", "", 12.0, (Step("multiply", (3.0, 4.0)),), 1)
+    env = GsmHardEnvironment(problem)
+
+    async def times_wrong() -> int:
+        wrong = 0
+        for seed in range(1500):
+            env.reset(seed)
+            await env.astep(call("multiply", "quick", a=3.0, b=4.0).text)
+            await env.astep("answer(value=#1)")
+            wrong += not env.success()
+        return wrong
+
+    wrong = asyncio.run(times_wrong())
+    assert 0.2 - 0.045 < wrong / 1500 < 0.2 + 0.045  # more than four standard deviations
+
+
+def test_the_same_call_has_the_same_result_whatever_came_before() -> None:
+    texts = []
+    for first in ("add.quick(a=1, b=2)", "add.exact(a=7, b=2)"):
+        env = GsmHardEnvironment(PROBLEMS[0])
+        env.reset(5)
+        asyncio.run(env.astep(first))
+        observation, cost = asyncio.run(env.astep("multiply.quick(a=3, b=4)"))
+        texts.append((observation.data.got[-1].value, cost))
+    assert texts[0] == texts[1]
+
+
+def test_failures_of_arithmetic_are_seen_and_paid() -> None:
+    env = GsmHardEnvironment(PROBLEMS[0])
+    env.reset(0)
+    observation, cost = asyncio.run(env.astep("divide.exact(a=1, b=0)"))
+    assert "zero" in observation.text
+    assert observation.data.got == ()
+    assert cost["usd"] == 20_000
+
+
+def format_of(problem: Problem) -> CompactToolFormat:
+    found = GsmHardEnvironment(problem).prompt_format("tools")
+    assert isinstance(found, CompactToolFormat)
+    return found
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.id)
+def test_every_program_can_be_written_under_the_constraint_and_read_back(problem: Problem) -> None:
+    d, script = format_of(problem), arithmetic_script(problem, "v2")
+    request = d.plan_request(ToolState(), {"usd": 10_000_000, "seconds": 1_000_000})
+    [done] = asyncio.run(script.generate([request]))  # obey=True: it meets the constraint
+    plan = d.read_plan(ToolState(), done.texts[0])
+    assert plan.valid
+    env = GsmHardEnvironment(problem, "priced")
+    env.reset(1)
+    for action in plan.actions:
+        asyncio.run(env.astep(action.replace(".standard", ".exact")))
+    assert env.success()
+
+
+def test_nothing_of_a_problem_but_its_words_reaches_the_model() -> None:
+    problem = PROBLEMS[0]
+    request = format_of(problem).plan_request(ToolState(), {"usd": 12_000})
+    assert isinstance(request.prompt, str)
+    assert isinstance(request.constraint, Regex)
+    words = request.prompt.split(" got: ")[0].split()
+    assert not [word for word in words if any(map(str.isdigit, word)) and not re.fullmatch("n[0-9]+", word)]
+    assert "afford: 9 2 0 ->" in request.prompt
+    assert not obeys(request, "multiply v4 n1 n2 ; answer #1 ")
+    assert not obeys(request, "answer #1")
+
+
+def test_foreign_texts_are_unsupported_and_say_so() -> None:
+    with pytest.raises(ModelError, match=r"unsupported: .*general model"):
+        ArithmeticLexicon(FOREIGN).task()
+    problem = Problem("f", FOREIGN, 1.0, None, 2)
+    model = ScriptedLM([""], prompt_format="tools")
+    result = TapeAgent(model).run(GsmHardEnvironment(problem), budget=Budget.of(steps=5))
+    assert result.end_state == "model_error"
+    assert "unsupported" in result.detail
+    assert (result.steps, model.requests) == (0, [])  # never a canned answer
+
+
+def test_the_public_file_is_unsupported_by_the_bundled_model() -> None:
+    folder = os.environ.get("TAPE_TEST_DATA")
+    if not folder:
+        pytest.skip("TAPE_TEST_DATA is not set")
+    problems = load(Path(folder) / "gsm_hard" / "gsmhard_even.jsonl")
+    refused = 0
+    for problem in problems:
+        try:
+            ArithmeticLexicon(problem.text).task()
+        except ModelError:
+            refused += 1
+    assert refused / len(problems) > 0.9
+
+
+def test_the_plugin_makes_tasks_with_budgets() -> None:
+    options = {"data": None, "problems": "dev", "profile": "priced", "tightness": "tight"}
+    tasks = PLUGIN.tasks(options)
+    assert len(tasks) == len({task.id for task in tasks}) == 100
+    assert all(set(task.budget) == {"seconds", "steps", "usd"} for task in tasks)
+    assert {task.level_set for task in tasks} == {"gsm-dev-tight"}
+    free = PLUGIN.tasks({**options, "tightness": "none"})
+    assert all(set(task.budget) == {"steps"} for task in free)
+    assert [t.digest for t in tasks] == [t.digest for t in free]
+    with pytest.raises(ConfigError, match="no simulator"):
+        PLUGIN.simulator(PLUGIN.make(tasks[0]))
+
+
+def test_no_development_problem_is_a_test_problem() -> None:
+    dev, test = ({p.text for p in problem_set(name)} for name in ("dev", "test"))
+    assert not dev & test
+
+
+def test_the_command_line_plays_a_file_under_a_budget(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "two.jsonl"
+    records = [
+        {"input": f"What is {i} and {i}?", "code": "def solution():\n    return 1 + 1", "target": 2.0 * i}
+        for i in (3, 4)
+    ]
+    data.write_text("\n".join(map(json.dumps, records)))
+    replies = tmp_path / "replies.json"
+    plan = {"calls": [{"tool": "add.exact", "arguments": {"a": 3, "b": 3}}], "answer": "#1"}
+    replies.write_text(json.dumps([json.dumps(plan)]))
+    args = ["run", "gsm_hard", "--data", str(data), "--budget", "seconds=1.0,usd=0.03", "--agent", "open_loop"]
+    assert main([*args, "--model", f"scripted:{replies}", "--out", str(tmp_path / "run")]) == 0
+    said = capsys.readouterr().out
+    assert "two open_loop" in said.replace("| ", "")
+    assert "1/2 solved" in said
+    assert "of 1 seconds" in said  # what was used of the budget
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    [group] = summary["groups"]
+    assert group["budget_violations"] == 0
+    assert group["mean_used"]["usd"] == 20_000
+
+
+def test_tools_have_the_docstrings_and_arguments_of_the_operations() -> None:
+    box = tools(PROFILES["priced"])
+    assert len(box.all()) == 18
+    assert list(box.of_kind("factorial")[0].arguments.model_fields) == ["a"]
+    assert "divisor" in box.of_kind("divide")[0].description or "goes into" in box.of_kind("divide")[0].description
+
+
+def test_a_line_of_an_episode_says_what_is_unsupported() -> None:
+    result = TapeAgent(ScriptedLM([""], prompt_format="tools")).run(
+        GsmHardEnvironment(Problem("f", FOREIGN, 1.0, None, 2)), budget=Budget.of(steps=5)
+    )
+    said = one_line({"task": "f", "repeat": 0, "result": result.model_dump()})
+    assert said.startswith("f #0: model_error (unsupported: the bundled tool LM reads")
+    assert len(said) < 200

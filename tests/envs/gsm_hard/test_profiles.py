@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+
+from envs.gsm_hard.errors import GsmHardError
+from envs.gsm_hard.profiles import DEFAULT, PROFILES, TIGHTNESSES, budget
+from tape.budget import Budget
+from tape.tools.variants import best_assignment
+
+
+def test_the_profiles() -> None:
+    assert DEFAULT in PROFILES
+    assert PROFILES["paper"].kinds == ("add", "subtract", "multiply", "divide")
+    assert set(PROFILES["priced"].kinds) - set(PROFILES["paper"].kinds) == {"power", "factorial"}
+    for name, profile in PROFILES.items():
+        assert profile.name == name
+        seconds = [variant.worst["seconds"] for variant in profile.variants]
+        qualities = [variant.quality for variant in profile.variants]
+        assert seconds == sorted(seconds, key=lambda count: count or 0)
+        assert qualities == sorted(qualities, key=lambda quality: quality or 0)
+        assert all(variant.worst["steps"] == 1 for variant in profile.variants)
+
+
+@pytest.mark.parametrize("name", sorted(PROFILES))
+@pytest.mark.parametrize("operations", range(1, 13))
+def test_budgets_leave_something_to_decide(name: str, operations: int) -> None:
+    profile = PROFILES[name]
+    tight, loose = (budget(profile, operations, tightness) for tightness in TIGHTNESSES)
+    assert set(tight) == set(loose) == {kind for variant in profile.variants for kind in variant.worst}
+    assert tight["steps"] == loose["steps"] == 2 * operations + 3
+    assert tight["seconds"] < loose["seconds"]
+    chosen = best_assignment(profile.variants, tight.without("steps"), operations)
+    assert chosen is not None
+    assert not all(chosen[i] == len(profile.variants) - 1 for i in range(operations))
+
+
+def test_the_formula_by_example() -> None:
+    assert budget(PROFILES["priced"], 4, "tight") == Budget.of(steps=11, seconds="1.0", usd="0.012")
+    assert budget(PROFILES["priced"], 4, "loose") == Budget.of(steps=11, seconds="3.4", usd="0.065")
+    assert budget(PROFILES["paper"], 5, "tight") == Budget.of(steps=13, seconds="2.6")
+    assert budget(PROFILES["paper"], 5, "loose") == Budget.of(steps=13, seconds="4.2")
+
+
+def test_nonsense_is_refused() -> None:
+    with pytest.raises(GsmHardError, match="at least one operation"):
+        budget(PROFILES["paper"], 0, "tight")
+    with pytest.raises(GsmHardError, match="tight, loose"):
+        budget(PROFILES["paper"], 3, "snug")

@@ -1,0 +1,93 @@
+"""Retrievers on BM25: as good as they say, and always the same."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from envs.musique.corpus import load_corpus
+from envs.musique.errors import MusiqueError
+from envs.musique.make_corpus import SEED, SIZES, make_passages
+from envs.musique.question import Passage
+from envs.musique.retrieval import MASKED, NOISE, RETRIEVERS, Corpus
+from envs.musique.words import query_text
+from envs.musique.world import World, make_world
+from tape.budget import Resources
+
+
+def gold(world: World) -> list[tuple[str, str]]:
+    """Every single-hop query that a passage answers, with the title of that passage."""
+    return [(query_text(relation, name), name) for name, facts in world.stated.items() for relation, _ in facts]
+
+
+def recall(corpus: Corpus, queries: Sequence[tuple[str, str]], variant: str, seed: int) -> float:
+    found = [any(p.title == title for p in corpus.retrieve(query, variant, seed)) for query, title in queries]
+    return sum(found) / len(found)
+
+
+def test_the_table_of_retrievers() -> None:
+    assert [v.name for v in RETRIEVERS] == ["v1", "v2", "v3", "v4", "v5"]
+    assert [v.quality for v in RETRIEVERS] == [0.1, 0.3, 0.5, 0.7, 0.9]
+    assert RETRIEVERS[0].worst == Resources.of(seconds="0.2", usd="0.01", steps=1)
+    assert RETRIEVERS[4].worst == Resources.of(seconds="3.2", usd=1, steps=1)
+    for table in (NOISE, MASKED):
+        assert list(table) == [v.name for v in RETRIEVERS]
+        assert sorted(table.values(), reverse=True) == list(table.values())
+
+
+@pytest.mark.parametrize("seed", [SEED, "another", "a third"])
+def test_measured_recall_is_the_declared_quality(seed: str) -> None:
+    world = make_world(seed, SIZES)
+    corpus = Corpus(make_passages(world, seed)[0])
+    queries = gold(world)
+    assert len(queries) > 300
+    measured = [np.mean([recall(corpus, queries, v.name, noise) for noise in (0, 1)]) for v in RETRIEVERS]
+    assert measured == sorted(measured)
+    for variant, share in zip(RETRIEVERS, measured, strict=True):
+        assert variant.quality is not None
+        assert share == pytest.approx(variant.quality, abs=0.05)
+
+
+def test_without_noise_the_index_finds_every_gold_passage() -> None:
+    corpus = Corpus(load_corpus())
+    for query, title in gold(make_world(SEED, SIZES)):
+        best = np.argsort(-corpus.scores(query), kind="stable")[:3]
+        assert title in {corpus.passages[i].title for i in best}
+
+
+def test_the_same_call_gives_the_same_passages() -> None:
+    first, second = Corpus(load_corpus()), Corpus(load_corpus())
+    calls = [(q, v.name, s) for q in ("founder of Ulimar Partners", "nonsense") for v in RETRIEVERS for s in (0, "a")]
+    once = [first.retrieve(*call) for call in calls]
+    assert once == [second.retrieve(*call) for call in reversed(calls)][::-1]
+    assert all(len(passages) == 3 for passages in once)
+    assert len({tuple(passages) for passages in once}) > len(calls) // 2
+    script = (
+        "from envs.musique.corpus import load_corpus; from envs.musique.retrieval import Corpus;"
+        "print([p.id for p in Corpus(load_corpus()).retrieve('founder of Ulimar Partners', 'v3', 0)])"
+    )
+    environment = dict(os.environ, PYTHONHASHSEED="77")
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str([p.id for p in first.retrieve("founder of Ulimar Partners", "v3", 0)])
+    assert done.stderr == ""
+
+
+def test_queries_without_known_words_score_nothing() -> None:
+    corpus = Corpus(load_corpus())
+    for query in ("", "?!", "zzzz"):
+        assert not corpus.scores(query).any()
+        assert len(corpus.retrieve(query, "v5", 0, k=5)) == 5
+
+
+def test_small_and_broken_corpora() -> None:
+    one = Corpus([Passage("1", "Aldera", "Tal built Aldera.")])
+    assert one.retrieve("builder of Aldera", "v5", 0) in ([], list(one.passages))
+    with pytest.raises(MusiqueError, match="at least one passage"):
+        Corpus([])
+    with pytest.raises(MusiqueError, match="no words"):
+        Corpus([Passage("1", "!", "?")])
+    with pytest.raises(MusiqueError, match="no retriever 'v9'; there is: v1, v2"):
+        one.retrieve("builder of Aldera", "v9", 0)

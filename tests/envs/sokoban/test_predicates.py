@@ -1,0 +1,141 @@
+"""Sokoban's predicates against the game itself, which they were not written from."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from envs.sokoban.domain import SokobanDomain
+from envs.sokoban.predicates import cell, clear
+from envs.sokoban.simulator import is_solved, replay, step
+from envs.sokoban.state import ACTIONS, Level, State
+from tape.errors import ConfigError
+from tape.protocols.predicates import Assignment, Predicate, PredicateDomain, QueryMacro
+from tests.envs.sokoban.helpers import SEEDED, PlainGame, level_of, levels, random_level, scatter
+
+ROOM = level_of("""
+########
+#@$ $$ #
+# #    #
+# .. . #
+########
+""")
+PASSES = st.randoms(use_true_random=False)
+
+
+def holds(known: Assignment, needed: Assignment) -> bool:
+    return all(known[predicate] == value for predicate, value in needed.items())
+
+
+def truth(level: Level, state: State) -> dict[Predicate, bool]:
+    """Every predicate by its meaning, with the tests' own copy of the rules."""
+    game = PlainGame(level)
+    player, boxes = game.read(state)
+    found = {}
+    for row in range(level.rows):
+        for col in range(level.cols):
+            name = f"({row},{col})"
+            found[Predicate("player_at", (name,))] = player == (row, col)
+            found[Predicate("box_at", (name,))] = (row, col) in boxes
+            found[Predicate("floor", (name,))] = (row, col) in game.free
+    return found | {Predicate("clear", (a,)): game.move(player, boxes, a) is not None for a in ACTIONS}
+
+
+def check(level: Level, state: State) -> None:
+    domain = SokobanDomain(level)
+    known = domain.ground(state)
+    assert known == truth(level, state)
+    assert any(holds(known, goal) for goal in domain.goals()) == is_solved(level, state)
+    for action in ACTIONS:
+        after = step(level, state, action)
+        assert holds(known, domain.preconditions(action)) == (after is not None)
+        if after is not None:
+            effects = domain.effects(action, known)
+            assert None not in effects.values()
+            assert {**known, **effects} == domain.ground(after)
+    for rule in domain.rules():
+        assert rule(known).items() <= known.items()
+
+
+@settings(SEEDED, max_examples=100)
+@given(levels(max_side=7, max_boxes=4), st.lists(st.sampled_from(ACTIONS), max_size=20))
+def test_what_is_declared_is_what_happens(level: Level, actions: list[str]) -> None:
+    check(level, replay(level, actions)[-1])
+
+
+def test_it_also_happens_in_many_random_states() -> None:
+    rng = random.Random("predicates")
+    for _ in range(60):
+        level = random_level(rng, low=6, max_boxes=5)
+        for _ in range(4):
+            check(level, scatter(rng, level, len(level.start.boxes)))
+
+
+@settings(SEEDED, max_examples=150)
+@given(levels(max_side=5), PASSES, st.sampled_from(ACTIONS), st.floats(0, 1))
+def test_with_little_known_nothing_false_is_said(level: Level, rng: random.Random, action: str, share: float) -> None:
+    domain, state = SokobanDomain(level), level.start
+    after = step(level, state, action)
+    whole = domain.ground(state)
+    kept = sorted(p for p in whole if p.name != "clear")
+    known = {p: whole[p] for p in kept if rng.random() < share}
+    for rule in domain.rules():
+        assert rule(known).items() <= whole.items()
+    if after is not None:
+        said = domain.effects(action, known)
+        then = domain.ground(after)
+        assert all(value is None or then[predicate] == value for predicate, value in said.items())
+        # What it does not name stays as it was.
+        assert all(whole[predicate] == then[predicate] for predicate in whole if predicate not in said)
+
+
+def test_effects_say_unknown_where_a_box_may_have_been_pushed() -> None:
+    domain = SokobanDomain(ROOM)
+    known = dict(domain.ground(ROOM.start))
+    del known[cell("box_at", (1, 2))]
+    effects = domain.effects("R", known)
+    assert effects[cell("box_at", (1, 3))] is None
+    assert effects[cell("box_at", (1, 2))] is False
+    assert effects[cell("player_at", (1, 2))] is True
+    assert effects[clear("R")] is None
+    assert effects[clear("U")] is False
+    assert set(domain.effects("R", {}).values()) == {None}
+
+
+def test_the_domain_declares_predicates_and_all_are_seen() -> None:
+    domain = SokobanDomain(ROOM)
+    assert isinstance(domain, PredicateDomain)
+    assert domain.query(ROOM.start, clear("U")) == QueryMacro(clear("U"), ())
+    assert domain.query(ROOM.start, Predicate("open", ("door",))) is None
+    assert str(cell("box_at", (1, 2))) == "box_at((1,2))"
+    assert domain.preconditions("R") == {clear("R"): True}
+    for call in (domain.preconditions, lambda action: domain.effects(action, {})):
+        with pytest.raises(ConfigError, match="no action 'X'"):
+            call("X")
+
+
+@settings(SEEDED, max_examples=60)
+@given(levels(max_side=6))
+def test_a_bridge_leads_where_it_says_and_moves_no_box(level: Level) -> None:
+    domain = SokobanDomain(level)
+    for target in level.floor:
+        bridge = domain.bridge(level.start, cell("player_at", divmod(target, level.cols)), True)
+        if bridge is not None:
+            states = replay(level, list(bridge))
+            assert states[-1] == State(target, level.start.boxes)
+            assert len(set(states)) == len(states)
+        elif target not in level.start.boxes:
+            # Only boxes are in the way.
+            assert target != level.start.player
+    assert domain.bridge(level.start, cell("player_at", divmod(level.start.player, level.cols)), False) is None
+    assert domain.bridge(level.start, cell("box_at", divmod(level.start.boxes[0], level.cols)), True) is None
+
+
+def test_more_goals_than_boxes_are_a_goal_too() -> None:
+    level = Level(ROOM.rows, ROOM.cols, ROOM.walls, ROOM.goals, State(9, (ROOM.goals[0], ROOM.goals[1])))
+    check(level, level.start)
+    check(level, State(9, (10, ROOM.goals[1])))
+    assert is_solved(level, level.start)

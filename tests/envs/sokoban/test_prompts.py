@@ -1,0 +1,209 @@
+"""Both prompt formats: what they ask, what they read, and TAPE played through the chat one."""
+
+import asyncio
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs.sokoban.domain import SokobanDomain
+from envs.sokoban.environment import SokobanEnvironment
+from envs.sokoban.generator import generate
+from envs.sokoban.prompts import compact_text as compact
+from envs.sokoban.prompts.chat import ChatFormat
+from envs.sokoban.prompts.compact import CompactFormat
+from envs.sokoban.simulator import step
+from envs.sokoban.state import ACTIONS, State
+from envs.sokoban.xsb import parse
+from tape.agents.tape import TapeAgent
+from tape.errors import ConfigError, InvalidOutputError, UnknownNameError
+from tape.lm.base import Choice, JsonSchema, Regex, Request
+from tape.lm.scripted import ScriptedLM, obeys
+from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, bundled_tokenizer
+
+TWO = generate(5, 8, boxes=2, rows=8, cols=8)
+
+
+def test_every_prompt_and_answer_is_in_the_vocabulary() -> None:
+    tokenizer = bundled_tokenizer()
+    for level in (ROOM, TWO, generate(1, 10), generate(2, 12, rows=10, cols=10)):
+        prompt_format = CompactFormat(SokobanDomain(level))
+        requests = [
+            prompt_format.plan_request(level.start, {"steps": 9}),
+            prompt_format.plan_request(level.start, {}),
+            prompt_format.act_request(level.start, {"steps": 999}, "U", ["U", "D"]),
+            prompt_format.next_request(level.start, "L"),
+            prompt_format.score_request(level.start)[0],
+        ]
+        for request in requests:
+            assert isinstance(request.prompt, str)
+            ids = tokenizer.encode(request.prompt, add_special_tokens=False)
+            assert tokenizer.decode(ids) == request.prompt
+            assert len(ids) == len(request.prompt.split())
+
+
+def test_the_vocabulary_has_no_duplicates() -> None:
+    words = compact.vocabulary()
+    assert len(set(words)) == len(words)
+
+
+@given(st.sampled_from(ACTIONS), st.integers(0, 20))
+def test_outcomes_read_back(action: str, seed: int) -> None:
+    level = generate(seed, 5)
+    prompt_format = CompactFormat(SokobanDomain(level))
+    after = step(level, level.start, action)
+    text = compact.text(compact.outcome_words(level, after))
+    assert prompt_format.read_next(level.start, text) == after
+    assert obeys(prompt_format.next_request(level.start, action), text)
+
+
+@pytest.mark.parametrize("text", ["", " (1,1)", " (1,1) (1,2) (1,3)", " (9,9) (1,1)", " U D", "invalid (1,1)"])
+def test_unreadable_outcomes_are_invalid_output(text: str) -> None:
+    with pytest.raises(InvalidOutputError):
+        CompactFormat(SokobanDomain(ROOM)).read_next(ROOM.start, text)
+
+
+def test_a_plan_keeps_its_readable_beginning() -> None:
+    prompt_format = CompactFormat(SokobanDomain(ROOM))
+    assert prompt_format.read_plan(None, " U D").valid
+    broken = prompt_format.read_plan(None, " U D banana L")
+    assert (broken.actions, broken.valid) == (("U", "D"), False)
+    assert not prompt_format.read_plan(None, "").valid
+
+
+def test_a_fixed_action_leaves_no_other_admissible() -> None:
+    for prompt_format in (CompactFormat(SokobanDomain(ROOM)), ChatFormat(SokobanDomain(ROOM))):
+        request = prompt_format.act_request(ROOM.start, {"steps": 5}, "R", ["R", "R"])
+        assert isinstance(request.constraint, Regex)
+        texts = {
+            CompactFormat: [f" next: push {a} action: {a}" for a in ACTIONS],
+            ChatFormat: [json.dumps({"thought": "so", "action": a}, separators=(",", ":")) for a in ACTIONS],
+        }[type(prompt_format)]
+        admitted = [a for a, text in zip(ACTIONS, texts, strict=True) if obeys(request, text)]
+        assert admitted == ["R"]
+
+
+def test_acting_is_free_without_an_action_and_shows_a_plan_only_where_there_is_one() -> None:
+    for prompt_format, constraint in (
+        (CompactFormat(SokobanDomain(ROOM)), Regex),
+        (ChatFormat(SokobanDomain(ROOM)), JsonSchema),
+    ):
+        alone = prompt_format.act_request(ROOM.start, {"steps": 5}, None, [])
+        hinted = prompt_format.act_request(ROOM.start, {"steps": 5}, None, ["R", "U"])
+        assert isinstance(alone.constraint, constraint)
+        assert alone.constraint == hinted.constraint
+        assert " R U" in str(hinted.prompt)
+        assert " R U" not in str(alone.prompt)
+        assert "plan" not in str(alone.prompt)
+
+
+def test_boards_beyond_the_vocabulary_are_refused_at_the_start() -> None:
+    level = generate(3, 6, rows=12, cols=12)
+    with pytest.raises(ConfigError, match="12x12"):
+        SokobanEnvironment(level).prompt_format("compact")
+    assert SokobanEnvironment(level).prompt_format("chat")
+    with pytest.raises(UnknownNameError, match="compact"):
+        SokobanEnvironment(level).prompt_format("latin")
+
+
+def test_the_projector_reads_the_observation_text_alone() -> None:
+    domain = SokobanDomain(TWO)
+    seen = domain.observation(TWO.start)
+    assert domain.project(type(seen)(seen.text)) == TWO.start
+
+
+class ChatScript(SimulatedModel):
+    """The simulated model, answering chat prompts in JSON: a fake for unit tests."""
+
+    def __init__(self, *args, **options) -> None:  # type: ignore[no-untyped-def]
+        super().__init__(*args, **options)
+        self.prompt_format = "chat"
+
+    def _answer(self, request: Request, sample: int) -> str:
+        assert not isinstance(request.prompt, str)
+        text = request.prompt[-1].content
+        domain = SokobanDomain(self.level)
+        state = domain.project(type(domain.observation(self.level.start))("\n".join(text.splitlines()[:5])))
+        if request.role == "plan":
+            return json.dumps({"actions": self.plans or self.shortest(state)})
+        if request.role == "rollout":
+            outcomes, current = [], state
+            for action in re.search(r"other: ([UDLR ]+)\.", text)[1].split():  # type: ignore[index]
+                after = step(self.level, current, action)
+                current = after or current
+                cells = [list(divmod(c, self.level.cols)) for c in (current.player, *current.boxes)]
+                outcomes.append({"valid": after is not None, "player": cells[0], "boxes": cells[1:]})
+            return json.dumps({"outcomes": outcomes})
+        if request.role == "score":
+            return "solved" if self.table[state] == 0 else "hopeless" if self.table[state] is None else "possible"
+        fixed = re.search(r'"action":"([UDLR])"', str(getattr(request.constraint, "pattern", "")))
+        move = fixed[1] if fixed else self.shortest(state)[0]
+        return json.dumps({"thought": f"I go {move}", "action": move}, separators=(",", ":"))
+
+
+@pytest.mark.parametrize("execution", ["constrained", "forced", "free"])
+def test_tape_plays_through_the_chat_format(execution: str) -> None:
+    model = ChatScript(ROOM, obey=True)
+    result = TapeAgent(model, execution=execution).run(SokobanEnvironment(ROOM, 8))
+    assert result.success
+    assert result.malformed == 0
+    assert result.lm_calls["rollout"] == 1, "equal plans are rolled out once, in one request"
+
+
+@pytest.mark.parametrize("garbage", ["", "{", '{"actions": ["U", "JUMP"]}', '{"outcomes": 3}', "null", "[]"])
+def test_malformed_json_is_counted_and_survived(garbage: str) -> None:
+    model = ScriptedLM(lambda request, _: "possible" if isinstance(request.constraint, Choice) else garbage)
+    result = TapeAgent(model).run(SokobanEnvironment(CORRIDOR, 5))
+    assert not result.success
+    assert result.malformed > 0
+
+
+def test_chat_keeps_the_readable_beginning_of_a_plan_and_of_a_rollout() -> None:
+    prompt_format = ChatFormat(SokobanDomain(ROOM))
+    cut = prompt_format.read_plan(None, '{"actions": ["R", "R", "L')
+    assert (cut.actions, cut.valid) == (("R", "R"), False)
+    good = '{"valid": true, "player": [2, 3], "boxes": [[2, 4]]}'
+    lost = '{"valid": true, "player": [99, 3], "boxes": [[2, 4]]}'
+    states = prompt_format.read_rollout(ROOM.start, ["R"] * 3, f'{{"outcomes": [{good}, {lost}, {good}]}}')
+    assert len(states) == 1
+
+
+def test_a_chat_rollout_that_stops_too_early_is_counted() -> None:
+    class Short(ChatScript):
+        def _reply(self, request, sample):  # type: ignore[no-untyped-def]
+            return '{"outcomes": []}' if request.role == "rollout" else super()._reply(request, sample)
+
+    result = TapeAgent(Short(ROOM), probe=False).run(SokobanEnvironment(ROOM, 8))
+    assert result.malformed > 0
+    assert not result.success
+
+
+def test_chat_answers_about_cells_off_the_board_are_invalid_output() -> None:
+    prompt_format = ChatFormat(SokobanDomain(ROOM))
+    with pytest.raises(InvalidOutputError):
+        prompt_format.read_next(ROOM.start, '{"valid": true, "player": [99, 0], "boxes": [[1, 1]]}')
+    assert prompt_format.read_next(ROOM.start, '{"valid": false, "player": [0, 0], "boxes": []}') is None
+    [state] = prompt_format.read_rollout(
+        ROOM.start, ["U"], '{"outcomes": [{"valid": true, "player": [1, 2], "boxes": [[2, 4]]}]}'
+    )
+    assert isinstance(state, State)
+
+
+def test_scripted_models_can_be_held_to_their_constraints() -> None:
+    strict = ScriptedLM(["banana"], prompt_format="compact", obey=True)
+    result = TapeAgent(strict).run(SokobanEnvironment(ROOM, 5))
+    assert result.end_state == "model_error"
+    assert "breaks the constraint" in result.detail
+
+
+def test_the_environment_refuses_unknown_actions() -> None:
+    env = SokobanEnvironment(ROOM, 5)
+    env.reset(0)
+    with pytest.raises(ValueError, match="JUMP"):
+        env.step("JUMP")
+    with pytest.raises(ValueError, match="slack"):
+        SokobanEnvironment.with_slack(ROOM, -1)
+    assert SokobanEnvironment.with_slack(parse("#####\n#@$.#\n#####\n")[0], 2).budget == {"steps": 3}
+    assert asyncio.run(TapeAgent(SimulatedModel(ROOM)).arun(SokobanEnvironment.with_slack(ROOM))).success

@@ -1,0 +1,156 @@
+"""Every script's matrix: the same levels, budgets and seeds for all methods, shared episodes, honest bounds."""
+
+import importlib
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from experiments.harness import matrix
+from experiments.harness.matrix import NAMES, find, most_calls, split
+from experiments.studies.tape import reproduce
+from tape.agents.base import Agent
+from tape.engine.settings import TapeConfig
+from tape.plugins import load, names
+from tape.runner.cells import checked
+from tests.experiments.synthetic import options
+
+
+@pytest.fixture
+def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} was opened")
+
+    monkeypatch.setattr("tape.lm.registry.open_model", refuse)
+    monkeypatch.setattr("tape.lm.bundled.load_folder", refuse)
+    matrix.identity.cache_clear()
+
+
+@pytest.mark.usefixtures("no_models")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_dry_run_prints_the_matrix_and_opens_nothing(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = importlib.import_module(f"experiments.{name}")
+    args = ["--dry-run", "--limit", "2", "--seeds", "3", "--out", str(tmp_path / "x")]
+    code = script.main(args) if name == "headline" else script.main(script.EXPERIMENT, args)
+    text = capsys.readouterr().out
+    assert code == 0
+    cells = find(name).cells(options(limit=2, seeds=3, models=find(name).models))
+    assert text.count(f"| {name} | ") == len(cells)
+    assert f"{len(cells)} cells, {6 * len(cells)} episodes" in text
+    assert "LM calls at most: " in text
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.usefixtures("no_models")
+def test_the_dry_run_of_all_counts_shared_episodes_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert reproduce.main(["--dry-run", "--limit", "1", "--seeds", "1"]) == 0
+    said = capsys.readouterr().out
+    keys: list[str] = []
+    for name in reproduce.PLAYED:
+        cells = checked(find(name).cells(options(limit=1, seeds=1, models=find(name).models)))
+        keys += [job.key for cell in cells for job in cell.jobs()]
+    assert len(set(keys)) < len(keys)
+    assert f"{len(keys)} episodes, {len(set(keys))} of them distinct, each played once" in said
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_methods_meet_the_same_tasks_budgets_seeds_and_temperature(name: str) -> None:
+    experiment = find(name)
+    rules: dict[tuple[str, str], set[object]] = defaultdict(set)
+    cells = checked(experiment.cells(options(models=experiment.models)))
+    for cell in cells:
+        setting, model, _ = split(cell.name)
+        seeds = tuple(cell.spec.episode_seed(task, 0) for task in cell.tasks)
+        caps = tuple(tuple(cell.spec.caps(task).items()) for task in cell.tasks)
+        spec = cell.spec
+        rules[setting, model].add(
+            (seeds, caps, spec.model, spec.seed, spec.repeats, spec.cohort, spec.config.temperature)
+        )
+        assert spec.repeats == 2
+        assert len(cell.tasks) == 3
+        assert spec.config.temperature == 0.3
+        if name != "num_plans":
+            assert spec.config.num_plans == 4
+    assert all(len(found) == 1 for found in rules.values())
+    assert [m.removeprefix("bundled:") for m in experiment.models] == list(dict.fromkeys(model for _, model in rules))
+
+
+def test_episodes_are_shared_between_experiments() -> None:
+    def keys(name: str, setting: str = "") -> set[str]:
+        cells = checked(find(name).cells(options()))
+        return {job.key for cell in cells if split(cell.name)[0].startswith(setting) for job in cell.jobs()}
+
+    assert keys("tradeoff") == keys("sokoban", "hard")
+    assert keys("best_of_n") < keys("sokoban", "easy")
+    assert keys("models") < keys("sokoban", "hard")
+    assert keys("errors") < keys("sokoban") | keys("ablation") | keys("errors", "easy")
+    assert keys("errors") & keys("ablation") - keys("sokoban"), "the ablated agent is judged too"
+    assert keys("ablation") & keys("num_plans") & keys("models"), "TAPE as it is belongs to all three"
+    assert keys("slack", "easy, B = 8") < keys("sokoban", "easy")
+    assert not keys("slack", "easy, B = 10") & keys("sokoban")
+
+
+def test_the_simulator_is_always_labelled() -> None:
+    for name in NAMES:
+        for cell in find(name).cells(options()):
+            told = cell.spec.config.world_model == "simulator"
+            assert told == ("(simulator): upper bound" in cell.name)
+
+
+def test_the_bounds_on_lm_calls_by_hand() -> None:
+    config = TapeConfig(num_plans=2, resample=0, max_replans=1, extend=0, doubt=0.0)
+
+    def most(name: str, config: TapeConfig = config) -> int | None:
+        agent: type[Agent] = load("tape.agents", name)
+        return agent.most_lm_calls(config, 3, 5)
+
+    assert most("open_loop") == 1
+    assert most("react") == 3 * 4
+    assert most("plan_and_act") == 1 + 3 * 4
+    assert most("best_of_n_react") == 3 * (4 + 2 + 2)
+    assert most("plan_and_act_replan") == 2 * (1 + 5) + 3 * 4
+    states = 2 * 2 * 5
+    assert most("tape") == 2 + states + (states + 3 + 1) + (3 + 3)
+    assert most("tape", config.model_copy(update={"execution": "forced"})) == 2 + states + states + 4
+    assert most("tape", config.model_copy(update={"selector": "lm"})) == 2 + states + states + 4 + 4 + 6
+    assert most("tape", config.model_copy(update={"replan": False})) == 1 + 10 + 10 + 4 + 6
+    assert most("tape", config.model_copy(update={"world_model": "simulator"})) == 2 + states + 4 + 6
+    every = most("tape", config.model_copy(update={"replan_every_step": True}))
+    assert most("tape_all_step") == every == 3 + 30 + 30 + 4 + 6
+
+
+def test_every_agent_knows_a_bound_but_those_whose_validators_may_ask_too() -> None:
+    assert load("tape.agents", "sdp").most_lm_calls(TapeConfig(), 4, 4) is None
+    for name in set(names("tape.agents")) - {"sdp"}:
+        agent: type[Agent] = load("tape.agents", name)
+        few, many = agent.most_lm_calls(TapeConfig(), 4, 4), agent.most_lm_calls(TapeConfig(), 12, 12)
+        assert few is not None
+        assert many is not None
+        assert 1 <= few <= many
+    [cell, *_] = find("sokoban").cells(options())
+    assert most_calls(cell, cell.tasks[0]) == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--models", "bundled:nan0"], "no bundled model 'nan0'"),
+        (["--models", "nonsense"], "no model backend 'nonsense'"),
+        (["--workers", "many", "--models", "bundled:nano"], "--workers"),
+    ],
+)
+@pytest.mark.usefixtures("no_models")
+def test_usage_errors_exit_2_and_say_why(
+    args: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = importlib.import_module("experiments.studies.tape.sokoban")
+    assert script.main(script.EXPERIMENT, [*args, "--out", str(tmp_path / "x")]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
+def test_an_unknown_experiment_is_refused() -> None:
+    with pytest.raises(KeyError, match="no experiment 'nothing'; there is: sokoban"):
+        find("nothing")

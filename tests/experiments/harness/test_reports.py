@@ -1,0 +1,261 @@
+"""Reports from made-up episodes: what they say is what the episodes say, without any model."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from experiments import report
+from experiments.harness import register
+from experiments.harness.cli import guarded, publish
+from experiments.harness.matrix import BASELINES, NAMES, SIMULATOR, TAPE, find
+from experiments.harness.measured import Measured
+from experiments.harness.standard import in_words, sections_of, verdict
+from experiments.studies.tape import headline, reproduce
+from experiments.studies.tape.headline_table import headline_text
+from experiments.studies.tape.targets import verdicts
+from tape.runner.derived import write_derived
+from tape.runner.directory import RunDirectory
+from tape.show.document import Bullets, Section, Table, markdown, to_html, write_report
+from tape.statistics import Paired
+from tests.experiments.synthetic import Solves, make_run, options
+
+WITHOUT_TRACES = tuple(name for name in NAMES if name != "errors")
+
+
+@pytest.fixture(autouse=True)
+def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} was opened")
+
+    monkeypatch.setattr("tape.lm.registry.open_model", refuse)
+
+
+def best(method: str, level: int, repeat: int) -> bool:
+    """TAPE solves everything, the others the first level only."""
+    return method.startswith("TAPE") or level == 0
+
+
+def measured(path: Path, name: str, solves: Solves = best, levels: int = 3) -> Measured:
+    directory = RunDirectory(make_run(find(name), path, solves, options(limit=levels)))
+    return Measured.load(directory, write_derived(directory))
+
+
+@pytest.mark.parametrize("name", WITHOUT_TRACES)
+def test_every_experiment_has_a_report_with_its_numbers(name: str, tmp_path: Path) -> None:
+    path = make_run(find(name), tmp_path / name, best)
+    assert report.main([str(path)]) == 0
+    text = (path / "report.md").read_text(encoding="utf-8")
+    assert f"# {find(name).title}" in text
+    assert "| 6 (3) |" in text, "n and levels"
+    assert "1.00 (0.44 to 1.00)" in text, "Wilson's with 3 levels where all are solved"
+    for figure in re.findall(r"\(plots/([^)]*)\.png\)", text):
+        for suffix in (".png", ".svg"):
+            assert (path / "plots" / (figure + suffix)).stat().st_size > 1000
+    if find(name).paper:
+        assert "Beside the paper" in text
+    for reason in find(name).differs:
+        assert f"- {reason}" in text
+
+
+def test_a_run_directory_and_a_folder_are_rebuilt_without_a_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("sokoban", "best_of_n"):
+        make_run(find(name), tmp_path / name, best)
+    assert report.main([str(tmp_path)]) == 0
+    assert str(tmp_path / "report.html") in capsys.readouterr().out
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    chapters = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert chapters == ["What this is", find("sokoban").title, find("best_of_n").title]
+    for derived in ("summary.json", "summary.md", "results.csv", "report.md", "report.html"):
+        assert (tmp_path / "sokoban" / derived).exists()
+
+
+def test_the_page_needs_nothing_else(tmp_path: Path) -> None:
+    path = make_run(find("sokoban"), tmp_path / "sokoban", best)
+    report.write(path)
+    page = (path / "report.html").read_text(encoding="utf-8")
+    sources = re.findall(r'(?:src|href)="([^"]*)"', page)
+    assert sources
+    assert all(source.startswith("data:image/png;base64,") for source in sources)
+    assert "@import" not in page
+    assert "url(" not in page
+    assert "<script" not in page
+    assert "|---|" not in page
+    assert page.count("<table>") == len(re.findall(r"^\|---", (path / "report.md").read_text(), re.MULTILINE))
+
+
+@pytest.mark.parametrize("target", ["nothing", "other"])
+def test_what_is_no_run_is_refused(target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "nothing").mkdir()
+    other = make_run(find("sokoban"), tmp_path / "other", best) / "config.json"
+    other.write_text(other.read_text().replace('"title": "sokoban"', '"title": "something"'))
+    assert report.main([str(tmp_path / target)]) == 2
+    said = capsys.readouterr().err
+    assert ("neither a run directory nor a folder" if target == "nothing" else "'something'") in said
+
+
+def test_what_is_published_does_not_depend_on_commits_or_times(tmp_path: Path) -> None:
+    for shuffle in (0, 1):
+        for name in ("best_of_n", "tradeoff"):
+            make_run(find(name), tmp_path / str(shuffle) / name, best, shuffle=shuffle)
+        report.write(tmp_path / str(shuffle))
+        reproduce.publish(tmp_path / str(shuffle), tmp_path / f"published-{shuffle}")
+    a, b = (tmp_path / f"published-{shuffle}" for shuffle in (0, 1))
+    files = sorted(path.relative_to(a) for path in a.rglob("*") if path.is_file())
+    assert {path.suffix for path in files} == {".json", ".md", ".png"}
+    for file in files:
+        assert (a / file).read_bytes() == (b / file).read_bytes(), file
+    groups = json.loads((a / "groups.json").read_text())["groups"]
+    assert list(groups) == ["best_of_n", "tradeoff"]
+    assert not {"solver_seconds", "wall_seconds"} & set(groups["tradeoff"][0])
+    told = next(g for g in groups["tradeoff"] if SIMULATOR.label in g["cell"])
+    assert told["switches"] == {"world_model": "simulator"}
+    assert "solver ms" not in (a / "report.md").read_text()
+    assert "solver ms" in (tmp_path / "0" / "report.md").read_text()
+
+
+def test_an_incomplete_run_says_so(tmp_path: Path) -> None:
+    path = make_run(find("best_of_n"), tmp_path / "run", best)
+    episodes = path / "episodes.jsonl"
+    episodes.write_text("\n".join(episodes.read_text().split("\n")[:-4]) + "\n")
+    report.write(path)
+    assert "**Incomplete: at least 3 episodes" in (path / "report.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "wins", "losses", "p", "said"),
+    [
+        (0.01, 0.3, 9, 1, 0.02, "above"),
+        (0.01, 0.3, 5, 1, 0.22, "not told apart"),
+        (-0.3, -0.01, 1, 9, 0.02, "below"),
+        (-0.1, 0.2, 3, 2, 1.0, "not told apart"),
+        (0.0, 0.2, 3, 0, 0.25, "not told apart"),
+        (-0.2, 0.2, 0, 0, 1.0, "equal in every episode"),
+    ],
+)
+def test_verdicts_on_differences(low: float, high: float, wins: int, losses: int, p: float, said: str) -> None:
+    assert verdict(Paired(10, 5, (low + high) / 2, low, high, wins, losses, p)) == said
+
+
+def test_where_tape_loses_the_words_say_so(tmp_path: Path) -> None:
+    def worst(method: str, level: int, repeat: int) -> bool:
+        return not method.startswith("TAPE") and (method != "ReAct" or level == 0)
+
+    found = measured(tmp_path / "run", "best_of_n", worst, levels=8)
+    [sentence] = in_words(found, find("best_of_n").pairs(found))
+    assert "**below** Best-of-4 ReAct -1.00 (-1.00 to -0.68)" in sentence
+    assert "not told apart from ReAct -0.12" in sentence
+    assert "above" not in sentence
+    assert sentence in markdown("x", sections_of(find("best_of_n"), found))
+
+
+def test_targets_are_met_or_missed_by_the_numbers(tmp_path: Path) -> None:
+    found = measured(tmp_path / "a", "headline")
+    judged = {(v.setting, v.target.split()[0]): v for v in verdicts(found)}
+    assert len(judged) == 8
+    assert not judged["hard", "above"].met, "3 levels of which 1 is a tie cannot show it"
+    assert "not above open-loop plan +0.67" in judged["hard", "above"].found
+    assert judged["hard", "at"].met
+    assert "by +0.67" in judged["hard", "at"].found
+    assert judged["hard", "within"].met
+    assert judged["hard", "no"].met
+    assert judged["hard", "no"].found == "250 against 750"
+
+    def none(method: str, level: int, repeat: int) -> bool:
+        return method != TAPE.label
+
+    judged = {(v.setting, v.target.split()[0]): v for v in verdicts(measured(tmp_path / "b", "headline", none))}
+    assert [judged["hard", word].met for word in ("above", "at", "within", "no")] == [False] * 4
+    assert judged["hard", "no"].found == "none solved against 250"
+
+    def all_but_baselines(method: str, level: int, repeat: int) -> bool:
+        return method.startswith("TAPE")
+
+    judged = {
+        (v.setting, v.target.split()[0]): v
+        for v in verdicts(measured(tmp_path / "c", "headline", all_but_baselines, 8))
+    }
+    assert all(judged["hard-test", word].met for word in ("above", "at", "within", "no"))
+
+
+def test_targets_that_are_not_asked_or_not_measured_are_no_misses(tmp_path: Path) -> None:
+    chosen = options(models=("bundled:base",))
+    directory = RunDirectory(make_run(find("models"), tmp_path / "run", best, chosen))
+    judged = verdicts(Measured.load(directory, write_derived(directory)))
+    assert [v.met for v in judged] == [None] * 4
+    assert "not asked of this model" in judged[1].found
+    assert all("not measured" in v.found for v in (judged[0], judged[2], judged[3]))
+
+
+def test_every_run_on_the_test_set_stays_listed(tmp_path: Path) -> None:
+    file, found = tmp_path / "list.json", measured(tmp_path / "run", "headline")
+    first = register.entry(found, "1")
+    assert first is not None
+    assert first["complete"]
+    assert first["solved"][f"hard-test / nano-750 / {TAPE.label}"] == [6, 6]
+    assert all(name.startswith("hard-test / ") for name in first["solved"])
+    register.add(file, first)
+    register.add(file, first)
+    assert len(register.read(file)) == 1, "the same run again takes its own place"
+    register.add(file, {**first, "engine": "2"})
+    register.add(file, {**first, "source": "another"})
+    assert [held["engine"] for held in register.read(file)] == ["1", "2", "1"]
+    other = {**first, "solved": {name: [0, 6] for name in first["solved"]}}
+    register.add(file, other)
+    assert register.read(file)[-1] == other, "other results of the same run do not hide the first ones"
+    assert len(register.table(register.read(file)).rows) == 4
+    register.add(file, {**first, "engine": "3", "complete": False})
+    register.add(file, {**first, "engine": "3"})
+    assert [held["complete"] for held in register.read(file)] == [True] * 5, "an incomplete run is completed"
+    assert register.entry(measured(tmp_path / "other", "sokoban"), "1") is None
+
+
+def test_the_readme_table_comes_from_the_published_headline(tmp_path: Path) -> None:
+    found = measured(tmp_path / "run", "headline")
+    headline.write_record(found, tmp_path / "out" / "headline.json")
+    text = headline_text(tmp_path / "out" / "headline.json")
+    assert "|  | `nano-750` |" in text
+    assert f"| {TAPE.label} | 1.00 (0.44 to 1.00) |" in text
+    for method in BASELINES:
+        assert f"| {method.label} | 0.33 (" in text
+    assert "minus the best baseline | +0.67 (" in text
+    assert f"LM tokens per solved episode: {TAPE.label} | 250 |" in text
+    assert "Targets met: 3 of 4" in text
+    assert headline_text(tmp_path / "missing.json") == ""
+    headline.write_record(found, tmp_path / "again.json")
+    assert (tmp_path / "out" / "headline.json").read_bytes() == (tmp_path / "again.json").read_bytes()
+
+
+def test_a_published_report_is_the_same_bytes_again(tmp_path: Path) -> None:
+    found = measured(tmp_path / "run", "sokoban")
+    for name in ("a", "b"):
+        files = publish(find("sokoban"), found, tmp_path / name)
+        assert files[0] == tmp_path / name / "sokoban" / "report.md"
+    kept = sorted(path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*.*"))
+    assert {path.suffix for path in kept} == {".md", ".png"}
+    for path in kept:
+        assert (tmp_path / "a" / path).read_bytes() == (tmp_path / "b" / path).read_bytes()
+    assert "solver ms" not in (tmp_path / "a" / "sokoban" / "report.md").read_text(encoding="utf-8")
+
+
+def test_markdown_and_html_say_the_same(tmp_path: Path) -> None:
+    blocks = ("a < b & `c`", Bullets(("one", "**two**")), Table(("x", ""), (("1", "<2>"),), "note"))
+    sections = [Section("T* = 6", blocks)]
+    assert markdown("All", sections) == (
+        "# All\n\n## T* = 6\n\na < b & `c`\n\n- one\n- **two**\n\n| x |  |\n|---|---|\n| 1 | <2> |\n\nnote\n"
+    )
+    page = to_html("All", sections, {})
+    for said in ("a &lt; b &amp; <code>c</code>", "<strong>two</strong>", "<td>&lt;2&gt;</td>", "<h2>T* = 6</h2>"):
+        assert said in page
+    assert [path.name for path in write_report(tmp_path, "All", sections)] == ["report.md", "report.html"]
+
+
+def test_ctrl_c_prints_the_command_that_resumes(capsys: pytest.CaptureFixture[str]) -> None:
+    def stop() -> int:
+        raise KeyboardInterrupt
+
+    assert guarded(stop, "sokoban", ["--out", "a folder", "--seeds", "3"]) == 130
+    assert "python -m experiments.studies.tape.sokoban --out 'a folder' --seeds 3" in capsys.readouterr().err

@@ -1,0 +1,260 @@
+"""The experiments on active epistemic control: parts on tiny fakes, and each script once where the engine is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs.alfworld.games import held_out, load_games
+from envs.alfworld.textworld_game import installed
+from experiments.studies.aec import aec
+from experiments.studies.aec import calibration as aec_calibration
+from experiments.studies.aec import errors as aec_errors
+from experiments.studies.aec import refine as aec_refine
+from experiments.studies.aec import refinement as aec_refinement
+from experiments.studies.aec import sweep as aec_sweep
+from experiments.studies.aec.asked import _truth
+from experiments.studies.aec.cases import calibration_of, cases_in, cases_of, pairs_of
+from experiments.studies.aec.errors import Commitment, commitments_of, feasible
+from experiments.studies.aec.injected import injected
+from experiments.studies.aec.methods import CALIBRATED_LABEL, CAP, RULES_LABEL, methods
+from experiments.studies.aec.refinement import Refined
+from experiments.studies.aec.tables import rounds
+from tape.aec.bound import NoisyDomain
+from tape.aec.calibration import IsotonicCalibration
+from tape.aec.events import CommittedEvent, JudgedEvent
+from tape.aec.noisy_environment import NoisyEnvironment
+from tape.aec.overrides import Override, OverrideRule, Overrides
+from tape.errors import ConfigError, RunDirectoryError
+from tape.lm.bundled import sizes
+from tape.protocols.predicates import AssumingDomain, ExclusiveDomain, FeaturedDomain, KnowsGoal, Predicate
+from tape.runner.directory import RunDirectory
+from tape.trace import ActedEvent
+from tests.tape.aec.toy import BoxDomain, BoxWorld
+
+needs_model = pytest.mark.skipif(
+    not installed() or "household" not in sizes("household"), reason="needs the extra alfworld and its bundled model"
+)
+RULE = Override(OverrideRule("in", (("object", "apple"), ("receptacle", "bed")), False), 5, 5)
+LEARNED = Refined("alfworld", "m@1", 4, 40, IsotonicCalibration(((0.0, 1.0, 0.5),), 40), Overrides((RULE,)))
+
+
+def judged(args: list[str], raw: float, *, value: bool) -> JudgedEvent:
+    return JudgedEvent(step=1, predicate="in", args=args, features=[["object", args[0]]], raw=raw, mu=0.5, value=value)
+
+
+def acted(action: str) -> ActedEvent:
+    return ActedEvent(step=1, action=action, text="", planned=None, cost={})
+
+
+def test_cases_have_the_models_own_probability_and_the_task_as_their_episode() -> None:
+    events = [acted("go"), judged(["apple", "bed 1"], 0.9, value=False), judged(["apple", "desk 1"], 0.1, value=True)]
+    cases = list(cases_of("game 1", events))
+    assert [(c.episode, c.predicate, c.features) for c in cases] == [
+        ("game 1", Predicate("in", ("apple", place)), (("object", "apple"),)) for place in ("bed 1", "desk 1")
+    ]
+    assert pairs_of(cases) == [(0.9, False), (0.1, True)]
+    assert calibration_of(cases)(0.9) == calibration_of(cases)(0.1) == 0.5
+
+
+def test_what_was_learned_is_kept_by_environment_and_model(tmp_path: Path) -> None:
+    file = tmp_path / "kept" / "aec_refinement.json"
+    assert aec_refinement.find(file, "alfworld", "m@1") is None
+    aec_refinement.write(file, LEARNED)
+    aec_refinement.write(file, other("other"))
+    aec_refinement.write(file, other("m@1", cases=50))
+    found = aec_refinement.find(file, "alfworld", "m@1")
+    assert found is not None
+    assert (found.cases, found.rules, found.calibration) == (50, LEARNED.rules, LEARNED.calibration)
+    assert len(aec_refinement.read(file)) == 2
+    assert aec_refinement.find(file, "sokoban", "m@1") is None
+    for text in ("[]", "{", '{"schema": "x"}', '{"schema": "experiments.studies.aec.refinement/1", "learned": [{}]}'):
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(ConfigError, match=r"aec_refinement\.json"):
+            aec_refinement.read(file)
+
+
+def other(model: str, cases: int = 40) -> Refined:
+    return Refined("alfworld", model, 4, cases, LEARNED.calibration, LEARNED.rules)
+
+
+def test_rows_that_need_what_was_learned_are_there_only_with_it() -> None:
+    without, all_of_them = methods(None), methods(LEARNED)
+    labels = [method.label for method in all_of_them]
+    assert len(set(labels)) == len(labels) == len(without) + 2
+    assert set(labels) - {method.label for method in without} == {RULES_LABEL, CALIBRATED_LABEL}
+    assert all(method.changes["no_repeat"] and method.changes["max_replans"] == CAP for method in all_of_them)
+
+
+def test_a_failed_episode_counts_with_the_cap() -> None:
+    assert rounds({"success": True, "replans": 3}) == 3
+    assert rounds({"success": False, "replans": 3}) == CAP
+
+
+def test_quick_takes_tasks_from_the_whole_set() -> None:
+    assert aec.spread(range(60), 6) == (0, 10, 20, 30, 40, 50)
+    assert aec.spread(range(3), 6) == aec.spread(range(3), None) == (0, 1, 2)
+    types = {game.house.goal.task for game in aec.spread(load_games("packaged"), 6)}
+    assert len(types) == 6
+
+
+def dry(capsys: pytest.CaptureFixture[str], *args: str) -> list[list[str]]:
+    assert aec.run(["--dry-run", *args]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| aec")]
+
+
+def test_any_environment_with_predicates_can_be_played(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = dry(capsys, "--environment", "sokoban", "--models", "scripted:x", "--limit", "2")
+    assert [row[1].split(" / ")[2] for row in rows] == [method.label for method in methods(None)]
+    assert {(row[0], row[2]) for row in rows} == {("aec-sokoban", "2")}
+
+
+def test_games_and_what_was_learned_reach_the_matrix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "learned.json"
+    aec_refinement.write(file, other("scripted:x"))
+    rows = dry(capsys, "--models", "scripted:x", "--count", "3", "--refinement", str(file))
+    assert len(rows) == len(methods(LEARNED))
+    assert all(row[1].startswith("packaged / scripted:x / ") and row[2] == "3" for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("nowhere", "there is no environment 'nowhere'"), ("gsm_hard", "needs an environment that declares predicates")],
+)
+def test_other_environments_are_refused(name: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert aec.run(["--environment", name, "--models", "scripted:x", "--dry-run"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_commitment_is_judged_by_the_environment_alone() -> None:
+    def committed(*actions: str) -> CommittedEvent:
+        return CommittedEvent(step=0, actions=list(actions), certified=True, evidence={}, grounded_later=["a", "b"])
+
+    events = [acted("rattle 0"), committed("open 0", "take 0"), acted("open 0"), committed("take 1")]
+    found = commitments_of(events)
+    assert found == [
+        Commitment(("rattle 0",), ("open 0", "take 0"), 2),
+        Commitment(("rattle 0", "open 0"), ("take 1",), 2),
+    ]
+    assert [feasible(BoxWorld(0, (False, False)), one) for one in found] == [True, False]
+
+
+def test_a_noisy_environment_has_the_optional_parts_of_its_domain_and_no_others() -> None:
+    env: Any = load_env()
+    noisy = NoisyEnvironment(env, 0.5, 1).domain
+    for protocol in (AssumingDomain, KnowsGoal, ExclusiveDomain, FeaturedDomain):
+        assert isinstance(noisy, protocol)
+        assert not isinstance(NoisyDomain(BoxDomain(2), 0.5, 1), protocol)
+    assert noisy.features(Predicate("in", ("apple", "bed 1"))) == [("object", "apple"), ("receptacle", "bed")]
+
+
+def load_env() -> Any:
+    from envs.alfworld.environment import AlfworldEnvironment
+
+    return AlfworldEnvironment(load_games("packaged")[0])
+
+
+def test_training_games_are_fresh_and_always_the_same() -> None:
+    games = [game for i in (1, 2) for game in aec_refine.training_games(i, 6)]
+    digests = [game.house.digest() for game in games]
+    assert len(set(digests)) == 12
+    assert not set(digests) & held_out()
+    assert digests[:6] == [game.house.digest() for game in aec_refine.training_games(1, 6)]
+    assert len({game.house.goal.task for game in games}) == 6
+
+
+def test_the_truth_of_a_prediction_is_the_games() -> None:
+    game = load_games("packaged")[0]
+    thing, place = game.house.inside[0]
+    assert _truth(game, Predicate("in", (thing.rsplit(" ", 1)[0], place)))
+    assert not _truth(game, Predicate("in", ("nothing", place)))
+    for receptacle in game.house.receptacles:
+        assert _truth(game, Predicate("shut", (receptacle.name,))) == receptacle.openable
+
+
+def row(split: str, game: str, *asked: tuple[float, bool]) -> dict[str, Any]:
+    told = [["in", ["apple", "bed 1"], mu, truth] for mu, truth in asked]
+    return {"model": "m", "samples": 8, "seed": 0, "set": split, "game": game, "digest": "d", "asked": told}
+
+
+def test_a_calibration_is_judged_on_games_that_it_was_not_fitted_on() -> None:
+    rows = [row("dev", "a", (0.9, False), (0.9, False)), row("packaged", "b", (0.9, False), (0.9, True))]
+    found = {name: reliability for name, (_, _, reliability) in aec_calibration.measured(rows).items()}
+    assert [found[name].brier for name in found] == pytest.approx([0.81, (0.81 + 0.01) / 2, 0.5])
+    assert len(aec_calibration.summary_table(rows).rows) == 4
+
+
+def test_answers_survive_a_kill_and_what_is_broken_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "asked.jsonl"
+    whole = json.dumps(row("dev", "a", (0.9, False))) + "\n"
+    file.write_text(whole + '{"model": "m', encoding="utf-8")
+    assert aec_calibration._rows(file) == [json.loads(whole)]
+    assert file.read_text(encoding="utf-8") == whole
+    file.write_text("{}\n", encoding="utf-8")
+    with pytest.raises(RunDirectoryError, match=r"asked\.jsonl:1 cannot be read"):
+        aec_calibration._rows(file)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not installed(), reason="needs the extra alfworld")
+def test_without_errors_every_commitment_wins_and_what_was_played_is_kept(tmp_path: Path) -> None:
+    games, file = load_games("packaged")[::15], tmp_path / "injected.jsonl"
+    found = injected(games, (0.0, 0.3), 2, file)
+    clean = [one for one in found if one.rate == 0]
+    assert all(one.committed and one.feasible and one.bound == 1.0 for one in clean)
+    assert any(one.committed and not one.feasible for one in found)
+    kept = file.read_text(encoding="utf-8")
+    assert injected(games, (0.0, 0.3), 2, file) == found
+    assert file.read_text(encoding="utf-8") == kept
+
+
+@pytest.mark.slow
+@needs_model
+def test_the_comparison_runs_and_names_what_is_left_out(tmp_path: Path) -> None:
+    arguments = ["--limit", "1", "--quiet", "--out", str(tmp_path / "run"), "--refinement", str(tmp_path / "none")]
+    assert aec.run(arguments) == 0
+    report = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
+    assert f"Left out: {RULES_LABEL} and {CALIBRATED_LABEL}" in report
+    assert len(RunDirectory(tmp_path / "run").episodes()) == len(methods(None))
+    assert aec.run(arguments) == 0
+    assert (tmp_path / "run" / "report.md").read_text(encoding="utf-8") == report
+
+
+@pytest.mark.slow
+@needs_model
+def test_refinement_learns_from_what_it_plays_and_the_comparison_uses_it(tmp_path: Path) -> None:
+    out, published = tmp_path / "refine", tmp_path / "published"
+    arguments = ["--iterations", "1", "--count", "2", "--limit", "1", "--quiet", "--out", str(out)]
+    assert aec_refine.main([*arguments, "--publish", str(published)]) == 0
+    [kept] = aec_refinement.read(published / "aec_refinement.json")
+    cases = cases_in(RunDirectory(out / "1-training"))
+    assert kept.cases == len(cases) > 0
+    assert kept.calibration == calibration_of(cases)
+    assert (published / "aec_refine" / "report.md").is_file()
+    assert aec_refine.main(arguments) == 0
+
+
+@pytest.mark.slow
+@needs_model
+def test_calibration_asks_every_game_once(tmp_path: Path) -> None:
+    arguments = ["--count", "1", "--quiet", "--out", str(tmp_path / "run"), "--publish", str(tmp_path / "kept")]
+    assert aec_calibration.main(arguments) == 0
+    asked = (tmp_path / "run" / "asked.jsonl").read_text(encoding="utf-8")
+    assert aec_calibration.main(arguments) == 0
+    assert (tmp_path / "run" / "asked.jsonl").read_text(encoding="utf-8") == asked
+    assert len(asked.splitlines()) == 2
+    assert (tmp_path / "kept" / "aec_calibration" / "plots" / "reliability.png").stat().st_size > 1000
+
+
+@pytest.mark.slow
+@needs_model
+def test_errors_and_sweep_run(tmp_path: Path) -> None:
+    assert aec_errors.run(["--limit", "1", "--count", "2", "--quiet", "--out", str(tmp_path / "errors")]) == 0
+    report = (tmp_path / "errors" / "report.md").read_text(encoding="utf-8")
+    assert "Simulated query errors" in report
+    assert aec_sweep.run(["--limit", "1", "--quiet", "--out", str(tmp_path / "sweep")]) == 0
+    assert len(RunDirectory(tmp_path / "sweep").episodes()) == len(aec_sweep.METHODS)

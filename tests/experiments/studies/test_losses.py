@@ -1,0 +1,120 @@
+"""Which stage lost an episode: one made-up cause at a time."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from envs.sokoban.oracle import oracle_for
+from envs.sokoban.simulator import step
+from envs.sokoban.state import State
+from experiments.studies.tape.error_analysis import Judge
+from experiments.studies.tape.losses import STAGES, stage_of
+from tape.lm.base import Choice, Request, Usage
+from tests.envs.sokoban.helpers import level_of
+from tests.tape.helpers import SimulatedModel, play, state_of
+
+# Pushes to the right solve it. A move up costs two moves, which the budget does not have.
+YARD = level_of("; yard\n########\n#      #\n#@  $ .#\n#      #\n########")
+WAY = " " + " ".join(SimulatedModel(YARD).shortest(YARD.start))
+LENGTH = len(WAY.split())
+JUDGE = Judge(YARD, "digest", oracle_for(YARD))
+
+
+def lost(model: SimulatedModel, **settings: Any) -> str:
+    result, events = play(level=YARD, steps=LENGTH, model=model, **{"num_plans": 1, "extend": 0} | settings)
+    assert not result.success
+    return stage_of(events, JUDGE)
+
+
+def after(actions: str) -> State:
+    state = YARD.start
+    for action in actions.split():
+        moved = step(YARD, state, action)
+        assert moved is not None
+        state = moved
+    return state
+
+
+def words(state: State) -> str:
+    return "".join(f" {YARD.coordinate(cell)}" for cell in (state.player, *state.boxes))
+
+
+class Choosing(SimulatedModel):
+    """Scores every state by one word; proposes the way that wins and a shorter one that does not."""
+
+    word = " open"
+
+    def _answer(self, request: Request, sample: int) -> str:
+        return (WAY, " U")[sample % 2] if request.role == "plan" else super()._answer(request, sample)
+
+    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
+        answers = []
+        for request, (_, usage) in zip(requests, await super().score_options(requests), strict=True):
+            assert isinstance(request.constraint, Choice)
+            answers.append((tuple(float(option == self.word) for option in request.constraint.options), usage))
+        return answers
+
+
+def test_no_sampled_plan_wins() -> None:
+    assert lost(SimulatedModel(YARD, plans=[" U"])) == "sampling"
+
+
+def test_the_walk_was_not_as_predicted() -> None:
+    bent = {(YARD.start, "U"): words(after("R"))}
+    plan = " ".join([" U", *WAY.split()[1:]])
+    assert lost(SimulatedModel(YARD, bent, [plan])) == "prediction", "a move up is taken for one to the right"
+
+
+def test_a_winning_plan_was_cut() -> None:
+    class Two(SimulatedModel):
+        def _answer(self, request: Request, sample: int) -> str:
+            return (WAY, " U")[sample % 2] if request.role == "plan" else super()._answer(request, sample)
+
+    assert lost(Two(YARD, {(YARD.start, "R"): " invalid"}), num_plans=2) == "prediction"
+
+
+def test_a_goal_was_not_seen() -> None:
+    assert lost(Choosing(YARD), num_plans=2) == "score"
+
+
+def test_a_goal_was_seen_where_there_is_none() -> None:
+    class Dreaming(Choosing):
+        word = " solved"
+
+        def _answer(self, request: Request, sample: int) -> str:
+            return " U" if request.role == "plan" else super()._answer(request, sample)
+
+    assert lost(Dreaming(YARD)) == "score"
+
+
+def test_a_walk_that_wins_was_not_preferred() -> None:
+    class Torn(SimulatedModel):
+        def _answer(self, request: Request, sample: int) -> str:
+            if request.role == "plan":
+                return (WAY, " U")[sample % 2]
+            if request.role == "score" and state_of(YARD, str(request.prompt)) == after("U"):
+                return " solved"
+            return super()._answer(request, sample)
+
+    assert lost(Torn(YARD), num_plans=2) == "selection", "two goals, and the nearer one is none"
+
+
+def test_another_action_than_the_planned_one() -> None:
+    class Wilful(SimulatedModel):
+        def _answer(self, request: Request, sample: int) -> str:
+            return " next: move U action: U" if request.role == "act" else super()._answer(request, sample)
+
+    assert lost(Wilful(YARD, plans=[WAY]), execution="free") == "execution"
+
+
+@pytest.mark.parametrize("plan", ["", " R"])
+def test_an_end_while_the_goal_is_within_reach(plan: str) -> None:
+    assert lost(SimulatedModel(YARD, plans=[plan]), on_infeasible="stop", replan=False) == "replanning"
+
+
+def test_a_step_in_the_dark() -> None:
+    # Up is called invalid, so no walk is left, and it is tried in the end.
+    model = SimulatedModel(YARD, {(YARD.start, "U"): " invalid"}, [" U"])
+    assert lost(model) == "replanning"
+    assert set(STAGES) == {"sampling", "prediction", "score", "selection", "execution", "replanning"}

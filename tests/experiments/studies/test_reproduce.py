@@ -1,0 +1,162 @@
+"""A tiny real run of every script, with the weakest model."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from experiments import report
+from experiments.harness import cli, register
+from experiments.harness.matrix import find, most_calls
+from experiments.studies.tape import headline, reproduce, sokoban
+from experiments.studies.toy import __main__ as toy
+from experiments.studies.toy import chapter as toy_part
+from tape.runner.cells import checked
+from tape.runner.directory import RunDirectory
+from tape.runner.pool import InProcess
+from tape.runner.work import Work
+from tests.experiments.synthetic import options
+
+MODEL = "bundled:nano-750"
+TINY = ["--models", MODEL, "--limit", "1", "--seeds", "1", "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def patched() -> Iterator[list[str]]:
+    """A short toy analysis, and the keys of all episodes that are really played."""
+    played: list[str] = []
+    play, main = InProcess.play, toy.main
+
+    def noted(self: InProcess, work: list[Work], *rest: object) -> object:
+        for item, found in play(self, work, *rest):  # type: ignore[arg-type]
+            played.extend(episode.line["key"] for episode in found)
+            yield item, found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(InProcess, "play", noted)
+        patch.setattr(toy, "main", lambda args: main([*args, "--limit", "1", "--worlds", "narrow"]))
+        yield played
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, patched: list[str]) -> Path:
+    out = tmp_path_factory.mktemp("reproduce")
+    assert reproduce.main([*TINY, "--workers", "1", "--out", str(out), "--publish", str(out / "published")]) == 0
+    return out
+
+
+def lines(folder: Path, name: str) -> list[dict[str, object]]:
+    return RunDirectory(folder / name).episodes()
+
+
+@pytest.mark.slow
+def test_every_experiment_is_played_and_shared_episodes_only_once(folder: Path, patched: list[str]) -> None:
+    wanted: set[str] = set()
+    for name in reproduce.PLAYED:
+        cells = checked(find(name).cells(options(models=(MODEL,), limit=1, seeds=1, identify=find_identity)))
+        keys = {(cell.name, job.key) for cell in cells for job in cell.jobs()}
+        assert {(line["cell"], line["key"]) for line in lines(folder, name)} == keys
+        wanted |= {key for _, key in keys}
+    assert sorted(patched) == sorted(wanted)
+
+
+def find_identity(name: str) -> str:
+    from experiments.harness.matrix import identity
+
+    return identity(name)
+
+
+@pytest.mark.slow
+def test_real_episodes_stay_below_the_bounds_on_lm_calls_and_their_budgets(folder: Path) -> None:
+    for name in reproduce.PLAYED:
+        cells = {cell.name: cell for cell in find(name).cells(options(models=(MODEL,), limit=1, seeds=1))}
+        for line in RunDirectory(folder / name).episodes():
+            cell = cells[line["cell"]]
+            most = most_calls(cell, cell.tasks[0])
+            assert most is not None
+            assert sum(line["result"]["lm_calls"].values()) <= most, line["cell"]
+            assert line["result"]["budget_violations"] == []
+            assert line["result"]["end_state"] not in ("model_error", "env_error", "solver_error")
+
+
+@pytest.mark.slow
+def test_the_report_has_every_chapter_and_needs_nothing_else(folder: Path) -> None:
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    chapters = re.findall(r"<h2>(.*)</h2>", page)
+    assert chapters == ["What this is", *(find(name).title for name in reproduce.PLAYED), toy_part.TITLE]
+    assert all(source.startswith("data:") for source in re.findall(r'(?:src|href)="([^"]*)"', page))
+    assert page.count("<img") == len(list((folder / "plots").glob("*.png"))) == 9
+
+
+@pytest.mark.slow
+def test_once_more_plays_nothing_and_rebuilding_opens_no_model(
+    folder: Path, patched: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = len(patched), (folder / "report.md").read_bytes(), (folder / "published" / "report.md").read_bytes()
+    assert reproduce.main([*TINY, "--workers", "1", "--out", str(folder), "--publish", str(folder / "published")]) == 0
+    assert (
+        len(patched),
+        (folder / "report.md").read_bytes(),
+        (folder / "published" / "report.md").read_bytes(),
+    ) == before
+    for opener in ("tape.lm.registry.open_model", "tape.lm.bundled.load_folder"):
+        monkeypatch.setattr(opener, lambda name: pytest.fail(f"{name} was opened"))
+    for file in (folder / "report.html", folder / "report.md", folder / "errors" / "report.md"):
+        file.unlink()
+    assert report.main([str(folder)]) == 0
+    assert (folder / "report.md").read_bytes() == before[1]
+    assert "planning error, viable states" in (folder / "errors" / "report.md").read_text(encoding="utf-8")
+    assert "written: " not in capsys.readouterr().out, "the toy analysis is there already"
+
+
+@pytest.mark.slow
+def test_another_configuration_in_the_same_folder_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    args = [*TINY[:-2], "2", "--quiet", "--out", str(folder / "sokoban")]
+    assert cli.main(sokoban.EXPERIMENT, args) == 2
+    assert "holds another run" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_is_resumed_by_its_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play = InProcess.play
+
+    def cut(self: InProcess, work: list[Work], *rest: object) -> object:
+        for number, found in enumerate(play(self, work, *rest)):  # type: ignore[arg-type]
+            if number == 2:
+                raise KeyboardInterrupt
+            yield found
+
+    args = [*TINY, "--out", str(tmp_path / "run")]
+    with monkeypatch.context() as patch:
+        patch.setattr(InProcess, "play", cut)
+        assert cli.main(find("best_of_n"), args) == 130
+    said = capsys.readouterr().err
+    assert f"python -m experiments.studies.tape.best_of_n {' '.join(args)}" in said
+    assert len(lines(tmp_path, "run")) == 2
+    assert cli.main(find("best_of_n"), args) == 0
+    assert len(lines(tmp_path, "run")) == 5
+    assert "Took" in (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_headline_plays_judges_lists_and_publishes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The development levels stand in: the test set is for real comparisons only.
+    monkeypatch.setattr(register, "TEST_SET", "hard-dev")
+    monkeypatch.setattr(headline, "SETTINGS", ("hard", "hard-dev"))
+    args = [*TINY, "--out", str(tmp_path / "run"), "--register", str(tmp_path / "list.json"), "--engine", "trial"]
+    assert headline.main([*args, "--publish", str(tmp_path / "out")]) == 0
+    assert "engine trial, 1 test levels x 1" in capsys.readouterr().out
+    [entry] = json.loads((tmp_path / "list.json").read_text(encoding="utf-8"))
+    assert (entry["engine"], entry["levels"], entry["complete"]) == ("trial", 1, True)
+    text = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
+    for said in ("### Targets", "within 5 points of TAPE", "### Runs on the test set", "| trial |"):
+        assert said in text
+    record = json.loads((tmp_path / "out" / "headline.json").read_text(encoding="utf-8"))
+    assert len(record["groups"]) == 18
+    assert len(record["targets"]) == 8

@@ -1,0 +1,65 @@
+"""The comparison of SDP, TAPE and AEC: its settings, what cannot be played here, a tiny run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiments.harness.matrix import Options
+from experiments.harness.measured import Measured
+from experiments.studies.sdp import sdp
+from experiments.studies.sdp.settings import SETTINGS, Setting
+from experiments.studies.sdp.tables import by_group, table
+from tape.errors import ConfigError, MissingExtraError
+from tape.protocols import Task
+
+TRIPS = next(setting for setting in sdp.EVERYTHING if setting.environment == "travelplanner")
+
+
+def options(limit: int = 1) -> Options:
+    return Options(seeds=1, models=sdp.EXPERIMENT.models, limit=limit, identify=lambda name: name)
+
+
+class Missing(Setting):
+    def tasks(self) -> tuple[Task, ...]:
+        raise MissingExtraError("there is no simulator on this machine")
+
+
+def test_what_cannot_be_played_here_is_named_and_the_rest_is_played(capsys: pytest.CaptureFixture[str]) -> None:
+    missing = Missing("elsewhere", "travelplanner", (), TRIPS.models, TRIPS.methods)
+    found = sdp.cells([missing, TRIPS], None, options())
+    assert {cell.name.split(" / ")[0] for cell in found} == {TRIPS.name}
+    assert "left out: elsewhere: there is no simulator on this machine" in capsys.readouterr().err
+    with pytest.raises(ConfigError, match="no setting can be played here"):
+        sdp.cells([missing], None, options())
+
+
+def test_an_unknown_setting_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"no setting 'chess'; there is: .*household"):
+        sdp.cells(sdp.EVERYTHING, ["chess"], options())
+
+
+def test_all_methods_of_a_setting_meet_the_same_tasks_and_seeds() -> None:
+    cells = sdp.cells([TRIPS], None, options(3))
+    assert len({tuple(task.digest for task in cell.tasks) for cell in cells}) == 1
+    assert len({(cell.spec.seed, cell.spec.repeats, cell.spec.model) for cell in cells}) == 1
+
+
+def test_names_of_settings_are_unique() -> None:
+    names = [setting.name for settings in SETTINGS.values() for setting in settings]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.slow
+def test_a_tiny_run_writes_its_report_and_resumes(tmp_path: Path) -> None:
+    command = ["--part", "own", "--settings", TRIPS.name, "--limit", "2", "--quiet", "--out", str(tmp_path / "run")]
+    assert sdp.run(command) == 0
+    assert sdp.run(command) == 0
+    report = (tmp_path / "run" / "report.md").read_text()
+    assert "python -m experiments.studies.sdp.sdp --part own" in report
+    measured = Measured.read(tmp_path / "run")
+    rows = {row[2]: row for row in table(measured).rows}
+    assert rows["SDP x TAPE"][4].startswith("1.00")
+    assert by_group(measured, "cost", lambda _: None) is None
+    assert rows["TAPE"][6] == "-"

@@ -1,0 +1,120 @@
+"""The ablation of SDP: cells, the comparison of estimate and play, and the script once with a bundled model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from experiments.harness.matrix import split
+from experiments.harness.measured import Measured
+from experiments.studies.sdp import ablation as sdp_ablation
+from experiments.studies.sdp.ablation import WITHOUT, cells, cells_of_runs
+from experiments.studies.sdp.ablation_report import FULL, LABELS, estimated, publish, rows, score_of, summary
+from tape.analysis.estimates import estimates
+from tape.analysis.trajectories import trajectories_in
+from tape.errors import ConfigError
+from tape.runner.derived import write_derived
+from tape.runner.directory import RunDirectory
+from tests.experiments.sdp_runs import make_sdp_run
+from tests.experiments.synthetic import options
+
+MADE = {
+    FULL: {"skill": 0.6},
+    LABELS["validate"]: {"skill": 0.2},
+    LABELS["replan"]: {"skill": 0.5, "replans": 0},
+    LABELS["cascade"]: {"skill": 0.6, "cascade": False},
+}
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    run = make_sdp_run(tmp_path_factory.mktemp("ablation") / "run", MADE)
+    write_derived(RunDirectory(run))
+    return Measured.read(run)
+
+
+def test_every_row_pairs_the_same_episodes(measured: Measured) -> None:
+    found = rows(measured)
+    assert [row.without for row in found] == [*LABELS]
+    full = {(line["digest"], line["repeat"]): score_of(line) for line in measured.lines[f"easy / nano-750 / {FULL}"]}
+    for row in found:
+        own = measured.lines[f"easy / nano-750 / {LABELS[row.without]}"]
+        assert row.n == row.full.n == row.estimate.n == row.played.n == 16
+        differences = [score_of(line) - full[line["digest"], line["repeat"]] for line in own]
+        assert row.cost.difference == pytest.approx(sum(differences) / 16)
+        assert row.error.difference == pytest.approx((row.estimate.value or 0) - (row.played.value or 0))
+
+
+def test_estimates_come_from_the_trajectories_of_the_whole(measured: Measured) -> None:
+    name = f"easy / nano-750 / {FULL}"
+    found = estimated(measured, name)
+    for one in trajectories_in(measured.directory, [name]).all:
+        key = (one.origin.digest, one.origin.repeat)
+        assert found["validate"][key] == estimates(one).validate
+        assert found["replan"][key] == estimates(one).replan
+        assert found["cascade"][key] == estimates(one).cascade
+
+
+def test_what_is_published_is_the_same_every_time(measured: Measured, tmp_path: Path) -> None:
+    first = [path.read_bytes() for path in publish(measured, tmp_path / "a", "Title")]
+    assert [path.read_bytes() for path in publish(measured, tmp_path / "b", "Title")] == first
+    record = json.loads(first[0])
+    assert [row["without"] for row in record["rows"]] == [*LABELS]
+    assert all(row["cost"]["n"] == 16 for row in record["rows"])
+    assert summary(measured).rows[0][2] == "no VALIDATE"
+    assert b"n counts episodes" in first[1]
+
+
+def test_cells_differ_in_what_is_taken_away_alone() -> None:
+    found = cells("sokoban", {"levels": "easy", "slack": 2}, ("walk", "sample"), options())
+    assert len(found) == 8
+    for four in (found[:4], found[4:]):
+        full = four[0].spec.config.model_dump()
+        for cell, changes in zip(four[1:], WITHOUT.values(), strict=True):
+            assert {k: v for k, v in cell.spec.config.model_dump().items() if full[k] != v} == changes
+            assert cell.tasks == four[0].tasks
+    assert [cell.spec.config.chain for cell in found] == ["walk"] * 4 + ["sample"] * 4
+    quick = cells("sokoban", {"levels": "easy", "slack": 2}, ("walk",), options(limit=None), quick=True)
+    assert len(quick[0].tasks) == sdp_ablation.QUICK
+
+
+def test_a_run_is_taken_as_it_was_played(tmp_path: Path) -> None:
+    directory = RunDirectory(make_sdp_run(tmp_path / "run", {**MADE, "ReAct": {}}, limit=3))
+    found = cells_of_runs([directory], options())
+    # All four are whole SDP here: what was made up has no switch off.
+    assert len(found) == 16
+    assert [split(cell.name)[2] for cell in found[:4]] == [FULL, *LABELS.values()]
+    held = {line["key"] for line in directory.episodes()}
+    assert {job.key for job in found[0].jobs()} <= held, "the whole is copied, not played"
+    assert not {job.key for job in found[1].jobs()} & held
+
+
+def test_a_run_without_sdp_is_refused(tmp_path: Path) -> None:
+    directory = RunDirectory(make_sdp_run(tmp_path / "run", {"ReAct": {}}, limit=1))
+    with pytest.raises(ConfigError, match="no episode of the agent 'sdp'"):
+        cells_of_runs([directory], options())
+
+
+def run(args: Sequence[str]) -> int:
+    return sdp_ablation.run([*args, "--quiet"])
+
+
+@pytest.mark.slow
+def test_the_script_plays_reports_and_takes_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    common = ["--models", "bundled:nano-3000", "--limit", "2", "--chains", "sample"]
+    out = tmp_path / "out"
+    assert run([*common, "--out", str(out), "--publish", str(tmp_path / "published")]) == 0
+    record = json.loads((tmp_path / "published" / "sdp_ablation.json").read_text())
+    assert [(row["without"], row["n"]) for row in record["rows"]] == [(part, 2) for part in LABELS]
+    assert (out / "plots" / "sdp_ablation.png").stat().st_size > 0
+    assert run(["--run", str(out), "--out", str(tmp_path / "again")]) == 0
+    # The whole and, since the switches are the same, all others are there already.
+    lines = RunDirectory(tmp_path / "again").episodes()
+    known = {line["key"]: line["result"] for line in RunDirectory(out).episodes()}
+    assert len(lines) == 8
+    assert all(line["result"] == known[line["key"]] for line in lines)
+    assert run([*common, "--dry-run"]) == 0
+    assert "8 episodes" in capsys.readouterr().out

@@ -1,0 +1,213 @@
+"""The toy analysis: exact and sampled agents agree, proven bounds hold, the script repeats itself byte for byte."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.studies.toy import __main__ as toy
+from experiments.studies.toy import exact, points, sampled
+from experiments.studies.toy.exact import Setting
+from experiments.studies.toy.world import DEAD, KINDS, N_ACTIONS, Chain, Sokoban, World, make
+from tape.analysis.bounds import ErrorRates, plan_and_act_bound, react_bound, tape_bound
+
+RESULTS = Path(toy.__file__).parents[1] / "results" / "toy.json"
+share = st.floats(0.0, 1.0)
+some_settings = st.builds(Setting, share, share, share, st.integers(1, 5), st.integers(0, 4))
+EXACT = (exact.react, exact.plan_and_act, exact.tape_step)
+
+
+def chains(every: int) -> st.SearchStrategy[Chain]:
+    return st.builds(Chain, st.integers(1, 12), st.just(every))
+
+
+def test_the_corridor_moves_as_described() -> None:
+    narrow, wide = Chain(5, 1), Chain(5, 3)
+    assert [narrow.move(5, action) for action in range(N_ACTIONS)] == [4, 6, DEAD, DEAD]
+    assert [wide.move(5, action) for action in range(N_ACTIONS)] == [4, 6, 5, 5]
+    assert wide.move(3, 2) == DEAD
+    assert narrow.after(5, 7) == (4, 6, None, None)
+    assert narrow.after(5, 6) == (4, None, None, None)
+    assert wide.after(5, 6) == (4, None, 5, 5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_worlds_have_the_wanted_horizon_and_a_sound_cost_to_go(kind: str) -> None:
+    world = make(kind, 6, 0)
+    assert world.horizon == 6
+    seen, queue = {world.start}, [world.start]
+    while queue and len(seen) < 200:
+        state = queue.pop()
+        cost = world.cost(state)
+        if not cost:
+            continue
+        following = [world.move(state, action) for action in range(N_ACTIONS)]
+        known = [c for c in map(world.cost, following) if c is not None]
+        assert min(known) == cost - 1
+        queue += [after for after in following if after not in seen]
+        seen |= set(following)
+
+
+def test_planning_errors_are_fatal_where_they_can_be() -> None:
+    narrow, wide = Chain(5, 1), Chain(5, 3)
+    assert narrow.planned(5, 7, 0.2) == pytest.approx((0.8, 0.0, 0.1, 0.1))
+    assert narrow.planned(5, 5, 0.3) == pytest.approx((0.7, 0.1, 0.1, 0.1))
+    assert wide.planned(5, 7, 0.3) == pytest.approx((0.7, 0.1, 0.1, 0.1)), "nothing is fatal here: any other action"
+    assert narrow.rates(5, 7, 0.2, 0.1) == ErrorRates(0.2, 0.1, 2 / 3, 2 / 3)
+
+
+@pytest.mark.parametrize("agent", list(points.AGENTS))
+@pytest.mark.parametrize("kind", ["narrow", "open", "sokoban"])
+def test_sampled_episodes_agree_with_the_exact_value(kind: str, agent: str) -> None:
+    job = points.Job(kind, agent, 4, Setting(), (1, 2), 1000)
+    point = points.measure(job)
+    n, rate, value = point["sampled"]["n"], point["sampled"]["rate"], point["exact"]
+    assert n == 2000
+    if value is None:
+        assert agent in {"tape_folded", "tape_once"}
+        assert kind != "narrow"
+        return
+    assert abs(rate - value) <= 4.0 * (value * (1 - value) / n) ** 0.5 + 1 / n
+
+
+@settings(max_examples=60, deadline=None)
+@given(chains(1), some_settings)
+def test_proven_bounds_hold_where_the_assumptions_do(world: Chain, setting: Setting) -> None:
+    horizon, rates = world.horizon, exact.best_rates(world, setting)
+    assert exact.critical_steps(world, setting) == horizon
+    assert exact.react(world, setting).success <= react_bound(horizon, rates) + 1e-9
+    planned = exact.plan_and_act(world, setting)
+    bound = plan_and_act_bound(horizon, rates, alpha=planned.alpha, p_follow=setting.p_follow)
+    assert planned.success <= bound + 1e-9
+    per_step = exact.tape_step(world, setting).success
+    assert per_step == pytest.approx(tape_bound(horizon, setting.epsilon_p, setting.plans), abs=1e-9)
+    once = exact.tape_folded(horizon, setting, replan=False)
+    again = exact.tape_folded(horizon, setting, replan=True)
+    assert once <= per_step + 1e-9
+    assert once <= again + 1e-9
+    assert again <= tape_bound(horizon, setting.epsilon_p, 2 * setting.plans) + 1e-9
+    assert once == pytest.approx(1 - (1 - (1 - setting.epsilon_p) ** horizon) ** setting.plans, abs=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.one_of(chains(1), chains(3), st.builds(lambda t: make("sokoban", t, 0), st.sampled_from([2, 4, 6]))),
+       some_settings)  # fmt: skip
+def test_no_proven_bound_is_exceeded_in_any_world(world: World, setting: Setting) -> None:
+    kind = "sokoban" if isinstance(world, Sokoban) else "narrow" if world.every == 1 else "open"
+    for agent, solve in zip(("react", "plan_and_act", "tape_step"), EXACT, strict=True):
+        job = points.Job(kind, agent, world.horizon, setting, (0,), 1)
+        value = solve(world, setting)
+        assert 0.0 <= value.success <= 1.0
+        for bound in points._bounds(job, world, value):
+            assert bound.broken or value.success <= bound.value + 1e-9, (agent, bound)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 10), share, share, share, st.integers(1, 5))
+def test_a_budget_without_slack_reaches_the_bounds(t: int, p: float, s: float, follow: float, m: int) -> None:
+    world, setting = Chain(t, 3), Setting(p, s, follow, m, slack=0)
+    rates = exact.best_rates(world, setting)
+    critical = exact.critical_steps(world, setting)
+    assert critical == t, "without slack every detour is fatal"
+    if all(world.rates(h, h, p, s) == rates for h in range(1, t + 1)):
+        assert exact.react(world, setting).success == pytest.approx(react_bound(t, rates), abs=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 10), st.sampled_from([1, 3]), some_settings)
+def test_more_budget_and_more_plans_never_hurt_the_solver(t: int, every: int, setting: Setting) -> None:
+    world = Chain(t, every)
+    here = exact.tape_step(world, setting).success
+    more = Setting(setting.epsilon_p, setting.epsilon_s, setting.p_follow, setting.plans, setting.slack + 1)
+    wider = Setting(setting.epsilon_p, setting.epsilon_s, setting.p_follow, setting.plans + 1, setting.slack)
+    assert exact.tape_step(world, more).success >= here - 1e-9
+    assert exact.tape_step(world, wider).success >= here - 1e-9
+
+
+@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("solve", EXACT)
+def test_success_falls_with_the_horizon_and_errors_and_rises_with_the_budget(every: int, solve) -> None:
+    def grid(t: int = 6, p: float = 0.2, s: float = 0.2, slack: int = 2) -> float:
+        return solve(Chain(t, every), Setting(p, s, 0.9, 4, slack)).success
+
+    for values in (
+        [grid(t=t) for t in range(1, 14)],
+        [grid(p=p / 10) for p in range(7)],
+        [grid(s=s / 10) for s in range(7)],
+        [grid(slack=slack) for slack in range(6, -1, -1)],
+    ):
+        assert all(later <= earlier + 1e-12 for earlier, later in pairwise(values)), values
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("player", list(points._PLAYERS.values()))
+def test_an_agent_without_errors_always_succeeds(kind: str, player: sampled.Player) -> None:
+    world = make(kind, 6, 0)
+    for slack in (0, 2):
+        assert player(world, Setting(0.0, 0.0, slack=slack), Random(0), 6 + slack)
+    perfect = Setting(0.0, 0.0)
+    assert [solve(world, perfect).success for solve in EXACT] == [1.0] * 3
+
+
+def test_a_known_case_by_hand() -> None:
+    # One step, no slack: viable is the one action forwards.
+    value = exact.react(Chain(1, 1), Setting(0.25, 0.2, slack=0))
+    assert value.success == pytest.approx(0.75 * 0.8 + 0.25 * 0.2 / 3)
+    assert value.failures == pytest.approx((1 - value.success,))
+
+
+@pytest.mark.slow
+def test_the_script_twice_gives_the_same_bytes_and_says_simulation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ["--limit", "2", "--episodes", "20", "--seeds", "3", "4"]
+    assert toy.main([*args, "--out", str(tmp_path / "a")]) == 0
+    assert toy.main([*args, "--workers", "2", "--out", str(tmp_path / "b")]) == 0
+    for kind in ("json", "md", "png", "svg"):
+        first = (tmp_path / "a" / f"toy.{kind}").read_bytes()
+        assert first == (tmp_path / "b" / f"toy.{kind}").read_bytes(), kind
+        assert kind == "png" or b"imulation" in first
+    record = json.loads((tmp_path / "a" / "toy.json").read_text())
+    assert record["simulation"] is True
+    assert len(record["points"]) == len(KINDS) * len(points.AGENTS) * 2
+    assert (tmp_path / "a" / "toy.svg").read_text().count("success (simulation)") == 4 * len(KINDS)
+    headings = [line for line in (tmp_path / "a" / "toy.md").read_text().splitlines() if line.startswith("#")]
+    assert all("imulation" in line for line in headings)
+    assert "EXCEEDED" in capsys.readouterr().out
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert toy.main(["--dry-run", "--limit", "1", "--out", str(tmp_path / "x")]) == 0
+    assert "15 simulated points" in capsys.readouterr().out
+    assert not (tmp_path / "x").exists()
+
+
+def test_an_exceeded_proven_bound_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(points, "react_bound", lambda *_: 0.01)
+    args = ["--limit", "1", "--episodes", "1", "--seeds", "0", "--worlds", "narrow", "--out", str(tmp_path)]
+    assert toy.main(args) == 1
+    assert "WRONG: a proven bound is exceeded: U_ReAct" in capsys.readouterr().err
+    assert "A BUG" in (tmp_path / "toy.md").read_text()
+
+
+@pytest.mark.parametrize("bad", [["--epsilon-p", "2"], ["--plans", "0"], ["--seeds", "1", "1"], ["--limit", "0"]])
+def test_bad_arguments_are_refused(bad: list[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        toy.main(bad)
+    assert caught.value.code == 2
+
+
+def test_the_committed_results_are_those_of_this_code() -> None:
+    record = json.loads(RESULTS.read_text(encoding="utf-8"))
+    setting = Setting(**{key: record["setting"][key] for key in Setting.__dataclass_fields__})
+    seeds, episodes = record["setting"]["seeds"], record["setting"]["episodes"]
+    short = [job for job in points.jobs(list(KINDS), None, setting, seeds, episodes) if job.horizon <= 2]
+    held = {(point["kind"], point["agent"], point["T"]): point for point in record["points"]}
+    assert [points.measure(job) for job in short] == [held[job.kind, job.agent, job.horizon] for job in short]
+    assert not [b for point in record["points"] for b in point["bounds"] if b["exceeded"] and not b["broken"]]

@@ -1,0 +1,82 @@
+"""Training data of the bundled LM: no evaluation board in it, right answers, masks that isolate queries."""
+
+import random
+
+import torch
+
+from envs.sokoban.generator import random_board
+from envs.sokoban.level_sets import load_set, names
+from envs.sokoban.simulator import is_solved, replay
+from envs.sokoban.state import Level, is_held_out
+from envs.sokoban.table import CostToGo
+from experiments.training.families import SOKOBAN
+from experiments.training.packing import PAD, Sequence, collate
+from experiments.training.sokoban import data as lm_data
+from experiments.training.tokenizer import build
+from tape.lm.bundled import weights_folder
+
+
+def boards_seen(seed: int, size: str, count: int, monkeypatch) -> list[Level]:  # type: ignore[no-untyped-def]
+    seen: list[Level] = []
+    original = lm_data.draw_states
+
+    def spy(rng, level, *rest):  # type: ignore[no-untyped-def]
+        seen.append(level)
+        return original(rng, level, *rest)
+
+    monkeypatch.setattr(lm_data, "draw_states", spy)
+    stream = lm_data.batches(seed, size, 8)
+    for _ in range(count):
+        next(stream)
+    return seen
+
+
+def test_no_evaluation_board_is_ever_trained_on(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    held = {level.board_hash for name in names() for level in load_set(name)}
+    for size in lm_data.MIXES:
+        seen = boards_seen(0, size, 40, monkeypatch)
+        assert not any(is_held_out(level) for level in seen)
+        assert not held & {level.board_hash for level in seen}
+    assert all(is_held_out(level) for name in names() for level in load_set(name))
+
+
+def test_plans_are_shortest_solutions() -> None:
+    rng = random.Random(3)
+    for _ in range(20):
+        level = random_board(rng)
+        table = CostToGo(level)
+        for state in lm_data.draw_states(rng, level, table, 4, 20):
+            if not table[state]:
+                continue
+            plan, masks = lm_data.optimal_plan(rng, level, table, state)
+            assert len(plan) == table[state]
+            assert is_solved(level, replay(level, plan, state)[-1])
+            assert all((mask >> "UDLR".index(a)) & 1 for a, mask in zip(plan, masks, strict=True))
+
+
+def test_batches_depend_on_seed_and_number_alone() -> None:
+    stream = lm_data.batches(5, "base", 8)
+    first, second = next(stream), next(stream)
+    resumed = next(lm_data.batches(5, "base", 8, first=1))
+    assert all(torch.equal(second[name], resumed[name]) for name in second)
+    assert first["ids"].shape != second["ids"].shape or not torch.equal(first["ids"], second["ids"])
+
+
+def test_a_token_sees_its_own_state_and_query_only() -> None:
+    one, two = Sequence(lm_data.ID), Sequence(lm_data.ID)
+    for sequence in (one, two):
+        sequence.prefix(["player:", "(1,1)"])
+        sequence.query(["<next>", "U", "->"], ["invalid"])
+        sequence.query(["<score>", "->"], ["open"])
+    batch = collate([one, two], lm_data.ID[PAD])
+    assert batch["ids"].shape == (1, 18)
+    mask = batch["mask"][0, 0]
+    assert mask[8].tolist() == [True, True, *[False] * 4, True, True, True, *[False] * 9]
+    assert mask[9].nonzero().flatten().tolist() == [9], "the second sequence does not see the first"
+    assert batch["position"][0, :9].tolist() == [0, 1, 2, 3, 4, 5, 2, 3, 4]
+    trained = [i for i, label in enumerate(batch["label"][0].tolist()) if label >= 0]
+    assert trained == [4, 5, 7, 8, 13, 14, 16, 17]
+
+
+def test_the_shipped_tokenizer_is_the_one_of_the_vocabulary() -> None:
+    assert build(SOKOBAN.words).to_str(pretty=True) == (weights_folder() / "tokenizer.json").read_text(encoding="utf-8")

@@ -1,0 +1,400 @@
+"""TAPE and the open loop on scripted models: every branch of algorithm 1."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from envs.sokoban.environment import SokobanEnvironment
+from envs.sokoban.simulator_model import SimulatorWorldModel
+from envs.sokoban.state import State
+from envs.sokoban.xsb import parse
+from tape.agents.open_loop import OpenLoopAgent
+from tape.agents.tape import TapeAgent
+from tape.budget import Budget, Ledger, Resources
+from tape.errors import ConfigError, UnknownCostError
+from tape.lm.scripted import ScriptedLM
+from tape.protocols import Score
+from tape.trace import (
+    ActedEvent,
+    FinishedEvent,
+    GraphFoldedEvent,
+    LedgerEvent,
+    MismatchEvent,
+    WalkSelectedEvent,
+    read_trace,
+)
+from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play
+
+START = CORRIDOR.start
+
+
+@pytest.mark.parametrize("execution", ["constrained", "forced", "free"])
+def test_a_perfect_model_solves_the_level(execution: str) -> None:
+    result, events = play(execution=execution)
+    assert (result.end_state, result.success, result.actions) == ("success", True, ["R", "R", "R"])
+    assert result.replans == result.mismatches == result.malformed == 0
+    assert not result.budget_violations
+    assert result.used["steps"] == 3
+    assert ("act" in result.lm_calls) == (execution != "forced")
+    assert isinstance(events[-1], FinishedEvent)
+
+
+def test_constrained_and_forced_execution_act_alike() -> None:
+    acted = [play(level=ROOM, steps=8, execution=e)[0].actions for e in ("constrained", "forced")]
+    assert acted[0] == acted[1]
+
+
+def test_a_wrong_prediction_is_refuted_and_never_believed_again() -> None:
+    # The model believes that the first push leaves the box where it was.
+    first = State(START.player + 1, START.boxes)
+    model = SimulatedModel(CORRIDOR, wrong={(first, "R"): " (2,3) (2,5)"})
+    result, events = play(model=model)
+    assert result.success
+    assert result.mismatches == result.replans == 1
+    [mismatch] = [e for e in events if isinstance(e, MismatchEvent)]
+    assert mismatch.predicted != mismatch.observed
+    asked = [r.prompt for r in model.requests if r.role == "next"]
+    assert len(asked) == len(set(asked)), "a transition was predicted twice"
+    graphs = [e for e in events if isinstance(e, GraphFoldedEvent)]
+    edges = graphs[-1].graph["links"]
+    assert any(e["certified"] for e in edges)
+    [refuted] = [e for e in edges if e["refuted"]]
+    assert (refuted["action"], refuted["target"]) == ("R", mismatch.predicted)
+
+
+def test_an_observed_bump_is_kept_as_invalid() -> None:
+    # The only plan bumps into the wall; the model thinks that it moves on to a solved state.
+    model = SimulatedModel(CORRIDOR, wrong={(START, "U"): " (2,4) (2,5)"}, plans=[" U"])
+    result, events = play(model=model, steps=4, max_replans=3)
+    assert not result.success
+    assert result.actions == ["U"]
+    walks = [e for e in events if isinstance(e, WalkSelectedEvent) and e.actions]
+    assert len(walks) == 1, "the refuted edge was selected again"
+    assert result.end_state == "infeasible"
+
+
+def test_an_action_wrongly_called_invalid_is_tried_at_last() -> None:
+    wrong = {(START, "R"): " invalid"}
+    result, events = play(model=SimulatedModel(CORRIDOR, wrong=wrong))
+    assert result.success
+    assert result.partial_walk
+    assert result.mismatches == 0
+    assert any(isinstance(e, WalkSelectedEvent) and e.selector == "probe" for e in events)
+    given_up, _ = play(model=SimulatedModel(CORRIDOR, wrong=wrong), probe=False)
+    assert (given_up.end_state, given_up.steps) == ("infeasible", 0)
+    # What was tried in vain is not tried again.
+    bump, _ = play(model=SimulatedModel(CORRIDOR, plans=[" U"]), steps=4)
+    assert (bump.end_state, bump.actions) == ("infeasible", ["U"])
+
+
+def test_without_replanning_there_is_no_mismatch_check() -> None:
+    first = State(START.player + 1, START.boxes)
+    model = SimulatedModel(CORRIDOR, wrong={(first, "R"): " (2,3) (2,5)"})
+    result, events = play(model=model, replan=False)
+    assert (result.end_state, result.mismatches, result.actions) == ("failure", 0, ["R", "R"])
+    assert not any(isinstance(e, MismatchEvent) for e in events)
+
+
+def test_all_step_replanning_plans_at_every_step() -> None:
+    result, events = play(replan_every_step=True)
+    assert result.success
+    assert len([e for e in events if isinstance(e, GraphFoldedEvent)]) == 3
+    with pytest.raises(ConfigError, match="horizon, or a budget"):
+        TapeAgent(SimulatedModel(CORRIDOR), replan_every_step=True).run(SokobanEnvironment(CORRIDOR))
+
+
+def test_the_budget_is_never_exceeded() -> None:
+    result, _ = play(steps=2)
+    assert result.end_state == "budget:steps"
+    assert result.used["steps"] == 2
+    assert not result.budget_violations
+    empty, _ = play(steps=0)
+    assert empty.end_state == "budget:steps"
+    assert empty.lm_calls == {}, "nothing is planned where nothing can be done"
+
+
+def test_a_token_cap_refuses_before_spending() -> None:
+    free, _ = play()
+    assert free.lm_tokens == free.used["tokens"]
+    for cap in range(1, free.lm_tokens, 97):
+        result, _ = play(budget=Budget({"tokens": cap}))
+        assert result.used.get("tokens", 0) <= cap
+        assert result.success or result.end_state in ("budget:tokens", "infeasible")
+        assert not result.budget_violations
+
+
+def test_the_actors_call_is_part_of_an_edges_cost_under_a_cap() -> None:
+    cap = 100_000
+    for execution, expected in (("constrained", True), ("forced", False)):
+        _, events = play(budget=Budget({"tokens": cap}), execution=execution)
+        [graph] = [e.graph for e in events if isinstance(e, GraphFoldedEvent)]
+        assert all((e["cost"].get("tokens", 0) > 0) == expected for e in graph["links"])
+
+
+def test_a_planning_reserve_is_kept_from_the_selector() -> None:
+    result, events = play(steps=5, planning_reserve={"steps": 2})
+    selected = [e for e in events if isinstance(e, WalkSelectedEvent)]
+    assert selected[0].problem["budget"] == {"steps": 3}
+    assert result.success
+    short, _ = play(steps=1, planning_reserve={"steps": 2})
+    assert (short.end_state, short.steps) == ("budget:steps", 0)
+    for reserve in ({"steps": -1}, {"gold": 1}):
+        with pytest.raises(ConfigError, match=r"steps|gold"):
+            play(planning_reserve=reserve)
+
+
+def test_an_unknown_price_under_a_hard_cap_is_an_error_at_the_start() -> None:
+    model = ScriptedLM([""], prompt_format="compact", price=None)
+    with pytest.raises(UnknownCostError, match="price of scripted"):
+        play(model=model, budget=Budget.of(usd=1))
+    assert not model.requests
+
+
+def test_a_run_wide_ledger_caps_all_episodes_together() -> None:
+    run = Ledger(Budget({"steps": 4}), name="run")
+    first, _ = play(parent=run)
+    second, _ = play(parent=run)
+    assert first.success
+    assert (second.end_state, second.used["steps"]) == ("budget:steps", 1)
+    assert run.used["steps"] == 4
+
+
+@pytest.mark.parametrize("garbage", ["", "banana", " X Y", " R R banana", " ->" * 200, "\x00", " U" * 500])
+@pytest.mark.parametrize("agent", [TapeAgent, OpenLoopAgent])
+def test_malformed_answers_are_counted_and_survived(garbage: str, agent: type[TapeAgent]) -> None:
+    result, _ = play(model=Stubborn(garbage), agent=agent, steps=6)
+    assert not result.budget_violations
+    assert result.steps <= 6
+    readable = garbage.startswith((" R", " U"))
+    expected = ("failure", "infeasible", "budget:steps", "replan_limit", "invalid_output")
+    assert result.end_state in (*expected, "success") if readable else result.end_state in expected
+    assert result.malformed > 0
+
+
+class Stubborn(SimulatedModel):
+    """Answers every text request with the same garbage."""
+
+    def __init__(self, garbage: str) -> None:
+        super().__init__(CORRIDOR)
+        self._garbage = garbage
+
+    def _reply(self, request, sample):  # type: ignore[no-untyped-def]
+        return super()._reply(request, sample) if request.role == "score" else self._garbage
+
+
+def test_an_unreadable_free_action_ends_as_invalid_output() -> None:
+    class Mumbling(SimulatedModel):
+        def _reply(self, request, sample):  # type: ignore[no-untyped-def]
+            return "hm" if request.role == "act" else super()._reply(request, sample)
+
+    result, _ = play(model=Mumbling(CORRIDOR), execution="free")
+    assert (result.end_state, result.malformed) == ("invalid_output", 4)
+    # Under the constraint the action was never the model's to write.
+    assert play(model=Mumbling(CORRIDOR))[0].success
+
+
+def test_infeasible_resamples_then_follows_the_best_partial_walk_or_stops() -> None:
+    # The only plan is too long for the budget.
+    long = [" L R U D R R R"]
+    level = ROOM
+    for on_infeasible, partial in (("partial", True), ("stop", False)):
+        model = SimulatedModel(level, plans=long)
+        result, events = play(level=level, model=model, steps=3, on_infeasible=on_infeasible, max_replans=0, extend=0)
+        assert result.partial_walk == partial
+        assert len([r for r in model.requests if r.role == "plan"]) == 3
+        statuses = [e.status for e in events if isinstance(e, WalkSelectedEvent)]
+        assert statuses[:3] == ["INFEASIBLE"] * 3
+        if not partial:
+            assert result.end_state == "infeasible"
+            assert result.steps == 0
+
+
+def test_a_walk_that_ends_without_success_counts_as_a_replan() -> None:
+    model = SimulatedModel(ROOM, plans=[" U", " D"])
+    result, _ = play(level=ROOM, model=model, steps=50, max_replans=4)
+    assert (result.end_state, result.replans, result.steps) == ("replan_limit", 4, 5)
+
+
+def test_a_horizon_bounds_the_moves_of_an_episode() -> None:
+    result, _ = play(level=ROOM, model=SimulatedModel(ROOM, plans=[" U", " D"]), steps=50, horizon=3, max_replans=40)
+    assert result.steps <= 3
+    assert not result.success
+
+
+def test_the_simulator_is_an_explicit_choice() -> None:
+    simulator = SimulatorWorldModel(CORRIDOR)
+    result, _ = play(world_model="simulator", simulator=simulator)
+    assert result.success
+    assert "next" not in result.lm_calls
+    for settings in ({"world_model": "simulator"}, {"simulator": simulator}):
+        with pytest.raises(ConfigError, match="simulator"):
+            play(**settings)
+
+
+def test_the_lm_selector_takes_one_of_the_sampled_plans() -> None:
+    class Picky(SimulatedModel):
+        def _reply(self, request, sample):  # type: ignore[no-untyped-def]
+            return " R R R" if request.role == "select" else super()._reply(request, sample)
+
+    model = Picky(CORRIDOR, plans=[" R", " R R R"])
+    result, events = play(model=model, selector="lm")
+    assert result.success
+    [walk] = [e for e in events if isinstance(e, WalkSelectedEvent)]
+    assert walk.status == "FEASIBLE"
+    assert walk.selector.startswith("lm:")
+    [request] = [r for r in model.requests if r.role == "select"]
+    assert request.constraint is not None
+
+
+def test_open_loop_executes_its_one_plan_blindly() -> None:
+    result, _ = play(agent=OpenLoopAgent)
+    assert result.success
+    assert sum(result.lm_calls.values()) == 1
+    lost, _ = play(agent=OpenLoopAgent, model=SimulatedModel(CORRIDOR, plans=[" U R"]))
+    assert (lost.end_state, lost.actions) == ("failure", ["U", "R"])
+
+
+def test_an_already_solved_level_needs_nothing() -> None:
+    [solved] = parse("#####\n#####\n#@* #\n#####\n#####\n")
+    result, _ = play(level=solved, model=SimulatedModel(solved), steps=0)
+    assert (result.end_state, result.steps, result.lm_calls) == ("success", 0, {})
+
+
+def test_a_failing_environment_is_reported_as_such() -> None:
+    class Broken(SokobanEnvironment):
+        def step(self, action):  # type: ignore[no-untyped-def]
+            raise OSError("cable cut")
+
+    result = TapeAgent(SimulatedModel(CORRIDOR)).run(Broken(CORRIDOR, 5))
+    assert result.end_state == "env_error"
+    assert "cable cut" in result.detail
+    assert result.used["steps"] == 1, "what a failed step used is unknown, so its worst case is booked"
+
+
+def test_the_trace_tells_the_whole_episode(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    result = TapeAgent(SimulatedModel(CORRIDOR)).run(SokobanEnvironment(CORRIDOR, 4), trace=path)
+    events = list(read_trace(path))
+    finished = events[-1]
+    assert isinstance(finished, FinishedEvent)
+    assert finished.result["actions"] == result.actions == [e.action for e in events if isinstance(e, ActedEvent)]
+    ledger = [e for e in events if isinstance(e, LedgerEvent)]
+    reserved, settled = ([e for e in ledger if e.what == what] for what in ("reserve", "settle"))
+    assert [e.purpose for e in reserved] == [e.purpose for e in settled]
+    assert {e.purpose for e in reserved} >= {"lm:plan", "lm:act", "step:R"}
+    for before, after in zip(reserved, settled, strict=True):
+        assert all((after.amounts[kind] or 0) <= (before.amounts[kind] or 0) for kind in before.amounts)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["seq"] for line in lines] == list(range(len(lines)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"num_plans": 0}, "num_plans = 0"),
+        ({"temperature": -1}, "temperature"),
+        ({"discount": 0}, "discount"),
+        ({"execution": "wild"}, "execution = 'wild'"),
+        ({"nonsense": 1}, "nonsense"),
+        ({"horizon": 0}, "horizon"),
+    ],
+)
+def test_bad_settings_name_the_setting(settings: dict[str, object], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        TapeAgent(SimulatedModel(CORRIDOR), **settings)
+
+
+def test_the_same_seed_gives_the_same_episode() -> None:
+    runs = [play(level=ROOM, steps=9)[0].model_dump(exclude={"wall_seconds", "solver_seconds"}) for _ in range(2)]
+    assert runs[0] == runs[1]
+
+
+def test_a_start_wrongly_scored_as_solved_does_not_end_the_episode() -> None:
+    class Hopeful(SimulatedModel):
+        def _reply(self, request, sample):  # type: ignore[no-untyped-def]
+            return " solved" if request.role == "score" else super()._reply(request, sample)
+
+    result, _ = play(model=Hopeful(CORRIDOR), steps=6)
+    assert result.success
+    assert result.steps >= 3
+
+
+def test_observed_transitions_are_used_wherever_a_plan_comes_back_to_them() -> None:
+    # R from the start is mispredicted once; later plans that pass through it must follow what was observed.
+    model = SimulatedModel(ROOM, wrong={(ROOM.start, "R"): " (1,3) (2,4)"}, plans=[" R", " L R R R"])
+    result, events = play(level=ROOM, model=model, steps=20, num_plans=1, max_replans=3)
+    assert result.mismatches == 1
+    assert result.success
+    graphs = [e for e in events if isinstance(e, GraphFoldedEvent)]
+    refuted = [e for g in graphs[1:] for e in g.graph["links"] if e["refuted"]]
+    assert refuted
+    assert not any(e["votes"] for e in refuted), "a refuted transition was predicted again"
+
+
+def test_under_a_token_cap_a_selected_walk_is_never_refused_on_the_way() -> None:
+    for execution in ("constrained", "free"):
+        whole, _ = play(level=ROOM, steps=8, execution=execution)
+        for cap in range(100, whole.lm_tokens + 400, 23):
+            result, events = play(level=ROOM, steps=8, execution=execution, budget=Budget({"tokens": cap}), resample=0)
+            assert result.used.get("tokens", 0) <= cap
+            selected = [e for e in events if isinstance(e, WalkSelectedEvent) and e.actions]
+            if selected:
+                assert result.steps >= len(selected[0].actions), (execution, cap, result.end_state)
+
+
+def test_a_horizon_binds_every_agent_and_selector() -> None:
+    assert play(agent=OpenLoopAgent, horizon=1)[0].steps == 1
+    lm, _ = play(model=SimulatedModel(CORRIDOR), horizon=1, selector="lm")
+    assert lm.steps <= 1
+
+
+def test_broken_environments_and_scorers_end_the_episode_not_the_run() -> None:
+    class NoGoalCheck(SokobanEnvironment):
+        def success(self):  # type: ignore[no-untyped-def]
+            raise OSError("sensor lost")
+
+    result = TapeAgent(SimulatedModel(CORRIDOR)).run(NoGoalCheck(CORRIDOR, 5))
+    assert (result.end_state, result.success) == ("env_error", False)
+
+    class Unscorable(TapeAgent):
+        def scorer(self, episode):  # type: ignore[no-untyped-def]
+            class Nan:
+                async def score(self, states, remaining):  # type: ignore[no-untyped-def]
+                    return [Score(float("nan"), float("nan")) for _ in states]
+
+            return Nan()
+
+    assert Unscorable(SimulatedModel(CORRIDOR)).run(SokobanEnvironment(CORRIDOR, 5)).end_state == "solver_error"
+
+
+def test_an_unknown_action_cost_under_a_cap_is_refused_at_the_start() -> None:
+    class Metered(SokobanEnvironment):
+        def __init__(self) -> None:
+            super().__init__(CORRIDOR, 5)
+            self.domain.cost = lambda state, action: Resources({"steps": 1, "usd": None})  # type: ignore[method-assign]
+
+    model = SimulatedModel(CORRIDOR)
+    with pytest.raises(UnknownCostError, match="'U' has an unknown cost in usd"):
+        TapeAgent(model).run(Metered(), budget=Budget.of(usd=1))
+    assert not model.requests
+    assert TapeAgent(model).run(Metered()).success
+
+
+def test_usage_above_its_reservation_is_reported() -> None:
+    class Greedy(SokobanEnvironment):
+        def step(self, action):  # type: ignore[no-untyped-def]
+            observation, _ = super().step(action)
+            return observation, Resources({"steps": 2})
+
+    result = TapeAgent(SimulatedModel(CORRIDOR)).run(Greedy(CORRIDOR, 5))
+    assert result.broken_declarations["steps"] >= 1
+    assert result.used["steps"] == 2 * result.steps
+
+
+def test_all_step_replanning_needs_a_budget_that_actions_spend() -> None:
+    agent = TapeAgent(SimulatedModel(CORRIDOR), replan_every_step=True)
+    with pytest.raises(ConfigError, match="every action spends"):
+        agent.run(SokobanEnvironment(CORRIDOR), budget=Budget.of(usd=1))
+    with pytest.raises(ConfigError, match="contradicts"):
+        TapeAgent(SimulatedModel(CORRIDOR), replan_every_step=True, replan=False)

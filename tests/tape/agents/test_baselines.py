@@ -1,0 +1,477 @@
+"""The baselines on scripted models: what each samples, when it replans, what it may use, what it may spend."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from envs.sokoban.plugin import PLUGIN, SokobanPlugin
+from envs.sokoban.simulator import step
+from envs.sokoban.simulator_model import SimulatorWorldModel
+from envs.sokoban.state import State
+from envs.sokoban.xsb import write
+from tape import (
+    BestOfNPlanAndActAgent,
+    BestOfNReactAgent,
+    OpenLoopAgent,
+    PlanAndActAgent,
+    PlanAndActReplanAgent,
+    ReactAgent,
+    TapeAgent,
+    TapeAllStepAgent,
+)
+from tape.budget import Budget
+from tape.cli import main
+from tape.engine.result import END_STATES
+from tape.engine.settings import TapeConfig
+from tape.errors import ConfigError
+from tape.lm.base import LanguageModel, Regex, Request
+from tape.plugins import load, names
+from tape.protocols import Action, Prediction
+from tape.protocols import State as AbstractState
+from tape.runner.cells import Cell
+from tape.runner.directory import RunDirectory
+from tape.runner.pool import InProcess
+from tape.runner.runner import Runner
+from tape.runner.spec import RunSpec
+from tape.trace import (
+    ActedEvent,
+    ActionsSampledEvent,
+    Event,
+    MismatchEvent,
+    PlansSampledEvent,
+    ReplannedEvent,
+    WalkSelectedEvent,
+)
+from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play, state_of, tiny_lm, without_times
+
+BEST_OF_N = (BestOfNReactAgent, BestOfNPlanAndActAgent)
+PLAN_AND_ACT = (PlanAndActAgent, BestOfNPlanAndActAgent)
+ENDLESS = (ReactAgent, BestOfNReactAgent, *PLAN_AND_ACT)
+AGENTS = (*ENDLESS, PlanAndActReplanAgent, OpenLoopAgent, TapeAgent, TapeAllStepAgent)
+ABLATIONS = tuple(
+    {"selector": selector, "execution": execution, "replan": replan}
+    for selector, execution, replan in product(("lm", "solver"), ("free", "constrained"), (False, True))
+)
+
+
+class Wanderer(SimulatedModel):
+    """Random plans and moves, some predictions wrong and some answers unreadable; the same for the same request."""
+
+    def _answer(self, request: Request, sample: int) -> str:
+        rng = random.Random(f"{request.role}:{request.prompt}:{request.seed}:{sample}")
+        if rng.random() < 0.05 and request.role != "score":
+            return "hm"
+        if request.role == "plan":
+            return "".join(f" {move}" for move in rng.choices("UDLR", k=rng.randint(1, 6)))
+        if request.role == "next" and rng.random() < 0.2:
+            return " invalid"
+        if request.role == "act" and isinstance(request.constraint, Regex) and "U|D" in request.constraint.pattern:
+            move = rng.choice("UDLR")
+            return f" next: move {move} action: {move}"
+        return super()._answer(request, sample)
+
+
+class Candidates(SimulatedModel):
+    """Samples the given actions, and scores what each leads to with a word; no word: predicted to be invalid."""
+
+    def __init__(self, actions: Sequence[str], words: dict[str, str]) -> None:
+        self.actions = actions
+        after = {action: step(ROOM, ROOM.start, action) for action in "UDLR"}
+        self.words = {after[action]: f" {word}" for action, word in words.items()}
+        wrong = {(ROOM.start, action): " invalid" for action in "UDLR" if action not in words}
+        super().__init__(ROOM, wrong=wrong)
+
+    def _answer(self, request: Request, sample: int) -> str:
+        if request.role == "act":
+            move = self.actions[sample]
+            return f" next: move {move} action: {move}"
+        if request.role == "score":
+            assert isinstance(request.prompt, str)
+            return self.words.get(state_of(ROOM, request.prompt), " open")
+        return super()._answer(request, sample)
+
+
+class Forbidden:
+    """A world model that may not be asked."""
+
+    async def predict(self, pairs: Sequence[tuple[AbstractState, Action]]) -> list[Prediction]:
+        raise AssertionError("the simulator was asked")
+
+    async def rollout(self, items: Sequence[tuple[AbstractState, Sequence[Action]]]) -> list[list[Prediction]]:
+        raise AssertionError("the simulator was asked")
+
+
+def of_type(events: Sequence[Event], kind: type[Event]) -> list[Any]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def asked(model: SimulatedModel, role: str) -> list[Request]:
+    return [request for request in model.requests if request.role == role]
+
+
+def test_the_agents_of_the_issue_are_registered_under_their_names() -> None:
+    assert {load("tape.agents", name) for name in names("tape.agents")} >= set(AGENTS)
+    assert all(load("tape.agents", agent.name) is agent for agent in AGENTS)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_perfect_model_solves_the_level_with_any_agent(agent: type[TapeAgent]) -> None:
+    for level, steps in ((CORRIDOR, 3), (ROOM, 6)):
+        result, _ = play(level=level, steps=steps, agent=agent)
+        assert (result.end_state, result.mismatches, result.malformed) == ("success", 0, 0)
+        assert result.used["steps"] == result.steps == len(result.actions)
+
+
+# Budgets and accounting
+
+
+@settings(deadline=None, derandomize=True)
+@given(
+    agent=st.sampled_from(AGENTS),
+    ablation=st.sampled_from(ABLATIONS),
+    caps=st.fixed_dictionaries(
+        {"steps": st.integers(0, 8)}, optional={"tokens": st.integers(0, 1500), "calls": st.integers(0, 40)}
+    ),
+    seed=st.integers(0, 2**32),
+    horizon=st.none() | st.integers(1, 6),
+)
+def test_no_agent_exceeds_a_budget(
+    agent: type[TapeAgent], ablation: dict[str, Any], caps: dict[str, int], seed: int, horizon: int | None
+) -> None:
+    if agent is not TapeAgent:
+        ablation = {}
+    options = {**ablation, "budget": Budget(caps), "seed": seed, "horizon": horizon, "num_plans": 3}
+    result, events = play(level=ROOM, steps=9, agent=agent, model=Wanderer(ROOM), **options)
+    assert all(result.used.get(kind, 0) <= cap for kind, cap in caps.items())
+    assert not result.budget_violations
+    assert not result.broken_declarations
+    assert result.end_state.split(":")[0] in END_STATES
+    assert result.success == (result.end_state == "success")
+    assert result.used.get("calls", 0) == sum(result.lm_calls.values())
+    assert result.used.get("tokens", 0) == result.lm_tokens
+    assert result.used.get("steps", 0) == result.steps == len(of_type(events, ActedEvent))
+    assert horizon is None or result.steps <= horizon
+    again, _ = play(level=ROOM, steps=9, agent=agent, model=Wanderer(ROOM), **options)
+    times = {"wall_seconds", "solver_seconds"}
+    assert again.model_dump(exclude=times) == result.model_dump(exclude=times)
+
+
+@pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent is not OpenLoopAgent])
+def test_nothing_is_asked_where_nothing_can_be_done(agent: type[TapeAgent]) -> None:
+    empty, _ = play(steps=0, agent=agent)
+    assert (empty.end_state, empty.lm_calls) == ("budget:steps", {})
+    plans = [" U", " D"]
+    acted = {ReactAgent: 2, PlanAndActAgent: 2, BestOfNReactAgent: 2, BestOfNPlanAndActAgent: 2}.get(agent)
+    limited, _ = play(level=ROOM, steps=9, agent=agent, model=SimulatedModel(ROOM, plans=plans), horizon=2)
+    assert limited.steps <= 2
+    assert acted is None or limited.lm_calls["act"] == acted
+
+
+@pytest.mark.parametrize("agent", ENDLESS)
+def test_an_episode_without_an_end_is_refused(agent: type[TapeAgent]) -> None:
+    with pytest.raises(ConfigError, match=f"{agent.name} needs a horizon, or a budget"):
+        play(steps=None, agent=agent)
+    assert play(steps=None, agent=agent, horizon=3)[0].success
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_unreadable_answers_are_counted_and_end_in_a_named_state(agent: type[TapeAgent]) -> None:
+    class Mumbling(SimulatedModel):
+        def _answer(self, request: Request, sample: int) -> str:
+            return super()._answer(request, sample) if request.role == "score" else "hm"
+
+    result, _ = play(agent=agent, model=Mumbling(CORRIDOR))
+    assert result.steps == 0
+    assert result.malformed > 0
+    expected = {OpenLoopAgent: "failure", TapeAgent: "infeasible", TapeAllStepAgent: "infeasible"}
+    assert result.end_state == expected.get(agent, "invalid_output")
+
+
+# What an agent may use
+
+
+@pytest.mark.parametrize("name", names("tape.agents"))
+def test_no_agent_asks_the_simulator(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*_: object) -> None:
+        raise AssertionError("the simulator was asked for")
+
+    monkeypatch.setattr(SokobanPlugin, "simulator", forbidden)
+    monkeypatch.setattr(SimulatorWorldModel, "__init__", forbidden)
+    [group] = run_by_name(name, tmp_path / "run", Wanderer(ROOM), tmp_path)
+    assert group["episodes"] == 2
+    assert "model_error" not in group["end_states"]
+
+
+@pytest.mark.parametrize("agent", [ReactAgent, PlanAndActAgent, OpenLoopAgent])
+def test_agents_without_a_world_model_ask_none(agent: type[TapeAgent]) -> None:
+    result, _ = play(agent=agent, world_model="simulator", simulator=Forbidden())
+    assert result.success
+    assert not {"next", "score"} & set(result.lm_calls)
+
+
+@pytest.mark.parametrize("agent", [*BEST_OF_N, PlanAndActReplanAgent])
+def test_a_simulator_is_used_only_where_it_is_asked_for(agent: type[TapeAgent]) -> None:
+    with pytest.raises(AssertionError, match="was asked"):
+        play(agent=agent, world_model="simulator", simulator=Forbidden())
+    result, _ = play(agent=agent, world_model="simulator", simulator=SimulatorWorldModel(CORRIDOR))
+    assert result.success
+    assert "next" not in result.lm_calls
+
+
+# ReAct and Plan-and-Act
+
+
+def test_react_thinks_and_acts_without_a_plan() -> None:
+    model = SimulatedModel(CORRIDOR)
+    result, events = play(agent=ReactAgent, model=model)
+    assert result.lm_calls == {"act": 3}
+    assert all(" plan: " not in str(request.prompt) for request in model.requests)
+    assert [(e.text, e.action, e.planned) for e in of_type(events, ActedEvent)] == [("next: move R", "R", None)] * 3
+
+
+@pytest.mark.parametrize("agent", PLAN_AND_ACT)
+def test_plan_and_act_shows_what_is_left_of_its_one_plan_and_may_deviate(agent: type[TapeAgent]) -> None:
+    model = SimulatedModel(CORRIDOR, plans=[" U R"])
+    result, events = play(agent=agent, model=model)
+    assert (result.end_state, result.actions) == ("success", ["R", "R", "R"])
+    assert (result.lm_calls["plan"], result.replans, result.mismatches) == (1, 0, 0)
+    shown = [str(request.prompt).partition(" plan:")[2] for request in asked(model, "act")]
+    assert shown == [" U R ->", " R ->", ""]
+    assert [e.planned for e in of_type(events, ActedEvent)] == ["U", "R", None]
+    [plans] = of_type(events, PlansSampledEvent)
+    assert plans.plans == [["U", "R"]]
+
+
+def test_plan_and_act_replans_where_a_prediction_fails() -> None:
+    first = step(CORRIDOR, CORRIDOR.start, "R")
+    assert first is not None
+    model = SimulatedModel(CORRIDOR, wrong={(first, "R"): " (2,3) (2,5)"})
+    result, events = play(agent=PlanAndActReplanAgent, model=model)
+    assert (result.end_state, result.mismatches, result.replans) == ("success", 1, 1)
+    [mismatch] = of_type(events, MismatchEvent)
+    assert (mismatch.step, mismatch.predicted, mismatch.observed) == (
+        2,
+        "player (2,3) box (2,5)",
+        "player (2,3) box (2,4)",
+    )
+    assert [e.reason for e in of_type(events, ReplannedEvent)] == ["mismatch"]
+    assert [e.plans for e in of_type(events, PlansSampledEvent)] == [[["R", "R", "R"]], [["R"]]]
+
+
+@settings(deadline=None, derandomize=True)
+@given(seed=st.integers(0, 2**32))
+def test_replanning_happens_exactly_on_a_mismatch_or_at_a_plans_end(seed: int) -> None:
+    class Truthful(Wanderer):
+        def _answer(self, request: Request, sample: int) -> str:
+            if request.role == "next":
+                return SimulatedModel._answer(self, request, sample)
+            return super()._answer(request, sample)
+
+    _, events = play(level=ROOM, steps=9, agent=PlanAndActReplanAgent, model=Truthful(ROOM), seed=seed, max_replans=4)
+    state: State = ROOM.start
+    plan: list[str] = []
+    expected: str | None = None
+    for event in events:
+        if isinstance(event, PlansSampledEvent):
+            assert event.start == key_of(state)
+            plan = valid_part(state, event.plans[0])
+        elif isinstance(event, ActedEvent):
+            assert expected is None, "a plan that no longer holds was followed"
+            assert event.planned == (plan[0] if plan else None)
+            predicted = key_of(after(state, plan.pop(0))) if plan else None
+            state = after(state, event.action)
+            if predicted not in (None, key_of(state)):
+                expected = "mismatch"
+            elif not plan:
+                expected = "ended"
+        elif isinstance(event, MismatchEvent):
+            assert expected == "mismatch"
+        elif isinstance(event, ReplannedEvent):
+            assert event.reason == expected
+            expected = None
+
+
+def after(state: State, action: str) -> State:
+    return step(ROOM, state, action) or state
+
+
+def key_of(state: State) -> str:
+    return f"player {ROOM.coordinate(state.player)} box {ROOM.coordinate(state.boxes[0])}"
+
+
+def valid_part(state: State, plan: list[str]) -> list[str]:
+    """A plan up to its first invalid action."""
+    for i, action in enumerate(plan):
+        if step(ROOM, state, action) is None:
+            return plan[:i]
+        state = after(state, action)
+    return plan
+
+
+def test_a_plan_is_cut_where_the_world_model_calls_it_invalid() -> None:
+    cut = SimulatedModel(CORRIDOR, plans=[" R U R"])
+    result, events = play(agent=PlanAndActReplanAgent, model=cut)
+    assert (result.end_state, result.actions, result.mismatches) == ("success", ["R", "R", "R"], 0)
+    assert [e.reason for e in of_type(events, ReplannedEvent)] == ["ended", "ended"]
+    # Nothing is left of this one, so one step is taken without a plan.
+    empty = SimulatedModel(CORRIDOR, plans=[" U R", " R R"])
+    result, events = play(agent=PlanAndActReplanAgent, model=empty)
+    assert (result.end_state, result.actions) == ("success", ["R", "R", "R"])
+    assert [e.planned for e in of_type(events, ActedEvent)] == [None, "R", "R"]
+
+
+def test_replanning_ends_at_its_limit() -> None:
+    model = Candidates(["U"] * 9, {"U": "open"})
+    options = {"level": ROOM, "steps": 50, "agent": PlanAndActReplanAgent}
+    result, events = play(**options, model=model, max_replans=2)
+    assert (result.end_state, result.replans) == ("replan_limit", 2)
+    assert len(of_type(events, PlansSampledEvent)) == 3
+    with pytest.raises(ConfigError, match="use plan_and_act"):
+        play(**options, replan=False)
+
+
+# Best-of-N
+
+
+@pytest.mark.parametrize("agent", BEST_OF_N)
+@pytest.mark.parametrize(
+    ("actions", "words", "chosen"),
+    [
+        ("UURD", {"U": "open", "R": "solved", "D": "hopeless"}, "R"),  # the highest score, though sampled once
+        ("DURU", {"U": "open", "R": "open", "D": "open"}, "U"),  # a tie: the most sampled
+        ("DUUD", {"U": "open", "D": "open"}, "D"),  # a tie of both: the first
+        ("UUUD", {"D": "hopeless"}, "D"),  # invalid comes after hopeless
+        ("DUUR", {}, "U"),  # all invalid: the most sampled
+        ("xxRD", {"R": "open", "D": "open"}, "R"),  # what cannot be read has no vote
+    ],
+)
+def test_the_best_of_n(agent: type[TapeAgent], actions: str, words: dict[str, str], chosen: str) -> None:
+    model = Candidates(actions, words)
+    result, events = play(level=ROOM, steps=9, agent=agent, model=model, horizon=1)
+    assert result.actions == [chosen]
+    assert result.malformed == actions.count("x")
+    [request] = asked(model, "act")
+    assert (request.n, request.temperature) == (4, 0.3)
+    distinct = set(actions) - {"x"}
+    assert result.lm_calls["next"] == len(distinct)
+    assert result.lm_calls.get("score", 0) == len(distinct & set(words))
+    [sampled] = of_type(events, ActionsSampledEvent)
+    assert sampled.actions == list(actions.replace("x", ""))
+    assert (sampled.chosen, [a for a, s in sampled.scores.items() if s is not None]) == (
+        chosen,
+        [a for a in sampled.scores if a in words],
+    )
+
+
+@pytest.mark.parametrize("agent", BEST_OF_N)
+def test_n_samples_that_cannot_be_read_are_sampled_again(agent: type[TapeAgent]) -> None:
+    model = Candidates("xxxx", {})
+    result, _ = play(level=ROOM, steps=9, agent=agent, model=model)
+    assert (result.end_state, result.lm_calls["act"], result.malformed) == ("invalid_output", 4, 16)
+
+
+def test_one_sample_makes_best_of_n_the_agent_itself() -> None:
+    for one, many in ((ReactAgent, BestOfNReactAgent), (PlanAndActAgent, BestOfNPlanAndActAgent)):
+        for seed in range(5):
+            runs = [
+                play(level=ROOM, steps=9, agent=agent, model=Wanderer(ROOM), num_plans=1, seed=seed)[0]
+                for agent in (one, many)
+            ]
+            assert runs[0].actions == runs[1].actions
+
+
+# TAPE's switches
+
+
+def test_all_step_replanning_is_a_name_for_the_switch(tmp_path: Path) -> None:
+    named, _ = play(agent=TapeAllStepAgent, level=ROOM, steps=6)
+    switched, _ = play(agent=TapeAgent, level=ROOM, steps=6, replan_every_step=True)
+    times = {"wall_seconds", "solver_seconds"}
+    assert named.model_dump(exclude=times) == switched.model_dump(exclude=times)
+    assert named.replans == named.steps - 1
+    with pytest.raises(ConfigError, match="contradicts replan off"):
+        play(agent=TapeAllStepAgent, replan=False)
+    run_by_name("tape_all_step", tmp_path / "run", SimulatedModel(ROOM), tmp_path)
+    [spec] = RunDirectory(tmp_path / "run").cells().values()
+    assert spec.config.replan_every_step
+
+
+@pytest.mark.parametrize("ablation", ABLATIONS, ids=lambda a: "-".join(map(str, a.values())))
+def test_the_eight_combinations(ablation: dict[str, Any]) -> None:
+    solved, events = play(**ablation)
+    assert (solved.end_state, solved.actions, solved.replans) == ("success", ["R", "R", "R"], 0)
+    [selected] = of_type(events, WalkSelectedEvent)
+    assert selected.selector.startswith("lm:" if ablation["selector"] == "lm" else "labelling")
+
+    # The first push is mispredicted, so the walk ends a move short.
+    first = step(CORRIDOR, CORRIDOR.start, "R")
+    assert first is not None
+    model = SimulatedModel(CORRIDOR, wrong={(first, "R"): " (2,3) (2,5)"}, plans=[" R R", " R"])
+    result, events = play(model=model, **ablation, num_plans=1)
+    free = [r for r in asked(model, "act") if "U|D" in r.constraint.pattern]  # type: ignore[union-attr]
+    assert len(free) == (len(asked(model, "act")) if ablation["execution"] == "free" else 0)
+    assert bool(asked(model, "select")) == (ablation["selector"] == "lm")
+    if ablation["replan"]:
+        assert (result.end_state, result.mismatches, result.replans) == ("success", 1, 1)
+        return
+    assert (result.end_state, result.mismatches, result.replans) == ("failure", 0, 0)
+    [walk] = of_type(events, WalkSelectedEvent)
+    assert len(result.actions) == len(walk.actions) == 2, "the episode ends with its walk"
+    assert not of_type(events, MismatchEvent) + of_type(events, ReplannedEvent)
+
+
+# Through the runner
+
+
+def run_by_name(name: str, path: Path, model: LanguageModel, folder: Path) -> list[dict[str, Any]]:
+    write(folder / "room.xsb", [ROOM])
+    options = {"levels": str(folder / "room.xsb"), "slack": 3}
+    spec = RunSpec(
+        environment="sokoban",
+        options=options,
+        agent=name,
+        config=TapeConfig(num_plans=3, temperature=1.0, max_replans=3),
+        model=model.name,
+        model_identity=model.identity,
+        repeats=2,
+    )
+    cell = Cell(spec.label(), spec, tuple(PLUGIN.tasks(options)))
+    return Runner([cell], RunDirectory(path), InProcess(lambda _: model)).run()
+
+
+@pytest.mark.parametrize("name", names("tape.agents"))
+def test_runs_are_repeatable_and_replay(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for path in ("a", "b"):
+        [group] = run_by_name(name, tmp_path / path, tiny_lm(), tmp_path)
+        assert (group["agent"], group["episodes"], group["budget_violations"]) == (name, 2, 0)
+    assert without_times(tmp_path / "a") == without_times(tmp_path / "b")
+    for episode in ("1", "2"):
+        assert main(["show", str(tmp_path / "a"), episode, "--no-pictures"]) == 0
+        shown = capsys.readouterr().out
+        assert f"{name} with tiny" in shown
+        assert "(planned None)" not in shown
+        assert name not in {agent.name for agent in BEST_OF_N} or "3 actions sampled (" in shown
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names("tape.agents"))
+def test_every_agent_runs_by_name_with_a_bundled_model(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "run")
+    command = ["run", "sokoban", "--agent", name, "--model", "bundled:nano-1500", "--levels", "hard", "--limit", "3"]
+    assert main([*command, "--out", out, "--quiet"]) == 0
+    assert f"| {name} | bundled:nano-1500 |" in capsys.readouterr().out
+    [group] = json.loads((tmp_path / "run" / "summary.json").read_text())["groups"]
+    assert (group["episodes"], group["budget_violations"]) == (3, 0)
+    assert main(["show", out, "3"]) == 0
+    assert f"{name} with bundled:nano-1500" in capsys.readouterr().out

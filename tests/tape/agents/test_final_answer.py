@@ -1,0 +1,132 @@
+"""``on_limit="final_answer"``: the last call is kept back from the start, and never breaks a cap."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from envs.sokoban.environment import SokobanEnvironment
+from tape.agents.react import ReactAgent
+from tape.budget import Budget
+from tape.errors import ConfigError, InvalidOutputError, ModelError
+from tape.lm.base import Completion, Request
+from tape.protocols import State
+from tape.trace import AnsweredEvent, LedgerEvent, TraceWriter
+from tests.tape.helpers import CORRIDOR, SimulatedModel
+
+PROMPT = "what <answer now or never"
+LONGEST = len(PROMPT.split()) + 6
+
+
+class Quiz(SokobanEnvironment):
+    """Sokoban that also takes the right word for an answer."""
+
+    prompt = PROMPT
+    told: str | None = None
+
+    def longest_answer_request(self, prompt_format: str) -> Request:
+        return Request(PROMPT, 6)
+
+    def answer_request(self, state: State, prompt_format: str) -> Request:
+        return Request(self.prompt, 6)
+
+    def answer(self, text: str) -> None:
+        if not text.strip():
+            raise InvalidOutputError("empty")
+        self.told = text
+
+    def success(self) -> bool:
+        return self.told == "right" or super().success()
+
+
+class Knowing(SimulatedModel):
+    """Walks left and right, and answers what it is told to."""
+
+    def __init__(self, says: str = "right") -> None:
+        super().__init__(CORRIDOR)
+        self.says = says
+
+    def _answer(self, request: Request, sample: int) -> str:
+        if "answer" in str(request.prompt):
+            return self.says
+        return " next: move U action: U"
+
+
+class Failing(Knowing):
+    async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        if requests[0].role == "answer":
+            raise ModelError("down")
+        return await super().generate(requests)
+
+
+def play(env: Quiz | None = None, model: Knowing | None = None, **options: Any) -> Any:
+    trace = TraceWriter("test")
+    settings = {"on_limit": "final_answer", **options.pop("settings", {})}
+    env = env or Quiz(CORRIDOR, 3)
+    result = ReactAgent(model or Knowing(), **settings).run(env, trace=trace, **options)
+    return result, trace.events
+
+
+def test_a_limit_is_answered() -> None:
+    result, events = play()
+    assert (result.end_state, result.success, result.final_answer) == ("success", True, "right")
+    assert result.steps == 3
+    assert result.lm_calls["answer"] == 1
+    assert [event.text for event in events if isinstance(event, AnsweredEvent)] == ["right"]
+
+
+def test_a_wrong_answer_leaves_the_end_as_it_was() -> None:
+    result, _ = play(model=Knowing("wrong"))
+    assert (result.end_state, result.success, result.final_answer) == ("budget:steps", False, "wrong")
+    assert "steps" in result.detail
+
+
+def test_the_horizon_is_a_limit_and_solving_is_none() -> None:
+    assert play(settings={"horizon": 2})[0].final_answer == "right"
+    solved = ReactAgent(SimulatedModel(CORRIDOR), on_limit="final_answer").run(Quiz(CORRIDOR, 4))
+    assert (solved.end_state, solved.final_answer) == ("success", None)
+    assert "answer" not in solved.lm_calls
+
+
+@pytest.mark.parametrize("tokens", [9, 10, 11, 60, 150, 400])
+def test_the_call_is_kept_back_and_no_cap_is_broken(tokens: int) -> None:
+    result, _ = play(env=Quiz(CORRIDOR), budget=Budget({"tokens": tokens}), settings={"horizon": 50})
+    assert result.used.get("tokens", 0) <= tokens
+    assert not result.budget_violations
+    if tokens < LONGEST:
+        assert (result.end_state, result.lm_calls) == ("budget:tokens", {})
+    else:
+        assert result.end_state == "success"
+        assert result.lm_calls["answer"] == 1
+
+
+def test_an_answer_that_needs_more_than_was_kept_back_takes_what_is_left_or_is_not_given() -> None:
+    env = Quiz(CORRIDOR)
+    env.prompt = "answer " * 40
+    result, _ = play(env=env, budget=Budget({"tokens": 30}), settings={"horizon": 50})
+    assert (result.end_state, result.final_answer) == ("budget:tokens", None)
+    assert "no final answer" in result.detail
+    result, _ = play(env=env, budget=Budget({"tokens": 5000}), settings={"horizon": 2})
+    assert result.end_state == "success"
+
+
+def test_an_answer_that_fails_leaves_the_end_as_it_was() -> None:
+    down, _ = play(model=Failing())
+    assert down.end_state == "budget:steps"
+    assert "no final answer: down" in down.detail
+    empty, _ = play(model=Knowing(""))
+    assert (empty.end_state, empty.final_answer, empty.malformed) == ("budget:steps", None, 1)
+
+
+def test_nothing_stays_set_aside() -> None:
+    for model in (Knowing(), Failing(), Knowing("")):
+        _, events = play(model=model, budget=Budget({"tokens": 5000, "calls": 50}))
+        kinds = [event.what for event in events if isinstance(event, LedgerEvent) and event.purpose == "lm:answer"]
+        assert kinds[0] == "reserve"
+        assert kinds[-1] in ("settle", "release")
+        assert len(kinds) == 2
+
+
+def test_an_environment_that_takes_no_answer_is_refused() -> None:
+    with pytest.raises(ConfigError, match="SokobanEnvironment takes no final answer"):
+        ReactAgent(Knowing(), on_limit="final_answer").run(SokobanEnvironment(CORRIDOR, 3))

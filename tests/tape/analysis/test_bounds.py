@@ -1,0 +1,186 @@
+"""The success bounds: range, limits, monotonicity, precision, and the corrections that docs/theory.md makes."""
+
+import math
+import subprocess
+import sys
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tape.analysis.bounds import (
+    ErrorRates,
+    effective_sampling_error,
+    path_bound,
+    plan_and_act_bound,
+    react_bound,
+    tape_bound,
+)
+from tape.errors import ConfigError
+
+share = st.floats(0.0, 1.0)
+horizons = st.integers(0, 10_000)
+rates = st.builds(ErrorRates, share, share, share, share)
+SLIP = 1e-12
+
+
+@given(horizons, rates, share, share, st.integers(1, 64))
+def test_every_bound_is_a_probability(horizon: int, some: ErrorRates, alpha: float, follow: float, m: int) -> None:
+    for bound in (
+        react_bound(horizon, some),
+        plan_and_act_bound(horizon, some, alpha=alpha, p_follow=follow),
+        tape_bound(horizon, some.epsilon_p, m),
+        path_bound([some.step_failure] * min(horizon, 50)),
+    ):
+        assert 0.0 <= bound <= 1.0
+
+
+@given(st.integers(0, 60), rates)
+def test_react_is_the_papers_formula(horizon: int, some: ErrorRates) -> None:
+    p, s, b, r = (Fraction(x) for x in (some.epsilon_p, some.epsilon_s, some.delta_b, some.delta_r))
+    exact = ((1 - p) * (1 - s * b) + p * s * r) ** horizon
+    assert react_bound(horizon, some) == pytest.approx(float(exact), rel=1e-9, abs=1e-13)
+
+
+@given(st.lists(share, max_size=20))
+def test_a_path_of_varying_rates_is_their_product(failures: list[float]) -> None:
+    assert path_bound(failures) == pytest.approx(math.prod(1.0 - f for f in failures), rel=1e-9, abs=1e-13)
+
+
+@given(horizons, share, share)
+def test_without_errors_all_bounds_are_one(horizon: int, b: float, r: float) -> None:
+    perfect = ErrorRates(0.0, 0.0, b, r)
+    assert react_bound(horizon, perfect) == 1.0
+    assert plan_and_act_bound(horizon, perfect, alpha=0.5, p_follow=0.5) == 1.0
+    assert tape_bound(horizon, 0.0, 1) == 1.0
+    assert path_bound([]) == 1.0
+
+
+@given(rates, st.integers(1, 5))
+def test_nothing_to_do_always_succeeds_and_sure_errors_never(some: ErrorRates, m: int) -> None:
+    assert react_bound(0, some) == tape_bound(0, 1.0, m) == 1.0
+    assert react_bound(0, some, log=True) == 0.0
+    assert tape_bound(3, 1.0, m) == react_bound(3, ErrorRates(1.0)) == path_bound([0.5, 1.0]) == 0.0
+    assert tape_bound(3, 1.0, m, log=True) == path_bound([1.0], log=True) == -math.inf
+
+
+@given(st.integers(0, 500), st.integers(0, 500), rates, st.integers(1, 8))
+def test_longer_tasks_have_lower_bounds(first: int, more: int, some: ErrorRates, m: int) -> None:
+    assert react_bound(first + more, some) <= react_bound(first, some)
+    assert tape_bound(first + more, some.epsilon_p, m) <= tape_bound(first, some.epsilon_p, m)
+
+
+@given(st.integers(0, 50), rates, share)
+def test_sampling_error_moves_the_bound_as_its_harm_says(horizon: int, some: ErrorRates, other: float) -> None:
+    low, high = sorted((some.epsilon_s, other))
+    few = react_bound(horizon, ErrorRates(some.epsilon_p, low, some.delta_b, some.delta_r))
+    many = react_bound(horizon, ErrorRates(some.epsilon_p, high, some.delta_b, some.delta_r))
+    assert few >= many - SLIP if some.deviation_harm >= 0 else few <= many + SLIP
+
+
+@given(st.integers(0, 50), rates, share)
+def test_planning_error_lowers_the_bound_where_it_says_so(horizon: int, some: ErrorRates, other: float) -> None:
+    low, high = sorted((some.epsilon_p, other))
+    few = react_bound(horizon, ErrorRates(low, some.epsilon_s, some.delta_b, some.delta_r))
+    many = react_bound(horizon, ErrorRates(high, some.epsilon_s, some.delta_b, some.delta_r))
+    assert few >= many - SLIP if some.falls_with_planning_error else few <= many + SLIP
+
+
+def test_the_papers_condition_does_not_make_planning_errors_harmful() -> None:
+    better, worse = ErrorRates(0.1, 1.0, 1.0, 1.0), ErrorRates(0.2, 1.0, 1.0, 1.0)
+    assert better.deviation_harm > 0
+    assert worse.deviation_harm > 0
+    assert react_bound(5, worse) > react_bound(5, better)
+
+
+@given(st.integers(0, 50), rates, share, share, share)
+def test_frameworks_are_ordered_where_deviations_harm(
+    horizon: int, some: ErrorRates, alpha: float, other: float, follow: float
+) -> None:
+    assume(some.deviation_harm >= 0)
+    low, high = sorted((alpha, other))
+    react = react_bound(horizon, some)
+    seldom = plan_and_act_bound(horizon, some, alpha=low, p_follow=follow)
+    often = plan_and_act_bound(horizon, some, alpha=high, p_follow=follow)
+    tape = tape_bound(horizon, some.epsilon_p, 1)
+    assert react <= seldom + SLIP
+    assert seldom <= often + SLIP
+    assert often <= tape + SLIP
+
+
+def test_the_order_turns_round_where_deviations_help() -> None:
+    lucky = ErrorRates(0.6, 0.5, 0.1, 1.0)
+    assert lucky.deviation_harm < 0
+    react, follow = react_bound(4, lucky), plan_and_act_bound(4, lucky, alpha=1.0, p_follow=1.0)
+    assert react > follow == tape_bound(4, 0.6, 1)
+
+
+@given(st.integers(0, 50), rates, share)
+def test_a_plan_that_is_never_followed_is_react(horizon: int, some: ErrorRates, value: float) -> None:
+    assert plan_and_act_bound(horizon, some, alpha=0.0, p_follow=value) == react_bound(horizon, some)
+    assert plan_and_act_bound(horizon, some, alpha=value, p_follow=0.0) == react_bound(horizon, some)
+    assert effective_sampling_error(0.5, 1.0, 1.0) == 0.0
+
+
+@given(st.integers(0, 50), share, share, st.integers(1, 20), st.integers(0, 20))
+def test_tape_gains_from_draws_and_loses_from_errors(horizon: int, a: float, b: float, m: int, more: int) -> None:
+    low, high = sorted((a, b))
+    assert tape_bound(horizon, low, m) >= tape_bound(horizon, high, m) - SLIP
+    assert tape_bound(horizon, high, m + more) >= tape_bound(horizon, high, m) - SLIP
+    assert tape_bound(horizon, high, [m] * horizon) == pytest.approx(tape_bound(horizon, high, m), rel=1e-9)
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=12), share)
+def test_draws_may_differ_by_step(draws: list[int], epsilon: float) -> None:
+    expected = math.prod(1 - epsilon**d for d in draws)
+    assert tape_bound(len(draws), epsilon, draws) == pytest.approx(expected, rel=1e-9, abs=1e-13)
+
+
+def test_tiny_errors_and_long_horizons_keep_their_digits() -> None:
+    assert tape_bound(10**9, 1e-3, 4) == pytest.approx(math.exp(-1e-3), rel=1e-9)
+    assert react_bound(10**18, ErrorRates(1e-18)) == pytest.approx(math.exp(-1.0), rel=1e-12)
+    assert react_bound(10**6, ErrorRates(0.5)) == 0.0
+    assert react_bound(10**6, ErrorRates(0.5), log=True) == pytest.approx(-(10**6) * math.log(2), rel=1e-12)
+
+
+def test_independent_draws_reach_the_bound_with_m_and_exceed_the_one_with_distinct_actions() -> None:
+    # One right action, two wrong ones: the chance of a right one among M draws, by counting.
+    chances, m = {0: Fraction(3, 4), 1: Fraction(1, 8), 2: Fraction(1, 8)}, 3
+    right, literal = Fraction(0), Fraction(0)
+    for draws in product(chances, repeat=m):
+        chance = math.prod((chances[d] for d in draws), start=Fraction(1))
+        right += chance if 0 in draws else 0
+        literal += chance * (1 - Fraction(1, 4) ** len(set(draws)))
+    assert tape_bound(1, 0.25, m) == pytest.approx(float(right))
+    assert right > literal
+
+
+@pytest.mark.parametrize(
+    ("call", "names"),
+    [
+        (lambda: ErrorRates(1.5), "ErrorRates.epsilon_p"),
+        (lambda: ErrorRates(0.5, delta_r=math.nan), "ErrorRates.delta_r"),
+        (lambda: ErrorRates("0.5"), "ErrorRates.epsilon_p"),
+        (lambda: react_bound(-1, ErrorRates(0.1)), "horizon"),
+        (lambda: react_bound(2.5, ErrorRates(0.1)), "horizon"),
+        (lambda: plan_and_act_bound(2, ErrorRates(0.1), alpha=-0.1, p_follow=1.0), "alpha"),
+        (lambda: plan_and_act_bound(2, ErrorRates(0.1), alpha=0.1, p_follow=2), "p_follow"),
+        (lambda: effective_sampling_error(7, 0.5, 0.5), "epsilon_s"),
+        (lambda: tape_bound(2, 0.1, 0), "draws"),
+        (lambda: tape_bound(2, 0.1, True), "draws"),
+        (lambda: tape_bound(2, 0.1, [1]), "one per step"),
+        (lambda: tape_bound(2, 0.1, [1, 0]), r"draws\[1\]"),
+        (lambda: path_bound([0.1, -0.1]), r"failures\[1\]"),
+    ],
+)
+def test_what_is_out_of_range_is_named(call, names: str) -> None:
+    with pytest.raises(ConfigError, match=names):
+        call()
+
+
+def test_the_bounds_load_nothing_heavy() -> None:
+    code = "import sys, tape.analysis.bounds; print([m for m in ('numpy', 'torch', 'networkx', 'matplotlib') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

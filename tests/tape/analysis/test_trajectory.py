@@ -1,0 +1,342 @@
+"""Trajectories from traces, their files, and checking them again."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tape.analysis.revalidation import checked, revalidate
+from tape.errors import TraceError
+from tape.sdp.reader import NotSdpError
+from tape.sdp.trajectory import CertifiedTrajectory
+from tape.trace import FinishedEvent, StartedEvent, TraceWriter
+from tests.tape.sdp.synthetic import Synthetic, trajectories, trajectory
+from tests.tape.sdp.worked import WORKED
+
+
+@given(made=trajectories())
+@settings(max_examples=150, deadline=None)
+def test_valid_trajectories_have_no_findings(made: CertifiedTrajectory) -> None:
+    assert revalidate(made) == []
+    count = checked(made)
+    assert count.recomputed + count.unrecorded + sum(count.flagged.values()) == len(made.certified)
+    assert "deterministic" not in count.flagged
+
+
+@given(made=trajectories(), data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_a_file_gives_the_same_trajectory(made: CertifiedTrajectory, data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "sub" / "t.json"
+        made.save(file)
+        assert CertifiedTrajectory.load(file) == made
+        text = file.read_text()
+        file.write_text(text[: data.draw(st.integers(0, len(text) - 3))])
+        with pytest.raises(TraceError, match=r"t\.json"):
+            CertifiedTrajectory.load(file)
+
+
+Record = dict[str, Any]
+
+
+def _some_move(record: Record, draw: Callable[..., Any], wanted: Callable[[Record], bool]) -> Record | None:
+    found = [move for move in record["moves"] if wanted(move)]
+    return draw(st.sampled_from(found)) if found else None
+
+
+def _more_k(record: Record, draw: Callable[..., Any]) -> bool:
+    move = _some_move(record, draw, lambda _: True)
+    if move is None:
+        return False
+    move["k"] += draw(st.sampled_from((-1, 1)))
+    return True
+
+
+def _flip_fact(record: Record, draw: Callable[..., Any]) -> bool:
+    judged = [j for move in record["moves"] for j in move["judged"] if j["check"]["facts"]]
+    if not judged:
+        return False
+    fact = draw(st.sampled_from(judged))["check"]["facts"][0]
+    fact[1] = not fact[1]
+    return True
+
+
+def _flip_verdict(record: Record, draw: Callable[..., Any]) -> bool:
+    judged = [j for move in record["moves"] for j in move["judged"]]
+    if not judged:
+        return False
+    check = draw(st.sampled_from(judged))["check"]
+    check["holds"] = not check["holds"]
+    return True
+
+
+def _swap_certified(record: Record, draw: Callable[..., Any]) -> bool:
+    move = _some_move(record, draw, lambda m: len(m["before"]["certified"]) > 1)
+    if move is None:
+        return False
+    move["before"]["certified"].reverse()
+    return True
+
+
+def _lose_certified(record: Record, draw: Callable[..., Any]) -> bool:
+    move = _some_move(record, draw, lambda m: bool(m["after"]["certified"]))
+    if move is None:
+        return False
+    move["after"]["certified"].pop(0)
+    return True
+
+
+def _drop_move(record: Record, draw: Callable[..., Any]) -> bool:
+    # One that changed nothing but the step and prepared nothing else cannot be missed, so only others are dropped.
+    found = [i for i, move in enumerate(record["moves"]) if move["k"] or (move["counts"])]
+    if not found:
+        return False
+    record["moves"].pop(draw(st.sampled_from(found)))
+    return True
+
+
+def _swap_moves(record: Record, draw: Callable[..., Any]) -> bool:
+    moves = record["moves"]
+    found = [i for i in range(len(moves) - 1) if moves[i]["action"] is not None and moves[i + 1]["action"] is not None]
+    if not found:
+        return False
+    i = draw(st.sampled_from(found))
+    moves[i], moves[i + 1] = moves[i + 1], moves[i]
+    return True
+
+
+def _change_action(record: Record, draw: Callable[..., Any]) -> bool:
+    move = _some_move(record, draw, lambda m: m["action"] is not None)
+    if move is None:
+        return False
+    move["action"] += "!"
+    return True
+
+
+def _reorder_chain(record: Record, draw: Callable[..., Any]) -> bool:
+    found = [plan for plan in record["plans"] if len(plan["targets"]) > 1]
+    if not found:
+        return False
+    draw(st.sampled_from(found))["targets"].reverse()
+    return True
+
+
+def _lose_chain(record: Record, draw: Callable[..., Any]) -> bool:
+    # One that a limit cut short before any attempt may be missing.
+    found = [i for i, plan in enumerate(record["plans"]) if plan["after"] < len(record["moves"])]
+    if not found:
+        return False
+    del record["plans"][draw(st.sampled_from(found))]
+    return True
+
+
+def _more_certified_chain(record: Record, draw: Callable[..., Any]) -> bool:
+    draw(st.sampled_from(record["plans"]))["certified"] += 1
+    return True
+
+
+def _failed(record: Record, draw: Callable[..., Any]) -> bool:
+    move = _some_move(record, draw, lambda _: True)
+    if move is None:
+        return False
+    move["failed"] += 1
+    return True
+
+
+def _ending(record: Record, draw: Callable[..., Any]) -> bool:
+    record["ending"][draw(st.sampled_from(("certified", "planned", "rejected")))] += 1
+    return True
+
+
+def _end_state(record: Record, draw: Callable[..., Any]) -> bool:
+    record["ending"]["end_state"] = draw(st.sampled_from(("budget", "won", "success:steps", "")))
+    return True
+
+
+def _change_how(record: Record, draw: Callable[..., Any]) -> bool:
+    found = [j["check"] for move in record["moves"] for j in move["judged"]]
+    if not found:
+        return False
+    check = draw(st.sampled_from(found))
+    others = ("deterministic", "lm", "always") if check["how"] == "completion" else ("completion", "always")
+    check["how"] = draw(st.sampled_from(others))
+    return True
+
+
+def _certify_by(record: Record, how: str) -> bool:
+    """Turn the verdict that rejected the last attempt into a certificate, and all that is counted with it."""
+    move, end = record["moves"][-1] if record["moves"] else None, record["ending"]
+    if move is None or move["k"] or not move["judged"] or record["plans"][-1]["after"] == len(record["moves"]):
+        return False
+    [judged] = move["judged"]
+    judged["check"] |= {"how": how, "holds": True}
+    goal = judged["target"]["goal"]
+    move |= {"k": 1, "reason": ""}
+    move["after"]["certified"].append(judged["target"]["text"])
+    end |= {"certified": end["certified"] + 1, "rejected": end["rejected"] - move["counts"], "goal_certified": goal}
+    return True
+
+
+TAMPER = (
+    _more_k, _flip_fact, _flip_verdict, _swap_certified, _lose_certified, _drop_move, _swap_moves, _change_action,
+    _reorder_chain, _lose_chain, _more_certified_chain, _failed, _ending, _end_state,
+    _change_how,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("tamper", TAMPER, ids=lambda tamper: tamper.__name__.strip("_"))
+@given(made=trajectories(), data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_tampering_is_found_even_with_a_new_seal(
+    tamper: Callable[..., bool], made: CertifiedTrajectory, data: st.DataObject
+) -> None:
+    record = made.model_dump(mode="json")
+    if not tamper(record, data.draw):
+        return
+    changed = CertifiedTrajectory.model_validate(record)
+    assert "seal" in {finding.rule for finding in revalidate(changed)}
+    assert revalidate(changed.sealed())
+
+
+@pytest.mark.parametrize(
+    ("how", "rule"), [("completion", "verdict"), ("always", "verdict"), ("lm", "fact"), ("visited_room", "fact")]
+)
+def test_a_rejection_does_not_become_a_certificate_by_another_flag(how: str, rule: str) -> None:
+    """All that is counted is made to fit, so that nothing but the flag and the facts can tell."""
+    tried = 0
+    for seed in range(60):
+        record = trajectory(seed, skill=0.3, judge=0.0).model_dump(mode="json")
+        if _certify_by(record, how):
+            tried += 1
+            assert rule in {finding.rule for finding in revalidate(CertifiedTrajectory.model_validate(record).sealed())}
+            # As far as the counts go it is consistent: without its facts a model's verdict is as good as another.
+            record["moves"][-1]["judged"][-1]["check"]["facts"] = []
+            left = {f.rule for f in revalidate(CertifiedTrajectory.model_validate(record).sealed())}
+            assert left == ({"verdict"} if rule == "verdict" else set())
+    assert tried > 5
+
+
+def test_completion_certifies_all_that_is_left() -> None:
+    record = next(
+        made.model_dump(mode="json")
+        for made in map(trajectory, range(200))
+        if made.moves and made.moves[-1].completed and made.moves[-1].k > 1
+    )
+    move, end = record["moves"][-1], record["ending"]
+    move["judged"].pop()
+    move["after"]["certified"].pop()
+    move["k"] -= 1
+    end |= {"certified": end["certified"] - 1, "goal_certified": False, "why": "limit"}
+    found = revalidate(CertifiedTrajectory.model_validate(record).sealed())
+    assert [finding.rule for finding in found] == ["certified"]
+
+
+@given(made=trajectories(), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_any_other_change_breaks_the_seal(made: CertifiedTrajectory, data: st.DataObject) -> None:
+    record = made.model_dump(mode="json")
+    name = data.draw(st.sampled_from(("agent", "model", "episode", "task")))
+    record["origin"][name] += "x"
+    [finding] = revalidate(CertifiedTrajectory.model_validate(record))
+    assert finding.rule == "seal"
+
+
+def test_caps_that_were_not_kept_are_found() -> None:
+    tried = 0
+    for seed in range(40):
+        made = trajectory(seed, skill=0.1, attempts=2, replans=2, length=3, steps=12)
+        for name, rule in (("attempts", "caps"), ("replans", "caps"), ("steps", "caps")):
+            caps = dict(made.ending.caps)
+            used = {"attempts": 2, "replans": 2, "steps": len(made.moves)}[name]
+            caps[name] = used - 1
+            ending = made.ending.model_copy(update={"caps": caps})
+            found = {f.rule for f in revalidate(made.model_copy(update={"ending": ending}).sealed())}
+            if name == "steps":
+                assert rule in found
+                tried += 1
+            elif any(plan.reason == "2 failed attempts" for plan in made.plans) and name == "attempts":
+                assert found & {"caps", "history"}
+                tried += 1
+    assert tried > 50
+
+
+def test_strict_replans_one_attempt_later() -> None:
+    usual = [m for seed in range(30) for m in [trajectory(seed, skill=0.1, attempts=2)]]
+    strict = [m for seed in range(30) for m in [trajectory(seed, skill=0.1, attempts=2, strict=True)]]
+    assert {p.reason for m in usual for p in m.plans if "failed" in p.reason} == {"2 failed attempts"}
+    assert {p.reason for m in strict for p in m.plans if "failed" in p.reason} == {"3 failed attempts"}
+    assert not [f for m in usual + strict for f in revalidate(m)]
+
+
+def test_traces_without_a_chain_are_refused(tmp_path: Path) -> None:
+    writer = TraceWriter("e", tmp_path / "e.jsonl")
+    writer.write(StartedEvent(config={"agent": "react"}, budget={}))
+    writer.write(FinishedEvent(result={}))
+    writer.close()
+    with pytest.raises(NotSdpError, match=r"e\.jsonl: no SDP episode \(agent 'react'\)"):
+        CertifiedTrajectory.from_trace(tmp_path / "e.jsonl")
+
+
+def test_torn_traces_are_refused(tmp_path: Path) -> None:
+    whole = Synthetic(Random("torn")).write(tmp_path / "e.jsonl").read_text().splitlines(keepends=True)
+    for count in range(len(whole)):
+        (tmp_path / "e.jsonl").write_text("".join(whole[:count]))
+        with pytest.raises(TraceError, match=r"e\.jsonl"):
+            CertifiedTrajectory.from_trace(tmp_path / "e.jsonl")
+    (tmp_path / "e.jsonl").write_text("".join(whole)[:-20])
+    with pytest.raises(TraceError, match=rf"e\.jsonl:{len(whole)}"):
+        CertifiedTrajectory.from_trace(tmp_path / "e.jsonl")
+
+
+def test_a_missing_verdict_is_seen_where_the_trace_is_read(tmp_path: Path) -> None:
+    lines = Synthetic(Random("gap 2"), skill=0.9, length=6, cascade=False).write(tmp_path / "e.jsonl").read_text()
+    records = [json.loads(line) for line in lines.splitlines()]
+    gone = next(i for i, r in enumerate(records) if r["type"] == "sdp_validated" and r["k"])
+    del records[gone]
+    (tmp_path / "e.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+    with pytest.raises(TraceError, match="certified predicates"):
+        CertifiedTrajectory.from_trace(tmp_path / "e.jsonl")
+
+
+def test_files_of_another_kind_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "t.json"
+    trajectory(1).save(file)
+    record = json.loads(file.read_text())
+    for changed, said in (
+        ({**record, "schema": 99}, "schema 99 is not 1"),
+        ({**record, "moves": 3}, "moves"),
+        ([], "not a certified trajectory"),
+        ({name: value for name, value in record.items() if name != "schema"}, "KeyError"),
+    ):
+        file.write_text(json.dumps(changed))
+        with pytest.raises(TraceError, match=said):
+            CertifiedTrajectory.load(file)
+    with pytest.raises(TraceError, match=r"missing\.json"):
+        CertifiedTrajectory.load(tmp_path / "missing.json")
+
+
+def test_the_worked_example_is_valid_and_its_model_verdict_is_counted_apart() -> None:
+    assert revalidate(WORKED) == []
+    count = checked(WORKED)
+    assert (count.recomputed, count.unrecorded, count.flagged) == (3, 0, {"lm": 1})
+    assert [move.action for move in WORKED.history] == ["a1", "d1", "d2", "g1"]
+
+
+def test_facts_that_are_not_asked_for_or_contradict_another_are_found() -> None:
+    for facts, found in (
+        ([["a", True], ["a", True]], set()),
+        ([["a", True], ["a", False]], {"fact"}),
+        ([["a", True], ["z", True]], {"fact"}),
+    ):
+        record = WORKED.model_dump(mode="json")
+        record["moves"][1]["judged"][0]["check"]["facts"] = facts
+        changed = CertifiedTrajectory.model_validate(record).sealed()
+        assert {finding.rule for finding in revalidate(changed)} == found

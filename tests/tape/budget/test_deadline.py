@@ -1,0 +1,305 @@
+"""``wall_seconds``: whatever waits is cancelled, whatever computes is measured, and nothing is left behind."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import pytest
+
+import solvers
+from envs.sokoban.environment import SokobanEnvironment
+from tape.agents.react import ReactAgent
+from tape.agents.tape import TapeAgent
+from tape.budget import Budget, Resources
+from tape.budget.deadline import Deadline, DeadlineError, in_thread
+from tape.engine.result import EpisodeResult
+from tape.lm.base import Completion, Price, Request, Usage
+from tape.lm.batching import Cohort
+from tape.lm.scripted import ScriptedLM
+from tape.protocols import Observation
+from tape.runner.summary import summarise, table
+from tape.trace import ObservedEvent, TraceWriter
+from tests.tape.helpers import CORRIDOR, SimulatedModel
+from tests.tape.runner.test_runner import spec_for
+
+SOON = Budget.of(wall_seconds="0.02")
+PAID = Price(Decimal("1e-6"), Decimal("1e-6"))
+
+
+class Clock:
+    """A clock that only moves when it is told to."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr("tape.agents.base.Deadline", partial(Deadline, clock=found))
+    return found
+
+
+class Hanging(SimulatedModel):
+    """Never answers."""
+
+    cancelled = 0
+
+    async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        try:
+            return await asyncio.get_running_loop().create_future()
+        except asyncio.CancelledError:
+            Hanging.cancelled += 1
+            raise
+
+
+def late(result: EpisodeResult) -> bool:
+    return result.end_state == "budget:wall_seconds" and "s were allowed" in result.detail
+
+
+def test_a_call_that_hangs_is_cancelled_and_booked() -> None:
+    Hanging.cancelled = 0
+    model = Hanging(CORRIDOR, price=PAID)
+    result = TapeAgent(model).run(SokobanEnvironment(CORRIDOR, 4), budget=SOON | Budget.of(tokens=50_000))
+    assert late(result)
+    assert Hanging.cancelled == 1
+    assert result.used["tokens"] > 0, "what it may have cost is booked"
+    assert result.budget["wall_seconds"] == 20
+    assert not result.budget_violations
+    assert "wall_seconds" not in result.used
+
+
+class Slow(SokobanEnvironment):
+    """Its step waits until it is told otherwise."""
+
+    def __init__(self) -> None:
+        super().__init__(CORRIDOR, 4)
+        self.go = threading.Event()
+
+    def step(self, action: str) -> tuple[Observation, Resources]:
+        self.go.wait()
+        return super().step(action)
+
+
+class SlowToBegin(Slow):
+    """The same at its reset."""
+
+    def reset(self, seed: int) -> Observation:
+        self.go.wait()
+        return super().reset(seed)
+
+
+class SlowAsync(SokobanEnvironment):
+    """The same as a coroutine."""
+
+    cancelled = False
+
+    async def astep(self, action: str) -> tuple[Observation, Resources]:
+        try:
+            return await asyncio.get_running_loop().create_future()
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+
+
+def test_a_step_that_hangs_is_given_up() -> None:
+    env = Slow()
+    result = ReactAgent(SimulatedModel(CORRIDOR)).run(env, budget=SOON)
+    assert late(result)
+    assert result.used["steps"] == 1, "it may have been taken"
+    assert (result.steps, result.actions) == (0, [])
+    end(env)
+
+
+def test_a_reset_that_hangs_is_given_up() -> None:
+    env = SlowToBegin()
+    result = ReactAgent(SimulatedModel(CORRIDOR)).run(env, budget=SOON)
+    assert late(result)
+    assert result.used == result.lm_calls == {}
+    end(env)
+
+
+def end(env: Slow) -> None:
+    """Let go what was given up."""
+    env.go.set()
+    for thread in threading.enumerate():
+        if thread.name.startswith("environment"):
+            thread.join()
+
+
+def test_a_coroutine_step_that_hangs_is_cancelled() -> None:
+    env = SlowAsync(CORRIDOR, 4)
+    result = ReactAgent(SimulatedModel(CORRIDOR)).run(env, budget=SOON)
+    assert late(result)
+    assert env.cancelled
+
+
+@pytest.mark.parametrize("agent", [ReactAgent, TapeAgent])
+def test_what_is_in_time_is_as_without_a_deadline(agent: type[TapeAgent], clock: Clock) -> None:
+    runs = [
+        agent(SimulatedModel(CORRIDOR)).run(SokobanEnvironment(CORRIDOR, 4), budget=budget)
+        for budget in (None, Budget.of(wall_seconds=3))
+    ]
+    assert runs[0].success
+    assert runs[0].model_dump(exclude={"budget", "solver_seconds"}) == runs[1].model_dump(
+        exclude={"budget", "solver_seconds"}
+    )
+
+
+def test_a_computation_that_cannot_be_cancelled_is_measured(clock: Clock) -> None:
+    class Forward(SimulatedModel):
+        async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+            clock.now += 2
+            return await super().generate(requests)
+
+    trace = TraceWriter("test")
+    result = ReactAgent(Forward(CORRIDOR)).run(
+        SokobanEnvironment(CORRIDOR, 4), budget=Budget.of(wall_seconds=3), trace=trace
+    )
+    assert late(result)
+    assert result.steps == 1, "the second answer came too late to be acted on"
+    assert (result.wall_seconds, result.wall_overrun_seconds) == (4.0, 1.0)
+    assert not result.budget_violations
+    assert not result.broken_declarations
+    left = [event.remaining["wall_seconds"] for event in trace.events if isinstance(event, ObservedEvent)]
+    assert left == [3000, 1000]
+
+
+def test_the_solver_gets_what_is_left(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float | None] = []
+
+    def solve(self: Any, problem: Any, time_limit: float | None = None) -> solvers.PathSolution:
+        limits.append(time_limit)
+        clock.now += 5
+        return solvers.PathSolution(solvers.Status.TIMEOUT)
+
+    monkeypatch.setattr(solvers.Session, "solve", solve)
+    clock.now = 0.0
+    result = TapeAgent(SimulatedModel(CORRIDOR)).run(SokobanEnvironment(CORRIDOR, 4), budget=Budget.of(wall_seconds=3))
+    assert late(result)
+    assert limits == [3.0]
+    assert result.wall_overrun_seconds == 2.0
+    free = TapeAgent(SimulatedModel(CORRIDOR)).run(SokobanEnvironment(CORRIDOR, 4))
+    assert free.end_state == "solver_timeout"
+    assert limits[1:] == [None]
+
+
+def test_a_deadline_counts_from_its_beginning() -> None:
+    clock = Clock()
+    clock.now = 7.0
+    deadline = Deadline(1500, clock)
+    assert (deadline.left(), deadline.overrun(), deadline.is_set) == (1.5, 0.0, True)
+    deadline.require()
+    clock.now = 9.0
+    assert deadline.overrun() == 0.5
+    with pytest.raises(DeadlineError, match=r"1\.500 s were allowed, 2\.000 s have passed") as late_error:
+        deadline.require()
+    assert (late_error.value.kind, late_error.value.limit, late_error.value.used) == ("wall_seconds", 1500, 2000)
+    free = Deadline(clock=clock)
+    free.require()
+    assert (free.left(), free.overrun(), free.is_set) == (None, 0.0, False)
+
+
+def test_a_thread_passes_on_what_happens_in_it() -> None:
+    async def go(call: Callable[[], Any]) -> Any:
+        return await in_thread(call, "test")
+
+    assert asyncio.run(go(lambda: 3)) == 3
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(go(lambda: 1 // 0))
+
+
+def test_an_episode_that_is_cancelled_from_outside_is_not_late() -> None:
+    async def go() -> None:
+        agent = ReactAgent(Hanging(CORRIDOR))
+        task = asyncio.create_task(agent.arun(SokobanEnvironment(CORRIDOR, 4), budget=Budget.of(wall_seconds=99)))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        task.cancel()
+        await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(go())
+
+
+# In a cohort
+
+
+class Held(ScriptedLM):
+    """Answers when it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__(["yes"])
+        self.asked, self.go = asyncio.Event(), asyncio.Event()
+        self.cancelled = False
+
+    async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        self.asked.set()
+        try:
+            await self.go.wait()
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+        return await super().generate(requests)
+
+    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
+        raise AssertionError("not asked")
+
+
+def with_cohort(story: Callable[[Held, list["asyncio.Task[Any]"], Cohort], Awaitable[None]]) -> None:
+    async def go() -> None:
+        model = Held()
+        cohort = Cohort(model, 2)
+        tasks = [asyncio.create_task(cohort.member(i).generate([Request(str(i), 3)])) for i in range(2)]
+        await model.asked.wait()
+        await story(model, tasks, cohort)
+        await cohort.close()
+
+    asyncio.run(go())
+
+
+def test_a_member_whose_time_is_up_does_not_take_the_batch_with_it() -> None:
+    async def story(model: Held, tasks: list["asyncio.Task[Any]"], cohort: Cohort) -> None:
+        tasks[1].cancel()
+        await cohort.leave()
+        model.go.set()
+        [completion] = await tasks[0]
+        assert completion.texts == ("yes",)
+        assert tasks[1].cancelled()
+        assert not model.cancelled
+
+    with_cohort(story)
+
+
+def test_a_batch_that_nobody_waits_for_is_cancelled() -> None:
+    async def story(model: Held, tasks: list["asyncio.Task[Any]"], cohort: Cohort) -> None:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        await cohort.close()
+        assert model.cancelled
+
+    with_cohort(story)
+
+
+# What a table says
+
+
+def test_the_summary_says_that_the_clock_had_a_part() -> None:
+    def line(over: float) -> dict[str, Any]:
+        result = EpisodeResult(
+            end_state="failure", success=False, budget={"wall_seconds": 5}, wall_overrun_seconds=over
+        )
+        return {"cell": "tape", "level_set": "x", "digest": str(over), "result": result.model_dump()}
+
+    cells = {"tape": spec_for(None)}  # type: ignore[arg-type]
+    [group] = summarise(cells, [line(0.0), line(0.25)])
+    assert (group["under_deadline"], group["wall_overruns"], group["longest_wall_overrun_seconds"]) == (2, 1, 0.25)
+    assert group["budget_violations"] == 0
+    assert "2 episodes had a deadline on the real clock" in table([group])
+    assert "1 ran over it, by 0.25 s at most" in table([group])

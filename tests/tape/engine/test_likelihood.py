@@ -1,0 +1,210 @@
+"""Nodes beyond an assumption are worth as much less as the assumption is likely."""
+
+import asyncio
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from envs.alfworld import prompts
+from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.predicates import inside
+from envs.alfworld.simulator_model import RulesWorldModel
+from envs.alfworld.state import Knowledge
+from tape.agents.tape import TapeAgent
+from tape.budget import Ledger
+from tape.engine.context import RoleContext
+from tape.engine.graph import PlanGraph
+from tape.engine.likelihood import Likelihood, Walk
+from tape.engine.selector import SolverSelector
+from tape.lm.accounting import AccountedLM
+from tape.lm.base import Choice, Request, Usage
+from tape.lm.scripted import ScriptedLM
+from tape.protocols.predicates import AssumingDomain, map_plain
+from tape.trace import GraphFoldedEvent, TraceWriter
+from tests.envs.alfworld.households import SHELVES, known, world_of
+from tests.envs.alfworld.played import PlayedHousehold
+from tests.tape.helpers import ROOM
+
+START = known(SHELVES)
+LIKELY = {"shelf 1": 0.2, "shelf 2": 0.7}
+
+
+class Guessing(ScriptedLM):
+    """Answers every choice with fixed weights: a fake at the edge."""
+
+    def __init__(self, likely: Mapping[str, float]) -> None:
+        super().__init__([""])
+        self.likely = likely
+
+    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
+        self.requests += requests
+        choices = [request.constraint for request in requests]
+        assert all(isinstance(choice, Choice) for choice in choices)
+        return [
+            (tuple(self.likely.get(o, 0.0) for o in c.options), Usage(1, 1)) for c in choices if isinstance(c, Choice)
+        ]
+
+
+def context_of(likely: Mapping[str, float] = LIKELY, domain: Any = None) -> RoleContext:
+    domain = domain or HouseholdDomain(START.layout)
+    trace = TraceWriter("test")
+    return RoleContext(
+        AccountedLM(Guessing(likely), Ledger(None), trace), prompts.prompt_format(domain, "chat"), domain, trace
+    )
+
+
+def plan(*places: str) -> list[str]:
+    """Fetch a book from each place and put it into the safe, which is taken to be closed."""
+    found = []
+    for i, place in enumerate(places):
+        found += [f"go to {place}", f"take book from {place}", "go to cabinet 1"]
+        found += [*(["open cabinet 1"] if i == 0 else []), "put book in/on cabinet 1"]
+    return found
+
+
+def folded(graph: PlanGraph, domain: HouseholdDomain, start: Knowledge, actions: list[str]) -> Walk:
+    [predictions] = asyncio.run(RulesWorldModel(domain).rollout([(start, actions)]))
+    states = [start, *(prediction.state for prediction in predictions)]
+    assert all(state is not None for state in states)
+    return actions, graph.fold(map_plain(domain, states), actions)
+
+
+def weighed(context: RoleContext, plans: Sequence[list[str]], start: Knowledge = START) -> tuple[PlanGraph, list[Walk]]:
+    domain = context.domain
+    assert isinstance(domain, HouseholdDomain)
+    graph = PlanGraph(domain.key)
+    walks = [folded(graph, domain, start, actions) for actions in plans]
+    asyncio.run(Likelihood(context).weigh(graph, start, walks))
+    return graph, walks
+
+
+def chance(graph: PlanGraph, node: str) -> float:
+    return float(graph.attributes(node)["likelihood"])
+
+
+def asked(context: RoleContext) -> int:
+    model = context.lm._model
+    assert isinstance(model, Guessing)
+    return len(model.requests)
+
+
+def test_a_goal_behind_an_unlikely_assumption_is_worth_less() -> None:
+    graph, [(_, doubtful), (_, likely)] = weighed(context_of(), [plan("shelf 1"), plan("shelf 2")])
+    share = 0.05 / 3  # of what is spread evenly over the three places
+    assert chance(graph, doubtful[-1]) == pytest.approx(0.95 * 0.2 + share)
+    assert chance(graph, likely[-1]) == pytest.approx(0.95 * 0.7 + share)
+
+
+def test_what_was_looked_into_counts_from_there_on() -> None:
+    graph, [(_, nodes)] = weighed(context_of(), [plan("shelf 1")])
+    assert {chance(graph, node) for node in nodes[1:]} == {chance(graph, nodes[-1])}  # the look is the first step
+    closed = ["go to cabinet 1", "open cabinet 1", "take book from cabinet 1"]
+    graph, [(_, nodes)] = weighed(context_of({"cabinet 1": 0.5}), [closed])
+    assert [chance(graph, node) for node in nodes[1:]] == pytest.approx([1.0, 0.475 + 0.05 / 3, 0.475 + 0.05 / 3])
+
+
+def test_several_assumptions_have_to_be_so_together() -> None:
+    graph, [(_, one), (_, both)] = weighed(context_of(), [plan("shelf 2"), plan("shelf 2", "shelf 1")])
+    single = chance(graph, one[-1])
+    assert chance(graph, both[-1]) == pytest.approx(single * (0.95 * 0.2 + 0.05 / 3))
+
+
+def test_of_several_ways_to_a_state_the_likeliest_counts() -> None:
+    seen = replace(START, inside=frozenset({("book 1", "shelf 1")})).found("shelf 1", "bare")
+    sure = ["go to shelf 2", "go to shelf 1", "take book from shelf 1"]
+    graph, [(_, nodes)] = weighed(context_of(), [sure], seen)
+    assert [chance(graph, node) for node in nodes[1:]] == [1.0] * 3
+    node = nodes[-1]
+    graph.set_likelihood(node, 0.3)
+    assert chance(graph, node) == 1.0
+
+
+def test_a_plan_from_a_state_that_rests_on_something_rests_on_it_too() -> None:
+    context = context_of()
+    domain = context.domain
+    assert isinstance(domain, HouseholdDomain)
+    actions = plan("shelf 1")
+    graph, [(_, nodes)] = weighed(context, [actions[:2]])
+    middle = graph.state(nodes[-1])
+    assert isinstance(middle, Knowledge)
+    walk = folded(graph, domain, middle, actions[2:])
+    asyncio.run(Likelihood(context).weigh(graph, middle, [walk]))
+    assert chance(graph, walk[1][-1]) == pytest.approx(0.95 * 0.2 + 0.05 / 3)
+
+
+def test_the_solver_prefers_the_likelier_of_equal_walks() -> None:
+    for likely, best in ((LIKELY, "shelf 2"), ({"shelf 1": 0.6, "shelf 2": 0.1}, "shelf 1")):
+        graph, walks = weighed(context_of(likely), [plan("shelf 1"), plan("shelf 2")])
+        for _, nodes in walks:
+            graph.set_reward(nodes[-1], chance(graph, nodes[-1]), goal=True)
+        selector = SolverSelector("labelling")
+        selection = asyncio.run(selector.select(graph, walks[0][1][0], {}, 10))
+        assert [graph.edge(edge).action for edge in selection.walk] == plan(best)
+
+
+@pytest.mark.parametrize("best", ["shelf 1", "shelf 2"])
+def test_tape_looks_first_where_the_model_thinks_it_likeliest(best: str) -> None:
+    house = PlayedHousehold(world_of(SHELVES), steps=9)
+
+    places = itertools.cycle(["shelf 1", "shelf 2"])
+
+    def answer(request: Request, sample: int) -> str:
+        if request.role == "plan":  # every plan is asked for on its own, under another supposition
+            return json.dumps({"actions": plan(next(places))})
+        return {"score": "5", "predict": best}[request.role]
+
+    trace = TraceWriter("test")
+    agent = TapeAgent(ScriptedLM(answer), num_plans=2, world_model="simulator", execution="forced")
+    result = agent.run(house, trace=trace, simulator=RulesWorldModel(house.domain))
+    assert (result.success, result.replans, result.actions) == (True, 0, plan(best))
+    [folded] = [event for event in trace.events if isinstance(event, GraphFoldedEvent)]
+    rewards = sorted({node["reward"] for node in folded.graph["nodes"] if node["goal"]})
+    assert rewards == pytest.approx([0.05 / 3, 0.95 + 0.05 / 3])
+
+
+def test_an_answer_that_rules_out_all_others_or_cannot_be_read_leaves_some_hope() -> None:
+    graph, [(_, nodes), (_, other)] = weighed(context_of({"shelf 1": 1.0}), [plan("shelf 1"), plan("shelf 2")])
+    assert 0 < chance(graph, other[-1]) < 0.05 < 0.95 < chance(graph, nodes[-1]) < 1
+    graph, [(_, nodes)] = weighed(context_of({}), [plan("shelf 1")])
+    assert chance(graph, nodes[-1]) == pytest.approx(1 / 3)
+
+
+def test_each_state_is_asked_about_once() -> None:
+    context = context_of()
+    domain = context.domain
+    assert isinstance(domain, HouseholdDomain)
+    likelihood = Likelihood(context)
+    for _ in range(2):
+        graph = PlanGraph(domain.key)
+        walks = [folded(graph, domain, START, plan(place)) for place in ("shelf 1", "shelf 2")]
+        asyncio.run(likelihood.weigh(graph, START, walks))
+        assert asked(context) == 1  # the places of one kind are one question
+
+
+def test_nothing_is_asked_where_nothing_is_assumed() -> None:
+    seen = replace(START, inside=frozenset({("book 1", "shelf 1")})).found("shelf 1", "bare")
+    context = context_of()
+    weighed(context, [plan("shelf 1")], seen)
+    assert asked(context) == 0
+
+
+def test_domains_without_assumptions_are_left_alone() -> None:
+    from envs.sokoban.domain import SokobanDomain
+
+    domain = SokobanDomain(ROOM)
+    context = context_of(domain=domain)
+    assert not isinstance(domain, AssumingDomain)
+    graph = PlanGraph(domain.key)
+    nodes = graph.fold([ROOM.start, ROOM.start], ["U"])
+    asyncio.run(Likelihood(context).weigh(graph, ROOM.start, [(["U"], nodes)]))
+    assert all("likelihood" not in graph.attributes(node) for node in graph.nodes)
+    assert asked(context) == 0
+
+
+def test_predicates_name_the_kind_and_the_place() -> None:
+    domain = HouseholdDomain(world_of(SHELVES).layout)
+    assert list(domain.assumptions(START, plan("shelf 2"))) == [inside("book", "shelf 2")]

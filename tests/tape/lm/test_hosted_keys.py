@@ -1,0 +1,107 @@
+"""A key is read from the environment and appears nowhere else: no trace, log, error, warning or repr."""
+
+import asyncio
+import gc
+import logging
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tape.cli.main import main
+from tape.errors import ConfigError, ModelError
+from tape.lm.base import Choice, Request
+from tape.lm.hosted.providers import OPENAI
+from tape.lm.registry import open_model
+from tests.tape.lm.endpoint import FAULTS, Endpoint
+
+pytest.importorskip("openai")
+
+CANARY = "sk-canary-0123456789abcdef"
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+
+
+def everything(error: BaseException | None, seen: set[int] | None = None) -> str:
+    """All that an exception says, with causes, contexts, notes, attributes and what hangs on those."""
+    seen = seen if seen is not None else set()
+    if error is None or id(error) in seen:
+        return ""
+    seen.add(id(error))
+    inner = [error.__cause__, error.__context__, *getattr(error, "answers", ())]
+    own = "".join(traceback.format_exception(error)) + repr(error) + str(error) + repr(vars(error))
+    return own + "".join(everything(e, seen) for e in inner if isinstance(e, BaseException))
+
+
+@pytest.mark.parametrize("fault", ["", *sorted(FAULTS)])
+def test_no_fault_gives_the_key_away(fault: str, caplog: pytest.LogCaptureFixture) -> None:
+    shown: list[Any] = []
+    with (
+        Endpoint(lambda body: ['{"answer": "up"}'], [fault], forever=True) as endpoint,
+        caplog.at_level(logging.DEBUG),
+        pytest.WarningsRecorder(_ispytest=True) as warned,
+    ):
+        timeout = 0.2 if fault == "hang" else 30
+        model = OPENAI(f"test@{endpoint.url}#backoff=0,retries=1,timeout={timeout}")
+        try:
+            shown += asyncio.run(model.generate([Request("What next?", 5, Choice(("up", "down")))]))
+        except ModelError as error:
+            shown.append(everything(error))
+    assert any(CANARY in str(headers) for headers in endpoint.headers), "the endpoint did get the key"
+    shown += [repr(model), str(model), model.name, model.identity, repr(model._wire)]  # type: ignore[attr-defined]
+    shown += [str(warning.message) for warning in warned]
+    shown += [record.getMessage() for record in caplog.records]
+    assert CANARY not in repr(shown)
+    gc.collect()
+
+
+@pytest.mark.parametrize("fault", ["echo", "echo 500", "echo text"])
+def test_no_run_directory_and_no_output_holds_the_key(
+    fault: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with Endpoint(lambda body: ['{"answer": "up"}'], [fault], forever=True) as endpoint:
+        name = f"openai:test@{endpoint.url}#backoff=0,retries=1"
+        arguments = ["run", "sokoban", "--levels", "easy", "--limit", "2", "--model", name, "--out", str(tmp_path)]
+        main([*arguments, "--quiet", "--max-replans", "0"])
+    assert any(CANARY in str(headers) for headers in endpoint.headers)
+    output = capfd.readouterr()
+    assert CANARY not in output.out + output.err
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert any("traces" in str(path) for path in files)
+    assert not any(CANARY.encode() in path.read_bytes() for path in files)
+
+
+def test_a_key_in_a_model_string_is_refused_and_not_repeated() -> None:
+    for url in (f"https://{CANARY}@host/v1", f"https://me:{CANARY}@host/v1", f"https://host/v1?key={CANARY}"):
+        with pytest.raises(ConfigError, match="OPENAI_API_KEY") as caught:
+            open_model(f"openai:test@{url}")
+        assert CANARY not in everything(caught.value)
+
+
+def test_a_key_with_odd_characters_is_refused_and_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY + "\n")
+    with pytest.raises(ModelError, match="OPENAI_API_KEY") as caught:
+        open_model("openai:test")
+    assert CANARY not in everything(caught.value)
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    monkeypatch.setenv("OPENAI_BASE_URL", f"https://{CANARY}@host/v1")
+    with pytest.raises(ConfigError) as refused:
+        open_model("openai:test")
+    assert CANARY not in everything(refused.value)
+
+
+def test_the_list_of_models_shows_variables_and_no_keys(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("VLLM_BASE_URL", f"http://{CANARY}@host/v1")
+    monkeypatch.delenv("GEMINI_API_KEY", raising=False)
+    assert main(["models"]) == 0
+    listed = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert "ready" in listed["openai:NAME[@URL]"]
+    assert "not usable: GEMINI_API_KEY is not set" in listed["gemini:NAME[@URL]"]
+    assert "extra anthropic" in listed["anthropic:NAME[@URL]"]
+    assert CANARY not in str(listed)

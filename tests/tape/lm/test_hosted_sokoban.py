@@ -1,0 +1,89 @@
+"""Real Sokoban episodes of the bundled LM through HTTP, played by the command line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tape.cli.main import main
+from tape.errors import EndpointWarning
+from tape.lm.bundled import open_bundled
+from tests.tape.chat_player import ChatPlayer
+from tests.tape.helpers import without_times
+from tests.tape.lm.endpoint import Endpoint
+
+pytest.importorskip("openai")
+
+MODEL = "bundled:nano"
+
+
+def run(model: str, out: Path, *more: str) -> list[dict[str, Any]]:
+    """Play and return the results of the episodes."""
+    arguments = ["run", "sokoban", "--levels", "easy", "--model", model, "--out", str(out), "--quiet"]
+    assert main([*arguments, "--limit", "4", *more]) == 0
+    lines = without_times(out)
+    assert all(not line["result"]["budget_violations"] for line in lines)
+    assert all(line["result"]["end_state"] != "model_error" for line in lines)
+    return [line["result"] for line in lines]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", ["tape", "react"])
+def test_episodes_through_http_are_those_without_it(agent: str, tmp_path: Path) -> None:
+    # One episode and one call at a time: rounding depends on the shape of a batch.
+    more = ("--agent", agent, "--cohort", "1")
+    with Endpoint(open_bundled(MODEL.split(":")[1])) as endpoint:
+        hosted = run(f"openai:{MODEL}@{endpoint.url}#format=compact,concurrency=1", tmp_path / "http", *more)
+    local = run(MODEL, tmp_path / "local", *more)
+    same = ("actions", "end_state", "success", "steps", "replans", "mismatches", "malformed")
+    assert [{name: r[name] for name in same} for r in hosted] == [{name: r[name] for name in same} for r in local]
+    assert [r["lm_calls"] for r in hosted] == [r["lm_calls"] for r in local]
+    asked = [body["response_format"]["json_schema"]["schema"] for body in endpoint.bodies]
+    assert all(set(schema["properties"]) == {"answer"} for schema in asked)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", ["tape", "react", "plan_and_act"])
+def test_a_chat_model_plays_through_http(agent: str, tmp_path: Path) -> None:
+    with Endpoint(ChatPlayer(open_bundled(MODEL.split(":")[1]))) as endpoint:
+        results = run(f"openai:chat@{endpoint.url}", tmp_path / "out", "--agent", agent, "--cohort", "2")
+    assert sum(r["success"] for r in results) >= 2
+    assert all(r["malformed"] == 0 for r in results)
+    asked = {tuple(body["response_format"]["json_schema"]["schema"]["properties"]) for body in endpoint.bodies}
+    wanted = {"tape": {("actions",), ("outcomes",), ("answer",)}, "plan_and_act": {("actions",)}}
+    assert asked >= wanted.get(agent, {("thought", "action")})
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
+def test_episodes_under_a_hard_cap_survive_faults(tmp_path: Path) -> None:
+    faults = ["429", "500", "ignore", "", "cut", "no usage", "garbage", "", "refusal", "ignore", "ignore", ""] * 9
+    with Endpoint(ChatPlayer(open_bundled(MODEL.split(":")[1])), faults) as endpoint:
+        model = f"openai:chat@{endpoint.url}#backoff=0"
+        results = run(model, tmp_path / "out", "--budget", "calls=60,tokens=60000", "--cohort", "2")
+    assert sum(r["malformed"] for r in results) > 0
+    assert all(not r["broken_declarations"] for r in results)
+    assert all(r["used"]["calls"] <= 60 and r["used"]["tokens"] <= 60000 for r in results)
+
+
+@pytest.mark.slow
+def test_an_endpoint_that_ignores_everything_is_named_and_counted(tmp_path: Path) -> None:
+    with (
+        Endpoint(lambda body: ["As an assistant, I would go right."] * body.get("n", 1)) as endpoint,
+        pytest.warns(EndpointWarning, match="ignores the schema"),
+    ):
+        results = run(f"openai:deaf@{endpoint.url}", tmp_path / "out")
+    assert not any(r["success"] for r in results)
+    assert all(r["malformed"] > 0 for r in results)
+
+
+@pytest.mark.slow
+def test_a_dead_endpoint_ends_its_episodes_and_says_why(tmp_path: Path) -> None:
+    with Endpoint(lambda body: [""], ["500"], forever=True) as endpoint:
+        arguments = ["run", "sokoban", "--levels", "easy", "--limit", "2", "--quiet", "--out", str(tmp_path)]
+        code = main([*arguments, "--model", f"openai:dead@{endpoint.url}#backoff=0,retries=1"])
+    assert code == 1
+    lines = [json.loads(line) for line in (tmp_path / "episodes.jsonl").read_text().splitlines()]
+    assert [line["result"]["end_state"] for line in lines] == ["model_error"] * 2
+    assert all("HTTP 500: oops (tried 2 times)" in line["result"]["detail"] for line in lines)

@@ -1,0 +1,198 @@
+"""Constrained decoding on a real (tiny, random) transformer: every trap of the design has a test."""
+
+import asyncio
+import math
+import time
+from dataclasses import replace
+from typing import Literal
+
+import pytest
+import torch
+from pydantic import BaseModel, Field
+from transformers import LlamaForCausalLM
+
+from tape.errors import ConstraintError, ModelError
+from tape.lm.base import Choice, Forced, Grammar, JsonSchema, Message, Regex, Request
+from tape.lm.constraints import escape, to_pattern
+from tape.lm.outlines_engine import BYPASS_VERSIONS, ConstraintCompiler, unwrap_mask_kernel
+from tape.lm.transformers_lm import TransformersLM
+from tests.tape.helpers import bundled_tokenizer, tiny_lm
+
+PROMPT = " size: 7x9 wall: none player: (1,1) box: (2,2) goal: (3,3)"
+
+
+def ask(request: Request) -> tuple[str, ...]:
+    [completion] = asyncio.run(tiny_lm().generate([request]))
+    return completion.texts
+
+
+def test_a_random_model_obeys_every_constraint() -> None:
+    assert ask(Request(PROMPT, 8, Forced(" next: push L action: L"))) == (" next: push L action: L",)
+    assert ask(Request(PROMPT, 8, Choice((" U", " invalid"))))[0] in (" U", " invalid")
+    for text in ask(Request(PROMPT, 8, Regex(r"(?: [UDLR]){2,3}"), n=5, temperature=1.0, seed=1)):
+        assert 2 <= len(text.split()) <= 3
+        assert set(text.split()) <= set("UDLR")
+
+
+def test_a_choice_with_prefixes_can_end_at_the_longer_option() -> None:
+    # Measured on outlines-core 0.2.14: with the prefix listed first, the longer option is never finished.
+    assert to_pattern(Choice(("drawer 1", "drawer 10"))) == "(?:drawer 10|drawer 1)"
+    options = (" 1", " 1 2", " 1 2 3")
+    assert set(ask(Request(PROMPT, 6, Choice(options), n=40, temperature=5.0))) == set(options)
+
+
+def test_an_option_the_tokenizer_cannot_write_is_an_error_not_dropped() -> None:
+    for option in (" banana", "U"):
+        with pytest.raises(ConstraintError, match="cannot write"):
+            ask(Request(PROMPT, 4, Choice((" U", option))))
+
+
+def test_an_unreachable_pattern_is_an_error() -> None:
+    with pytest.raises(ConstraintError, match="cannot meet the constraint"):
+        ask(Request(PROMPT, 4, Regex("xyzzy")))
+    with pytest.raises(ConstraintError, match="context-free"):
+        ask(Request(PROMPT, 4, Grammar("start: 'a'")))
+    with pytest.raises(ConstraintError, match="no duplicates"):
+        Choice((" U", " U"))
+
+
+def test_literals_with_regex_characters_are_escaped() -> None:
+    assert escape("(1,2)+[a-z]") == r"\(1,2\)\+\[a\-z\]"
+    assert ask(Request(PROMPT, 8, Forced(" (1,2) (3,4)"))) == (" (1,2) (3,4)",)
+
+
+def test_temperature_zero_is_greedy_and_ignores_the_seed() -> None:
+    request = Request(PROMPT, 12)
+    assert ask(request) == ask(replace(request, seed=99))
+
+
+def test_each_sample_has_its_own_seed_whatever_shares_the_batch() -> None:
+    request = Request(PROMPT, 6, Regex(r"(?: [UDLR]){6}"), n=6, temperature=2.0, seed=3)
+    alone = ask(request)
+    assert len(set(alone)) > 1
+    other = Request(PROMPT + " <plan> steps: 8 ->", 9, temperature=1.0, seed=8)
+    together = asyncio.run(tiny_lm().generate([other, request, other]))
+    assert together[1].texts == alone
+    assert ask(replace(request, seed=4)) != alone
+    # A sample does not depend on how many are drawn beside it.
+    assert ask(replace(request, n=3)) == alone[:3]
+
+
+def test_truncation_and_usage_are_reported() -> None:
+    [completion] = asyncio.run(tiny_lm().generate([Request(PROMPT, 2, Regex(r"(?: [UDLR]){5}"), n=2)]))
+    assert completion.finish == ("length", "length")
+    assert completion.usage.completion_tokens == 4
+    assert completion.usage.prompt_tokens == len(PROMPT.split())
+    assert completion.usage.total == 4 + len(PROMPT.split())
+
+
+def chained(option: str) -> float:
+    """Log-probability of an option and its end after the prompt, without our own scoring code."""
+    tokenizer, model = bundled_tokenizer(), tiny_lm()._model
+    prompt = tokenizer.encode(PROMPT, add_special_tokens=False)
+    wanted = [*tokenizer.encode(option, add_special_tokens=False), tokenizer.eos_token_id]
+    with torch.inference_mode():
+        logits = model(input_ids=torch.tensor([prompt + wanted])).logits[0]
+    logp = torch.log_softmax(logits, -1)
+    return sum(float(logp[len(prompt) - 1 + i, token]) for i, token in enumerate(wanted))
+
+
+def test_option_scores_are_the_probabilities_of_whole_options() -> None:
+    options = (" U", " D", " L R", " L L L")
+    request = Request(PROMPT, 6, Choice(options))
+    [(weights, _)] = asyncio.run(tiny_lm().score_options([request]))
+    assert math.isclose(sum(weights), 1)
+    # Alone, by the chain rule over a plain forward pass: every token of the option and its end.
+    logs = [chained(option) for option in options]
+    total = sum(map(math.exp, logs))
+    assert all(math.isclose(w, math.exp(x) / total, rel_tol=1e-4) for w, x in zip(weights, logs, strict=True))
+    singles = Request(PROMPT, 6, Choice((" U", " D")))
+    [(pair, _)] = asyncio.run(tiny_lm().score_options([singles]))
+    draws = ask(replace(singles, temperature=1.0, n=400))
+    assert abs(draws.count(" U") / 400 - pair[0]) < 0.12
+
+
+def test_a_prompt_longer_than_the_window_is_an_error() -> None:
+    with pytest.raises(ModelError, match="at most 256 tokens"):
+        ask(Request(" U" * 300, 4))
+
+
+def test_generation_stops_at_the_window() -> None:
+    [completion] = asyncio.run(tiny_lm().generate([Request(" U" * 250, 50, Regex(r"(?: [UDLR]){60}"))]))
+    assert completion.finish == ("length",)
+
+
+def test_words_outside_the_vocabulary_are_an_error() -> None:
+    with pytest.raises(ConstraintError, match="cannot write"):
+        ask(Request(" hello", 4))
+
+
+def test_chat_messages_need_a_chat_template() -> None:
+    with pytest.raises(ModelError, match="no chat template"):
+        ask(Request((Message("user", " U"),), 4))
+
+
+def test_a_tokenizer_without_an_end_token_is_refused() -> None:
+    tokenizer = bundled_tokenizer()
+    tokenizer.eos_token = None
+    model: LlamaForCausalLM = tiny_lm()._model
+    with pytest.raises(ConstraintError, match="end-of-sequence"):
+        ConstraintCompiler(model, tokenizer)
+    with pytest.raises(ConstraintError, match="end-of-sequence"):
+        TransformersLM(model, tokenizer, name="x", identity="x", prompt_format="compact")
+
+
+def test_the_mask_kernel_is_the_plain_function_and_compiled_once() -> None:
+    import importlib.metadata
+
+    import outlines_core.kernels.torch as kernels
+
+    known = importlib.metadata.version("outlines_core") in BYPASS_VERSIONS
+    assert unwrap_mask_kernel() == known
+    if known:
+        assert not hasattr(kernels._apply_token_bitmask_inplace_kernel, "_torchdynamo_orig_callable")
+
+
+def test_constraints_are_compiled_once_per_model() -> None:
+    compiler = tiny_lm()._compiler
+    first = compiler.index(Regex(r"(?: [UD]){1,7}"))
+    assert compiler.index(Regex(r"(?: [UD]){1,7}")) is first
+
+
+def test_numeric_bounds_of_a_schema_are_checked_after_decoding() -> None:
+    class Bounded(BaseModel):
+        n: int = Field(ge=1, le=3)
+        kind: Literal["a", "b"]
+
+    pattern = to_pattern(JsonSchema(Bounded))
+    import re
+
+    # The decoder's pattern admits 9, pydantic does not: so readers validate again.
+    assert re.fullmatch(pattern, '{"n":9,"kind":"a"}')
+    with pytest.raises(ValueError, match="less than or equal to 3"):
+        Bounded.model_validate_json('{"n":9,"kind":"a"}')
+
+
+def test_fingerprints_cover_everything_that_matters() -> None:
+    base = Request(PROMPT, 8, Regex(" U"), temperature=0.5)
+    variants = [
+        replace(base, prompt=PROMPT + " U"),
+        replace(base, max_tokens=9),
+        replace(base, constraint=Regex(" D")),
+        replace(base, constraint=Forced(" U")),
+        replace(base, n=2),
+        replace(base, temperature=0.6),
+        replace(base, seed=1),
+    ]
+    prints = {r.fingerprint("m") for r in [base, *variants]} | {base.fingerprint("other")}
+    assert len(prints) == len(variants) + 2
+    assert base.fingerprint("m") == replace(base, role="act").fingerprint("m")
+    greedy = replace(base, temperature=0.0)
+    assert greedy.fingerprint("m") == replace(greedy, seed=5).fingerprint("m")
+
+
+def test_first_constrained_call_does_not_compile() -> None:
+    # Not a speed test: torch.compile would leave its own counters behind.
+    torch._dynamo.utils.counters.clear()
+    ask(Request(PROMPT, 3, Regex(r" [UDLR]")))
+    assert not torch._dynamo.utils.counters["stats"], time.strftime("compiled at %X")

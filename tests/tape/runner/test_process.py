@@ -1,0 +1,130 @@
+"""Whole runs in fresh processes with the smallest bundled model: Ctrl-C, kill, identical results."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tape.budget import Resources
+from tape.lm.bundled import sizes
+from tape.runner.journal import Journal
+from tests.tape.helpers import without_times
+
+pytestmark = pytest.mark.slow
+
+
+def command(out: Path, *more: str) -> list[str]:
+    base = [sys.executable, "-m", "tape", "run", "sokoban", "--levels", "easy", "--model", f"bundled:{sizes()[0]}"]
+    return [*base, "--limit", "6", "--repeats", "2", "--cohort", "3", "--out", str(out), *more]
+
+
+def play(out: Path, hashseed: str = "0", *more: str) -> list[dict[str, Any]]:
+    env = {**os.environ, "PYTHONHASHSEED": hashseed}
+    done = subprocess.run(command(out, *more), env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return without_times(out)
+
+
+def stop_after(out: Path, lines: int, how: signal.Signals, *more: str) -> tuple[int, str]:
+    """Start a run and send it a signal once it has printed that many episodes."""
+    process = subprocess.Popen(
+        command(out, *more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout is not None
+    for _ in range(lines):
+        process.stdout.readline()
+    os.killpg(process.pid, how)  # as a terminal does
+    _, error = process.communicate()
+    return process.returncode, error
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("whole") / "run"
+    play(out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def whole(first: Path) -> list[dict[str, Any]]:
+    return without_times(first)
+
+
+def tables(out: Path) -> tuple[str, list[list[str]]]:
+    """The summary and the rows of the results, but for what a clock measured."""
+    rows = [line.split(" | ") for line in (out / "summary.md").read_text().splitlines()]
+    summary = "\n".join(" | ".join(row[:-2] + row[-1:] if len(row) > 2 else row) for row in rows)
+    with (out / "results.csv").open(newline="") as file:
+        return summary, [row[:-2] for row in csv.reader(file)]
+
+
+def by_key(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(lines, key=lambda line: str(line["key"]))
+
+
+def test_the_same_command_gives_the_same_tables_in_every_process(tmp_path: Path, first: Path, whole: list[Any]) -> None:
+    assert play(tmp_path / "run", "12345") == whole
+    assert tables(tmp_path / "run") == tables(first)
+    assert "solver ms" not in tables(first)[0]
+    assert "| tape |" in tables(first)[0]
+    assert len(whole) == len(tables(first)[1]) - 1 == 12
+    assert not any(line["result"]["budget_violations"] for line in whole)
+
+
+@pytest.mark.parametrize(("workers", "lines"), [("1", 4), ("2", 1)])
+def test_ctrl_c_keeps_what_is_finished_and_says_how_to_resume(
+    tmp_path: Path, whole: list[Any], workers: str, lines: int
+) -> None:
+    out = tmp_path / "run"
+    code, error = stop_after(out, lines, signal.SIGINT, "--workers", workers)
+    assert code == 130
+    assert "Resume with" in error
+    assert f"--workers {workers}" in error
+    assert "Traceback" not in error
+    assert 0 < len(without_times(out)) < len(whole)
+    assert json.loads((out / "summary.json").read_text())["groups"]
+    assert by_key(play(out)) == by_key(whole)
+
+
+@pytest.mark.parametrize("lines", [1, 5])
+def test_a_killed_run_resumes_to_the_same_episodes(tmp_path: Path, whole: list[Any], lines: int) -> None:
+    out = tmp_path / "run"
+    stop_after(out, lines, signal.SIGKILL)
+    assert play(out) == whole
+
+
+def test_a_killed_run_has_spent_what_it_may_have_spent(tmp_path: Path, whole: list[Any]) -> None:
+    out, budget = tmp_path / "run", ("--run-budget", "tokens=100000000,calls=1000000")
+    stop_after(out, 2, signal.SIGKILL, *budget)
+    assert by_key(play(out, "0", *budget, "--workers", "2")) == by_key(whole)
+    journal = Journal(out / "run-ledger.jsonl", Resources())
+    journal.close()
+    used = [line["result"]["used"] for line in whole]
+    for kind in ("tokens", "calls", "steps"):
+        assert (journal.spent[kind] or 0) >= sum(found[kind] for found in used)
+    # All episodes but those of one cohort are played once.
+    assert (journal.spent["steps"] or 0) <= 2 * sum(found["steps"] for found in used)
+
+
+def test_a_cache_changes_nothing_but_the_work(tmp_path: Path, whole: list[Any]) -> None:
+    cache = str(tmp_path / "cache.sqlite")
+    assert play(tmp_path / "a", "0", "--cache", cache) == whole
+    filled = Path(cache).read_bytes()
+    assert play(tmp_path / "b", "0", "--cache", cache) == whole
+    assert Path(cache).read_bytes() == filled, "the second run asked the model for something new"
+    results = [json.loads(line)["result"] for line in (tmp_path / "b" / "episodes.jsonl").read_text().splitlines()]
+    assert all(result["paid"] == {"steps": result["steps"]} for result in results)
+    assert all(result["used"]["tokens"] for result in results)
+
+
+def test_constrained_and_forced_execution_act_alike_with_a_real_model(tmp_path: Path, whole: list[Any]) -> None:
+    forced = play(tmp_path / "run", "0", "--execution", "forced")
+    assert [line["result"]["actions"] for line in forced] == [line["result"]["actions"] for line in whole]
+    assert all("act" not in line["result"]["lm_calls"] for line in forced)
+    assert any(line["result"]["lm_calls"].get("act") for line in whole)

@@ -1,0 +1,239 @@
+"""A run's budget: shared by workers, kept across interrupts and kills, and no part of any episode."""
+
+import json
+import os
+import signal
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tape.budget import Budget, Ledger, Resources
+from tape.budget.host import LedgerClient, LedgerHost, LedgerMessage, LedgerReply
+from tape.errors import BudgetExceededError, ConfigError, RunDirectoryError, UnknownCostError
+from tape.lm.base import Completion, LanguageModel, Request
+from tape.lm.scripted import ScriptedLM
+from tape.runner.directory import RunDirectory
+from tape.runner.journal import Journal
+from tape.runner.pool import InProcess, Pool, WorkerError
+from tape.runner.processes import Processes
+from tape.runner.runner import Runner, Watcher
+from tests.tape.runner.test_workers import SCRIPT, cell, comparable, scripted
+
+
+def run(
+    folder: Path, out: Path, pool: Pool, budget: str = "", watcher: Watcher | None = None, **changes: Any
+) -> Runner:
+    runner = Runner(
+        [cell(folder, "fine", **changes)], RunDirectory(out), pool, watcher, run_budget=Budget.parse(budget)
+    )
+    runner.run()
+    return runner
+
+
+def tokens(out: Path) -> list[int]:
+    return [line["result"]["used"]["tokens"] for line in RunDirectory(out).episodes()]
+
+
+def spent(out: Path) -> Resources:
+    journal = Journal(out / "run-ledger.jsonl", Resources())
+    journal.close()
+    return journal.spent
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Path:
+    """The run without a budget of its own."""
+    run(tmp_path, tmp_path / "whole", InProcess(scripted))
+    assert len(tokens(tmp_path / "whole")) == 6
+    return tmp_path / "whole"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_exhausted_run_resumes_with_a_larger_budget(tmp_path: Path, whole: Path, workers: int) -> None:
+    # The tokens that a call may need at most are many more than those it needs.
+    enough, out = sum(tokens(whole)) + 400, tmp_path / "run"
+    with InProcess(scripted) if workers == 1 else Processes(workers, scripted) as pool:
+        first = run(tmp_path, out, pool, f"tokens={enough // 2}")
+        assert first.exhausted is not None
+        assert (first.exhausted.kind, first.exhausted.ledger) == ("tokens", "run")
+        assert first.spent is not None
+        assert sum(tokens(out)) <= first.spent["tokens"] <= enough // 2
+        done = len(tokens(out))
+        assert done < 6
+        again = run(tmp_path, out, pool, f"tokens={enough // 2}")
+        assert again.exhausted is not None, "what was spent before counts"
+        assert len(tokens(out)) == done
+        last = run(tmp_path, out, pool, f"tokens={10 * enough}")
+    assert last.exhausted is None
+    assert comparable(out) == comparable(whole), "a run's budget is no part of its episodes"
+    assert last.spent == spent(out)
+
+
+def test_a_run_that_begins_without_a_budget_counts_its_episodes_later(tmp_path: Path, whole: Path) -> None:
+    lines = (whole / "episodes.jsonl").read_text().splitlines(keepends=True)
+    (whole / "episodes.jsonl").write_text("".join(lines[:4]))
+    refused = run(tmp_path, whole, InProcess(scripted), f"tokens={sum(tokens(whole))}")
+    assert refused.exhausted is not None
+    assert refused.spent == Resources({k: sum(json.loads(x)["result"]["used"][k] for x in lines[:4]) for k in KINDS})
+    free = run(tmp_path, whole, InProcess(scripted))
+    assert free.exhausted is None
+    assert free.spent is not None, "once there is a ledger it is kept"
+    assert len(tokens(whole)) == 6
+
+
+KINDS = ("calls", "steps", "tokens")
+
+
+def test_nothing_is_kept_for_a_run_without_a_budget(whole: Path) -> None:
+    assert not (whole / "run-ledger.jsonl").exists()
+
+
+def test_an_interrupt_does_not_lose_what_was_spent(tmp_path: Path) -> None:
+    calls = 0
+
+    class Interrupted(ScriptedLM):
+        async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+            nonlocal calls
+            calls += 1
+            if calls == 2:
+                raise KeyboardInterrupt
+            return await super().generate(requests)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, tmp_path / "run", InProcess(lambda _: Interrupted([SCRIPT])), "calls=100")
+    [first, second] = tokens(tmp_path / "run")
+    # Two calls of the first cohort; two more were set aside when the interrupt came.
+    assert spent(tmp_path / "run")["calls"] in (2, 4)
+    assert (spent(tmp_path / "run")["tokens"] or 0) >= first + second
+
+
+def deadly(name: str, mark: Path) -> LanguageModel:
+    """Dies in its second call, in the middle of a cohort."""
+
+    class Deadly(ScriptedLM):
+        async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+            if self.requests and not mark.exists():
+                mark.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return await super().generate(requests)
+
+    return Deadly([SCRIPT])
+
+
+def test_what_a_killed_worker_had_set_aside_is_booked(tmp_path: Path, whole: Path) -> None:
+    out = tmp_path / "run"
+    opener = partial(deadly, mark=tmp_path / "mark")
+    with Processes(1, opener) as pool:
+        with pytest.raises(WorkerError, match="signal 9"):
+            run(tmp_path, out, pool, "calls=100,tokens=100000")
+        assert len(tokens(out)) == 2
+        after_kill = spent(out)
+        assert after_kill["calls"] == 4, "two calls were made, two may have been"
+        assert (after_kill["tokens"] or 0) > 2 * sum(tokens(out))
+        last = run(tmp_path, out, pool, "calls=100,tokens=100000")
+    assert last.spent is not None
+    assert last.spent["calls"] == 4 + 4
+    assert comparable(out) == comparable(whole)
+
+
+def test_a_run_cannot_be_capped_in_wall_seconds(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="wall_seconds is a deadline of single episodes"):
+        run(tmp_path, tmp_path / "run", InProcess(scripted), "wall_seconds=3")
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_display_is_told_what_is_left(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    watcher = Watcher(drained=lambda left, caps: told.append((left["steps"], caps["steps"])))
+    run(tmp_path, tmp_path / "run", InProcess(scripted), "steps=100", watcher)
+    assert told[0] == (100, 100)
+    assert sorted({left for left, _ in told}, reverse=True) == [left for left, _ in told]
+    assert told[-1][0] == 100 - 18
+
+
+# The journal
+
+
+def test_a_journal_counts_what_was_left_open(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j", Resources({"usd": 5}))
+    one, two, _ = (journal.reserve(Resources({"usd": 10 * i, "tokens": 1})) for i in (1, 2, 3))
+    journal.settle(one, Resources({"usd": 7}))
+    journal.release(two)
+    assert journal.spent == Resources({"usd": 12})
+    # Killed here; a torn line was never acted on.
+    (tmp_path / "j").write_bytes((tmp_path / "j").read_bytes() + b'{"close": 3, "spe')
+    again = Journal(tmp_path / "j", Resources({"usd": 1_000_000}))
+    assert again.spent == Resources({"usd": 42, "tokens": 1})
+    again.settle(again.reserve(Resources({"usd": 9})), Resources({"usd": 8}))
+    assert Journal(tmp_path / "j", Resources()).spent == Resources({"usd": 50, "tokens": 1})
+
+
+def test_a_journal_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tape.runner.journal.MOST_LINES", 50)
+    journal = Journal(tmp_path / "j", Resources())
+    kept = journal.reserve(Resources({"usd": 3}))
+    for _ in range(200):
+        journal.settle(journal.reserve(Resources({"usd": 2})), Resources({"usd": 1}))
+    assert len((tmp_path / "j").read_text().splitlines()) <= 53
+    assert Journal(tmp_path / "j", Resources()).spent == Resources({"usd": 203})
+    journal.release(kept)
+
+
+@pytest.mark.parametrize(
+    "text", ["nonsense\n", '{"schema": 2, "spent": {}}\n', '{"schema": 1, "spent": {}}\n{"a": 1}\n']
+)
+def test_a_malformed_journal_says_where(tmp_path: Path, text: str) -> None:
+    (tmp_path / "j").write_text(text)
+    with pytest.raises(RunDirectoryError, match=r"j:\d: not a line of a run's ledger"):
+        Journal(tmp_path / "j", Resources())
+
+
+def test_unknown_spending_under_a_new_cap_is_an_error(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j", Resources())
+    ledger = Ledger(name="run", payer=journal)
+    ledger.settle(ledger.reserve(Resources({"usd": None})), Resources({"usd": None}))
+    later = Ledger(Budget({"usd": 5}), name="run")
+    with pytest.raises(UnknownCostError, match="how much usd was spent before is unknown"):
+        later.book(Journal(tmp_path / "j", Resources()).spent)
+
+
+# Asking a ledger in another process
+
+
+def joined(host: LedgerHost, client: str) -> Ledger:
+    """A ledger that asks a host directly."""
+
+    def ask(message: LedgerMessage) -> LedgerReply:
+        reply = host.answer(client, message)
+        assert reply is not None
+        return reply
+
+    def tell(message: LedgerMessage) -> None:
+        assert host.answer(client, message) is None
+
+    return Ledger(name="here", payer=LedgerClient(ask, tell))
+
+
+def test_clients_share_a_ledger_and_their_ends_are_booked() -> None:
+    run_ledger = Ledger(Budget({"tokens": 10}), name="run")
+    host = LedgerHost(run_ledger)
+    one, two = joined(host, "one"), joined(host, "two")
+    first = one.reserve(Resources({"tokens": 6}))
+    with pytest.raises(BudgetExceededError) as refused:
+        two.reserve(Resources({"tokens": 5}))
+    error = refused.value
+    assert (error.kind, error.limit, error.used, error.requested, error.ledger) == ("tokens", 10, 6, 5, "run")
+    assert two.reserved == Resources()
+    one.settle(first, Resources({"tokens": 4}), paid=Resources({"tokens": 2}))
+    assert (one.used["tokens"], one.paid["tokens"], run_ledger.used["tokens"]) == (4, 2, 2)
+    two.release(two.reserve(Resources({"tokens": 8})))
+    two.reserve(Resources({"tokens": 8}))
+    assert host.end("two") == Resources({"tokens": 8})
+    assert run_ledger.used["tokens"] == 10
+    assert host.end("two") == host.end("one") == Resources()
+    assert run_ledger.reserved == Resources()
+    with pytest.raises(UnknownCostError, match="run ledger"):
+        one.reserve(Resources({"tokens": None}))

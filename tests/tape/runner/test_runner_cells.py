@@ -1,0 +1,306 @@
+"""Runs of many cells: shared episodes, order, and what is derived from the committed lines."""
+
+import csv
+import json
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs.sokoban.plugin import PLUGIN
+from tape.budget import Budget, Ledger
+from tape.errors import ConfigError, RunDirectoryError, UnknownNameError
+from tape.runner import results
+from tape.runner.cells import Cell
+from tape.runner.derived import in_order, natural, write_derived
+from tape.runner.directory import RunDirectory
+from tape.runner.pool import Ended, InProcess
+from tape.runner.runner import Runner, Watcher
+from tape.runner.spec import source_digest
+from tape.runner.summary import table
+from tape.runner.work import Work
+from tape.trace import read_trace
+from tests.tape.helpers import tiny_lm, without_times
+from tests.tape.runner.test_runner import spec_for, two_levels
+
+DERIVED = ("summary.json", "summary.md", "results.csv", "results.parquet")
+
+
+class Signed(InProcess):
+    """Tells what it was asked to play, and leaves in every episode which cohort it was played in."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda _: tiny_lm())
+        self.asked: list[tuple[str, int]] = []
+
+    def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
+        self.asked = [(item.cell, len(item.jobs)) for item in work]
+        for item, played in super().play(work, watcher, run):
+            for episode in played:
+                episode.line["result"]["detail"] = f"{item.cell} {[job.key for job in item.jobs]}"
+            yield item, played
+
+
+class Backwards(Signed):
+    """The last cohort ends first, as may happen with many workers."""
+
+    def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
+        yield from super().play(work[::-1], watcher, run)
+
+
+def cells_of(folder: Path, *names: str, **changes: Any) -> list[Cell]:
+    """Cells on the two levels by name: ``NAME``, an agent, or ``NAME=AGENT``; ``one:`` in front: the first level."""
+    found = []
+    for name in names:
+        spec = spec_for(two_levels(folder), agent=name.split("=")[-1].split(":")[-1], **changes)
+        tasks = PLUGIN.tasks(spec.options)
+        found.append(Cell(name, spec, tuple(tasks[:1] if name.startswith("one:") else tasks)))
+    return found
+
+
+def play(cells: Sequence[Cell], path: Path, pool: Any = None, **options: Any) -> list[dict[str, Any]]:
+    return Runner(cells, RunDirectory(path), pool or InProcess(lambda _: tiny_lm()), **options).run()
+
+
+def comparable(path: Path) -> list[Any]:
+    return sorted(without_times(path), key=lambda line: (line["cell"], line["key"]))
+
+
+def unsigned(path: Path) -> list[Any]:
+    lines = comparable(path)
+    for line in lines:
+        line["result"].pop("detail")
+    return lines
+
+
+def groups_without_times(path: Path) -> list[dict[str, Any]]:
+    groups: list[dict[str, Any]] = json.loads((path / "summary.json").read_text())["groups"]
+    for group in groups:
+        group.pop("solver_seconds")
+    return groups
+
+
+def test_every_cell_has_its_group_in_order(tmp_path: Path) -> None:
+    groups = play(cells_of(tmp_path, "z=react", "a=tape"), tmp_path / "run", title="A title | of mine")
+    assert [(g["cell"], g["agent"], g["episodes"], g["levels"]) for g in groups] == [
+        ("z=react", "react", 6, 2),
+        ("a=tape", "tape", 6, 2),
+    ]
+    assert all(g["ci95_method"] in {"clustered", "wilson-levels"} for g in groups)
+    directory = RunDirectory(tmp_path / "run")
+    assert list(directory.cells()) == ["z=react", "a=tape"]
+    assert directory.cells()["a=tape"].tasks_digest
+    summary = (tmp_path / "run" / "summary.md").read_text()
+    assert summary.startswith("# A title \\| of mine\n")
+    assert "| z=react | " in summary
+    assert Counter(line["cell"] for line in directory.episodes()) == {"z=react": 6, "a=tape": 6}
+
+
+def test_cells_are_checked_before_anything_is_made(tmp_path: Path) -> None:
+    react, tape = cells_of(tmp_path, "react", "tape")
+    for cells, says in (
+        ([], "at least one cell"),
+        ([react, react], "'react'"),
+        ([Cell(" ", react.spec, react.tasks)], "empty"),
+        ([tape, Cell("twice", react.spec, react.tasks * 2)], "has the task 'one' twice"),
+    ):
+        with pytest.raises(ConfigError, match=says):
+            play(cells, tmp_path / "run")
+    with pytest.raises(UnknownNameError, match="nobody"):
+        play(cells_of(tmp_path, "nobody"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_other_cells_are_refused_and_named(tmp_path: Path) -> None:
+    cells = cells_of(tmp_path, "react", "tape", repeats=1)
+    play(cells, tmp_path / "run")
+    before = (tmp_path / "run" / "episodes.jsonl").read_bytes()
+    changed = [cells[0], Cell("tape", cells[1].spec.model_copy(update={"seed": 7}), cells[1].tasks)]
+    for other, says in (
+        (changed, r"\(cells\.tape\.seed: 0 there, 7 now\)"),
+        (cells[::-1], r"cells: \['react', 'tape'\] there, \['tape', 'react'\] now"),
+        (cells[:1], r"\['react'\] now"),
+        (cells_of(tmp_path, "react", "tape"), "repeats: 1 there, 3 now"),
+    ):
+        with pytest.raises(RunDirectoryError, match=says):
+            play(other, tmp_path / "run")
+    assert (tmp_path / "run" / "episodes.jsonl").read_bytes() == before
+
+
+def test_an_episode_of_two_cells_is_played_once_and_committed_for_both(tmp_path: Path) -> None:
+    seen: list[str] = []
+    pool = Backwards()
+    cells = cells_of(tmp_path, "one:tape", "react", "both=tape")
+    groups = play(cells, tmp_path / "run", pool, watcher=Watcher(finished=lambda line, *_: seen.append(line["cell"])))
+    assert pool.asked[::-1] == [("one:tape", 2), ("one:tape", 1), *[("react", 2)] * 3, *[("both=tape", 2)] * 2]
+    assert Counter(seen) == {"one:tape": 3, "react": 6, "both=tape": 6}
+    assert [group["episodes"] for group in groups] == [3, 6, 6]
+    lines = comparable(tmp_path / "run")
+    shared = [[line for line in lines if line["cell"] == cell] for cell in ("one:tape", "both=tape")]
+    assert [{**line, "cell": ""} for line in shared[0]] == [
+        {**line, "cell": ""} for line in shared[1] if line["task"] == "one"
+    ]
+    assert len(list((tmp_path / "run" / "traces").iterdir())) == 12
+
+
+def test_nothing_depends_on_which_cohort_ends_first(tmp_path: Path) -> None:
+    # An episode of two cells is in two cohorts with different members, on which the last digits of a batch depend.
+    cells = cells_of(tmp_path, "one:tape", "both=tape", "react")
+    play(cells, tmp_path / "a", Signed())
+    play(cells, tmp_path / "b", Backwards())
+    assert without_times(tmp_path / "a") != without_times(tmp_path / "b")
+    assert comparable(tmp_path / "a") == comparable(tmp_path / "b")
+    assert groups_without_times(tmp_path / "a") == groups_without_times(tmp_path / "b")
+
+
+def test_a_shared_directory_saves_the_work(tmp_path: Path) -> None:
+    play(cells_of(tmp_path, "tape", repeats=2), tmp_path / "first")
+    pool, heard = Signed(), []
+    cells = cells_of(tmp_path, "react", "mine=tape")
+    shared = [RunDirectory(tmp_path / name) for name in ("not there yet", "first", "second")]
+    play(cells, tmp_path / "second", pool, shared=shared, watcher=Watcher(finished=lambda line, *n: heard.append(n)))
+    # Of the six episodes of tape, repeats 0 and 1 of both levels are there; cohorts are (0, 1), (2, 0), (1, 2).
+    assert pool.asked == [*[("react", 2)] * 3, ("mine=tape", 2), ("mine=tape", 2)]
+    assert heard == [(i, 12) for i in range(1, 13)]
+    play(cells, tmp_path / "alone")
+    assert unsigned(tmp_path / "second") == unsigned(tmp_path / "alone")
+    for line in RunDirectory(tmp_path / "second").episodes():
+        assert list(read_trace(RunDirectory(tmp_path / "second").trace_file(line["key"])))
+
+
+def another_version(path: Path) -> None:
+    """Makes a run look as if another version of the program had begun it."""
+    config = json.loads((path / "config.json").read_text())
+    config["versions"] |= {"sources": "another", "torch": "0.1"}
+    (path / "config.json").write_text(json.dumps(config))
+
+
+def test_a_run_is_not_finished_by_another_version_of_the_program(tmp_path: Path) -> None:
+    cells = cells_of(tmp_path, "react", repeats=1)
+    play(cells, tmp_path / "a")
+    another_version(tmp_path / "a")
+    play(cells, tmp_path / "a")  # complete: nothing would be mixed
+    file = RunDirectory(tmp_path / "a").episodes_file
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))
+    before = file.read_bytes()
+    with pytest.raises(RunDirectoryError, match=r"another version .*sources: 'another' there.*torch: '0\.1' there"):
+        play(cells, tmp_path / "a", run_budget=Budget({"calls": 99}))
+    assert file.read_bytes() == before
+    assert not (tmp_path / "a" / "run-ledger.jsonl").exists()
+
+
+def test_episodes_of_another_version_are_not_shared(tmp_path: Path) -> None:
+    cells = cells_of(tmp_path, "react", repeats=1)
+    play(cells, tmp_path / "a")
+    another_version(tmp_path / "a")
+    pool = Signed()
+    play(cells, tmp_path / "b", pool, shared=[RunDirectory(tmp_path / "a")])
+    assert pool.asked == [("react", 2)]
+
+
+def test_the_digest_of_the_sources_is_that_of_what_plays(tmp_path: Path) -> None:
+    [cell] = cells_of(tmp_path, "react")
+    assert source_digest([cell.spec]) == source_digest([cell.spec, cell.spec.model_copy(update={"agent": "tape"})])
+    assert source_digest([cell.spec]) != source_digest(), "the environment counts"
+
+
+def test_the_current_folder_can_be_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    play(cells_of(tmp_path, "react", repeats=1), Path())
+    assert (tmp_path / "here" / "summary.json").exists()
+    assert (tmp_path / ".here.lock").exists()
+
+
+def test_an_episode_without_its_trace_is_not_shared(tmp_path: Path) -> None:
+    cells = cells_of(tmp_path, "react", repeats=1)
+    play(cells, tmp_path / "a")
+    first = RunDirectory(tmp_path / "a").episodes()[0]
+    RunDirectory(tmp_path / "a").trace_file(first["key"]).unlink()
+    pool = Signed()
+    play(cells, tmp_path / "b", pool, shared=[RunDirectory(tmp_path / "a")])
+    assert pool.asked == [("react", 2)]
+    assert unsigned(tmp_path / "a") == unsigned(tmp_path / "b")
+
+
+def test_everything_derived_is_rebuilt_to_the_byte_from_lines_in_any_order(tmp_path: Path) -> None:
+    play(cells_of(tmp_path, "react", "tape"), tmp_path / "run", title="t")
+    directory = RunDirectory(tmp_path / "run")
+    before = {name: (tmp_path / "run" / name).read_bytes() for name in DERIVED if (tmp_path / "run" / name).exists()}
+    lines = directory.episodes_file.read_text().splitlines(keepends=True)
+    random.Random(3).shuffle(lines)
+    directory.episodes_file.write_text("".join(lines) + '{"torn')
+    for name in before:
+        (tmp_path / "run" / name).unlink()
+    write_derived(directory)
+    assert {name: (tmp_path / "run" / name).read_bytes() for name in before} == before
+
+
+def test_levels_are_in_the_order_that_people_expect() -> None:
+    assert sorted(["level 10", "level 2", "level 02b", "a"], key=natural) == ["a", "level 2", "level 02b", "level 10"]
+    line = {"cell": "c", "level_set": "s", "digest": "d", "repeat": 0, "key": "k"}
+    lines = [{**line, "task": task} for task in ("10 x", "9 x")]
+    assert [found["task"] for found in in_order(lines, ["c"])] == ["9 x", "10 x"]
+    with pytest.raises(RunDirectoryError, match="belongs to 'c'"):
+        in_order(lines, ["other"])
+
+
+def test_results_have_one_row_per_episode(tmp_path: Path) -> None:
+    play(cells_of(tmp_path, "react", "tape"), tmp_path / "run")
+    with (tmp_path / "run" / "results.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    episodes = {(line["cell"], line["key"]): line for line in RunDirectory(tmp_path / "run").episodes()}
+    assert {(row["cell"], row["key"]) for row in rows} == set(episodes)
+    for row in rows:
+        line = episodes[row["cell"], row["key"]]
+        assert row["success"] == str(line["result"]["success"]).lower()
+        assert row["actions"].split() == line["result"]["actions"]
+        assert int(row["used_steps"]) == line["result"]["steps"] <= int(row["budget_steps"])
+        assert int(row["lm_calls"]) == sum(line["result"]["lm_calls"].values())
+    assert list(rows[0])[-2:] == ["solver_seconds", "wall_seconds"]
+
+
+def test_parquet_holds_what_the_csv_holds(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    play(cells_of(tmp_path, "react", repeats=1), tmp_path / "run")
+    read = parquet.read_table(tmp_path / "run" / "results.parquet")
+    episodes = in_order(RunDirectory(tmp_path / "run").episodes(), ["react"])
+    assert read.to_pylist() == results.rows(episodes)
+
+
+def test_without_pyarrow_parquet_is_left_out_and_it_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(results.importlib.util, "find_spec", lambda name: None)
+    results._say_left_out.cache_clear()
+    (tmp_path / "results.parquet").write_text("of an earlier state")
+    for _ in range(2):
+        results.write_results(tmp_path, [])
+    assert not (tmp_path / "results.parquet").exists()
+    assert [record.getMessage() for record in caplog.records] == [
+        "results.parquet is left out: pyarrow is not installed; pip install 'tape-agents[parquet]'"
+    ]
+
+
+def test_odd_characters_reach_the_files() -> None:
+    empty: dict[str, Any] = {name: {} for name in ("lm_calls", "prompt_tokens", "completion_tokens")}
+    result = {**dict.fromkeys((*results.RESULT, *results.TIMES)), **empty, "used": {"usd": None}, "budget": {}}
+    result |= {"budget_violations": [], "actions": ["a"], "detail": 'x,"\ud800\n'}
+    line = {**dict.fromkeys(results.LINE, "n"), "result": result}
+    [row] = csv.DictReader(results.csv_text(results.rows([line])).splitlines(keepends=True))
+    assert row["detail"] == 'x,"\\ud800\n'
+    assert row["used_usd"] == ""
+    assert results.csv_text([]) == ""
+
+
+def test_no_name_breaks_a_table() -> None:
+    group = {
+        **dict.fromkeys(("mean_steps", "replans", "lm_calls", "lm_tokens", "solver_seconds", "budget_violations"), 0),
+        **{"cell": "a|b\nc", "level_set": "s", "agent": "tape", "model": "m", "ci95_method": "wilson"},
+        **{"episodes": 1, "success_rate": 1.0, "ci95": [0, 1]},
+    }
+    assert r"| a\|b c | s |" in table([group])
+    assert "a|b" not in table([{**group, "cell": "tape"}]), "a cell that is named like its agent is not repeated"

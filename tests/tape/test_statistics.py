@@ -1,0 +1,159 @@
+"""Intervals: known values, and what must hold for every sample."""
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tape.statistics import clustered, effective_trials, paired, sign_test, success_interval, wilson
+
+VALUES = st.floats(-1e6, 1e6, allow_nan=False)
+SAMPLES = st.lists(st.tuples(VALUES, st.integers(0, 5)), min_size=1, max_size=30)
+EPISODES = st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=1, max_size=30)
+CELLS = st.dictionaries(st.tuples(st.sampled_from("abcdef"), st.integers(0, 3)), st.booleans(), max_size=20)
+
+
+def unzip(sample: list) -> tuple[list, list]:
+    return [value for value, _ in sample], [cluster for _, cluster in sample]
+
+
+def test_wilson_interval() -> None:
+    assert wilson(0, 0) == (0.0, 1.0)
+    low, high = wilson(8, 10)
+    assert (round(low, 3), round(high, 3)) == (0.490, 0.943)
+    assert wilson(0, 10)[0] == 0.0
+    assert wilson(10, 10)[1] == 1.0
+    assert [round(x, 4) for x in wilson(81, 263)] == [0.2553, 0.3662], "Newcombe 1998, table I"
+
+
+def test_the_bootstrap_of_single_values_is_near_the_normal_interval() -> None:
+    rng = random.Random(1)
+    values = [rng.gauss(3, 2) for _ in range(400)]
+    mean = sum(values) / 400
+    half = 1.96 * math.sqrt(sum((v - mean) ** 2 for v in values) / 400) / 20
+    low, high = clustered(values, range(400))
+    assert low == pytest.approx(mean - half, abs=0.03)
+    assert high == pytest.approx(mean + half, abs=0.03)
+
+
+def test_two_clusters_have_three_equally_simple_resamples() -> None:
+    # Both, or one of them twice: means 0 (1/4), 0.5 (1/2), 1 (1/4).
+    assert clustered([0, 0, 1, 1], ["a", "a", "b", "b"]) == (0.0, 1.0)
+
+
+def test_repeats_of_a_level_do_not_narrow_the_interval() -> None:
+    once = clustered([0, 1] * 10, range(20))
+    often = clustered([0, 1] * 100, [i % 20 for i in range(200)])
+    assert often == pytest.approx(once)
+    low, high = wilson(100, 200)
+    assert often[1] - often[0] > 2 * (high - low)
+
+
+@given(SAMPLES, st.randoms(use_true_random=False))
+def test_the_bootstrap_holds_the_mean_and_knows_no_order_or_names(sample: list, rng: random.Random) -> None:
+    values, clusters = unzip(sample)
+    low, high = clustered(values, clusters, resamples=200)
+    assert low <= math.fsum(values) / len(values) <= high
+    assert min(values) - 1e-6 <= low
+    assert high <= max(values) + 1e-6
+    rng.shuffle(sample)
+    values, clusters = unzip(sample)
+    assert clustered(values, [f"level {c}" for c in clusters], resamples=200) == (low, high)
+
+
+def test_nothing_to_resample() -> None:
+    assert all(map(math.isnan, clustered([], [])))
+    with pytest.raises(ValueError, match="2 values but 1 clusters"):
+        clustered([1, 2], ["a"])
+
+
+def test_the_method_follows_the_repeats() -> None:
+    assert success_interval([True, False, True], "abc") == (*wilson(2, 3), "wilson")
+    assert success_interval([True, False, True, True], "aabb")[2] == "clustered"
+    # All levels always solved: resampling levels would claim certainty.
+    assert success_interval([True] * 20, [i % 4 for i in range(20)]) == (*wilson(4, 4), "wilson-levels")
+    assert success_interval([True, False] * 3, [i // 2 for i in range(6)]) == (*wilson(1.5, 3), "wilson-levels")
+    assert success_interval([], []) == (0.0, 1.0, "wilson")
+
+
+@given(EPISODES)
+def test_a_success_interval_holds_the_rate_and_is_never_a_point(sample: list) -> None:
+    successes, levels = unzip(sample)
+    low, high, method = success_interval(successes, levels)
+    assert 0 <= low <= sum(successes) / len(successes) <= high <= 1
+    assert low < high
+    assert (method == "wilson") == (len(set(levels)) == len(levels))
+
+
+def test_paired_differences_of_known_pairs() -> None:
+    ours = {("a", 0): 1, ("a", 1): 1, ("b", 0): 0, ("c", 0): 1, ("only here", 0): 1}
+    theirs = {("a", 0): 0, ("a", 1): 1, ("b", 0): 1, ("c", 0): 0, ("only there", 0): 1}
+    found = paired(ours, theirs)
+    assert (found.n, found.levels, found.wins, found.losses, found.difference) == (4, 3, 2, 1, 0.25)
+    assert (found.low, found.high) == clustered([1, 0, -1, 1], ["a", "a", "b", "c"])
+
+
+@given(CELLS, CELLS)
+def test_a_paired_difference_is_the_negative_of_its_reverse(a: dict, b: dict) -> None:
+    one, other = paired(a, b), paired(b, a)
+    assert (one.n, one.wins, one.losses) == (other.n, other.losses, other.wins)
+    if one.n:
+        assert one.difference == -other.difference
+        assert -1 <= one.low <= one.difference <= one.high <= 1
+        assert one.low == pytest.approx(-other.high, abs=0.05), "but for the resampling"
+
+
+@given(CELLS.filter(len))
+def test_what_is_identical_does_not_differ(cells: dict) -> None:
+    found = paired(cells, cells)
+    assert (found.difference, found.wins, found.losses) == (0, 0, 0)
+    assert found.low == -found.high < 0, "and is not known to be equal for certain"
+
+
+def test_paired_without_spread_is_not_certain() -> None:
+    # One level that was won twice proves little.
+    one = paired({("a", 0): 1, ("a", 1): 1}, {("a", 0): 0, ("a", 1): 0})
+    assert (one.difference, one.high) == (1, 1)
+    assert one.low == wilson(1, 1)[0] < 0.25
+    lost = paired({("a", 0): 0}, {("a", 0): 1})
+    assert (lost.low, lost.high) == (-1, -one.low)
+
+
+def test_nothing_in_common() -> None:
+    found = paired({("a", 0): 1}, {("a", 1): 1})
+    assert (found.n, found.levels) == (0, 0)
+    assert math.isnan(found.difference)
+    assert math.isnan(found.low)
+
+
+def test_the_exact_sign_test() -> None:
+    assert [sign_test(wins, 0) for wins in (0, 1, 4, 5, 6)] == [1.0, 1.0, 0.125, 0.0625, 0.03125]
+    assert sign_test(3, 3) == 1.0
+    assert sign_test(2, 9) == sign_test(9, 2) == pytest.approx(2 * (1 + 11 + 55) / 2**11)
+
+
+@pytest.mark.parametrize(("better", "shown"), [(4, False), (5, False), (6, True)])
+def test_a_handful_of_levels_does_not_show_that_one_is_better(better: int, shown: bool) -> None:
+    ours = {(str(level), repeat): 1.0 for level in range(200) for repeat in range(3)}
+    theirs = {key: 0.0 if int(key[0]) < better and key[1] == 0 else 1.0 for key in ours}
+    found = paired(ours, theirs)
+    assert found.low > 0
+    assert (found.above, found.below) == (shown, False)
+    assert (paired(theirs, ours).above, paired(theirs, ours).below) == (False, shown)
+
+
+def test_repeats_are_worth_what_they_differ() -> None:
+    levels = [i // 10 for i in range(100)]
+    assert effective_trials([i // 10 % 2 for i in range(100)], levels) == pytest.approx(10), "all repeats the same"
+    assert effective_trials([i % 2 for i in range(100)], levels) == pytest.approx(100), "levels the same"
+    assert 10 < effective_trials([float(i % 10 < i // 10) for i in range(100)], levels) < 100
+
+
+def test_one_failure_near_the_ceiling_does_not_make_a_rate_certain() -> None:
+    levels = [i // 10 for i in range(100)]
+    low, high, method = success_interval([i > 0 for i in range(100)], levels)
+    assert method == "clustered"
+    assert low <= wilson(99, 100)[0] < 0.95
+    assert high == 1.0

@@ -1,0 +1,192 @@
+"""Tools, states and strategies that the tests of tool environments share."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tape.lm.base import JsonSchema, Request
+from tape.tools import Tool, ToolFailedError, tool
+from tape.tools.calls import Call, call
+from tape.tools.domain import ToolDomain
+from tape.tools.state import ToolState
+from tape.tools.tool import Toolbox
+
+
+@tool(kind="multiply", variant="quick", quality=0.8, seconds=0.1, usd="0.001")
+def multiply_quick(a: float, b: float, rng: random.Random) -> float:
+    """Multiply two numbers, more or less."""
+    return a * b * (1 if rng.random() < 0.8 else 1.2)
+
+
+@tool(kind="multiply", variant="exact", quality=1.0, seconds=1, usd="0.02")
+def multiply_exact(a: float, b: float) -> float:
+    """Multiply two numbers."""
+    return a * b
+
+
+@tool(seconds=0.1, usd="0.001")
+def add(a: float, b: float) -> float:
+    """Add two numbers."""
+    return a + b
+
+
+@tool(usd="0.002")
+def divide(a: float, b: float) -> float:
+    """Divide two numbers."""
+    if b == 0:
+        raise ToolFailedError("division by zero")
+    return a / b
+
+
+@tool()
+def note(text: str, tags: list[str] | None = None, urgent: bool = False) -> dict[str, Any]:
+    """Write a note."""
+    return {"text": text, "tags": tags, "urgent": urgent}
+
+
+TOOLS: list[Tool] = [multiply_quick, multiply_exact, add, divide, note]
+
+
+def domain(tools: Sequence[Tool] = TOOLS, task: str = "compute") -> ToolDomain:
+    return ToolDomain(task, Toolbox(tools))
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**12), 10**12)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8)
+    | st.sampled_from(["#1", "#2 and #13", "#0", "# 1", "#1000", '"; x(a="', "\ud800"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+NAMES = st.from_regex(r"[a-z_][a-z0-9_]{0,5}", fullmatch=True)
+VARIANTS = st.just("") | st.from_regex(r"[a-z0-9_-]{1,4}", fullmatch=True)
+CALLS = st.builds(
+    lambda kind, variant, args: call(kind, variant, **args),
+    NAMES,
+    VARIANTS,
+    st.dictionaries(NAMES, JSON, max_size=3),
+)
+
+NUMBERS = st.integers(-9, 9)
+
+
+@st.composite
+def plans(draw: st.DrawFn, obtained: int = 0, most: int = 7) -> list[Call]:
+    """Plans of ``add`` and ``multiply`` in which every call may use earlier results, duplicates included."""
+    calls: list[Call] = []
+    for _ in range(draw(st.integers(0, most))):
+        known = obtained + len(calls)
+        value = NUMBERS if known == 0 else NUMBERS | st.integers(1, known).map(lambda k: f"#{k}")
+        kind = draw(st.sampled_from(["add", "multiply"]))
+        variant = draw(st.sampled_from(["quick", "exact"])) if kind == "multiply" else ""
+        calls.append(call(kind, variant, a=draw(value), b=draw(value)))
+    return calls
+
+
+@st.composite
+def actions(draw: st.DrawFn) -> str:
+    """Actions of all kinds for :data:`TOOLS`: possible, repeated, malformed, of the wrong type."""
+    value = st.sampled_from([0, 1, 2, 3, "#1", "#2", "#3", "two", "sum #1", None, [1]])
+    made = st.one_of(
+        st.builds(lambda a, b: call("add", a=a, b=b).text, value, value),
+        st.builds(
+            lambda v, a, b: call("multiply", v, a=a, b=b).text, st.sampled_from(["exact", "quick"]), value, value
+        ),
+        st.builds(lambda a, b: call("divide", a=a, b=b).text, value, value),
+        st.builds(lambda text: call("note", text=text).text, value),
+        st.builds(lambda v: call("answer", value=v).text, value),
+        st.sampled_from(
+            ["add(a=1)", "add(a=1, b=2, c=3)", "power(a=1, b=2)", "answer()", "answer.x(value=1)", "", "?"]
+        ),
+    )
+    return draw(made)
+
+
+def after(*calls: Call, state: ToolState | None = None) -> ToolState:
+    """The predicted state after some calls."""
+    state = state or ToolState()
+    for made in calls:
+        state = state.with_call(made)
+    return state
+
+
+def script(
+    *plans: Sequence[tuple[str, dict[str, Any]]],
+    answers: Sequence[Any] = (),
+    score: str = "right",
+    select: str = "1",
+    act: Callable[[Request], str] | None = None,
+    project: Callable[[Request], str] | None = None,
+) -> Callable[[Request, int], str]:
+    """A scripted model for the chat prompt format.
+
+    Args:
+        plans: The plans of each planning round in turn, the last one from then on; each sample of a round gets it.
+        answers: The answer of each plan; by default its last result.
+        score: The answer to every score request.
+        select: The answer to every select request.
+        act: Answers act requests whose action is not fixed.
+        project: Answers requests to read.
+    """
+    rounds: list[Request] = []
+
+    def reply(request: Request, sample: int) -> str:
+        if request.role == "plan":
+            if sample == 0 or not rounds:
+                rounds.append(request)
+            number = min(len(rounds), len(plans)) - 1
+            plan = plans[number]
+            final = answers[number] if number < len(answers) else f"#{_obtained(request) + len(plan)}"
+            calls = [{"tool": name, "arguments": arguments} for name, arguments in plan]
+            return json.dumps({"calls": calls, "answer": final})
+        if request.role == "act":
+            fixed = fixed_action(request)
+            if fixed is not None:
+                return json.dumps({"thought": "as planned", "action": fixed})
+            assert act is not None, "an action was asked for"
+            return act(request)
+        if request.role == "project":
+            assert project is not None, "a reading was asked for"
+            return project(request)
+        if request.role == "answer":
+            return json.dumps({"answer": "#1"})
+        return {"score": score, "select": select}[request.role]
+
+    return reply
+
+
+def prompt(request: Request) -> str:
+    """What the model is shown."""
+    assert not isinstance(request.prompt, str)
+    return "\n".join(message.content for message in request.prompt)
+
+
+def fixed_action(request: Request) -> str | None:
+    """The action that an act request asks for, if it asks for one."""
+    assert isinstance(request.constraint, JsonSchema)
+    properties = request.constraint.model.model_json_schema()["properties"]
+    return properties["action"]["const"] if "action" in properties else None
+
+
+def _obtained(request: Request) -> int:
+    return int(re.findall(r"The next result will be #(\d+)", prompt(request))[-1]) - 1
+
+
+def follow(plan: Sequence[tuple[str, dict[str, Any]]], final: Any = None) -> Callable[[Request], str]:
+    """Answers act requests by the next call of a plan, told from how many results the model is shown; then answers."""
+
+    def act(request: Request) -> str:
+        done = len(re.findall(r"^#\d+ \S+\(", prompt(request), re.MULTILINE))
+        name, arguments = plan[done] if done < len(plan) else ("answer", {"value": final or f"#{done}"})
+        return json.dumps({"thought": "next", "call": {"tool": name, "arguments": arguments}})
+
+    return act

@@ -1,0 +1,334 @@
+"""Agents on tools by the chat prompt format, with a scripted model and real requests, readers and ledgers."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tape.agents.base import Agent
+from tape.agents.best_of_n import BestOfNReactAgent
+from tape.agents.plan_and_act import PlanAndActAgent
+from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
+from tape.agents.react import ReactAgent
+from tape.agents.tape import TapeAgent
+from tape.budget import Budget, kind_of
+from tape.errors import InvalidOutputError
+from tape.lm.base import Price, Request
+from tape.lm.scripted import ScriptedLM
+from tape.tools import ToolEnvironment, tool
+from tape.tools.prompts.chat import ChatToolFormat
+from tape.tools.results import LONGEST_TEXT
+from tape.tools.state import ToolState
+from tape.trace import ReplannedEvent, TraceWriter, WalkSelectedEvent
+from tests.tape.tools.helpers import TOOLS, follow, prompt, script
+
+PLAN: list[tuple[str, dict[str, Any]]] = [
+    ("multiply.exact", {"a": 3, "b": 4}),
+    ("multiply.exact", {"a": "#1", "b": 7}),
+    ("add", {"a": "#2", "b": 5}),
+]
+QUICK = [(name.replace("exact", "quick"), arguments) for name, arguments in PLAN]
+AGENTS: list[type[Agent]] = [TapeAgent, ReactAgent, PlanAndActAgent, PlanAndActReplanAgent, BestOfNReactAgent]
+PRICE = Price(Decimal("1e-6"), Decimal("4e-6"))
+CLOSE = {"judge": lambda value: abs(value - 89) < 1e-6}
+
+
+def environment(**caps: Any) -> ToolEnvironment:
+    return ToolEnvironment("What is 3 * 4 * 7 + 5?", TOOLS, budget=Budget.of(**caps), **CLOSE)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_agents_do_the_task_within_the_budget(agent: type[Agent]) -> None:
+    lm = ScriptedLM(script(PLAN, act=follow(PLAN)), obey=True)
+    result = agent(lm, horizon=10).run(environment(usd="0.041", seconds=3, steps=4))
+    assert (result.end_state, result.budget_violations) == ("success", [])
+    assert (result.used["usd"], result.steps, result.malformed) == (41_000, 4, 0)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("kind", ["tokens", "usd", "calls"])
+def test_caps_on_model_calls_are_kept_wherever_they_lie(agent: type[Agent], kind: str) -> None:
+    ends = set()
+    full = {"tokens": 25_000, "usd": 0.11, "calls": 14}[kind]
+    for share in range(1, 11):
+        lm = ScriptedLM(script(PLAN, act=follow(PLAN)), price=PRICE)
+        count = kind_of(kind).count(full) * share * share // 100
+        result = agent(lm, horizon=10).run(environment(), budget=Budget({kind: count}))
+        assert result.used.get(kind, 0) <= count
+        assert result.budget_violations == []
+        assert result.end_state in {"success", "infeasible", f"budget:{kind}", "failure"}
+        ends.add(result.end_state)
+    assert "success" in ends
+    assert ends & {"infeasible", f"budget:{kind}"}
+
+
+def test_the_solver_takes_what_the_budget_pays_wherever_it_is_tight() -> None:
+    for usd, best in (("0.041", "exact exact"), ("0.040", "exact quick"), ("0.021", "quick quick")):
+        lm = ScriptedLM(script(QUICK))
+        result = TapeAgent(lm, execution="forced").run(environment(usd=usd))
+        chosen = [action.split("(")[0].removeprefix("multiply.") for action in result.actions[:2]]
+        assert sorted(chosen) == best.split()
+
+
+def test_a_plan_that_nothing_pays_is_not_begun() -> None:
+    result = TapeAgent(ScriptedLM(script(PLAN)), on_infeasible="stop").run(environment(usd="0.0029"))
+    assert (result.end_state, result.steps, result.used.get("usd", 0)) == ("infeasible", 0, 0)
+
+
+def test_after_a_failed_call_it_plans_again_and_is_shown_the_failure() -> None:
+    plans = ([("divide", {"a": 1, "b": 0}), ("add", {"a": "#1", "b": 1})], PLAN)
+    seen: list[str] = []
+    reply = script(*plans)
+
+    def model(request: Request, sample: int) -> str:
+        if request.role == "plan" and sample == 0:
+            seen.append(prompt(request))
+        return reply(request, sample)
+
+    trace = TraceWriter("x")
+    result = TapeAgent(ScriptedLM(model)).run(environment(usd="0.05"), trace=trace)
+    assert (result.end_state, result.replans, result.mismatches) == ("success", 1, 1)
+    assert result.actions[0] == "divide(a=1, b=0)"
+    assert "failed: divide(a=1, b=0)\nnote: division by zero" in seen[1]
+    assert [event.reason for event in trace.events if isinstance(event, ReplannedEvent)] == ["mismatch"]
+
+
+@pytest.mark.parametrize("agent", [TapeAgent, PlanAndActReplanAgent])
+def test_what_failed_is_not_called_again_by_the_same_plan(agent: type[Agent]) -> None:
+    plan = [("divide", {"a": 1, "b": 0}), ("add", {"a": "#1", "b": 1})]
+    result = agent(ScriptedLM(script(plan, act=follow(plan))), horizon=20, max_replans=3).run(environment(usd="1"))
+    assert result.end_state in {"infeasible", "replan_limit", "failure"}
+    assert result.used["usd"] == 2000  # a refused call costs nothing but its step
+
+
+@pytest.mark.parametrize("execution", ["constrained", "forced", "free"])
+def test_ways_to_execute_a_walk_take_the_same_actions(execution: Any) -> None:
+    lm = ScriptedLM(script(PLAN, act=follow(PLAN)))
+    result = TapeAgent(lm, execution=execution).run(environment(usd="0.05"))
+    assert result.end_state == "success"
+    assert result.actions[-2:] == ["add(a=#2, b=5)", "answer(value=#3)"]
+    assert [action.split("(")[0] for action in result.actions[:2]] == ["multiply.exact"] * 2
+    assert result.lm_calls.get("act", 0) == (0 if execution == "forced" else 4)
+
+
+def test_the_model_may_select_among_its_own_plans() -> None:
+    trace = TraceWriter("x")
+
+    def model(request: Request, sample: int) -> str:
+        return script([QUICK, PLAN][sample % 2], select="2")(request, sample)
+
+    result = TapeAgent(ScriptedLM(model), selector="lm", num_plans=2).run(environment(usd="0.05"), trace=trace)
+    assert result.end_state == "success"
+    assert result.lm_calls["select"] == 1
+    [event] = [event for event in trace.events if isinstance(event, WalkSelectedEvent)]
+    assert event.selector == "lm:scripted"
+    assert [action.split("(")[0] for action in event.actions[:2]] == ["multiply.exact"] * 2
+
+
+def test_a_final_answer_is_given_at_the_limit() -> None:
+    lm = ScriptedLM(script(PLAN, act=follow([PLAN[0], *PLAN])), price=PRICE)
+    env = ToolEnvironment("3 * 4?", TOOLS, judge=lambda value: value == 12)
+    agent = ReactAgent(lm, on_limit="final_answer", horizon=10)
+    result = agent.run(env, budget=Budget.of(steps=1, usd="0.2"))
+    assert (result.end_state, env.answered) == ("success", 12)
+    assert result.final_answer == '{"answer": "#1"}'
+    assert result.lm_calls["answer"] == 1
+
+
+def test_a_final_answer_that_refers_to_nothing_is_counted() -> None:
+    env = ToolEnvironment("3 * 4?", TOOLS)
+    agent = ReactAgent(ScriptedLM(script(PLAN, act=follow(PLAN))), on_limit="final_answer", horizon=10)
+    result = agent.run(env, budget=Budget.of(steps=0))
+    assert (result.end_state, result.malformed, result.final_answer) == ("budget:steps", 1, None)
+
+
+@pytest.mark.parametrize("final", ["#9", "#2 and #8"])
+@pytest.mark.parametrize("settings", [{}, {"horizon": 30, "replan_every_step": True}, {"on_infeasible": "stop"}])
+def test_a_walk_without_an_answer_ends_or_replans_but_never_for_ever(final: str, settings: dict[str, Any]) -> None:
+    result = TapeAgent(ScriptedLM(script(PLAN[:1], answers=[final])), **settings).run(environment())
+    assert result.end_state in {"infeasible", "replan_limit"}
+    assert result.steps <= 1
+
+
+def test_a_walk_without_an_answer_is_planned_on() -> None:
+    lm = ScriptedLM(script(PLAN[:1], [PLAN[1], PLAN[2]], answers=["#9", "#3"]))
+    # The second plan goes on from what was obtained.
+    result = TapeAgent(lm, extend=0, resample=0).run(environment())
+    assert (result.end_state, result.replans) == ("success", 1)
+
+
+def test_an_answer_ends_the_episode_right_or_wrong() -> None:
+    lm = ScriptedLM(script(PLAN, answers=["#1"]))
+    result = TapeAgent(lm).run(environment())
+    assert (result.end_state, result.success) == ("failure", False)
+    assert result.actions[-1] == "answer(value=#1)"
+
+
+def test_answers_that_the_model_calls_wrong_come_after_those_it_calls_right() -> None:
+    def model(request: Request, sample: int) -> str:
+        if request.role == "score":
+            return "right" if "the answer #3" in prompt(request) else "wrong"
+        return script(PLAN, answers=[["#1", "#3"][sample % 2]])(request, sample)
+
+    assert TapeAgent(ScriptedLM(model)).run(environment()).end_state == "success"
+
+
+def test_a_malformed_plan_keeps_its_beginning() -> None:
+    whole = json.dumps({"calls": [{"tool": name, "arguments": given} for name, given in PLAN], "answer": "#3"})
+    cut = whole[: whole.index('"add"')]
+    texts = iter([cut])
+
+    def model(request: Request, sample: int) -> str:
+        if request.role == "plan":
+            return next(texts, None) or script([PLAN[2]])(request, sample)
+        return script(PLAN)(request, sample)
+
+    result = TapeAgent(ScriptedLM(model), num_plans=1, extend=0, resample=0).run(environment())
+    assert result.end_state == "success"
+    assert result.malformed == 1
+
+
+@tool(reads=True, quality=0.5, usd="0.01", kind="search", variant="poor")
+def poor(query: str) -> str:
+    """Search a few documents."""
+    return "Nothing of use."
+
+
+@tool(reads=True, quality=0.9, usd="0.05", kind="search", variant="good")
+def good(query: str) -> str:
+    """Search all documents."""
+    return {"founder of Acme": "Acme was founded by Ann Ode.", "birthplace of Ann Ode": "Ann Ode: born in Rome."}[query]
+
+
+def read(request: Request) -> str:
+    text = prompt(request)
+    for words, answer in (("founded by Ann Ode", "Ann Ode"), ("born in Rome", "Rome")):
+        if words in text:
+            return json.dumps({"found": True, "answer": answer})
+    return json.dumps({"found": False, "answer": ""})
+
+
+def searches(variant: str) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (f"search.{variant}", {"query": "founder of Acme"}),
+        (f"search.{variant}", {"query": "birthplace of #1"}),
+    ]
+
+
+def question(**caps: Any) -> ToolEnvironment:
+    task = "Where was the founder of Acme born?"
+    return ToolEnvironment(task, [poor, good], budget=Budget.of(**caps), judge=lambda value: value == "Rome")
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_results_are_read_and_what_was_read_is_used(agent: type[Agent]) -> None:
+    plan = searches("good")
+    lm = ScriptedLM(script(plan, act=follow(plan), project=read), obey=True)
+    env = question(usd="0.1", steps=9)
+    result = agent(lm).run(env)
+    assert (result.end_state, env.answered) == ("success", "Rome")
+    assert result.lm_calls["project"] == 2
+    assert env._state.values() == ["Ann Ode", "Rome"]
+
+
+@tool(reads=True, quality=0.95, usd="0.04", kind="search", variant="boastful")
+def boastful(query: str) -> str:
+    """Search, it says, everything."""
+    return "Nothing of use."
+
+
+def test_what_is_not_found_is_searched_again_by_another_tool() -> None:
+    # The plan never changes; the solver takes the tool of the highest quality, and after its failure the next one.
+    env = ToolEnvironment("Who founded Acme?", [poor, boastful, good], budget=Budget.of(usd="0.09"))
+    result = TapeAgent(ScriptedLM(script(searches("poor")[:1], project=read)), execution="forced").run(env)
+    assert (result.end_state, env.answered, result.replans) == ("success", "Ann Ode", 1)
+    assert [action.split("(")[0] for action in result.actions] == ["search.boastful", "search.good", "answer"]
+    assert result.used["usd"] == 90_000
+
+
+def test_where_no_other_tool_is_left_it_ends() -> None:
+    agent = TapeAgent(ScriptedLM(script(searches("poor"), project=read)), execution="forced")
+    result = agent.run(ToolEnvironment("?", [poor]))
+    assert (result.end_state, result.actions) == ("infeasible", ['search.poor(query="founder of Acme")'])
+
+
+def test_an_agent_without_a_solver_replans_after_a_failed_search() -> None:
+    env = ToolEnvironment("Who founded Acme?", [poor, good], judge=lambda value: value == "Ann Ode")
+    lm = ScriptedLM(script(searches("poor")[:1], searches("good")[:1], act=_after_failure, project=read))
+    result = PlanAndActReplanAgent(lm, horizon=9).run(env)
+    assert (result.end_state, env.answered, result.replans) == ("success", "Ann Ode", 1)
+    assert [action.split("(")[0] for action in result.actions] == ["search.poor", "search.good", "answer"]
+
+
+def _after_failure(request: Request) -> str:
+    return follow(searches("good" if "failed: search.poor" in prompt(request) else "poor")[:1])(request)
+
+
+@pytest.mark.parametrize("answer", ['{"found": tru', '{"found": true, "answer": 3}', "{}", ""])
+def test_a_reading_that_cannot_be_read_is_counted_and_makes_the_call_a_failed_one(answer: str) -> None:
+    lm = ScriptedLM(script(searches("good")[:1], project=lambda _: answer))
+    env = ToolEnvironment("Who founded Acme?", [poor, good])
+    result = TapeAgent(lm, execution="forced").run(env)
+    assert (result.malformed, result.mismatches, result.end_state) == (2, 2, "infeasible")
+    assert [action.split("(")[0] for action in result.actions] == ["search.good", "search.poor"]
+    assert (env.answered, env._state.got) == (None, ())
+    assert [made.variant for made in env._state.failed] == ["good", "poor"]
+
+
+@pytest.mark.parametrize("agent", [TapeAgent, PlanAndActReplanAgent])
+def test_after_a_reading_that_cannot_be_read_another_tool_is_tried(agent: type[Agent]) -> None:
+    readings: list[str] = []
+
+    def first_in_vain(request: Request) -> str:
+        readings.append(prompt(request))
+        return "I think it is" if len(readings) == 1 else read(request)
+
+    def act(request: Request) -> str:
+        return follow(searches("good" if "failed: search.boastful" in prompt(request) else "boastful")[:1])(request)
+
+    plans = searches("boastful")[:1], searches("good")[:1]
+    env = ToolEnvironment("Who founded Acme?", [boastful, good])
+    result = agent(ScriptedLM(script(*plans, act=act, project=first_in_vain)), horizon=9).run(env)
+    assert (result.malformed, result.mismatches, result.end_state) == (1, 1, "success")
+    assert [action.split("(")[0] for action in result.actions] == ["search.boastful", "search.good", "answer"]
+    assert (env.answered, len(readings)) == ("Ann Ode", 2)
+
+
+def test_reading_is_paid_from_the_same_budget() -> None:
+    steps = {}
+    for tokens in range(500, 20_000, 500):
+        agent = TapeAgent(ScriptedLM(script(searches("good"), project=read)), num_plans=1, on_infeasible="stop")
+        result = agent.run(question(), budget=Budget.of(tokens=tokens))
+        assert result.used.get("tokens", 0) <= tokens
+        steps[tokens] = result.steps
+    # Two results of up to 6000 characters may have to be read: no walk is begun that cannot pay for that.
+    assert {count for tokens, count in steps.items() if tokens <= 2 * LONGEST_TEXT // 2} == {0}
+    assert {count for tokens, count in steps.items() if tokens > 12_000} == {3}
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"tool": "add me", "arguments": {"a": 1, "b": 2}},
+        {"tool": "add", "arguments": {"a me": 1, "b": 2}},
+        {"tool": "note", "arguments": {"text": "a" * 5000}},
+        {"tool": "", "arguments": {"a": 1}},
+    ],
+)
+def test_a_plan_with_a_call_that_cannot_be_read_ends_no_run(item: dict[str, Any]) -> None:
+    good = {"tool": "add", "arguments": {"a": 1, "b": 2}}
+    plan = json.dumps({"calls": [good, item], "answer": "#2"})
+    read = ChatToolFormat(environment().domain).read_plan(ToolState(), plan)
+    assert (read.actions, read.valid) == (("add(a=1, b=2)",), False)
+    result = TapeAgent(ScriptedLM(lambda request, sample: plan), horizon=4).run(environment(usd="0.1"))
+    assert result.end_state == "infeasible"
+
+
+def test_an_output_that_nobody_coped_with_ends_its_episode_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def play(self: TapeAgent, episode: object) -> None:
+        raise InvalidOutputError("no words for it")
+
+    monkeypatch.setattr(TapeAgent, "_play", play)
+    result = TapeAgent(ScriptedLM([])).run(environment())
+    assert (result.end_state, result.detail) == ("invalid_output", "no words for it")

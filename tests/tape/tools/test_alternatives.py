@@ -1,0 +1,228 @@
+"""Variants in the plan graph, and the solver's choice against all assignments one by one."""
+
+import asyncio
+from itertools import product
+from math import prod
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tape.engine.expansion
+from tape.budget import Resources
+from tape.engine.expansion import add_variants, possible
+from tape.engine.graph import PlanGraph
+from tape.engine.selector import SolverSelector
+from tape.tools import Tool, tool
+from tape.tools.calls import Call, answer, call, parse
+from tape.tools.domain import ToolDomain
+from tape.tools.plans import in_order
+from tape.tools.state import ToolState
+from tape.tools.variants import Variant, affordable, best_assignment
+from tests.tape.tools.helpers import domain, plans
+
+RESOURCES = ("usd", "seconds", "tokens")
+
+
+def made_tool(kind: str, variant: str, cost: dict[str, int], quality: float | None) -> Tool:
+    def function(a: float, b: float) -> float:
+        """Compute."""
+        return a + b
+
+    units = {"usd": "0.00000{}", "seconds": "0.00{}", "tokens": "{}"}
+    settings = {name: units[name].format(count) for name, count in cost.items()}
+    return tool(kind=kind, variant=variant, quality=quality, **settings)(function)  # type: ignore[arg-type]
+
+
+def built(here: ToolDomain, calls: list[Call]) -> tuple[PlanGraph, list[str]]:
+    """The graph of one plan with its variants."""
+    graph = PlanGraph(here.key, here.render)
+    start = ToolState()
+    graph.add_state(start)
+    actions, states = [made.text for made in calls], [start]
+    for action in actions:
+        after = here.outcome(states[-1], action).state
+        assert isinstance(after, ToolState)
+        states.append(after)
+    graph.fold(states, actions)
+    add_variants(graph, here, start, actions)
+    return graph, actions
+
+
+def walks(graph: PlanGraph, node: str) -> list[tuple[str, ...]]:
+    """All maximal walks from a node, by their actions."""
+    out = [edge for edge in graph.edges() if edge.source == node]
+    return [(edge.action, *rest) for edge in out for rest in walks(graph, edge.target)] or [()]
+
+
+@given(plans(most=4))
+def test_every_combination_of_variants_is_a_walk_and_nothing_else_is(calls: list[Call]) -> None:
+    here = domain()
+    calls = [*in_order(calls), answer(1)]
+    graph, actions = built(here, calls)
+    expected = set(product(*(here.variants(ToolState(), action) for action in actions)))
+    found = walks(graph, here.key(ToolState()))
+    assert len(found) == len(set(found))
+    assert set(found) == expected
+
+
+def test_states_that_used_the_same_variants_are_one() -> None:
+    here = domain()
+    calls = [call("multiply", "quick", a=1, b=k) for k in range(6)]
+    graph, _ = built(here, [*calls, answer("#6")])
+    # After k calls of two variants there are k + 1 states, not 2 ** k.
+    assert len(graph.nodes) == sum(k + 1 for k in range(7)) + 7
+
+
+def test_every_state_on_the_way_is_supported_by_the_plan_once() -> None:
+    here = domain()
+    graph, _ = built(here, [call("multiply", "quick", a=1, b=1), answer("#1")])
+    assert {graph.attributes(node)["support"] for node in graph.nodes} == {1}
+
+
+def test_past_the_limit_the_plans_own_variants_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tape.engine.expansion, "MOST_STATES", 3)
+    here = domain()
+    calls = [*(call("multiply", "quick", a=1, b=k) for k in range(8)), answer("#8")]
+    graph, actions = built(here, calls)
+    assert tuple(actions) in walks(graph, here.key(ToolState()))
+    assert len(graph.nodes) < 20
+
+
+QUICK, EXACT = call("multiply", "quick", a=1, b=2), call("multiply", "exact", a=1, b=2)
+DIVIDE, SUM, END = call("divide", a=1, b=0), call("add", a="#1", b=3), answer("#2")
+
+
+def possible_calls(state: ToolState, *calls: Call) -> list[Call]:
+    return [parse(action) for action in possible(domain(), state, [made.text for made in calls])]
+
+
+@pytest.mark.parametrize(("failed", "other"), [(QUICK, EXACT), (EXACT, QUICK)])
+def test_a_plan_whose_call_failed_by_one_variant_is_planned_by_another(failed: Call, other: Call) -> None:
+    state = ToolState().with_failure(failed, "no")
+    assert possible_calls(state, failed, SUM, END) == [other, SUM, END]
+    assert possible_calls(state, other, SUM, END) == [other, SUM, END]
+
+
+def test_a_later_call_that_failed_by_one_variant_is_planned_by_another() -> None:
+    first = call("add", a=1, b=3)
+    assert possible_calls(ToolState().with_failure(QUICK, ""), first, QUICK, END) == [first, EXACT, END]
+
+
+def test_where_no_variant_is_possible_the_plan_is_cut_at_the_call() -> None:
+    both = ToolState().with_failure(QUICK, "no").with_failure(EXACT, "no")
+    assert possible_calls(both, QUICK, SUM, END) == [QUICK]
+    assert possible_calls(ToolState().with_failure(DIVIDE, "by zero"), DIVIDE, SUM, END) == [DIVIDE]
+    assert possible_calls(both, call("add", a=1, b=3), EXACT, END) == [call("add", a=1, b=3), EXACT]
+    assert possible(domain(), both, []) == []
+
+
+@given(plans(most=5), st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["quick", "exact"])), max_size=6))
+def test_what_is_planned_instead_can_be_taken_and_names_the_same_calls(
+    calls: list[Call], failures: list[tuple[int, str]]
+) -> None:
+    here = domain()
+    calls = [*in_order(calls), answer(1)]
+    state = ToolState()
+    for number, variant in failures:
+        made = calls[number % len(calls)]
+        if made.kind == "multiply":
+            state = state.with_failure(Call(made.kind, variant, made.args), "")
+    found = possible_calls(state, *calls)
+    assert [made.symbol for made in found] == [made.symbol for made in calls[: len(found)]]
+    whole = True
+    for number, (named, made) in enumerate(zip(calls, found, strict=False)):
+        as_named = here.outcome(state, named.text).state
+        reached = here.outcome(state, made.text).state
+        if as_named is not None:
+            assert made == named, "what can be taken is kept"
+        if reached is None:
+            whole = False
+            assert number == len(found) - 1
+            assert all(here.outcome(state, option).state is None for option in here.variants(state, named.text))
+            break
+        assert isinstance(reached, ToolState)
+        state = reached
+    assert whole == (len(found) == len(calls) and here.is_end(state))
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[list[Tool], list[Call], dict[str, int]]:
+    """Two kinds of tools with up to three variants each, a plan, and one to three budgets."""
+    kinds = RESOURCES[: draw(st.integers(1, 3))]
+    tools = []
+    for kind in ("add", "multiply"):
+        for number in range(draw(st.integers(1, 3))):
+            cost = {name: draw(st.integers(0, 6)) for name in kinds}
+            quality = draw(st.none() | st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.9, 1.0]))
+            tools.append(made_tool(kind, f"v{number}", cost, quality))
+    named = [Call(made.kind, "v0", made.args) for made in draw(plans(most=5))]
+    calls = [*in_order(named), answer(1)]
+    return tools, calls, {name: draw(st.integers(0, 16)) for name in kinds}
+
+
+@given(problems())
+def test_the_solver_finds_what_trying_every_assignment_finds(
+    problem: tuple[list[Tool], list[Call], dict[str, int]],
+) -> None:
+    tools, calls, remaining = problem
+    here = domain(tools)
+    best: float | None = None
+    for actions in product(*(here.variants(ToolState(), made.text) for made in calls)):
+        used = sum((here.cost(ToolState(), action) for action in actions), Resources())
+        if all((used[kind] or 0) <= left for kind, left in remaining.items()):
+            worth = prod(here.toolbox.find(parse(a)).quality or 1.0 for a in actions[:-1])
+            best = worth if best is None else max(best, worth)
+
+    graph, _ = built(here, calls)
+    for edge in graph.edges():
+        graph.set_cost(edge.id, here.cost(graph.state(edge.source), edge.action))
+    for node in graph.nodes:
+        if here.is_end(graph.state(node)):
+            graph.set_reward(node, here.quality(graph.state(node)), goal=True)
+    start = here.key(ToolState())
+    found = asyncio.run(SolverSelector("labelling").select(graph, start, remaining, 100 * len(calls)))
+    # Where no answer can be paid there is no walk to one.
+    at_end = bool(found.walk) and here.is_end(graph.state(graph.edge(found.walk[-1]).target))
+    assert at_end == (best is not None)
+    if best is not None:
+        assert here.quality(graph.state(graph.edge(found.walk[-1]).target)) == pytest.approx(best)
+        spent = sum((graph.edge(number).cost for number in found.walk), Resources())
+        assert all((spent[kind] or 0) <= left for kind, left in remaining.items())
+
+
+VARIANTS = st.lists(
+    st.builds(
+        lambda usd, seconds, quality: Variant("v", Resources({"usd": usd, "seconds": seconds, "steps": 1}), quality),
+        st.integers(0, 9),
+        st.integers(0, 9),
+        st.none() | st.sampled_from([0.2, 0.5, 0.9, 1.0]),
+    ),
+    min_size=1,
+    max_size=4,
+)
+LEFT = st.fixed_dictionaries({"usd": st.integers(0, 30), "seconds": st.integers(0, 30)})
+
+
+@given(VARIANTS, LEFT)
+def test_what_is_affordable_can_be_paid_and_one_call_more_cannot(variants: list[Variant], left: dict[str, int]) -> None:
+    for variant, count in zip(variants, affordable(variants, left), strict=True):
+        assert all((variant.worst[kind] or 0) * count <= have for kind, have in left.items())
+        assert count == 9 or any((variant.worst[kind] or 0) * (count + 1) > have for kind, have in left.items())
+
+
+@given(VARIANTS, LEFT, st.integers(0, 4))
+def test_the_best_assignment_is_the_best_of_all(variants: list[Variant], left: dict[str, int], calls: int) -> None:
+    def fits(chosen: tuple[int, ...]) -> bool:
+        return all(sum(variants[i].worst[kind] or 0 for i in chosen) <= have for kind, have in left.items())
+
+    def quality(chosen: tuple[int, ...]) -> float:
+        return prod(variants[i].quality or 1.0 for i in chosen)
+
+    possible = [chosen for chosen in product(range(len(variants)), repeat=calls) if fits(chosen)]
+    found = best_assignment(variants, left, calls)
+    assert (found is None) == (not possible)
+    if found is not None:
+        assert fits(tuple(found))
+        assert quality(tuple(found)) == pytest.approx(max(map(quality, possible)))
+        assert found == sorted(found, reverse=True)

@@ -1,0 +1,108 @@
+"""Declared costs: what a call used is never above the worst case, or a broken declaration that is named."""
+
+import json
+import logging
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tape.agents.open_loop import OpenLoopAgent
+from tape.budget import Budget, Resources
+from tape.engine.result import EpisodeResult
+from tape.errors import ConfigError
+from tape.lm.scripted import ScriptedLM
+from tape.tools import Fixed, PerUnit, ToolEnvironment, ToolError, Uniform, tool
+from tape.tools.calls import call
+from tape.trace import BrokenDeclarationEvent, TraceWriter
+
+RNG = random.Random("tools:cost")
+
+
+def test_a_fixed_cost_is_in_units() -> None:
+    cost = Fixed.of(usd="0.01", seconds=0.2, tokens=None)
+    assert dict(cost.worst()) == {"usd": 10_000, "seconds": 200, "tokens": None}
+    assert cost.actual({}, None, RNG) == cost.worst()
+
+
+@given(st.integers(0, 5), st.integers(0, 10), st.integers(0, 10))
+def test_units_are_counted(each: int, used: int, most: int) -> None:
+    cost = PerUnit(
+        Resources({"usd": each, "tokens": None}), lambda arguments, result: len(arguments["q"] + result), most
+    )
+    actual = cost.actual({"q": "x" * used}, "", RNG)
+    assert actual["usd"] == each * used
+    assert actual["tokens"] is None
+    assert cost.worst()["usd"] == each * most
+
+
+@pytest.mark.parametrize("most", [-1, 1.5, True, "3"])
+def test_a_malformed_number_of_units_is_refused(most: object) -> None:
+    with pytest.raises(ToolError, match="whole number"):
+        PerUnit(Resources({"usd": 1}), lambda arguments, result: 1, most)  # type: ignore[arg-type]
+
+
+@given(st.integers(0, 10**9), st.floats(0, 1), st.integers())
+def test_a_spread_cost_stays_between_its_ends(most: int, share: float, seed: int) -> None:
+    cost = Uniform(Resources({"seconds": most, "usd": 7, "tokens": None}), share, ("seconds", "tokens"))
+    actual = cost.actual({}, None, random.Random(seed))
+    assert int(most * share) <= (actual["seconds"] or 0) <= most
+    assert (actual["usd"], actual["tokens"]) == (7, None)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
+def test_a_share_out_of_range_is_refused(share: float) -> None:
+    with pytest.raises(ToolError, match="least_share"):
+        Uniform(Resources(), share)
+
+
+def test_undeclared_resources_are_refused() -> None:
+    with pytest.raises(ConfigError, match="gold_of_fools"):
+        Fixed.of(gold_of_fools=1)
+
+
+def played(cost: PerUnit, text: str, fails: bool = False) -> tuple[EpisodeResult, TraceWriter]:
+    @tool(cost=cost)
+    def shout(text: str) -> str:
+        """Say it loudly."""
+        if fails:
+            raise ValueError("hoarse")
+        return text.upper()
+
+    plan = json.dumps({"calls": [{"tool": "shout", "arguments": {"text": text}}], "answer": "#1"})
+    env = ToolEnvironment("shout", [shout], budget=Budget.of(usd="0.001"))
+    trace = TraceWriter("x")
+    return OpenLoopAgent(ScriptedLM([plan])).run(env, trace=trace), trace
+
+
+LETTERS = PerUnit(Resources({"usd": 10}), lambda arguments, result: len(result), at_most=5)
+
+
+def test_more_units_than_declared_are_booked_counted_and_named(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        result, trace = played(LETTERS, "abcdefgh")
+    assert result.success
+    assert result.used["usd"] == 80
+    assert result.broken_declarations == {"usd": 1}
+    [event] = [event for event in trace.events if isinstance(event, BrokenDeclarationEvent)]
+    assert (event.purpose, event.declared, event.used) == ("step:" + call("shout", text="abcdefgh").text, 50, 80)
+    assert "shout" in caplog.text
+
+
+def test_units_within_the_declaration_break_nothing() -> None:
+    result, _ = played(LETTERS, "abcd")
+    assert (result.used["usd"], result.broken_declarations) == (40, {})
+
+
+def test_a_failed_call_whose_units_cannot_be_counted_is_booked_at_its_worst() -> None:
+    result, _ = played(LETTERS, "abcd", fails=True)
+    assert result.used["usd"] == 50
+    assert result.end_state == "failure"
+
+
+def test_units_that_are_no_number_are_the_environments_fault_and_named() -> None:
+    result, _ = played(PerUnit(Resources({"usd": 10}), lambda arguments, result: 1.5, 5), "abcd")  # type: ignore[arg-type,return-value]
+    assert result.end_state == "env_error"
+    assert "shout: what a call used cannot be counted" in result.detail
+    assert result.used["usd"] == 50

@@ -1,0 +1,152 @@
+"""What the domain declares is what the environment does."""
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tape.budget import Resources
+from tape.errors import UnknownNameError
+from tape.tools import ToolEnvironment, tool
+from tape.tools.calls import answer, call
+from tape.tools.cost import Cost, Fixed, Uniform
+from tape.tools.domain import describe
+from tape.tools.state import ToolState
+from tests.tape.tools.helpers import TOOLS, actions, after, domain
+
+STEP = Resources({"steps": 1})
+
+
+@given(st.lists(actions(), max_size=8), st.integers(0, 5))
+def test_what_is_possible_is_executed_and_all_else_changes_nothing_but_the_note(acts: list[str], seed: int) -> None:
+    env = ToolEnvironment("compute", TOOLS)
+
+    async def play() -> None:
+        env.reset(seed)
+        for action in acts:
+            before = env._state
+            predicted = env.domain.outcome(before, action).state
+            observation, used = await env.astep(action)
+            seen = env.domain.project(observation)
+            worst = env.domain.cost(before, action)
+            assert all((used[kind] or 0) <= (worst[kind] or 0) for kind in used)
+            if predicted is None:
+                assert (seen, used) == (before, STEP)
+                assert seen.note
+                assert seen.values() == before.values()
+            elif seen.failed != before.failed:  # the tool said no
+                assert (seen.got, seen.answer) == (before.got, before.answer)
+                assert seen.note
+            else:
+                assert env.domain.key(seen) == env.domain.key(predicted)
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize(
+    ("state", "action", "says"),
+    [
+        (after(), "power(a=1)", "there is no tool power"),
+        (after(), "add(a=1)", "needs the argument b"),
+        (after(), 'add(a=1, b="x")', "add: b"),
+        (after(), "add(a=1, b=#1)", "#1 is the result of no call"),
+        (after(), "answer(it=1)", "an answer is answer"),
+        (ToolState(answer="1"), "add(a=1, b=1)", "the answer has been given"),
+        (after(call("add", a=1, b=1)), "add(a=1, b=1)", "#1 is the result of add"),
+        (after(call("multiply", "quick", a=1, b=1)), "multiply.exact(a=1, b=1)", "#1 is the result of multiply"),
+        (ToolState().with_failure(call("add", a=1, b=1), ""), "add(a=1, b=1)", "has failed already"),
+        (ToolState().with_call(call("note", text="x"), '{"x": 1}'), "add(a=1, b=#1)", "add: b"),
+    ],
+)
+def test_refusals_say_what_is_wrong(state: ToolState, action: str, says: str) -> None:
+    env = ToolEnvironment("compute", TOOLS)
+    env.reset(0)
+    env.projected(state)
+    observation, used = env.step(action)
+    assert says in observation.data.note
+    assert used == STEP
+    assert env.domain.outcome(state, action).state is None
+
+
+def test_values_that_are_not_there_yet_are_not_checked() -> None:
+    state = after(call("note", text="x"))
+    assert domain().outcome(state, "add(a=1, b=#1)").state is not None
+
+
+def test_a_failed_call_may_be_made_by_another_variant() -> None:
+    state = ToolState().with_failure(call("multiply", "quick", a=1, b=1), "")
+    assert domain().outcome(state, "multiply.exact(a=1, b=1)").state is not None
+
+
+def test_costs_are_the_worst_case_and_a_refused_action_costs_its_step() -> None:
+    here = domain()
+    assert dict(here.cost(after(), "multiply.exact(a=1, b=1)")) == {"steps": 1, "usd": 20_000, "seconds": 1000}
+    assert here.cost(after(), "answer(value=1)") == here.cost(after(), "nonsense") == STEP
+    assert set(here.declared_costs()) == {"multiply.quick", "multiply.exact", "add", "divide", "note", "answer"}
+
+
+@pytest.mark.parametrize("named", ["quick", "exact"])
+def test_of_variants_of_certain_cost_the_cheapest_comes_first_whichever_is_named(named: str) -> None:
+    cheapest_first = ["multiply.quick(a=1, b=#1)", "multiply.exact(a=1, b=#1)"]
+    assert domain().variants(after(), f"multiply.{named}(a=1, b=#1)") == cheapest_first
+
+
+def test_what_has_no_variants_is_its_own() -> None:
+    assert domain().variants(after(), "add(a=1, b=2)") == ["add(a=1, b=2)"]
+    assert domain().variants(after(), "answer(value=1)") == ["answer(value=1)"]
+    assert domain().variants(after(), "power(a=1)") == ["power(a=1)"]
+
+
+@pytest.mark.parametrize("uncertain", ["slow", "fast", "both"])
+@pytest.mark.parametrize("named", ["slow", "fast"])
+def test_of_variants_of_uncertain_cost_the_dearest_comes_first(uncertain: str, named: str) -> None:
+    made = []
+    for variant, seconds in (("fast", 1), ("slow", 4)):
+        worst = Resources.of(seconds=seconds)
+        cost: Cost = Uniform(worst, 0.5) if uncertain in (variant, "both") else Fixed(worst)
+
+        @tool(kind="look", variant=variant, cost=cost)
+        def look(at: str) -> str:
+            """Look."""
+            return at
+
+        made.append(look)
+    dearest_first = ['look.slow(at="x")', 'look.fast(at="x")']
+    assert domain(made).variants(after(), f'look.{named}(at="x")') == dearest_first
+
+
+def test_quality_is_the_product_and_unknown_ones_count_as_one() -> None:
+    quick, exact, plain = call("multiply", "quick"), call("multiply", "exact"), call("add")
+    assert domain().quality(after(quick, exact, quick, plain)) == pytest.approx(0.64)
+    assert domain().quality(after()) == 1
+
+
+def test_an_answer_ends_it() -> None:
+    state = domain().outcome(after(), answer(3).text).state
+    assert domain().is_end(state)
+    assert not domain().is_end(after())
+
+
+def test_the_number_of_results_is_limited() -> None:
+    state = after(*(call("add", a=k, b=1) for k in range(99)))
+    assert domain().outcome(state, "add(a=1000, b=1)").state is None
+    assert domain().outcome(state, "answer(value=#99)").state is not None
+
+
+def test_a_state_is_described_with_values_failures_note_and_answer() -> None:
+    state = ToolState().with_call(call("add", a=1, b=1), "2").with_failure(call("divide", a=1, b=0), "by zero")
+    text = describe(state)
+    assert text.splitlines() == ["#1 add(a=1, b=1) = 2", "failed: divide(a=1, b=0)", "note: by zero"]
+    assert describe(after(call("add", a=1, b=1))) == "#1 add(a=1, b=1) = ?"
+    assert describe(ToolState()) == "nothing obtained yet"
+
+
+def test_an_unknown_format_names_those_there_are() -> None:
+    with pytest.raises(UnknownNameError, match="chat"):
+        domain().prompt_format("klingon")
+
+
+@pytest.mark.parametrize("text", ["add me(a=1)", "", "add(" + "a" * 5000 + "=1)"])
+def test_what_is_no_call_is_its_only_variant(text: str) -> None:
+    assert domain().variants(after(), text) == [text]

@@ -1,0 +1,237 @@
+"""Tools of a real MCP server over stdio, started by the test."""
+
+import asyncio
+import builtins
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tape.agents.open_loop import OpenLoopAgent
+from tape.agents.tape import TapeAgent
+from tape.budget import Budget
+from tape.errors import MissingExtraError, UnknownCostError
+from tape.lm.scripted import ScriptedLM
+from tape.tools import Tool, ToolEnvironment, ToolError, mcp_tools
+from tape.tools.calls import call
+from tests.tape.tools.helpers import script
+
+pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+SCRIPT = str(Path(__file__).parent / "mcp_server.py")
+FREE: dict[str, Any] = {"usd": 0, "seconds": 0}
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Any:
+    """The command of a server; afterwards none may be left."""
+    file = tmp_path / "pid"
+    yield [sys.executable, SCRIPT, str(file)]
+    assert not file.exists() or not is_running(int(file.read_text()))
+
+
+def inside(command: list[str], body: Callable[[list[Tool]], Awaitable[Any]], **settings: Any) -> Any:
+    async def play() -> Any:
+        async with mcp_tools(command, **settings) as tools:
+            return await body(tools)
+
+    return asyncio.run(play())
+
+
+def test_tools_are_listed_with_schema_cost_and_quality(server: list[str]) -> None:
+    async def body(tools: list[Tool]) -> dict[str, Tool]:
+        return {item.name: item for item in tools}
+
+    found = inside(
+        server,
+        body,
+        costs={"multiply_quick": {"usd": "0.001"}, "multiply_exact": {"usd": "0.02", "seconds": 1}},
+        quality={"multiply_quick": 0.5},
+        variants={"multiply_quick": "multiply.quick", "multiply_exact": "multiply.exact"},
+        reads=["say"],
+        only=["multiply_quick", "multiply_exact", "add", "say"],
+    )
+    assert list(found) == ["add", "multiply.quick", "multiply.exact", "say"]
+    assert found["add"].description == "Add two numbers."
+    assert dict(found["multiply.exact"].worst) == {"steps": 1, "usd": 20_000, "seconds": 1000}
+    assert (found["multiply.quick"].quality, found["say"].reads) == (0.5, True)
+    # Nobody declared what adding costs: that is no zero.
+    assert found["add"].worst["usd"] is found["add"].worst["seconds"] is None
+    assert found["add"].worst["steps"] == 1
+
+
+def test_calls_results_and_errors(server: list[str]) -> None:
+    async def body(tools: list[Tool]) -> Any:
+        env = ToolEnvironment("task", tools)
+        env.reset(0)
+        for made in (
+            call("add", a=1),
+            call("add", a="#1", b=10),
+            call("paint", where={"x": 4}, colour="blue"),
+            call("say", words=["one", "two"]),
+            call("say", words=[]),
+            call("refuse", why="I will not"),
+        ):
+            await env.astep(made.text)
+        return env._state
+
+    state = inside(server, body)
+    painted = {"x": 4, "y": 0, "colour": "blue", "how": "thin", "tags": None}
+    assert state.values() == [3, 13, painted, "one\ntwo", ""]
+    assert [made.kind for made in state.failed] == ["refuse"]
+    assert "refuse" in state.note
+
+
+def test_an_agent_plays_with_a_servers_tools(server: list[str]) -> None:
+    plan = [("multiply.exact", {"a": 3, "b": 4}), ("add", {"a": "#1", "b": 1})]
+
+    async def body(tools: list[Tool]) -> Any:
+        env = ToolEnvironment("3 * 4 + 1", tools, budget=Budget.of(usd="0.05"), judge=lambda value: value == 13)
+        return await TapeAgent(ScriptedLM(script(plan))).arun(env)
+
+    result = inside(
+        server,
+        body,
+        costs={"multiply_quick": {"usd": "0.001"}, "multiply_exact": {"usd": "0.02"}, "add": {"usd": "0.001"}},
+        quality={"multiply_quick": 0.5, "multiply_exact": 1},
+        variants={"multiply_quick": "multiply.quick", "multiply_exact": "multiply.exact"},
+        only=["multiply_quick", "multiply_exact", "add"],
+    )
+    assert result.end_state == "success"
+    assert result.used["usd"] == 21_000
+
+
+def test_an_unknown_cost_under_a_cap_is_an_error_at_the_start(server: list[str]) -> None:
+    async def body(tools: list[Tool]) -> None:
+        await TapeAgent(ScriptedLM(["x"])).arun(ToolEnvironment("t", tools, budget=Budget.of(seconds=1)))
+
+    with pytest.raises(UnknownCostError, match="'add' has an unknown cost in seconds"):
+        inside(server, body)
+
+
+def plan_of(name: str) -> ScriptedLM:
+    return ScriptedLM([json.dumps({"calls": [{"tool": name, "arguments": {}}], "answer": "done"})])
+
+
+def test_a_tool_that_never_answers_is_cancelled_and_the_server_is_still_there(server: list[str]) -> None:
+    async def body(tools: list[Tool]) -> Any:
+        env = ToolEnvironment("t", tools)
+        result = await OpenLoopAgent(plan_of("hang")).arun(env, budget=Budget.of(wall_seconds=0.2))
+        await env.astep(call("add", a=1, b=1).text)
+        return result, env._state.values()
+
+    result, values = inside(server, body)
+    assert result.end_state == "budget:wall_seconds"
+    assert values == [2]
+
+
+def test_a_server_that_dies_is_a_failed_call(server: list[str]) -> None:
+    async def body(tools: list[Tool]) -> Any:
+        env = ToolEnvironment("t", tools)
+        env.reset(0)
+        await env.astep("die()")
+        first = env._state.note
+        await env.astep("add(a=1)")
+        return first, env._state
+
+    first, state = inside(server, body)
+    assert "the MCP server" in first
+    assert [made.kind for made in state.failed] == ["die", "add"]
+    assert "the MCP server" in state.note
+
+
+def test_what_is_raised_inside_comes_out_as_it_is(server: list[str]) -> None:
+    async def body(tools: list[Tool]) -> None:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        inside(server, body)
+
+
+@pytest.mark.filterwarnings("ignore:coroutine 'Agent.arun' was never awaited")
+def test_tools_outlive_neither_their_server_nor_its_loop(server: list[str]) -> None:
+    async def body(tools: list[Tool]) -> Any:
+        env = ToolEnvironment("t", tools)
+        with pytest.raises(RuntimeError, match="event loop"):
+            OpenLoopAgent(plan_of("add")).run(env)
+        return env, next(item for item in tools if item.name == "die")
+
+    async def afterwards() -> str:
+        async with mcp_tools(server) as tools:
+            pass
+        env = ToolEnvironment("t", tools)
+        env.reset(0)
+        await env.astep("die()")
+        return env._state.note
+
+    env, _ = inside(server, body)
+    env.reset(0)
+    env.step("die()")
+    assert "another event loop" in env._state.note
+    assert "has been stopped" in asyncio.run(afterwards())
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (["no-such-program-anywhere"], "cannot be used: FileNotFoundError"),
+        ([sys.executable, "-c", "raise SystemExit('out of order')"], "last words: out of order"),
+        ([], "is a list"),
+        ("python server.py", "is a list"),
+    ],
+)
+def test_a_server_that_does_not_start_says_why(command: Any, says: str) -> None:
+    async def body(tools: list[Tool]) -> None:
+        raise AssertionError("it started")
+
+    with pytest.raises(ToolError, match=says):
+        inside(command, body)
+
+
+def test_a_server_that_never_lists_its_tools_is_given_up(tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+    code = f"import os, sys; open({str(file)!r}, 'w').write(str(os.getpid())); sys.stdin.read()"
+
+    async def body(tools: list[Tool]) -> None:
+        raise AssertionError("it started")
+
+    with pytest.raises(ToolError, match=r"has not listed its tools within 0\.5 s"):
+        inside([sys.executable, "-c", code], body, start_seconds=0.5)
+    assert not file.exists() or not is_running(int(file.read_text()))
+
+
+@pytest.mark.parametrize("settings", [{"costs": {"ad": {"usd": 1}}}, {"variants": {"ad": "x"}}, {"only": ["ad"]}])
+def test_declarations_for_tools_that_are_not_there_are_refused(server: list[str], settings: dict[str, Any]) -> None:
+    async def body(tools: list[Tool]) -> None:
+        raise AssertionError("it was accepted")
+
+    with pytest.raises(ToolError, match="has no tool 'ad'; it has add, multiply_quick"):
+        inside(server, body, **settings)
+
+
+def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *args: Any) -> Any:
+        if name == "mcp" or name.startswith("mcp."):
+            raise ImportError(name)
+        return real(name, *args)
+
+    async def body(tools: list[Tool]) -> None:
+        raise AssertionError("it started")
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingExtraError, match=r"tape-agents\[mcp\]"):
+        inside(["x"], body)

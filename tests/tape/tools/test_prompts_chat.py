@@ -1,0 +1,286 @@
+"""The chat prompt format: what general models are shown, what schema binds them, and how their answers are read."""
+
+import json
+from datetime import date
+from enum import Enum
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from tape.errors import ConfigError, InvalidOutputError
+from tape.lm.base import Choice, JsonSchema, Request
+from tape.lm.scripted import ScriptedLM, obeys
+from tape.tools import Tool, Unknown, tool
+from tape.tools.calls import call, parse
+from tape.tools.prompts.chat import ChatToolFormat
+from tape.tools.prompts.common import JUDGED_WRONG
+from tape.tools.results import LONGEST_RESULT, LONGEST_TEXT, cut
+from tape.tools.state import ToolState
+from tests.tape.tools.helpers import TOOLS, after, domain, fixed_action, plans, prompt
+
+
+def prompt_format(*tools: Tool) -> ChatToolFormat:
+    return ChatToolFormat(domain(tools or TOOLS))
+
+
+class Size(Enum):
+    SMALL = "small"
+
+
+class Box(BaseModel):
+    width: int
+    label: str | None = None
+
+
+@tool(cost=Unknown())
+def pack(
+    box: Box,
+    size: Size,
+    when: date,
+    how: Literal["flat", "tall"] = "flat",
+    kind: str = "x",
+    variant: int | None = None,
+    extra: Any = None,
+) -> str:
+    """Pack a box."""
+    return ""
+
+
+def test_a_plan_is_asked_for_with_tools_prices_state_and_budget() -> None:
+    state = ToolState().with_call(call("add", a=1, b=2), "3").with_failure(call("divide", a=1, b=0), "by zero")
+    text = prompt(prompt_format().plan_request(state, {"usd": 12_000, "seconds": 500}))
+    assert "- multiply.quick(a: number, b: number): Multiply two numbers, more or less." in text
+    assert "Costs at most 0.1 seconds, 1 steps, 0.001 usd; right with probability 0.8." in text
+    assert "#1 add(a=1, b=2) = 3" in text
+    assert "failed: divide(a=1, b=0)" in text
+    assert "Left of the budget: 0.012 usd, 0.5 seconds" in text
+    assert "The next result will be #2." in text
+
+
+def test_an_unknown_price_is_not_shown_as_none_at_all() -> None:
+    assert "nobody knows" in prompt(prompt_format(pack).plan_request(after(), {}))
+
+
+@given(plans(most=6))
+def test_plans_of_schema_form_are_read_back(calls: list[Any]) -> None:
+    here = prompt_format()
+    items = [
+        {"tool": made.tool, "arguments": {k: v if v.startswith("#") else json.loads(v) for k, v in made.args}}
+        for made in calls
+    ]
+    text = json.dumps({"calls": items, "answer": f"#{max(1, len(calls))}" if calls else 1})
+    assert obeys(here.plan_request(after(), {}), text)
+    plan = here.read_plan(after(), text)
+    assert plan.valid
+    assert {parse(action).symbol.partition("(")[0] for action in plan.actions[:-1]} == {made.kind for made in calls}
+    assert parse(plan.actions[-1]).kind == "answer"
+
+
+def test_every_kind_of_argument_goes_through_the_schema() -> None:
+    here = prompt_format(pack)
+    arguments = {"box": {"width": 2}, "size": "small", "when": "2026-01-02", "kind": "#1", "variant": 7}
+    text = json.dumps({"calls": [{"tool": "pack", "arguments": arguments}], "answer": "#1"})
+    plan = here.read_plan(ToolState().with_call(call("pack"), '"y"'), text)
+    assert plan.valid
+    read = parse(plan.actions[0])
+    # What the model leaves out stays out.
+    assert read.values(["y"]) == arguments | {"kind": "y"}
+    assert pack.checked(read.values(["y"]))["when"] == date(2026, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("", []),
+        ("no JSON", []),
+        ('{"calls": [{"tool": "add", "arguments": {"a": 1, "b": 2}}, {"tool": "mult', ["add"]),
+        ('{"calls": [{"tool": "add", "arguments": {"a": 1, "b": 2}}], "answer": NaN}', ["add"]),
+        ('{"calls": [{"tool": "power", "arguments": {"a": 1}}], "answer": 1}', ["power"]),
+        ('{"calls": [{"tool": "add", "arguments": {"a": Infinity, "b": 2}}], "answer": 1}', []),
+        ('{"calls": [{"tool": 3, "arguments": {}}], "answer": 1}', []),
+        ('{"calls": [[[[', []),
+        ('{"calls": [{"tool": "add", "arguments": []}]}', []),
+    ],
+)
+def test_of_a_malformed_plan_the_beginning_is_kept(text: str, kinds: list[str]) -> None:
+    plan = prompt_format().read_plan(after(), text)
+    assert not plan.valid
+    assert [action.partition("(")[0] for action in plan.actions] == kinds
+
+
+def test_a_planned_action_is_the_only_one_admitted() -> None:
+    here, action = prompt_format(), "add(a=1, b=2)"
+    request = here.act_request(after(), {}, action, [action, "answer(value=#1)"])
+    assert fixed_action(request) == action
+    assert obeys(request, json.dumps({"thought": "", "action": action}))
+    assert not obeys(request, json.dumps({"thought": "", "action": "add(a=1, b=3)"}))
+    assert here.read_act(after(), json.dumps({"thought": "so", "action": action})) == ("so", action)
+
+
+def test_a_free_action_is_a_call_or_the_answer() -> None:
+    here = prompt_format()
+    request = here.act_request(after(), {}, None, ["add(a=1, b=2)"])
+    assert "A plan for what is left:\nadd(a=1, b=2)" in prompt(request)
+    for name, arguments in (("add", {"a": 1, "b": "#1"}), ("answer", {"value": "#1"}), ("note", {"text": "x"})):
+        text = json.dumps({"thought": "", "call": {"tool": name, "arguments": arguments}})
+        assert obeys(request, text)
+        assert parse(here.read_act(after(), text)[1]).kind == name
+    for name, arguments in (("power", {}), ("add", {"a": 1}), ("add", {"a": "x", "b": 1}), ("answer", {})):
+        assert not obeys(request, json.dumps({"thought": "", "call": {"tool": name, "arguments": arguments}}))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"action": 3}', '{"action": "add("}', '{"thought": "x"}', "[" * 9000])
+def test_an_act_that_cannot_be_read_is_invalid_output(text: str) -> None:
+    with pytest.raises(InvalidOutputError):
+        prompt_format().read_act(after(), text)
+
+
+def test_a_right_answer_is_worth_the_quality_it_rests_on() -> None:
+    calls = (call("multiply", "quick", a=1, b=2), call("multiply", "quick", a=1, b=3))
+    state = ToolState(after(*calls).got, answer="#2")
+    request, worth = prompt_format().score_request(state)
+    assert request.constraint == Choice(("right", "wrong"))
+    assert worth == {"right": pytest.approx(0.64), "wrong": pytest.approx(0.64 * JUDGED_WRONG)}
+    # Which variants did it is not asked about: states that differ in that alone share one request.
+    exact = ToolState(after(*(call("multiply", "exact", a=1, b=k) for k in (2, 3))).got, answer="#2")
+    assert prompt_format().score_request(exact)[0] == request
+
+
+def test_walks_are_offered_by_number() -> None:
+    request = prompt_format().select_request(after(), [["add(a=1, b=2)"], ["answer(value=1)"]], {})
+    assert request.constraint == Choice(("1", "2"))
+    assert "2: answer(value=1)" in prompt(request)
+
+
+@tool(reads=True)
+def search(query: str) -> str:
+    """Search."""
+    return ""
+
+
+def sizes(request: Request) -> tuple[int, int]:
+    """What prompts are counted by: words, and bytes as an upper bound of tokens."""
+    return ScriptedLM([]).prompt_tokens(request), len(prompt(request).encode())
+
+
+@given(st.text(max_size=900), st.integers(1, 900))
+def test_a_text_is_cut_to_bytes_and_says_so(text: str, longest: int) -> None:
+    shown = cut(text, longest + 3)
+    assert len(shown.encode()) <= longest + 3
+    assert shown == text or (shown.endswith("…") and text.startswith(shown[:-1]))
+
+
+@given(st.lists(st.text(max_size=700) | st.integers() | st.lists(st.integers(0, 9), max_size=400), max_size=3))
+def test_no_state_that_is_reached_takes_a_longer_prompt_than_predicted(results: list[Any]) -> None:
+    here = prompt_format()
+    calls = [call("note", text=f"a{k}") for k in range(len(results))]
+    state = ToolState()
+    for made, result in zip(calls, results, strict=True):
+        state = state.with_call(made, json.dumps(result, ensure_ascii=False))
+    for ask in (here.plan_request, lambda s, left: here.act_request(s, left, None, ["answer(value=1)"])):
+        seen, predicted = sizes(ask(state, {"usd": 1})), sizes(ask(after(*calls), {"usd": 1}))
+        assert seen[0] <= predicted[0]
+        assert seen[1] <= predicted[1]
+    # What was returned is all there for later calls.
+    assert state.values() == results
+
+
+def test_of_a_long_result_the_beginning_is_shown() -> None:
+    state = ToolState().with_call(call("note", text="a"), json.dumps("long " * 999))
+    text = prompt(prompt_format().plan_request(state, {}))
+    [shown] = [line for line in text.splitlines() if line.startswith("#1 ")]
+    assert shown.startswith('#1 note(text="a") = "long long ')
+    assert shown.endswith("…")
+    assert len(shown.encode()) == len('#1 note(text="a") = ') + LONGEST_RESULT
+
+
+@given(st.text(max_size=900), st.sampled_from(["漢字です", "слово ", "🂡"]), st.integers(0, 3000))
+def test_a_text_in_any_script_takes_no_longer_a_prompt_to_read_than_declared(head: str, word: str, times: int) -> None:
+    here, made = prompt_format(search), call("search", query=word * 200)
+    text = head + word * times
+    request = here.project_request(ToolState().with_call(made, json.dumps(text), text or "x"))
+    longest = here.longest_project_request(after(), made.text)
+    assert request is not None
+    assert longest is not None
+    assert sizes(request)[1] <= sizes(longest)[1]
+
+
+@given(st.text("ab c", max_size=9000), st.text("xy ", max_size=700))
+def test_reading_is_bounded_by_the_longest_request(text: str, query: str) -> None:
+    here, made = prompt_format(search), call("search", query=query)
+    state = ToolState().with_call(made, json.dumps(text), text or "x")
+    request = here.project_request(state)
+    longest = here.longest_project_request(after(), made.text)
+    assert request is not None
+    assert longest is not None
+    assert ScriptedLM([]).prompt_tokens(request) <= ScriptedLM([]).prompt_tokens(longest)
+    assert text in prompt(request) or len(text) > LONGEST_TEXT
+
+
+def test_only_texts_are_read() -> None:
+    here = prompt_format(search, *TOOLS)
+    assert here.project_request(ToolState().with_call(call("add", a=1, b=1), "2")) is None
+    assert here.project_request(after()) is None
+    assert here.longest_project_request(after(), "add(a=1, b=1)") is None
+    assert here.longest_project_request(after(), "answer(value=1)") is None
+
+
+def test_what_was_read_is_the_result_and_nothing_found_a_failure() -> None:
+    here = prompt_format(search)
+    state = ToolState().with_call(call("search", query="who"), '"text"', "text")
+    assert here.read_project(state, '{"found": true, "answer": " Ann "}').values() == ["Ann"]
+    for nothing in ('{"found": false, "answer": "Ann"}', '{"found": true, "answer": "  "}'):
+        assert here.read_project(state, nothing).failed == (call("search", query="who"),)
+    with pytest.raises(InvalidOutputError):
+        here.read_project(state, "Ann")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [('{"answer": "#1"}', "#1"), ('{"answer": 3.0}', "3"), ('{"answer": ""}', '""')]
+)
+def test_final_answers_are_read(text: str, value: str) -> None:
+    here = prompt_format()
+    assert obeys(here.answer_request(after()), text)
+    assert here.read_answer(after(), text).args == (("value", value),)
+
+
+@pytest.mark.parametrize("text", ["", "3", '{"answer": null}', '{"answer": Infinity}', '{"answer": 1, "b": 2}'])
+def test_final_answers_that_cannot_be_read_are_invalid_output(text: str) -> None:
+    with pytest.raises(InvalidOutputError):
+        prompt_format().read_answer(after(), text)
+
+
+def test_the_longest_request_for_an_answer_is_longer_than_usual_ones() -> None:
+    here = prompt_format()
+    state = ToolState()
+    for k in range(12):
+        state = state.with_call(call("note", text=f"a b c {k}"), json.dumps("word " * 50))
+    lm = ScriptedLM([])
+    assert lm.prompt_tokens(here.answer_request(state)) <= lm.prompt_tokens(here.longest_answer_request())
+
+
+def test_nobody_predicts_what_is_declared() -> None:
+    here = prompt_format()
+    assert here.rollout_request(after(), ["add(a=1, b=1)"]) is None
+    assert here.read_intention("I add") is None
+    for ask in (
+        lambda: here.read_rollout(after(), [], ""),
+        lambda: here.next_request(after(), ""),
+        lambda: here.read_next(after(), ""),
+    ):
+        with pytest.raises(ConfigError, match="no model predicts"):
+            ask()
+
+
+def test_requests_are_bound_by_a_schema() -> None:
+    here = prompt_format()
+    for request in (
+        here.plan_request(after(), {}),
+        here.act_request(after(), {}, None, []),
+        here.answer_request(after()),
+    ):
+        assert isinstance(request.constraint, JsonSchema)
+        request.fingerprint("m")  # the schema can be written

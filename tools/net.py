@@ -1,0 +1,363 @@
+"""A behaviour net: small commands whose outcomes must survive a refactoring.
+
+Every command of the table is played in a temporary folder with ``python -m tape``, and what comes out is compared with
+what was recorded before: ``python -m tools.net`` checks against ``tools/net.json``, ``--record FILE`` makes such a
+file. An option may be spelled anew in the table: a command's arguments are recorded and not compared.
+
+Of a run every line of ``episodes.jsonl`` is hashed, in order, without times and without ``key`` (the hash of a
+configuration's own layout); of ``tape solve --json`` the answer without ``seconds``. Beside the digest the file holds
+every episode's fields in short, so that a difference can be told. Standard library only; what it calls is installed in
+the Python that ``--python`` names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SCHEMA = 1
+NET = Path(__file__).with_name("net.json")
+OUT = "run"
+"""The run directory of every command, in its own temporary folder."""
+
+TIMES = ("solver_seconds", "wall_seconds", "wall_overrun_seconds")
+LIMIT_S = 600
+SHOWN = 60
+"""Longer values are kept as a hash."""
+
+EASY = "sokoban --levels easy --model bundled:nano"
+HARD = "sokoban --levels hard --model bundled:nano-1500"
+AEC = "alfworld --verify aec --limit 2"
+
+RUNS = {
+    # Agents, on Sokoban.
+    "sokoban-tape": f"{EASY} --limit 4",
+    "sokoban-tape-weak": "sokoban --levels hard --model bundled:nano-750 --slack 4 --limit 3 --seed 3",
+    "sokoban-tape-all-step": f"{HARD} --agent tape_all_step --limit 2",
+    "sokoban-open-loop": f"{HARD} --agent open_loop --limit 4",
+    "sokoban-react": f"{HARD} --agent react --limit 3 --repeats 2",
+    "sokoban-plan-and-act": f"{HARD} --agent plan_and_act --limit 4",
+    "sokoban-plan-and-act-replan": f"{HARD} --agent plan_and_act_replan --limit 4",
+    "sokoban-best-of-n-react": f"{HARD} --agent best_of_n_react --limit 3 --no-repeat",
+    "sokoban-best-of-n-plan-and-act": f"{HARD} --agent best_of_n_plan_and_act --limit 3",
+    # Switches of the engine.
+    "sokoban-selector-lm": f"{HARD} --selector lm --limit 2",
+    "sokoban-free": f"{HARD} --execution free --limit 2",
+    "sokoban-forced-every-step": f"{HARD} --execution forced --replan-every-step --limit 2",
+    "sokoban-simulator": f"{HARD} --world-model simulator --limit 3",
+    "sokoban-cbc": f"{HARD} --solver pulp:cbc --limit 3",
+    "sokoban-cp-sat": f"{HARD} --solver cp-sat --limit 3",
+    "sokoban-labelling": f"{HARD} --solver labelling --score expected --discount 0.95 --horizon 12 --limit 3",
+    "sokoban-bare": f"{HARD} --no-repeat --cautious off --probe off --extend 0 --doubt 0 --replan off --limit 4",
+    "sokoban-tokens": f"{HARD} --budget tokens=1200,calls=70 --planning-reserve tokens=100 --limit 4",
+    "sokoban-workers": f"{HARD} --workers 2 --cohort 2 --limit 4",
+    # AEC and its search.
+    "sokoban-aec": f"{HARD} --verify aec --limit 3",
+    "sokoban-two-frontier": f"{EASY} --proposer two_frontier --limit 3",
+    "alfworld-tape": "alfworld --observation full --tightness tight --limit 3",
+    "alfworld-react": "alfworld --agent react --commands shown --limit 3",
+    "alfworld-aec": f"{AEC} --gate thresholds --limit 4",
+    "alfworld-aec-query-all": f"{AEC} --gate query_all --query-errors 0.3",
+    "alfworld-aec-simulate-all": f"{AEC} --gate simulate_all --query-budget 6",
+    "alfworld-aec-joint": f"{AEC} --gate joint --bridges",
+    "alfworld-aec-belief": f"{AEC} --commit belief --margin 0.2 --ensemble 4",
+    "alfworld-two-frontier": "alfworld --proposer two_frontier --limit 1",
+    "alfworld-sdp-aec": "alfworld --agent sdp --verify aec --max-replans 50 --limit 2",
+    # SDP.
+    "sokoban-sdp-walk": f"{HARD} --agent sdp --chain walk --limit 3",
+    "sokoban-sdp-sample": f"{HARD} --agent sdp --chain sample --limit 3",
+    "sokoban-sdp-strict": f"{HARD} --agent sdp --chain sample --strict-algorithm1 --cascade off --attempts 2 --limit 3",
+    "sokoban-sdp-always": f"{HARD} --agent sdp --validation always --limit 3",
+    # Other environments.
+    "scienceworld-sdp-adapter": "scienceworld --agent sdp --chain adapter --task short --limit 2",
+    "scienceworld-tape": "scienceworld --task short --limit-steps 40 --limit 2",
+    "scienceworld-react": "scienceworld --agent react --task short --limit-steps 30 --limit 2",
+    "gsm-hard-tape": "gsm_hard --tightness tight --limit 4",
+    "gsm-hard-final-answer": "gsm_hard --agent react --budget calls=3,steps=2 --on-limit final_answer --limit 4",
+    "musique-tape": "musique --budget seconds=6,usd=0.6 --limit 2",
+    "musique-replan": "musique --agent plan_and_act_replan --tightness loose --reader scripted --limit 2",
+    "musique-final-answer": "musique --agent react --budget seconds=3,usd=0.3 --on-limit final_answer --limit 3",
+    "hotpotqa-sdp": "hotpotqa --agent sdp --chain adapter --mode open --limit 3",
+    "hotpotqa-sdp-errors": "hotpotqa --benchmark musique --agent sdp --chain adapter --reader scripted --errors 0.3 "
+    "--limit 3",
+    "travelplanner-tape": "travelplanner --tightness tight --limit 3",
+    "travelplanner-best": "travelplanner --objective best --tightness loose --limit 3",
+    "travelplanner-infeasible": "travelplanner --tightness infeasible --limit 3",
+    "travelplanner-react": "travelplanner --agent react --limit 3",
+    "travelplanner-sdp-walk": "travelplanner --agent sdp --chain walk --limit 2",
+    "travelplanner-sdp-adapter": "travelplanner --agent sdp --chain adapter --limit 4",
+    "travelplanner-sdp-random": "travelplanner --agent sdp --chain adapter --model declared:random --tightness loose "
+    "--limit 3",
+}
+"""Arguments of ``tape run``, without ``--out``."""
+
+UNORDERED = frozenset({"sokoban-workers"})
+"""Runs whose cohorts end in any order: their lines are sorted by task."""
+
+SOLVES = {
+    "solve-feasible": "graph.json --budget usd=6,steps=4",
+    "solve-feasible-cbc": "graph.json --budget usd=2.5,steps=5 --solver pulp:cbc --discount 0.9",
+    "solve-infeasible": "graph.json --budget usd=1,steps=3",
+    "solve-too-short": "chain.json --horizon 2",
+    "solve-risk": "risky.json --budget usd=5 --risk 0.1",
+}
+"""Arguments of ``tape solve``, without ``--json``."""
+
+Flat = dict[str, Any]
+"""Fields of an episode or an answer by their dotted names."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command came to.
+
+    Attributes:
+        argv: Its arguments after ``python -m tape``.
+        exit: Its exit code.
+        digest: Of all that must stay the same, the exit code aside.
+        records: What was hashed, in short: one item for an episode, or one for an answer.
+        lines: What was hashed, as it is.
+        seconds: How long it took.
+        complaint: The end of its standard error, where nothing came out.
+    """
+
+    argv: tuple[str, ...]
+    exit: int
+    digest: str
+    records: tuple[Flat, ...]
+    lines: tuple[str, ...]
+    seconds: float
+    complaint: str = ""
+
+    def kept(self) -> dict[str, Any]:
+        """What is recorded."""
+        return {"argv": list(self.argv), "exit": self.exit, "digest": self.digest, "records": list(self.records)}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Record or check; exit code 0 where all is the same, 1 where something differs or could not be recorded."""
+    commands = _commands()
+    args = _parser().parse_args(argv)
+    unknown = sorted({*args.only} - {*commands})
+    if unknown:
+        print(f"no such command: {', '.join(unknown)}; there is: {', '.join(commands)}", file=sys.stderr)
+        return 2
+    names = [name for name in commands if not args.only or name in args.only]
+    if args.list:
+        for name in names:
+            print(f"{name}: tape {shlex.join(commands[name])}")
+        return 0
+    held: dict[str, Any] = {}
+    if args.record is None:
+        held = json.loads(args.check.read_text(encoding="utf-8"))["commands"]
+    elif args.only and args.record.exists():
+        held = json.loads(args.record.read_text(encoding="utf-8"))["commands"]
+    bad = []
+    began = time.monotonic()
+    with ThreadPoolExecutor(max_workers=args.jobs) as pool:
+        outcomes = pool.map(lambda name: play(args.python, name, commands[name]), names)
+        for name, outcome in zip(names, outcomes, strict=True):
+            if args.keep is not None:
+                args.keep.mkdir(parents=True, exist_ok=True)
+                (args.keep / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in outcome.lines), "utf-8")
+            if args.record is not None:
+                held[name] = outcome.kept()
+                said = f"FAILED  {outcome.complaint}" if outcome.complaint else "recorded"
+            else:
+                different = difference(held.get(name), outcome)
+                said = f"DIFFERENT  {different}" if different else "same"
+            if said not in ("same", "recorded"):
+                bad.append(name)
+            ends = ",".join(str(record.get("end_state", record.get("status"))) for record in outcome.records)
+            print(f"{name:<32} {outcome.seconds:6.1f} s  {said}  [{ends}]", flush=True)
+    if args.record is not None:
+        args.record.write_text(file_text({name: held[name] for name in commands if name in held}), encoding="utf-8")
+    print(f"{len(names) - len(bad)} of {len(names)} in {time.monotonic() - began:.0f} s")
+    if bad:
+        print(f"not so: {' '.join(bad)}")
+    return 1 if bad else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tools.net", description=__doc__.partition("\n")[0])
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--record", type=Path, metavar="FILE", help="write what comes out (with --only: update FILE)")
+    either.add_argument("--check", type=Path, metavar="FILE", default=NET, help="compare (default: tools/net.json)")
+    parser.add_argument("--python", default=sys.executable, help="in which tape is installed (default: this one)")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="these commands alone")
+    parser.add_argument("--jobs", type=int, default=2, help="commands at a time (default: 2)")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="write what is hashed to DIR/NAME.jsonl, to be diffed")
+    parser.add_argument("--list", action="store_true", help="print the commands and play nothing")
+    return parser
+
+
+def _commands() -> dict[str, list[str]]:
+    """The arguments of every command by its name."""
+    found = {name: ["run", *shlex.split(text), "--out", OUT, "--quiet"] for name, text in RUNS.items()}
+    return found | {name: ["solve", *shlex.split(text), "--json"] for name, text in SOLVES.items()}
+
+
+def play(python: str, name: str, argv: Sequence[str]) -> Outcome:
+    """Play one command in a temporary folder of its own."""
+    hidden = ("PYTHONPATH", "PYTHONHASHSEED", "ALFWORLD_DATA")
+    environment = {key: value for key, value in os.environ.items() if key not in hidden}
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="tape-net-") as folder:
+        place = Path(folder)
+        for file, graph in graphs().items():
+            (place / file).write_text(json.dumps(graph), encoding="utf-8")
+        command = [python, "-m", "tape", *argv]
+        try:
+            done = subprocess.run(  # noqa: S603
+                command,
+                cwd=place,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=LIMIT_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return Outcome(tuple(argv), -1, "", (), (), LIMIT_S, f"not done after {LIMIT_S} s")
+        seconds = time.monotonic() - began
+        records = list(_read(place, argv, done.stdout))
+    if name in UNORDERED:
+        records.sort(key=lambda record: (record["task"], record["repeat"]))
+    lines = tuple(json.dumps(record, sort_keys=True) for record in records)
+    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    short = tuple(shortened(record) for record in records)
+    complaint = "" if records else f"exit code {done.returncode}: {done.stderr.strip()[-300:]}"
+    return Outcome(tuple(argv), done.returncode, digest, short, lines, seconds, complaint)
+
+
+def _read(place: Path, argv: Sequence[str], printed: str) -> Iterator[dict[str, Any]]:
+    """What a command came to, without times and keys; nothing where it failed."""
+    if argv[0] == "solve":
+        if printed.lstrip().startswith("{"):
+            answer = json.loads(printed)
+            answer.pop("seconds", None)
+            yield answer
+        return
+    file = place / OUT / "episodes.jsonl"
+    for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
+        record = json.loads(line)
+        record.pop("key", None)
+        for name in TIMES:
+            record["result"].pop(name, None)
+        yield record
+
+
+def shortened(record: Mapping[str, Any]) -> Flat:
+    """The fields by dotted names, those of ``result`` by their own; empty ones left out, long ones hashed."""
+    found: Flat = {}
+    for name, value in {**record, **record.get("result", {})}.items():
+        if name == "result" or value in (None, False, 0, "", [], {}):
+            continue
+        text = json.dumps(value, sort_keys=True)
+        found[name] = value
+        if name == "actions" or len(text) > SHOWN:
+            size = f", {len(value)} items" if isinstance(value, list | dict) else ""
+            found[name] = f"#{hashlib.sha256(text.encode()).hexdigest()[:10]}{size}"
+    return found
+
+
+def difference(held: Mapping[str, Any] | None, outcome: Outcome) -> str:
+    """The first thing that differs, for people; empty where all is the same."""
+    if held is None:
+        return "never recorded"
+    if outcome.complaint:
+        return outcome.complaint
+    if held["exit"] != outcome.exit:
+        return f"exit code: {held['exit']} before, {outcome.exit} now"
+    if held["digest"] == outcome.digest:
+        return ""
+    before, now = held["records"], outcome.records
+    if len(before) != len(now):
+        return f"{len(before)} records before, {len(now)} now"
+    for old, new in zip(before, now, strict=True):
+        for field in [*old, *(field for field in new if field not in old)]:
+            if old.get(field) != new.get(field):
+                where = f"{new['task']}: " if "task" in new else ""
+                return f"{where}{field}: {old.get(field, '(empty)')!r} before, {new.get(field, '(empty)')!r} now"
+    return "in an empty field, added or left out: compare with --keep"
+
+
+def file_text(commands: Mapping[str, Mapping[str, Any]]) -> str:
+    """The file's text: one line for every record."""
+    parts = []
+    for name, held in commands.items():
+        head = json.dumps({field: held[field] for field in ("argv", "exit", "digest")}, ensure_ascii=False)
+        records = ",\n".join("  " + json.dumps(record, ensure_ascii=False) for record in held["records"])
+        parts.append(f'{json.dumps(name)}: {head[:-1]}, "records": [\n{records}]}}')
+    return f'{{"schema": {SCHEMA}, "commands": {{\n' + ",\n".join(parts) + "\n}}\n"
+
+
+def graphs() -> dict[str, dict[str, Any]]:
+    """The plan graphs of the solver's commands, by file name; costs in micro-dollars."""
+    usd = 1_000_000
+    trip = [
+        ("home", "walk", "station", 0, 0),
+        ("home", "bus", "station", 2_500_000, 0),
+        ("home", "taxi", "office", 24 * usd, 0),
+        ("station", "train", "office", 3 * usd, 0),
+        ("station", "coach", "depot", 2 * usd, 0),
+        ("depot", "walk", "office", 0, 0),
+        ("station", "tram", "home", usd, 0),
+    ]
+    chain = [(str(i), "on", str(i + 1), 0, 0) for i in range(5)]
+    risky = [
+        ("home", "market", "goal", 4_500_000, usd),
+        ("home", "shop", "desk", 2 * usd, usd // 4),
+        ("desk", "clerk", "goal", 2 * usd, usd // 4),
+    ]
+    return {
+        "graph.json": _graph(trip, "home", {"office": 1.0, "depot": 0.2, "station": 0.1}, "office"),
+        "chain.json": _graph(chain, "0", {"5": 1.0}, "5"),
+        "risky.json": _graph(risky, "home", {"goal": 1.0, "desk": -0.1}, "goal"),
+    }
+
+
+def _graph(
+    edges: Sequence[tuple[str, str, str, int, int]], start: str, rewards: Mapping[str, float], goal: str
+) -> dict[str, Any]:
+    """A plan graph as ``tape solve`` reads it; an edge is source, action, target, cost and the cost's spread."""
+    nodes = dict.fromkeys(end for source, _, target, *_ in edges for end in (source, target))
+    links = [
+        {
+            "source": source,
+            "target": target,
+            "key": number,
+            "id": number,
+            "action": action,
+            "cost": {"usd": cost, "steps": 1},
+            **({"spread": {"usd": spread}} if spread else {}),
+        }
+        for number, (source, action, target, cost, spread) in enumerate(edges)
+    ]
+    return {
+        "schema": 1,
+        "kind": "plan_graph",
+        "start": start,
+        "directed": True,
+        "multigraph": True,
+        "graph": {},
+        "nodes": [{"id": node, "reward": rewards.get(node, 0.0), "goal": node == goal} for node in nodes],
+        "links": links,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
