@@ -24,10 +24,10 @@ from tape.lm.registry import open_model
 from tape.plugins import load
 from tape.runner.cells import Cell
 from tape.runner.directory import RunDirectory
-from tape.runner.pool import InProcess
 from tape.runner.runner import Runner
 from tape.runner.spec import RunSpec
 from tape.runner.summary import table
+from tape.runner.workers import InProcess
 from tape.show.progress import display
 from tape.show.replay import pictures
 from tape.trace import read_trace

@@ -1,4 +1,4 @@
-"""TAPE: a language model proposes plans, a solver picks the walk that keeps every budget.
+"""TAPE: an LLM proposes plans; an exact solver picks the best one that fits the budget.
 
 Importing this package loads nothing heavy; names are resolved when they are first used.
 """
@@ -9,58 +9,85 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tape.agents.best_of_n import BestOfNPlanAndActAgent, BestOfNReactAgent
-    from tape.agents.open_loop import OpenLoopAgent
-    from tape.agents.plan_and_act import PlanAndActAgent
-    from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
-    from tape.agents.react import ReactAgent
-    from tape.agents.tape import TapeAgent, TapeAllStepAgent
-    from tape.budget import Budget, Ledger, Resources
-    from tape.engine.graph import PlanGraph
-    from tape.engine.settings import TapeConfig
-    from tape.lm.registry import open_model
-    from tape.trace import read_trace
+    from solvers import PathProblem as PathProblem
+    from solvers import PathSolution as PathSolution
+    from solvers import Status as Status
+    from solvers import explain as explain
+    from solvers import k_best as k_best
+    from solvers import solve as solve
+    from tape.aec.settings import AecSettings as AecSettings
+    from tape.agents.best_of_n import BestOfNPlanAndActAgent as BestOfNPlanAndActAgent
+    from tape.agents.best_of_n import BestOfNReactAgent as BestOfNReactAgent
+    from tape.agents.open_loop import OpenLoopAgent as OpenLoopAgent
+    from tape.agents.plan_and_act import PlanAndActAgent as PlanAndActAgent
+    from tape.agents.plan_and_act_replan import PlanAndActReplanAgent as PlanAndActReplanAgent
+    from tape.agents.react import ReactAgent as ReactAgent
+    from tape.agents.sdp import SdpAgent as SdpAgent
+    from tape.agents.tape import TapeAgent as TapeAgent
+    from tape.agents.tape import TapeAllStepAgent as TapeAllStepAgent
+    from tape.budget import Budget as Budget
+    from tape.budget import Ledger as Ledger
+    from tape.budget import Resources as Resources
+    from tape.engine.graph import PlanGraph as PlanGraph
+    from tape.engine.result import EpisodeResult as EpisodeResult
+    from tape.engine.settings import TapeConfig as TapeConfig
+    from tape.errors import BudgetExceededError as BudgetExceededError
+    from tape.errors import ConfigError as ConfigError
+    from tape.errors import TapeError as TapeError
+    from tape.lm.registry import open_model as open_model
+    from tape.sdp.settings import SdpSettings as SdpSettings
+    from tape.tools import Tool as Tool
+    from tape.tools import ToolEnvironment as ToolEnvironment
+    from tape.tools import mcp_tools as mcp_tools
+    from tape.tools import tool as tool
+    from tape.trace import TraceWriter as TraceWriter
+    from tape.trace import read_trace as read_trace
 
 __version__ = "0.1.0"
 
 _WHERE = {
-    "TapeConfig": "tape.engine.settings",
+    "AecSettings": "tape.aec.settings",
     "BestOfNPlanAndActAgent": "tape.agents.best_of_n",
     "BestOfNReactAgent": "tape.agents.best_of_n",
     "Budget": "tape.budget",
+    "BudgetExceededError": "tape.errors",
+    "ConfigError": "tape.errors",
+    "EpisodeResult": "tape.engine.result",
     "Ledger": "tape.budget",
     "OpenLoopAgent": "tape.agents.open_loop",
+    "PathProblem": "solvers",
+    "PathSolution": "solvers",
     "PlanAndActAgent": "tape.agents.plan_and_act",
     "PlanAndActReplanAgent": "tape.agents.plan_and_act_replan",
     "PlanGraph": "tape.engine.graph",
     "ReactAgent": "tape.agents.react",
     "Resources": "tape.budget",
+    "SdpAgent": "tape.agents.sdp",
+    "SdpSettings": "tape.sdp.settings",
+    "Status": "solvers",
     "TapeAgent": "tape.agents.tape",
     "TapeAllStepAgent": "tape.agents.tape",
+    "TapeConfig": "tape.engine.settings",
+    "TapeError": "tape.errors",
+    "Tool": "tape.tools",
+    "ToolEnvironment": "tape.tools",
+    "TraceWriter": "tape.trace",
+    "explain": "solvers",
+    "k_best": "solvers",
+    "mcp_tools": "tape.tools",
     "open_model": "tape.lm.registry",
     "read_trace": "tape.trace",
+    "solve": "solvers",
+    "tool": "tape.tools",
 }
-
-__all__ = [
-    "TapeConfig",
-    "BestOfNPlanAndActAgent",
-    "BestOfNReactAgent",
-    "Budget",
-    "Ledger",
-    "OpenLoopAgent",
-    "PlanAndActAgent",
-    "PlanAndActReplanAgent",
-    "PlanGraph",
-    "ReactAgent",
-    "Resources",
-    "TapeAgent",
-    "TapeAllStepAgent",
-    "open_model",
-    "read_trace",
-]
+"""The public names and the modules that they come from."""
 
 
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
         return getattr(importlib.import_module(_WHERE[name]), name)
     raise AttributeError(f"module 'tape' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_WHERE])

@@ -25,8 +25,9 @@ from tape.lm.bundled import sizes
 from tape.plugins import names
 from tape.runner.cells import Cell
 from tape.runner.directory import RunDirectory
-from tape.runner.pool import Pool, WorkerError, open_pool
+from tape.runner.pool import Pool, WorkerError
 from tape.runner.runner import Runner, errored
+from tape.runner.workers import open_pool
 from tape.show.document import table, write_report
 from tape.show.progress import display
 

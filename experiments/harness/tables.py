@@ -1,4 +1,4 @@
-"""Writes the README's tables from the committed results; ``--check`` only compares."""
+"""Writes the tables of ``docs/results.md`` from the committed results; ``--check`` only compares."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from experiments.studies.aec.readme_table import household_text
 from experiments.studies.tape.headline_table import headline_text
 from experiments.studies.tools.table import tool_text
 
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "results.md"
 HEADLINE_BEGIN, HEADLINE_END = "<!-- headline:begin -->\n", "<!-- headline:end -->"
 SOLVERS_BEGIN, SOLVERS_END = "<!-- solver table:begin -->\n", "<!-- solver table:end -->"
 
@@ -28,27 +28,27 @@ def _between(text: str, begin: str, end: str, section: str) -> str:
     """
     for mark in (begin, end):
         if text.count(mark) != 1:
-            raise ValueError(f"{README} must hold the line {mark.strip()!r} exactly once, to say where the table goes")
+            raise ValueError(f"{PAGE} must hold the line {mark.strip()!r} exactly once, to say where the table goes")
     head, rest = text.split(begin)
     _, tail = rest.split(end)
     return head + begin + section + end + tail
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Rewrite the README, or compare."""
+    """Rewrite the page, or compare."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="exit 1 if the README is stale")
+    parser.add_argument("--check", action="store_true", help="exit 1 if the page is stale")
     args = parser.parse_args(argv)
-    text = README.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     fresh = _between(text, HEADLINE_BEGIN, HEADLINE_END, headline_text())
     fresh = _between(fresh, SOLVERS_BEGIN, SOLVERS_END, solver_text())
     fresh = _between(fresh, TOOLS_BEGIN, TOOLS_END, tool_text())
     fresh = _between(fresh, HOMES_BEGIN, HOMES_END, household_text())
     if args.check:
         if fresh != text:
-            print("README.md is stale: run python -m experiments.harness.tables", file=sys.stderr)
+            print("docs/results.md is stale: run python -m experiments.harness.tables", file=sys.stderr)
         return int(fresh != text)
-    README.write_text(fresh, encoding="utf-8")
+    PAGE.write_text(fresh, encoding="utf-8")
     return 0
 
 

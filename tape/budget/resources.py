@@ -1,4 +1,4 @@
-"""Kinds of resources, and amounts of them as integers (DESIGN section 4)."""
+"""Kinds of resources, and amounts of them as integers."""
 
 from __future__ import annotations
 

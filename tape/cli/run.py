@@ -6,6 +6,8 @@ import argparse
 import shlex
 import sys
 from collections.abc import Sequence
+from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 
 from tape.budget import Budget
@@ -44,10 +46,10 @@ def main(argv: Sequence[str]) -> int:
     from tape.runner.checks import check_before
     from tape.runner.directory import RunDirectory
     from tape.runner.models import open_at_price
-    from tape.runner.pool import open_pool
     from tape.runner.runner import Runner, errored
     from tape.runner.spec import RunSpec
     from tape.runner.summary import table
+    from tape.runner.workers import open_pool
     from tape.show.progress import display
 
     model = open_at_price(args.model, args.cache, args.prices)
@@ -64,7 +66,8 @@ def main(argv: Sequence[str]) -> int:
         cohort=args.cohort,
         prompt_version=plugin.prompt_version,
     )
-    directory = RunDirectory(args.out)
+    out = args.out or new_directory(argv[0])
+    directory = RunDirectory(out)
     cells = [Cell(spec.label(), spec, tuple(tasks))]
     run_budget = Budget.parse(args.run_budget)
     check_before(cells, {args.model: model}, run_budget, args.workers)
@@ -77,15 +80,22 @@ def main(argv: Sequence[str]) -> int:
             runner = Runner(cells, directory, pool, shown.watcher(), run_budget=run_budget)
             groups = runner.run()
     except KeyboardInterrupt:
-        command = shlex.join(["tape", "run", *argv])
+        command = shlex.join(["tape", "run", *argv, *([] if args.out else ["--out", str(out)])])
         print(f"\ninterrupted; finished episodes are kept. Resume with:\n  {command}", file=sys.stderr)
         return 130
     print(table(groups))
-    print(f"results: {args.out / 'summary.json'}   replay: tape show {args.out}")
+    print(f"results: {out / 'summary.json'}   replay: tape show {out}")
     if runner.exhausted is not None:
         print(f"the run's budget is exhausted: {runner.exhausted}. {LARGER}", file=sys.stderr)
         return 3
     return 1 if errored(groups) else 0
+
+
+def new_directory(environment: str) -> Path:
+    """A run directory of its own: ``runs/ENVIRONMENT-TIME``, with a number behind it where that is taken."""
+    first = Path("runs") / f"{environment}-{datetime.now():%Y%m%d-%H%M%S}"
+    numbered = (first.with_name(f"{first.name}-{number}") for number in count(2))
+    return next(path for path in chain([first], numbered) if not path.exists())
 
 
 def positive(text: str) -> int:
@@ -124,7 +134,11 @@ def _parser(environment: str, model: str, methods: Sequence[str]) -> argparse.Ar
         default="1",
         help="1: in this process; N: worker processes; ray://HOST:PORT: a Ray cluster; ray:local: one started here",
     )
-    parser.add_argument("--out", type=Path, required=True, help="the run directory; the same command resumes it")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help="the run directory; the same command resumes it (default: runs/ENVIRONMENT-TIME, a new one)",
+    )
     parser.add_argument("--quiet", action="store_true", help="ten plain lines at most, even on a terminal")
     add_switches(parser, methods)
     return parser

@@ -1,4 +1,4 @@
-"""The plan graph: sampled plans folded by abstract state (TAPE section 3.1, DESIGN section 3)."""
+"""The plan graph: sampled plans folded by abstract state (TAPE section 3.1; docs/architecture.md)."""
 
 from __future__ import annotations
 

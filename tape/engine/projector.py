@@ -1,4 +1,4 @@
-"""The projector z where the environment's own is not enough: the LM reads what was observed (DESIGN section 3)."""
+"""The projector z where the environment's own is not enough: the LM reads what was observed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of an episode and its end states (DESIGN section 4)."""
+"""The result of an episode and its end states."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Regex:
 class JsonSchema:
     """The completion is a JSON object of this pydantic model; validated again after decoding.
 
-    Decoders do not enforce numeric bounds such as ``ge`` (DESIGN section 5), hence the second check.
+    Decoders do not enforce numeric bounds such as ``ge``, hence the second check.
     """
 
     model: type[BaseModel]
@@ -242,7 +242,7 @@ class LanguageModel(Protocol):
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
         """Probability of each option of each request's :class:`Choice`, normalised over the options.
 
-        Sampling under a choice mask is per token, not per option (DESIGN section 5); this scores the
+        Sampling under a choice mask is per token, not per option; this scores the
         options whole. Where a model's answer was none of the options, all its weights are 0.
         """
 

@@ -2,7 +2,7 @@
 
 Rounding in a batched forward pass depends on the batch's shape, so a batch must not depend on
 timing. Episodes of a cohort advance in lock-step: a batch is sent when every episode that still runs
-is waiting for the model, and it holds their requests in the cohort's order (DESIGN section 5).
+is waiting for the model, and it holds their requests in the cohort's order.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def to_pattern(constraint: Constraint) -> str:
         case Forced(text):
             return escape(text)
         case Choice(options):
-            # Longest first: with a prefix first, "drawer 1" hides "drawer 10" (DESIGN section 5).
+            # Longest first: with a prefix first, "drawer 1" hides "drawer 10".
             return "(?:" + "|".join(escape(o) for o in sorted(options, key=lambda o: (-len(o), o))) + ")"
         case Regex(pattern):
             return pattern

@@ -1,6 +1,6 @@
 """Constrained decoding: Outlines' logits processors, compiled once and shared.
 
-Measured traps of outlines-core 0.2.14 are handled here (DESIGN section 5): its mask kernel is
+Measured traps of outlines-core 0.2.14 are handled here: its mask kernel is
 wrapped in ``torch.compile``, which costs 10-60 s at the first constrained call of a process; a
 ``Generator`` rebuilds the vocabulary each time; a literal that the tokenizer cannot write is
 dropped without a word.

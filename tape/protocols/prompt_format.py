@@ -66,7 +66,7 @@ class PromptFormat(Protocol):
 
 @runtime_checkable
 class ProjectingFormat(PromptFormat, Protocol):
-    """A prompt format in which the model takes part in the projector z (TAPE section 3.1, DESIGN section 3); optional."""
+    """A prompt format in which the model takes part in the projector z (TAPE section 3.1); optional."""
 
     def project_request(self, state: State) -> Request | None:
         """Ask what a newly observed state leaves open, or None where it leaves nothing open."""

@@ -1,1 +1,1 @@
-"""Runs: many episodes, one directory, resumable (DESIGN section 8)."""
+"""Runs: many episodes, one directory, resumable (docs/runs.md)."""

@@ -16,9 +16,9 @@ from tape.budget import Ledger
 from tape.budget.host import LedgerClient, LedgerHost, LedgerMessage, LedgerReply
 from tape.lm.registry import open_model as open_by_name
 from tape.runner.models import Models, Opener
+from tape.runner.play import Reply, answer
 from tape.runner.pool import ClosingPool, Ended, WorkerError
 from tape.runner.work import Watcher, Work
-from tape.runner.worker import Reply, answer
 
 PATIENCE = 5.0
 """Seconds that a worker has to end before it is killed."""

@@ -11,9 +11,9 @@ from tape.budget import Ledger
 from tape.errors import ConfigError, MissingExtraError
 from tape.lm.registry import open_model as open_by_name
 from tape.runner.models import Models, Opener
+from tape.runner.play import Reply, answer
 from tape.runner.pool import ClosingPool, Ended, WorkerError
 from tape.runner.work import Watcher, Work
-from tape.runner.worker import Reply, answer
 
 LOCAL = "ray:local"
 LOCAL_CPUS = 2

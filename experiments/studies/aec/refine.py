@@ -31,8 +31,9 @@ from tape.aec.calibration import IsotonicCalibration, reliability
 from tape.aec.learned_rules import Case, LearnedRules, OverrideRule
 from tape.protocols import Task
 from tape.runner.cells import Cell
-from tape.runner.pool import Pool, open_pool
+from tape.runner.pool import Pool
 from tape.runner.runner import errored
+from tape.runner.workers import open_pool
 from tape.show.document import Bullets, Figure, Section, Table, table, write_report
 from tape.show.plots import Panel, Plot, Series, Value
 

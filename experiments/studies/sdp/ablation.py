@@ -28,9 +28,9 @@ from tape.errors import ConfigError
 from tape.protocols import Task
 from tape.runner.cells import Cell
 from tape.runner.directory import RunDirectory
-from tape.runner.pool import open_pool
 from tape.runner.runner import errored
 from tape.runner.spec import RunSpec
+from tape.runner.workers import open_pool
 from tape.show.document import table, write_report
 
 QUICK = 6

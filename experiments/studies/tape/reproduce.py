@@ -21,9 +21,9 @@ from experiments.harness.matrix import PAPER, Experiment, find
 from experiments.report import TITLE, chapters, write
 from experiments.studies.toy import chapter as toy_part
 from tape.runner.directory import RunDirectory
-from tape.runner.pool import open_pool
 from tape.runner.runner import errored
 from tape.runner.spec import RunSpec
+from tape.runner.workers import open_pool
 from tape.show.document import write_report
 
 PLAYED = PAPER

@@ -79,7 +79,7 @@ def optimal_plan(rng: random.Random, level: Level, table: CostToGo, state: State
 
 
 def _interest(level: Level, state: State, action: str) -> float:
-    """How often an action is asked about: blocked ones by inner walls and boxes most (DESIGN section 6)."""
+    """How often an action is asked about: blocked ones by inner walls and boxes most."""
     after = step(level, state, action)
     if after is not None:
         return 2.0 if after.boxes != state.boxes else 1.0

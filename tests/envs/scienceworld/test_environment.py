@@ -6,7 +6,7 @@ from envs.scienceworld.environment import ScienceWorldEnvironment, after
 from envs.scienceworld.errors import ScienceWorldError
 from envs.scienceworld.state import MOST_HISTORY
 from tape.protocols import Ends, Environment, Measures
-from tape.sdp.adapter import KnowsTruth, SdpDomain
+from tape.sdp.adapter import KnowsTruth, SdpEnvironment
 from tests.envs.scienceworld.recorded import recorded, states, views
 
 pytestmark = pytest.mark.usefixtures("no_java")
@@ -34,7 +34,7 @@ def test_it_is_an_environment():
     assert isinstance(env, Ends)
     assert isinstance(env, Measures)
     assert isinstance(env, KnowsTruth)
-    assert isinstance(env.domain, SdpDomain)
+    assert isinstance(env, SdpEnvironment)
     kept: Environment = env
     assert kept.domain.admissible(env.reset(0).data) is None
 

@@ -24,7 +24,7 @@ from tape.engine.result import EpisodeResult
 from tape.lm.base import Choice, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Observation
-from tape.sdp.adapter import KnowsTruth, SdpDomain
+from tape.sdp.adapter import KnowsTruth, SdpEnvironment
 from tape.sdp.events import ValidatedEvent
 from tape.sdp.operators import Outcome
 from tape.trace import TraceWriter, read_trace
@@ -55,7 +55,7 @@ def test_a_chain_has_as_many_predicates_as_the_paper_says(days: int, cities: int
 
 def test_trips_take_part_in_sdp() -> None:
     env = TripEnvironment(trip().query, trip().world)
-    assert isinstance(env.domain, SdpDomain)
+    assert isinstance(env, SdpEnvironment)
     assert isinstance(env, KnowsTruth)
 
 

@@ -15,8 +15,8 @@ from experiments.studies.toy import __main__ as toy
 from experiments.studies.toy import chapter as toy_part
 from tape.runner.cells import checked
 from tape.runner.directory import RunDirectory
-from tape.runner.pool import InProcess
 from tape.runner.work import Work
+from tape.runner.workers import InProcess
 from tests.experiments.synthetic import options
 
 MODEL = "bundled:nano-750"

@@ -17,8 +17,8 @@ from experiments.studies.tools import matrix as tool_cells
 from tape.lm.base import Choice, LanguageModel, Request
 from tape.lm.scripted import ScriptedLM
 from tape.runner.directory import RunDirectory
-from tape.runner.pool import InProcess
 from tape.runner.work import Work
+from tape.runner.workers import InProcess
 from tests.envs.tool_scripts import arithmetic_script, look_up_script
 from tests.tape.tools.helpers import follow, prompt, script
 

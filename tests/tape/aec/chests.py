@@ -119,9 +119,6 @@ class Chests:
     def cost(self, state: State, action: Action) -> Resources:
         return Resources({"steps": 1})
 
-    def prompt_format(self, name: str) -> PromptFormat:
-        raise NotImplementedError(name)
-
 
 @dataclass(frozen=True)
 class OnePlace:

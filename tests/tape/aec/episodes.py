@@ -19,7 +19,7 @@ def begun(world: BoxWorld, model: LanguageModel, *, steps: int = 30, **settings:
     ledger, trace = Ledger(Budget({"steps": steps})), TraceWriter("toy")
     lm = AccountedLM(model, ledger, trace)
     roles = RoleContext(lm, world.prompt_format(lm.prompt_format), world.domain, trace)
-    config = TapeConfig.make(execution="forced", aec=True, **settings)
+    config = TapeConfig.make(**{"execution": "forced", "aec": True, **settings})
     episode = Episode(world, config, ledger, trace, roles, 0, None)
     asyncio.run(episode.reset(0))
     return episode

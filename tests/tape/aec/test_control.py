@@ -245,13 +245,13 @@ def test_where_something_is_to_be_predicted_the_format_must_be_able_to_ask() -> 
                 if not name.startswith("_") and "predict" not in name:
                     setattr(self, name, getattr(prompt_format, name))
 
-    class Unasked(BoxDomain):
+    class Unasked(BoxWorld):
         def prompt_format(self, name: str) -> Any:
-            return Plain(BoxFormat(self))
+            return Plain(BoxFormat(self.domain))
 
     with pytest.raises(ConfigError, match=r"there are unknown predicates to predict, but Plain has no predict_request"):
-        play(BoxWorld(0, OPEN, Unasked(3)), BoxModel(0, OPEN))
-    result, _ = play(BoxWorld(0, OPEN, Unasked(3)), BoxModel(0, OPEN), aec={"gate": "query_all"})
+        play(Unasked(0, OPEN), BoxModel(0, OPEN))
+    result, _ = play(Unasked(0, OPEN), BoxModel(0, OPEN), aec={"gate": "query_all"})
     assert result.success
 
 
@@ -259,13 +259,13 @@ def test_a_domain_without_predicates_is_refused_by_name() -> None:
     class Silent:
         deterministic = True
 
-    for name in ("key", "render", "project", "admissible", "cost", "prompt_format"):
+    for name in ("key", "render", "project", "admissible", "cost"):
         setattr(Silent, name, getattr(BoxDomain, name))
     silent: Any = Silent()
     silent.boxes = 3
     with pytest.raises(ConfigError, match="verify='aec' needs an environment that declares predicates, and Silent"):
         play(BoxWorld(0, OPEN, silent), BoxModel(0, OPEN))
-    result, _ = play(BoxWorld(0, OPEN, silent), BoxModel(0, OPEN))
+    result, _ = play(BoxWorld(0, OPEN, silent), BoxModel(0, OPEN), aec=False)
     assert result.success
 
 
@@ -274,20 +274,22 @@ def test_a_domain_without_predicates_is_refused_by_name() -> None:
     [
         ({"selector": "lm"}, "selector='solver'"),
         ({"execution": "free"}, "execution='constrained' or 'forced'"),
-        ({"aec": {"margin": 0.6}}, "margin"),
-        ({"aec": {"hypotheses": 0}}, "hypotheses"),
-        ({"aec": {"gate": "guess"}}, "gate"),
+        ({"aec": {"margin": 0.6}}, "setting aec.margin = 0.6"),
+        ({"aec": {"hypotheses": 0}}, "setting aec.hypotheses = 0"),
+        ({"aec": {"gate": "guess"}}, "setting aec.gate = 'guess'"),
+        ({"aec": {"gates": "joint"}}, "setting aec.gates = 'joint'"),
+        ({"gate": "joint"}, "setting gate = 'joint'"),
     ],
 )
 def test_settings_that_make_no_sense(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        TapeConfig.make(aec=True, **settings)
+        TapeConfig.make(**{"aec": True, **settings})
 
 
 # --- properties ---------------------------------------------------------------------------
 
 worlds = st.integers(2, 5).flatmap(lambda n: st.tuples(st.integers(0, n - 1), st.tuples(*[st.booleans()] * n)))
-SETTINGS = st.fixed_dictionaries(
+VERIFICATION = st.fixed_dictionaries(
     {
         "gate": st.sampled_from(["thresholds", "query_all", "simulate_all", "joint"]),
         "hypotheses": st.integers(1, 6),
@@ -295,24 +297,34 @@ SETTINGS = st.fixed_dictionaries(
         "uncertainty": st.sampled_from([0.0, 0.1, 0.2, 1.0]),
         "query_budget": st.sampled_from([None, None, 0, 1, 3]),
         "ensemble": st.integers(1, 8),
+    }
+)
+ROUNDS = st.fixed_dictionaries(
+    {
         "num_plans": st.integers(1, 6),
         "max_replans": st.integers(0, 6),
     }
 )
 
 
-@given(worlds, st.integers(0, 99), st.floats(0, 1), st.integers(1, 25), SETTINGS)
+@given(worlds, st.integers(0, 99), st.floats(0, 1), st.integers(1, 25), VERIFICATION, ROUNDS)
 @settings(max_examples=80, deadline=None)
 def test_commitments_are_covered_and_execute_and_no_budget_is_exceeded(
-    world: tuple[int, tuple[bool, ...]], seed: int, skill: float, steps: int, switches: dict[str, Any]
+    world: tuple[int, tuple[bool, ...]],
+    seed: int,
+    skill: float,
+    steps: int,
+    verification: dict[str, Any],
+    rounds: dict[str, int],
 ) -> None:
     gem, locks = world
-    result, events = play(BoxWorld(gem, locks), BoxModel(gem, locks, skill), steps=steps, seed=seed, **switches)
+    model = BoxModel(gem, locks, skill)
+    result, events = play(BoxWorld(gem, locks), model, steps=steps, seed=seed, aec=verification, **rounds)
     assert result.infeasible_commitments == 0
     assert result.used.get("steps", 0) <= steps
     assert not result.budget_violations
-    if switches["query_budget"] is not None:
-        assert result.queries <= switches["query_budget"]
+    if verification["query_budget"] is not None:
+        assert result.queries <= verification["query_budget"]
     domain = BoxDomain(len(locks))
     refused = [e for e in of_type(events, VerifiedEvent) if not e.accepted]
     assert len(refused) == result.refusals
@@ -371,11 +383,9 @@ def many(episodes: int) -> tuple[Counter[str], Counter[str]]:
         boxes = rng.randint(2, 5)
         gem, locks = rng.randrange(boxes), tuple(rng.random() < 0.4 for _ in range(boxes))
         model = BoxModel(rng.randrange(boxes), locks, skill=0.7)
-        for commit, switches in {
-            "grounded": {},
-            "belief": {"aec": {"commit": "belief", "gate": "simulate_all"}},
-        }.items():
-            result, _ = play(BoxWorld(gem, locks), model, steps=40, seed=seed, **switches)
+        for commit, gate in {"grounded": "thresholds", "belief": "simulate_all"}.items():
+            settings = {"commit": commit, "gate": gate}
+            result, _ = play(BoxWorld(gem, locks), model, steps=40, seed=seed, aec=settings)
             commitments[commit] += result.commitments
             infeasible[commit] += result.infeasible_commitments
     return commitments, infeasible

@@ -14,16 +14,19 @@ from tape.aec.gating import Commit, GiveUp, Query, QueryAllGate, Simulate, Thres
 from tape.aec.hypothesis import remainder
 from tape.aec.joint import JointSettings
 from tape.aec.joint_gate import JointGate, exclusive_groups
+from tape.aec.method import AecMethod
 from tape.aec.predictor import EnsemblePredictor
+from tape.aec.settings import AecSettings
 from tape.aec.state import EpistemicState
 from tape.agents.tape import TapeAgent
-from tape.budget import Resources
+from tape.budget import Budget, Resources
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
+from tape.protocols import Task
 from tape.runner.results import rows
-from tape.runner.spec import LATER, RunSpec
+from tape.runner.spec import RunSpec
 from tape.runner.summary import VERIFICATION, summarise, table
 from tape.trace import FinishedEvent, read_trace
 from tests.tape.aec.episodes import begun
@@ -31,6 +34,19 @@ from tests.tape.aec.test_facts import CLOSED, grounded
 from tests.tape.aec.toy import BoxDomain, BoxModel, BoxWorld, Seen, gem_in, locked, play
 
 OPEN = (False, False)
+CHANGED: list[dict[str, Any]] = [
+    {"hypotheses": 5},
+    {"gate": "joint"},
+    {"commit": "belief"},
+    {"margin": 0.3},
+    {"uncertainty": 0.1},
+    {"query_budget": 7},
+    {"ensemble": 9},
+    {"calibration": IsotonicCalibration(((0.0, 1.0, 0.5),), 10).to_json()},
+    {"learned_rules": Overrides().to_json()},
+    {"bridges": True},
+]
+"""Every setting of verification, each changed alone."""
 
 
 @pytest.mark.parametrize(
@@ -77,7 +93,7 @@ def test_query_all() -> None:
 
 
 def test_simulate_all_believes_whatever_is_likelier() -> None:
-    gate = gate_of(TapeConfig.make(aec={"gate": "simulate_all"}))
+    gate = gate_of(AecSettings(gate="simulate_all"))
     assert decide(gate, {0: (0.5, False)}, Hyp(0)) == Simulate(gem_in(0))
 
 
@@ -124,9 +140,13 @@ def test_gate_and_predictor_are_roles_that_a_subclass_replaces() -> None:
             asked.extend(predicates)
             return [(0.99, 0.0)] * len(predicates)
 
-    class Mine(TapeAgent):
+    class Sharp(AecMethod):
         def predictor(self, episode: Any) -> Any:
             return Sure()
+
+    class Mine(TapeAgent):
+        def verification(self, *parts: Any) -> Any:
+            return Sharp("aec", AecSettings).verification(*parts)
 
     model = BoxModel(1, OPEN, plans=["unlock 1; open 1; take 1"])
     result = Mine(model, execution="forced", aec=True).run(BoxWorld(1, OPEN))
@@ -193,11 +213,19 @@ def test_totals_are_in_summary_table_and_rows() -> None:
     assert "queries" not in table([group])
 
 
-def test_the_new_switches_leave_the_keys_of_other_runs_alone() -> None:
-    defaults = TapeConfig().model_dump()
-    assert {name: defaults[name] for name in LATER} == LATER
-    new = ("verify", "hypotheses", "gate", "commit", "margin", "uncertainty", "query_budget", "ensemble")
-    assert set(new) <= set(LATER)
+def test_the_settings_of_verification_leave_the_keys_of_other_runs_alone() -> None:
+    task = Task("t", "boxes", Budget(), "d")
+    assert spec_of(TapeConfig()).model_dump()["config"]["aec"] is None
+    configs = [TapeConfig(), TapeConfig(aec=True), *(TapeConfig(aec=changed) for changed in CHANGED)]
+    assert len(CHANGED) == len(AecSettings.model_fields)
+    assert len({spec_of(config).episode_key(task, 0) for config in configs}) == len(configs)
+    assert spec_of(TapeConfig(aec=True)).episode_key(task, 0) == spec_of(TapeConfig(aec={})).episode_key(task, 0)
+
+
+def test_the_settings_of_verification_are_read_back_from_a_record() -> None:
+    for changed in CHANGED:
+        spec = spec_of(TapeConfig(aec=changed))
+        assert RunSpec.model_validate_json(spec.model_dump_json()) == spec
 
 
 def test_no_bound_on_calls_is_claimed_under_verification() -> None:

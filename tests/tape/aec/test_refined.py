@@ -12,7 +12,7 @@ from tape.aec.learned_rules import Case, LearnedRules
 from tape.aec.overrides import Override, OverrideRule, Overrides, features_of, named_arguments
 from tape.aec.predictor import EnsemblePredictor
 from tape.aec.state import EpistemicState
-from tape.agents.base import require_verifiable
+from tape.agents.tape import TapeAgent
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm.scripted import ScriptedLM
@@ -51,8 +51,8 @@ def test_a_file_counts_by_its_content(tmp_path: Path) -> None:
     HALVING.save(tmp_path / "calibration")
     one, two = (TapeConfig.make(aec={"learned_rules": str(tmp_path / name)}) for name in ("one", "two"))
     assert one == two == TapeConfig.make(aec={"learned_rules": learned().to_json()})
-    assert Overrides.from_json(one.learned_rules).items == (NEVER,)
-    assert TapeConfig.make(aec={"calibration": str(tmp_path / "calibration")}).calibration == HALVING.to_json()
+    assert Overrides.from_json(one.aec.learned_rules).items == (NEVER,)
+    assert TapeConfig.make(aec={"calibration": str(tmp_path / "calibration")}).aec.calibration == HALVING.to_json()
     assert TapeConfig.make(**one.model_dump()) == one  # what was kept is read again
     assert spec_of(one).config != spec_of(TapeConfig()).config
 
@@ -60,8 +60,8 @@ def test_a_file_counts_by_its_content(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["calibration", "learned_rules"])
 @pytest.mark.parametrize("given", ["no/such/file", '{"schema": "other"}', "{" + "x" * 10000])
 def test_what_cannot_be_read_names_the_switch(name: str, given: str) -> None:
-    with pytest.raises(ConfigError, match=f"setting {name} = ") as caught:
-        TapeConfig.make(**{name: given})
+    with pytest.raises(ConfigError, match=rf"setting aec\.{name} = ") as caught:
+        TapeConfig.make(aec={name: given})
     assert len(str(caught.value)) < 600
 
 
@@ -109,8 +109,9 @@ def test_plans_may_come_from_the_search_instead_of_the_model() -> None:
 
 
 def test_the_search_needs_declared_predicates() -> None:
+    undeclared: Any = SimpleNamespace(domain=object())
     with pytest.raises(ConfigError, match="proposer='two_frontier' needs an environment that declares predicates"):
-        require_verifiable(TapeConfig.make(proposer="two_frontier"), object())  # type: ignore[arg-type]
+        TapeAgent.require(TapeConfig.make(proposer="two_frontier"), undeclared)
 
 
 def test_the_json_of_rules_is_one_line() -> None:

@@ -101,9 +101,6 @@ class BoxDomain:
     def cost(self, state: State, action: Action) -> Resources:
         return Resources({"steps": 2 if action.startswith("unlock") else 1})
 
-    def prompt_format(self, name: str) -> BoxFormat:
-        return BoxFormat(self)
-
     def ground(self, state: Any) -> Assignment:
         known: dict[Predicate, bool] = {HOLDING: state.holding}
         for i in range(self.boxes):
@@ -202,6 +199,9 @@ class BoxWorld:
             if verb == "unlock":
                 self._locks[box] = False
         return self._shown(), cost
+
+    def prompt_format(self, name: str) -> BoxFormat:
+        return BoxFormat(self.domain)
 
     def _shown(self) -> Observation:
         return Observation(self.domain.key(self._seen), self._seen)
@@ -353,8 +353,11 @@ def play(
     steps: int = 30,
     budget: Budget | None = None,
     seed: int = 0,
+    execution: str = "forced",
+    aec: Mapping[str, Any] | bool = True,
     **settings: Any,
 ) -> tuple[EpisodeResult, list[Event]]:
+    """Play one episode under verification: ``aec`` has its settings; False: without."""
     writer = TraceWriter("toy")
-    agent = TapeAgent(model, **{"execution": "forced", **settings, "aec": True})
+    agent = TapeAgent(model, execution=execution, aec=aec, **settings)
     return agent.run(world, budget=budget or Budget({"steps": steps}), seed=seed, trace=writer), writer.events

@@ -39,9 +39,9 @@ from tape.protocols import Action, Prediction
 from tape.protocols import State as AbstractState
 from tape.runner.cells import Cell
 from tape.runner.directory import RunDirectory
-from tape.runner.pool import InProcess
 from tape.runner.runner import Runner
 from tape.runner.spec import RunSpec
+from tape.runner.workers import InProcess
 from tape.trace import (
     ActedEvent,
     ActionsSampledEvent,

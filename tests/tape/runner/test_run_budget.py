@@ -17,9 +17,10 @@ from tape.lm.base import Completion, LanguageModel, Request
 from tape.lm.scripted import ScriptedLM
 from tape.runner.directory import RunDirectory
 from tape.runner.journal import Journal
-from tape.runner.pool import InProcess, Pool, WorkerError
+from tape.runner.pool import Pool, WorkerError
 from tape.runner.processes import Processes
 from tape.runner.runner import Runner, Watcher
+from tape.runner.workers import InProcess
 from tests.tape.runner.test_workers import SCRIPT, cell, comparable, scripted
 
 

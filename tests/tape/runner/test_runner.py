@@ -12,10 +12,10 @@ from tape.engine.settings import TapeConfig
 from tape.errors import RunDirectoryError, UnknownNameError
 from tape.runner.cells import Cell
 from tape.runner.directory import RunDirectory, differing
-from tape.runner.pool import InProcess
 from tape.runner.runner import Runner, Watcher, errored, find_episode
 from tape.runner.spec import RunSpec
 from tape.runner.summary import summarise, table
+from tape.runner.workers import InProcess
 from tests.tape.helpers import CORRIDOR, ROOM, tiny_lm, without_times
 
 

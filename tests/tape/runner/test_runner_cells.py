@@ -17,11 +17,12 @@ from tape.runner import results
 from tape.runner.cells import Cell
 from tape.runner.derived import in_order, natural, write_derived
 from tape.runner.directory import RunDirectory
-from tape.runner.pool import Ended, InProcess
+from tape.runner.pool import Ended
 from tape.runner.runner import Runner, Watcher
 from tape.runner.spec import source_digest
 from tape.runner.summary import table
 from tape.runner.work import Work
+from tape.runner.workers import InProcess
 from tape.trace import read_trace
 from tests.tape.helpers import tiny_lm, without_times
 from tests.tape.runner.test_runner import spec_for, two_levels

@@ -26,10 +26,11 @@ from tape.lm.scripted import ScriptedLM
 from tape.runner.cells import Cell
 from tape.runner.directory import RunDirectory
 from tape.runner.models import Models
-from tape.runner.pool import InProcess, Pool, WorkerError, open_pool
+from tape.runner.pool import Pool, WorkerError
 from tape.runner.processes import Processes
 from tape.runner.runner import Runner, Watcher
 from tape.runner.spec import RunSpec
+from tape.runner.workers import InProcess, open_pool
 
 LEVELS = parse("; one\n#######\n#@ $ .#\n#######\n\n; two\n########\n#      #\n#@ $ . #\n########\n")
 SCRIPT = '{"actions": ["R", "R", "R"]}'

@@ -1,0 +1,84 @@
+"""Where batches are played: in this process, in worker processes, or on a Ray cluster."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from tape.budget import Ledger
+from tape.errors import ConfigError
+from tape.lm.base import LanguageModel
+from tape.lm.registry import open_model as open_by_name
+from tape.runner.models import Models, open_at_price
+from tape.runner.play import play
+from tape.runner.pool import ClosingPool, Ended, Pool
+from tape.runner.processes import Processes
+from tape.runner.work import Watcher, Work
+
+
+class InProcess(ClosingPool):
+    """Plays cohorts one after the other in this process; a display can follow every event.
+
+    Args:
+        open_model: Opens a model by its name.
+    """
+
+    def __init__(self, open_model: Callable[[str], LanguageModel] = open_by_name) -> None:
+        self._models = Models(open_model)
+
+    def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
+        """See :class:`Pool`."""
+        # One event loop for all cohorts: an interrupt between two finds nothing half made.
+        with asyncio.Runner() as loop:
+            for item in work:
+                if run is not None and run.refused:
+                    return
+                model = self._models.get(item.spec.model, item.spec.model_identity)
+                watcher.started(item.jobs)
+                try:
+                    played = loop.run(play(item, model, watcher.event, run))
+                except asyncio.CancelledError:
+                    # Nobody cancels a cohort but an interrupt; asyncio.Runner forgets that it was one if it comes
+                    # right after the handler is set, before the count of interrupts is.
+                    raise KeyboardInterrupt from None
+                yield item, played
+
+    def close(self) -> None:
+        """Close the models."""
+        self._models.close()
+
+
+def open_pool(
+    workers: str | int,
+    *,
+    cache: Path | None = None,
+    prices: Path | None = None,
+    opened: Mapping[str, LanguageModel] | None = None,
+) -> Pool:
+    """Open the pool that ``--workers`` names.
+
+    Args:
+        workers: ``1`` plays in this process, a larger number in so many worker processes,
+            ``ray://HOST:PORT`` on a Ray cluster, ``ray:local`` on one started here.
+        cache: A completion cache; every worker opens the file itself.
+        prices: A price file of the user's own, which goes before the shipped ones.
+        opened: Models that are open already, by name; used where episodes are played in this process.
+
+    Raises:
+        ConfigError: It is none of these.
+        MissingExtraError: Ray is not installed.
+    """
+    opener = partial(open_at_price, cache=cache, prices=prices)
+    text = str(workers).strip()
+    if text.startswith(("ray://", "ray:")):
+        from tape.runner.ray_pool import RayPool  # Ray is loaded only where it is asked for
+
+        return RayPool(text, opener)
+    if not text.isdecimal() or int(text) < 1:
+        raise ConfigError(f"--workers must be a whole number from 1, ray://HOST:PORT or ray:local, not {text!r}")
+    if int(text) == 1:
+        known = dict(opened or {})
+        return InProcess(lambda name: known.get(name) or opener(name))
+    return Processes(int(text), opener)
