@@ -10,11 +10,14 @@ from solvers.grid import score_grid, units_bound
 from solvers.problem import PathProblem
 
 try:
-    from solvers import _native
+    from solvers._native import memory as _memory
+    from solvers._native import solve as _solve
 except ImportError:  # installed where there was no compiler: NumPy takes over
-    _native = None  # type: ignore[assignment]
+    _built = False
+else:
+    _built = True
 
-AVAILABLE = _native is not None
+AVAILABLE = _built
 """Whether the compiled path was built."""
 
 _MOST_RESOURCES = 16
@@ -68,7 +71,7 @@ def can_solve(parts: LinearParts) -> bool:
 
 def new_memory() -> object:
     """What a sequence of related problems shares, for `search`; not for several threads at once."""
-    return _native.memory()
+    return _memory()
 
 
 def search(
@@ -84,7 +87,7 @@ def search(
         memory: From `new_memory`, for a problem without discount and risk: bounds are taken from it and left in it.
     """
     weights, scale = score_grid(problem)
-    ending, walks, bound, ordered, seconds, arcs, labels, rounds = _native.solve(
+    ending, walks, bound, ordered, seconds, arcs, labels, rounds = _solve(
         problem.edges,  # type: ignore[arg-type]
         problem.rewards,  # type: ignore[arg-type]
         parts.costs,

@@ -1,4 +1,4 @@
-"""An `Explanation` in words: short sentences with names and amounts, nothing that is not proven told as a fact."""
+"""Findings in words: short sentences with names and amounts, nothing that is not proven told as a fact."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 from solvers.check import variance_of
-from solvers.explanation import Cause, Explanation
+from solvers.findings import Cause, Findings
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
 
@@ -16,7 +16,7 @@ _Amount = Callable[[str, float], str]
 _Node = Callable[[int], str]
 
 
-def sentences(found: Explanation, amount: _Amount, node: _Node) -> Iterator[str]:
+def sentences(found: Findings, amount: _Amount, node: _Node) -> Iterator[str]:
     """The sentences, the cause first, then what would do.
 
     Args:
@@ -48,7 +48,7 @@ def sentences(found: Explanation, amount: _Amount, node: _Node) -> Iterator[str]
         yield f"A part of this could not be settled: {fault}."
 
 
-def _unreachable(found: Explanation, node: _Node) -> Iterator[str]:
+def _unreachable(found: Findings, node: _Node) -> Iterator[str]:
     problem = found.problem
     yield (
         f"No terminal can be reached from node {node(problem.start)}, whatever the horizon and the budgets: it leads "
@@ -57,7 +57,7 @@ def _unreachable(found: Explanation, node: _Node) -> Iterator[str]:
     yield f"What is missing is an edge from one of those to one of {_some(found.leading, node)}."
 
 
-def _barred(found: Explanation, amount: _Amount, node: _Node) -> Iterator[str]:
+def _barred(found: Findings, amount: _Amount, node: _Node) -> Iterator[str]:
     problem = found.problem
     if not found.barred:
         return
@@ -78,7 +78,7 @@ def _barred(found: Explanation, amount: _Amount, node: _Node) -> Iterator[str]:
         yield f"  and {len(found.barred) - _LISTED} more"
 
 
-def _budgets(found: Explanation, amount: _Amount) -> Iterator[str]:
+def _budgets(found: Findings, amount: _Amount) -> Iterator[str]:
     if found.too_short:
         return  # no budget alone would do, which the sentence about the horizon has told
     for k, need in enumerate(found.budgets):
@@ -94,7 +94,7 @@ def _budgets(found: Explanation, amount: _Amount) -> Iterator[str]:
             yield f"Whether more {name} alone would do is open."
 
 
-def _horizon(found: Explanation) -> Iterator[str]:
+def _horizon(found: Findings) -> Iterator[str]:
     need, steps = found.horizon, found.problem.horizon
     if need is None or not found.budgets:
         return
@@ -116,7 +116,7 @@ def _horizon(found: Explanation) -> Iterator[str]:
         yield f"Whether fewer would do is open; fewer than {need.at_least} would not."
 
 
-def _joint(found: Explanation, amount: _Amount) -> Iterator[str]:
+def _joint(found: Findings, amount: _Amount) -> Iterator[str]:
     joint, problem = found.joint, found.problem
     if joint is None:
         if found.joint_applies:

@@ -77,7 +77,7 @@ class HopAdapter:
         return action.startswith("search:")
 
     def along(self, states: Sequence[State], actions: Sequence[Action]) -> Chain:
-        """The chain of a walk: a predicate per action, and the goal."""
+        """The chain of a path: a predicate per action, and the goal."""
         del states
         goal = Target(f"the question is answered: {self.setting.question}", GOAL, goal=True)
         return (*(_target(action, self.setting.question) for action in actions), goal)

@@ -16,7 +16,7 @@ HOP, ANSWER, GOAL = "hop", "answer", "goal"
 """Kinds of predicates."""
 
 SEARCHED, FINISHED, REFUSED = "searched", "finished", "refused"
-"""Kinds that occur on walks alone; the last one is never true: no action that cannot be read is taken."""
+"""Kinds that occur on paths alone; the last one is never true: no action that cannot be read is taken."""
 
 _REFERENCE = re.compile(r"#([1-9])")
 

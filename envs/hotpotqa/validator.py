@@ -102,7 +102,7 @@ class TwoStageValidator:
         return _no(f"{claim.finding!r}: {why}, nor does another paragraph", how=self.verifier.how)
 
     async def _finished(self, tail: Chain, state: QaState) -> Verdict:
-        """The end of a walk; the goal after it is judged by the answer that stands."""
+        """The end of a path; the goal after it is judged by the answer that stands."""
         if not state.over:
             return _no("the episode goes on")
         over = Check(True, "deterministic", "the agent has said finish")

@@ -32,7 +32,7 @@ def unchanged(state: ScienceState) -> Target:
 
 
 def along(states: Sequence[ScienceState]) -> list[Target]:
-    """One target for each step of a walk."""
+    """One target for each step of a path."""
     return [brought_about(before, after) or unchanged(after) for before, after in pairwise(states)]
 
 

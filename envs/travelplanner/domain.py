@@ -1,14 +1,14 @@
-"""What a trip tells the engine: the whole itinerary is one walk on the plan graph.
+"""What a trip tells the engine: the whole itinerary is one path on the plan graph.
 
 *What a node carries.* The number of booked slots; how the trip travels, as long as ways are still to be booked (a car
 of one's own excludes flights and taxis on the whole trip); the required cuisines that are covered, as bits; and the
 index of the last option. Nothing else of the past constrains the future: what is left of the money is a resource of the
-walk, and what has been used already is told by the index alone, as follows.
+path, and what has been used already is told by the index alone, as follows.
 
 *Uniqueness is exact.* The k slots of a group (all meals, or all sights, in one city) follow each other, take distinct
 options of one list, and neither cost nor quality nor any rule depends on which slot takes which option. So every set of
 k distinct options is a strictly increasing sequence of indices, exactly one; and every strictly increasing sequence is
-a set of distinct options. The variants of a step are the options of a larger index than the last one's, so the walks
+a set of distinct options. The variants of a step are the options of a larger index than the last one's, so the paths
 through the group are in one-to-one correspondence with the sets of k options of the list, and an option is taken twice
 by none. Groups of different slots have no option in common (a restaurant is in one city).
 

@@ -215,11 +215,11 @@ class TripAdapter:
         )
 
     def along(self, states: Sequence[State], actions: Sequence[Action]) -> Chain:
-        """One target per booking of the walk, and the goal."""
+        """One target per booking of the path, and the goal."""
         targets = []
         for before in states[: len(actions)]:
             slot = self._trip.slot(typed(before))
-            assert slot is not None, "a walk ends with the rendering"
+            assert slot is not None, "a path ends with the rendering"
             targets.append(target_of([slot]))
         # The rendering's own target is the goal; the loop puts it in place of the last edge's.
         chain = [

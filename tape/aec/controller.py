@@ -26,7 +26,7 @@ from tape.protocols.predicates import Predicate, require_predicates
 class Controller:
     """Plans with hypotheses, queries and beliefs, and commits to what the verifier accepts.
 
-    One planning round: the k best walks of a sampled plan graph are the hypotheses. Those that the facts contradict are
+    One planning round: the k best paths of a sampled plan graph are the hypotheses. Those that the facts contradict are
     refused, and so are those that miss a fact for which no query is known or affordable. Of the rest the gate says what
     to query and what to simulate; beliefs set hypotheses aside. What the best survivor rests on by belief alone is
     queried before it is committed to. After a query that changed the state the survivors go on from there: actions that
@@ -69,11 +69,11 @@ class Controller:
         self._why = ""
 
     async def plan(self) -> Planned | None:
-        """One planning round: the walk that is committed to, or None where every hypothesis was refused.
+        """One planning round: the path that is committed to, or None where every hypothesis was refused.
 
         Raises:
             EpisodeEnded: ``not_certified`` where round after round was refused and nothing was done in between;
-                ``infeasible`` where no walk keeps the budgets; or an end in a query.
+                ``infeasible`` where no path keeps the budgets; or an end in a query.
             BudgetExceededError: A call does not fit.
         """
         self._state.beliefs.clear()
@@ -93,14 +93,14 @@ class Controller:
         return None
 
     async def follow(self, executor: Executor, planned: Planned) -> Outcome:
-        """Execute a walk that was committed to, and count it where the environment shows that it cannot be."""
+        """Execute a path that was committed to, and count it where the environment shows that it cannot be."""
         result = self._episode.result
         try:
             outcome = await executor.execute(planned)
         except EpisodeEnded as end:
             result.infeasible_commitments += end.end_state == "failure" and not end.limit
             raise
-        # A walk that runs to its end was to reach the goal (eq. 5); where it does, the episode is over before.
+        # A path that runs to its end was to reach the goal (eq. 5); where it does, the episode is over before.
         result.infeasible_commitments += outcome in ("contradicted", "ended")
         return outcome
 
@@ -129,9 +129,9 @@ class Controller:
                     return None
 
     async def _bridged(self, pool: list[Planned]) -> list[Planned]:
-        """The walks with bridging actions beside those without, rolled out anew where there are any.
+        """The paths with bridging actions beside those without, rolled out anew where there are any.
 
-        Which of two is better is for the budgets and the model to say: a bridge makes a walk longer, and a precondition
+        Which of two is better is for the budgets and the model to say: a bridge makes a path longer, and a precondition
         may hold as it is.
         """
         if not self._settings.bridges or not self._grounded_only:
@@ -146,7 +146,7 @@ class Controller:
     # --- hypotheses -------------------------------------------------------------------------
 
     def _examined(self, pool: Sequence[Planned]) -> list[Hypothesis]:
-        """The walks that neither facts nor want of a query speak against."""
+        """The paths that neither facts nor want of a query speak against."""
         remaining = self._planner.remaining()
         seen = [self._hypothesis(planned, remaining) for planned in pool]
         costs = self._query_costs(seen, remaining)
@@ -238,7 +238,7 @@ class Controller:
     async def _query(
         self, predicate: Predicate, survivors: Sequence[Hypothesis], hypotheses: Sequence[Hypothesis]
     ) -> list[Planned]:
-        """Ask, and go on from where that has led; returns the walks that are left."""
+        """Ask, and go on from where that has led; returns the paths that are left."""
         key, before = self._episode.env.domain.key, self._episode.state
         self._asked.add((key(before), predicate))
         done = await self._queries.run(predicate)
@@ -258,7 +258,7 @@ class Controller:
         return self._state.to_do(remainder(actions, done))
 
     async def _refolded(self, plans: Sequence[tuple[Action, ...]]) -> list[Planned]:
-        """The rest of plans that the facts do not contradict, as walks from here."""
+        """The rest of plans that the facts do not contradict, as paths from here."""
         live = [actions for actions in dict.fromkeys(plans) if actions and not self._ruled_out(actions)]
         if not live:
             return []
@@ -281,7 +281,7 @@ class Controller:
                 return False
             self._episode.trace.write(VerifiedEvent(actions=actions, accepted=True, witnesses=[], reason=""))
         solution = hypothesis.planned.solution
-        self._planner.report("aec", solution, hypothesis.planned.walk, partial=False, problem={})
+        self._planner.report("aec", solution, hypothesis.planned.path, partial=False, problem={})
         self._episode.result.commitments += 1
         self._episode.trace.write(
             CommittedEvent(

@@ -86,7 +86,7 @@ class VerifiedEvent(ToldEvent):
 
 @register_event
 class CommittedEvent(ToldEvent):
-    """A walk is followed; the evidence for all that it does not establish itself."""
+    """A path is followed; the evidence for all that it does not establish itself."""
 
     type: ClassVar[str] = "committed"
     step: int

@@ -20,7 +20,7 @@ class Evidence:
     """Why a value is taken as true.
 
     Attributes:
-        kind: The first ``observation``; what a ``query`` revealed; what was seen in the ``execution`` of a walk; or
+        kind: The first ``observation``; what a ``query`` revealed; what was seen in the ``execution`` of a path; or
             ``entailed`` by a sound rule.
         step: Environment steps taken when it was seen.
         source: In words: the action that was seen to do it, the query, or the name of the rule.

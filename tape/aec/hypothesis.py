@@ -1,4 +1,4 @@
-"""Hypotheses: candidate walks with what they rest on (AEC definition 3.1, appendix B.1)."""
+"""Hypotheses: candidate paths with what they rest on (AEC definition 3.1, appendix B.1)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tape.protocols.predicates import Assignment, Predicate
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One walk of the plan graph, seen from what is grounded now.
+    """One path of the plan graph, seen from what is grounded now.
 
     Attributes:
-        planned: The walk.
+        planned: The path.
         verdict: What the verifier says of it.
         expected: Pre(h) with the expected values; without the goal's where nobody verifies.
         missing: What of it no grounded or entailed fact says.
@@ -45,13 +45,13 @@ class Hypothesis:
 
 
 def actions_of(planned: Planned) -> tuple[Action, ...]:
-    """A walk's actions."""
-    return tuple(edge.action for edge in planned.walk)
+    """A path's actions."""
+    return tuple(edge.action for edge in planned.path)
 
 
 def costs_of(planned: Planned) -> tuple[Resources, ...]:
-    """The worst case of each of a walk's steps."""
-    return tuple(edge.cost for edge in planned.walk)
+    """The worst case of each of a path's steps."""
+    return tuple(edge.cost for edge in planned.path)
 
 
 def remainder(actions: Sequence[Action], done: Sequence[Action]) -> tuple[Action, ...]:

@@ -1,4 +1,4 @@
-"""Walk and queries chosen together, under the same budgets and by the same solvers (beyond AEC: its section 6) [ours].
+"""Path and queries chosen together, under the same budgets and by the same solvers (beyond AEC: its section 6) [ours].
 
 The paper asks where an uncertainty passes a threshold, whatever the answer costs and whether it matters. Here the next
 decision is the first one of the policy that earns most: a success of candidate i earns its value less a price for
@@ -42,7 +42,7 @@ class JointError(TapeError):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A walk that could be committed.
+    """A path that could be committed.
 
     Attributes:
         needs: Its preconditions that are unknown, with the values they have to have; nothing that is grounded.
@@ -125,10 +125,10 @@ def decide(
     exclusive: Sequence[Collection[Predicate]] = (),
     settings: JointSettings | None = None,
 ) -> JointDecision:
-    """Choose the next query or the walk to commit.
+    """Choose the next query or the path to commit.
 
     Args:
-        candidates: The walks that could be committed.
+        candidates: The paths that could be committed.
         mu: The believed probability that each unknown predicate is true.
         queries: What asking each predicate costs at most, in counts by kind; one that is missing cannot be asked.
         left: What is left of the budgets; kinds that are missing are not limited.

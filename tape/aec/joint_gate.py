@@ -1,4 +1,4 @@
-"""The gate that chooses walk and queries together (:mod:`tape.aec.joint`), beyond the paper [ours]."""
+"""The gate that chooses path and queries together (:mod:`tape.aec.joint`), beyond the paper [ours]."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class JointGate:
             return Query(found.predicate)
         if found.kind == "commit" and found.candidate is not None:
             return Commit(hypotheses[found.candidate])
-        return GiveUp("no query and no walk is worth what it takes")
+        return GiveUp("no query and no path is worth what it takes")
 
     def _exclusive(self, known: Assignment, missing: Sequence[Predicate]) -> Sequence[Sequence[Predicate]]:
         if isinstance(self._domain, ExclusiveDomain):

@@ -1,4 +1,4 @@
-"""The joint choice of walk and queries as a path problem on a graph without cycles [ours].
+"""The joint choice of path and queries as a path problem on a graph without cycles [ours].
 
 A policy here is a chain: verify one candidate after the other, commit the first one that holds. Its nodes are hubs,
 where all candidates verified so far have failed, and visits, where the next one is verified. A visit's reward is the

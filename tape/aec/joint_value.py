@@ -1,4 +1,4 @@
-"""The value of information of a query: how likely it changes the chosen walk, times what that saves [ours]."""
+"""The value of information of a query: how likely it changes the chosen path, times what that saves [ours]."""
 
 from __future__ import annotations
 

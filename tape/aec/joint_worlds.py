@@ -1,4 +1,4 @@
-"""Which candidate walks are possible together, and how likely: the belief behind the joint choice [ours]."""
+"""Which candidate paths are possible together, and how likely: the belief behind the joint choice [ours]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The execution monitor: grounded counterevidence ends a walk before its next step (AEC appendix B.3)."""
+"""The execution monitor: grounded counterevidence ends a path before its next step (AEC appendix B.3)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Seen = Literal["certified", "open", "contradicted"]
 
 
 class Monitor:
-    """Watches the execution of a committed walk.
+    """Watches the execution of a committed path.
 
     Args:
         episode: The episode.
         state: Takes what is seen.
-        certifies: Whether walks are verified; without, none is ever ``certified``.
+        certifies: Whether paths are verified; without, none is ever ``certified``.
     """
 
     def __init__(self, episode: Episode, state: EpistemicState, *, certifies: bool) -> None:
@@ -36,7 +36,7 @@ class Monitor:
         Args:
             before: The state in which the step was taken.
             action: What was done.
-            rest: The rest of the walk.
+            rest: The rest of the path.
 
         Returns:
             ``contradicted`` where the action failed (an observation contradicts its declared effects, or nothing at all

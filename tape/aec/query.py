@@ -19,7 +19,7 @@ CallCost = Callable[[State, Mapping[str, int], Sequence[Action]], Resources]
 
 
 class Queries:
-    """Runs queries through the episode: the same ledger, actor and memory as for the steps of a walk.
+    """Runs queries through the episode: the same ledger, actor and memory as for the steps of a path.
 
     Args:
         episode: The episode.

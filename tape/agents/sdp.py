@@ -1,4 +1,4 @@
-"""SDP: what should be true next, realized, validated and certified; with TAPE's walk and AEC's verifier where asked."""
+"""SDP: what should be true next, realized, validated and certified; with TAPE's path and AEC's verifier where asked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tape.sdp.writing import WritingRealize
 class SdpAgent(TapeAgent):
     """State-Centric Decision Process.
 
-    With ``chain="walk"`` the chain is the walk that the solver picks on the plan graph (SDP x TAPE), with
+    With ``chain="walk"`` the chain is the path that the solver picks on the plan graph (SDP x TAPE), with
     ``aec`` settings one that the grounded verifier accepts (SDP x TAPE x AEC); with ``chain="sample"`` it comes from
     one plan of the model, with ``chain="adapter"`` from the environment's own operators (SDP as in the paper).
     """
@@ -69,7 +69,7 @@ class SdpAgent(TapeAgent):
         try:
             await loop.run()
         except EpisodeEnded as end:
-            # As for TAPE with the verifier: a committed walk that the environment ends in failure was infeasible.
+            # As for TAPE with the verifier: a committed path that the environment ends in failure was infeasible.
             failed = self.config.aec is not None and end.end_state == "failure" and not end.limit
             episode.result.infeasible_commitments += failed
             raise
@@ -98,13 +98,13 @@ class SdpAgent(TapeAgent):
             actor=actor,
             selector=self.selector(episode),
         )
-        walk = WalkChain(episode, adapter, planner, self.verification(episode, planner, actor))
-        return Operators(walk, realize, validate, walk), walk
+        path = WalkChain(episode, adapter, planner, self.verification(episode, planner, actor))
+        return Operators(path, realize, validate, path), path
 
     def _caps(self, adapter: Adapter) -> Caps:
         """The environment's caps, with the switches before them.
 
-        On a walk one failed attempt at an edge is enough: the edge is refuted, and the graph may know another way. So
+        On a path one failed attempt at an edge is enough: the edge is refuted, and the graph may know another way. So
         that a predicate gets as many attempts in all, it may then be replanned more often.
         """
         settings, own = SdpSettings.of(self.config), adapter.caps

@@ -1,6 +1,6 @@
 """Entry point of the ``tape`` command.
 
-Exit codes: 0 complete, 1 some episodes errored or no walk exists, 2 usage, 3 the run's
+Exit codes: 0 complete, 1 some episodes errored or no path exists, 2 usage, 3 the run's
 budget is exhausted, 130 interrupted.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 COMMANDS = {
     "run": "play the tasks of an environment and summarise: tape run sokoban --levels easy --out DIR",
     "show": "replay an episode of a run and draw its plan graphs: tape show DIR [EPISODE]",
-    "solve": "pick the best walk of a plan graph under a budget: tape solve GRAPH.json --budget steps=8",
+    "solve": "pick the best path of a plan graph under a budget: tape solve GRAPH.json --budget steps=8",
     "serve": "serve a model to OpenAI clients on this machine: tape serve bundled:mini",
     "models": "list the language models that can be used here",
     "solvers": "list the solvers that can be used here",

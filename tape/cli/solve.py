@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the subcommand; exit code 0 with a walk, 1 without."""
+    """Run the subcommand; exit code 0 with a path, 1 without."""
     args = _parser().parse_args(argv)
     import solvers
     from tape.budget import Budget
@@ -39,12 +39,12 @@ def main(argv: Sequence[str]) -> int:
     explanation = None
     if solution.status is solvers.Status.INFEASIBLE and not args.no_explain:
         explanation = solvers.explain(problem, args.time_limit)
-    walk = [graph.edge(ids[e]) for e in solution.edges]
+    path = [graph.edge(ids[e]) for e in solution.edges]
     used = dict(zip(sorted(caps), solution.consumption, strict=False))
     if args.json:
         answer = {
             "status": solution.status.value,
-            "walk": [{"action": e.action, "target": e.target} for e in walk],
+            "walk": [{"action": e.action, "target": e.target} for e in path],
             "objective": solution.objective,
             "bound": solution.bound,
             "consumption": used,
@@ -68,7 +68,7 @@ def main(argv: Sequence[str]) -> int:
             for kind, count in used.items():
                 print(f"{kind}: {_amount(kind, count)} of {_amount(kind, caps[kind])}")
             print(start)
-            for edge in walk:
+            for edge in path:
                 print(f"  --{edge.action}--> {edge.target}")
     if args.draw:
         from tape.show.draw import draw
@@ -77,7 +77,7 @@ def main(argv: Sequence[str]) -> int:
             graph,
             args.draw,
             start=start,
-            walk=[e.id for e in walk],
+            path=[e.id for e in path],
             title=f"{args.graph.name}: {solution.status.value}",
         )
         print(f"written: {args.draw}")
@@ -86,7 +86,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="tape solve", description="Pick the best walk of a plan graph under a budget."
+        prog="tape solve", description="Pick the best path of a plan graph under a budget."
     )
     parser.add_argument("graph", type=Path, metavar="GRAPH.json")
     parser.add_argument("--budget", default="", help="hard caps, for instance steps=8,usd=0.05")
@@ -105,10 +105,10 @@ def _parser() -> argparse.ArgumentParser:
         help="what is taken for granted about the costs (default: normal)",
     )
     parser.add_argument(
-        "--no-explain", action="store_true", help="where there is no walk, do not look for what would do"
+        "--no-explain", action="store_true", help="where there is no path, do not look for what would do"
     )
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
-    parser.add_argument("--draw", type=Path, help="write a picture with the walk (.svg or .png)")
+    parser.add_argument("--draw", type=Path, help="write a picture with the path (.svg or .png)")
     return parser
 
 

@@ -66,7 +66,7 @@ class LmActor:
         return Acted(written, thought)
 
     def worst_case(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:
-        """The most that acting once with ``plan`` as the rest of the walk can use, retries included."""
+        """The most that acting once with ``plan`` as the rest of the path can use, retries included."""
         if self._execution == "forced":
             return Resources()
         once = self._context.lm.worst_case(self._context.prompt_format.act_request(state, remaining, None, plan))

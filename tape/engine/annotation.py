@@ -43,7 +43,7 @@ class Annotator:
         domain, remaining = self._episode.env.domain, self._episode.remaining()
         for edge in graph.edges():
             graph.set_cost(edge.id, domain.cost(graph.state(edge.source), edge.action))
-        # The actor is shown the rest of the walk, so its call may be as long as the longest walk that can be paid.
+        # The actor is shown the rest of the path, so its call may be as long as the longest path that can be paid.
         moves = most_moves(graph, remaining)
         longest = max((edge.action for edge in graph.edges()), key=len, default="")
         sources = dict.fromkeys(edge.source for edge in graph.edges())
@@ -71,9 +71,9 @@ class Annotator:
             graph.set_reward(node, reward * graph.attributes(node).get("likelihood", 1.0), goal=goal)
 
     async def _grade(self, graph: PlanGraph, domain: DeclaredDomain, remaining: Mapping[str, int]) -> None:
-        """Put rewards on the ends of a declared domain, where all that counts is what a walk ends with.
+        """Put rewards on the ends of a declared domain, where all that counts is what a path ends with.
 
-        No other node is an end of a walk. Where no end can be paid for, a partial walk goes as far as it can.
+        No other node is an end of a path. Where no end can be paid for, a partial path goes as far as it can.
         """
         depths = graph.depths(domain.key(self._episode.state))
         ends = [node for node in graph.nodes if domain.is_end(graph.state(node))]
@@ -100,7 +100,7 @@ class Annotator:
         if visited:
             return min(reward, 0.0)
         if mode == "ends" and end and HOPELESS < reward < GOAL_SCORE:
-            # Never below 0: else a walk would spend the budget on putting off its end.
+            # Never below 0: else a path would spend the budget on putting off its end.
             return _END * max(score.mean, 0.0)
         return reward
 

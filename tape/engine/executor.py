@@ -1,4 +1,4 @@
-"""Constrained execution of a walk and the mismatch check (TAPE sections 3.3, 3.4)."""
+"""Constrained execution of a path and the mismatch check (TAPE sections 3.3, 3.4)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Outcome = Literal["ended", "mismatch", "probed", "stepped", "contradicted"]
 
 
 Reselect = Callable[[Planned], Awaitable[Planned | None]]
-"""Asks for the best walk from the current node of a plan's graph with what is left now."""
+"""Asks for the best path from the current node of a plan's graph with what is left now."""
 
 
 class Watch(Protocol):
@@ -26,18 +26,18 @@ class Watch(Protocol):
         """Whether the environment admits the next action."""
 
     def saw(self, before: State, action: Action, rest: Sequence[Edge]) -> Literal["certified", "open", "contradicted"]:
-        """What a step has shown of the rest of the walk."""
+        """What a step has shown of the rest of the path."""
 
 
 class Executor:
-    """Executes walks edge by edge.
+    """Executes paths edge by edge.
 
     Args:
         episode: The episode.
         actor: Writes the actions.
         memory: Takes every observed transition.
         reselect: Is asked where a step has used less than its worst case, so that more may fit than was planned for.
-        watch: Is told every step of a verified walk, which is kept as it is while it stays certified; what it says
+        watch: Is told every step of a verified path, which is kept as it is while it stays certified; what it says
             goes before the comparison of keys.
     """
 
@@ -53,19 +53,19 @@ class Executor:
         self._reselect, self._watch = reselect, watch
 
     async def execute(self, planned: Planned) -> Outcome:
-        """Follow a walk.
+        """Follow a path.
 
         Returns:
             ``ended`` at its end, ``mismatch`` where the observed state is not the predicted one, ``probed``
             after an action of unknown outcome, ``stepped`` after one step under all-step replanning, ``contradicted``
-            where what is watched for has shown that the walk fails.
+            where what is watched for has shown that the path fails.
 
         Raises:
             EpisodeEnded: Success, or ``invalid_output``.
             BudgetExceededError: A step or call does not fit.
         """
         episode = self._episode
-        rest = planned.walk
+        rest = planned.path
         while rest:
             edge, actions = rest[0], [edge.action for edge in rest]
             if self._watch is not None and not self._watch.possible(edge.action):
@@ -92,7 +92,7 @@ class Executor:
             if rest and self._watch is None and episode.config.reselect and self._saved(edge, left):
                 better = await self._reselect(planned)
                 if better is not None:
-                    planned, rest = better, better.walk
+                    planned, rest = better, better.path
         return "ended"
 
     def _saved(self, edge: Edge, left: Mapping[str, int]) -> bool:

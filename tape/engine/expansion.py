@@ -1,4 +1,4 @@
-"""Where a plan graph may still grow: nodes that a walk can reach and from which nobody has planned yet."""
+"""Where a plan graph may still grow: nodes that a path can reach and from which nobody has planned yet."""
 
 from __future__ import annotations
 
@@ -93,19 +93,19 @@ def possible(domain: DeclaredDomain, state: State, actions: Sequence[Action]) ->
 
 
 def add_variants(graph: PlanGraph, domain: DeclaredDomain, state: State, actions: Sequence[Action]) -> None:
-    """Add every walk that does what a folded plan does with any of the variants at each step.
+    """Add every path that does what a folded plan does with any of the variants at each step.
 
-    The plan supports all these walks alike: which variant it names is the model's guess, the choice is the solver's.
-    Edges are added in the order in which the domain names the variants, and of walks of equal worth the solver takes
+    The plan supports all these paths alike: which variant it names is the model's guess, the choice is the solver's.
+    Edges are added in the order in which the domain names the variants, and of paths of equal worth the solver takes
     the one whose edges came first; so this comes before the plan itself is folded.
 
     Args:
-        graph: Gets the walks.
+        graph: Gets the paths.
         domain: Declares variants and outcomes.
         state: Where the plan starts.
         actions: The plan, cut where it becomes invalid.
     """
-    walk = {domain.key(state)}
+    path = {domain.key(state)}
     own, layer = state, {domain.key(state): state}
     added: list[str] = []
     for action in actions:
@@ -122,6 +122,6 @@ def add_variants(graph: PlanGraph, domain: DeclaredDomain, state: State, actions
         following = domain.outcome(own, action).state
         assert following is not None, "the plan is cut before an action that cannot be taken"
         own, layer = following, after
-        walk.add(domain.key(own))
-        added += [key for key in after if key not in walk]
+        path.add(domain.key(own))
+        added += [key for key in after if key not in path]
     graph.support(dict.fromkeys(added))

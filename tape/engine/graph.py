@@ -21,7 +21,7 @@ GOAL_SCORE = 0.5
 """A node scored at least this is taken as a goal, hence as a terminal node."""
 
 HOPELESS = -GOAL_SCORE
-"""A node scored at most this is taken as hopeless: no walk should end there, no plan start there."""
+"""A node scored at most this is taken as hopeless: no path should end there, no plan start there."""
 
 UNKNOWN = "(unknown)"
 """Key of the node that stands for an outcome nobody predicts."""
@@ -69,7 +69,7 @@ class PlanGraph:
         self._states: dict[str, State] = {}
         self._ends: list[tuple[str, str]] = []
         self.plans: list[tuple[int, ...]] = []
-        """The folded plans as walks, by edge id."""
+        """The folded plans as paths, by edge id."""
 
     def copy(self) -> PlanGraph:
         """A copy that can be changed on its own; states are shared."""
@@ -91,7 +91,7 @@ class PlanGraph:
     def fold(
         self, states: Sequence[State], actions: Sequence[Action], confidences: Sequence[float] | None = None
     ) -> list[str]:
-        """Fold one plan: equal states merge, so the plan stays a walk of the graph.
+        """Fold one plan: equal states merge, so the plan stays a path of the graph.
 
         Args:
             states: The states along the plan, one more than actions.
@@ -99,22 +99,22 @@ class PlanGraph:
             confidences: The world model's in each step; 1 by default.
 
         Returns:
-            The keys of the walk's nodes.
+            The keys of the path's nodes.
 
         Raises:
             GraphError: The lengths do not fit.
         """
         if len(states) != len(actions) + 1:
             raise GraphError(f"a plan of {len(actions)} actions needs {len(actions) + 1} states, got {len(states)}")
-        walk = [self.add_state(state) for state in states]
-        self.support(dict.fromkeys(walk))
-        taken = [self._edge(a, action, b) for a, action, b in zip(walk, actions, walk[1:], strict=False)]
+        path = [self.add_state(state) for state in states]
+        self.support(dict.fromkeys(path))
+        taken = [self._edge(a, action, b) for a, action, b in zip(path, actions, path[1:], strict=False)]
         for data, confidence in zip(taken, confidences or [1.0] * len(taken), strict=True):
             data["votes"] += 1
             data["confidence"] = confidence
         self.plans.append(tuple(data["id"] for data in taken))
-        self.nx.nodes[walk[-1]]["plan_end"] = True
-        return walk
+        self.nx.nodes[path[-1]]["plan_end"] = True
+        return path
 
     def _edge(self, source: str, action: Action, target: str) -> dict[str, Any]:
         for _, _, data in self.nx.out_edges(source, data=True):
@@ -195,7 +195,7 @@ class PlanGraph:
         data["likelihood"] = max(chance, data.get("likelihood", 0.0))
 
     def no_end(self, node: str) -> None:
-        """Take a node off the ends of plans: a walk that ends there has come to nothing."""
+        """Take a node off the ends of plans: a path that ends there has come to nothing."""
         self._need(node)
         self.nx.nodes[node]["plan_end"] = False
 
@@ -286,7 +286,7 @@ class PlanGraph:
     def terminals(self, start: str) -> list[str]:
         """Ends of the (cut) plans and nodes scored as goals; the start only if scored as goal.
 
-        A plan that ends in a state scored as hopeless gives no terminal: the best walk to one would
+        A plan that ends in a state scored as hopeless gives no terminal: the best path to one would
         only spend the budget on putting off its end.
         """
         return [
@@ -312,7 +312,7 @@ class PlanGraph:
             remaining: Counts left of each capped resource; these are the problem's resources.
             horizon: L.
             discount: In (0, 1].
-            any_end: Let a walk end at every node but the start (the best partial walk).
+            any_end: Let a path end at every node but the start (the best partial path).
             confidence: Leave out predictions made with less.
 
         Returns:

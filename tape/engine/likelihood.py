@@ -1,6 +1,6 @@
 """How likely it is that what a plan assumes is so: a plan graph's nodes beyond an assumption are worth that much less.
 
-A plan in a partially observable household may rest on where nobody has looked. Without this, the shortest walk would
+A plan in a partially observable household may rest on where nobody has looked. Without this, the shortest path would
 be chosen however unlikely its assumption; with it, the expected number of steps left at the goal decides [ours].
 """
 
@@ -20,7 +20,7 @@ from tape.protocols.prompt_format import PromptFormat, option_values
 _DOUBT = 0.05
 """Share of every answer that is spread evenly: models that answer with one option only rule out all others."""
 
-Walk: TypeAlias = tuple[Sequence[Action], Sequence[str]]
+FoldedPlan: TypeAlias = tuple[Sequence[Action], Sequence[str]]
 """A plan's actions and the keys of the nodes that it passes, one more than actions."""
 
 
@@ -75,25 +75,25 @@ class Likelihood:
         self._weigher = Weigher(context)
 
     async def weigh(
-        self, graph: PlanGraph, start: State, walks: Sequence[tuple[Sequence[Action], Sequence[str]]]
+        self, graph: PlanGraph, start: State, paths: Sequence[tuple[Sequence[Action], Sequence[str]]]
     ) -> None:
-        """Put on every node of some walks how likely what they assume up to there is.
+        """Put on every node of some paths how likely what they assume up to there is.
 
         Args:
             graph: The plan graph.
-            start: The state from which the walks go.
-            walks: Of plans from there.
+            start: The state from which the paths go.
+            paths: Of plans from there.
 
         Nothing happens in a domain without assumptions, or where the model cannot be asked about them.
         """
         domain = self._context.domain
         if not isinstance(domain, AssumingDomain) or not isinstance(self._context.prompt_format, WeighingFormat):
             return
-        assumed = [domain.assumptions(start, actions) for actions, _ in walks]
+        assumed = [domain.assumptions(start, actions) for actions, _ in paths]
         likely = await self._weigher.weigh(start, [p for predicates in assumed for p in predicates])
         # The start may itself be a predicted state that rests on something.
         certain = graph.attributes(domain.key(start)).get("likelihood", 1.0)
-        for (actions, nodes), predicates in zip(walks, assumed, strict=True):
+        for (actions, nodes), predicates in zip(paths, assumed, strict=True):
             for i, node in enumerate(nodes[1:], 1):
                 # What has been looked into by then is part of the state, whether or not it was made use of yet.
                 to_come = domain.assumptions(graph.state(node), actions[i:])

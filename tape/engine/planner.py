@@ -10,9 +10,9 @@ from tape.engine.annotation import PAID, Annotator
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.expansion import Frontier, add_variants, frontier, possible
 from tape.engine.graph import PlanGraph
-from tape.engine.likelihood import Likelihood, Walk
+from tape.engine.likelihood import Likelihood, FoldedPlan
 from tape.engine.memory import Memory, RememberingWorldModel
-from tape.engine.selection import Planned, WalkSelection
+from tape.engine.selection import Planned, PathSelection
 from tape.engine.selector import Selector
 from tape.engine.steps import sample_plans, sample_plans_from
 from tape.errors import BudgetExceededError
@@ -38,7 +38,7 @@ class Planner:
         world_model: Predicts transitions.
         scorer: Scores nodes.
         actor: Its worst case is part of every edge's cost.
-        selector: Picks the walk.
+        selector: Picks the path.
     """
 
     def __init__(
@@ -57,13 +57,13 @@ class Planner:
         self.memory = Memory()
         self._annotator = Annotator(episode, scorer, actor, self.memory)
         self.call_cost = self._annotator.call_cost
-        self._selection = WalkSelection(episode, selector, self.call_cost)
+        self._selection = PathSelection(episode, selector, self.call_cost)
         self.remaining, self.report = self._selection.remaining, self._selection.report
         self._rounds = 0
         self._plans: list[Plan] = []
 
     async def plan(self) -> Planned:
-        """Plan from the current state; samples again while no walk is feasible.
+        """Plan from the current state; samples again while no path is feasible.
 
         Raises:
             EpisodeEnded: ``infeasible``, ``solver_timeout`` or ``solver_error``.
@@ -77,11 +77,11 @@ class Planner:
                 planned = self._selection.probe(graph, self._plans, self.memory)
         self._rounds += 1
         if planned is None:
-            raise EpisodeEnded("infeasible", "no walk keeps the remaining budget")
+            raise EpisodeEnded("infeasible", "no path keeps the remaining budget")
         return planned
 
     async def candidates(self, k: int) -> list[Planned]:
-        """Plan like :meth:`plan`, but give the k best walks, best first, and no partial one.
+        """Plan like :meth:`plan`, but give the k best paths, best first, and no partial one.
 
         Raises:
             EpisodeEnded: ``infeasible``, ``solver_timeout`` or ``solver_error``.
@@ -90,11 +90,11 @@ class Planner:
         graph, planned = await self._sampled()
         self._rounds += 1
         if planned is None:
-            raise EpisodeEnded("infeasible", "no walk keeps the remaining budget")
+            raise EpisodeEnded("infeasible", "no path keeps the remaining budget")
         return self._selection.best(graph, k)
 
     async def refold(self, plans: Sequence[Plan], k: int) -> list[Planned]:
-        """Roll plans out from the current state into a fresh graph; its k best walks. Nothing is sampled.
+        """Roll plans out from the current state into a fresh graph; its k best paths. Nothing is sampled.
 
         Raises:
             EpisodeEnded: ``solver_timeout`` or ``solver_error``.
@@ -103,7 +103,7 @@ class Planner:
         return self._selection.best(await self._folded(plans), k)
 
     async def _sampled(self) -> tuple[PlanGraph, Planned | None]:
-        """Sample plans and fold them, again while no walk is feasible; the last graph and its best walk."""
+        """Sample plans and fold them, again while no path is feasible; the last graph and its best path."""
         self._episode.require_affordable_action()
         graph, planned = PlanGraph(), None
         for attempt in range(self._episode.config.resample + 1):
@@ -114,10 +114,10 @@ class Planner:
         return graph, planned
 
     async def reselect(self, planned: Planned) -> Planned | None:
-        """The best walk from the current node of a graph that is there already, with what is left now.
+        """The best path from the current node of a graph that is there already, with what is left now.
 
-        None where the walk in hand is to be kept: the model selects, what is left is reserved for planning, there is
-        no walk any more, or only one without a goal where there was one with.
+        None where the path in hand is to be kept: the model selects, what is left is reserved for planning, there is
+        no path any more, or only one without a goal where there was one with.
 
         Raises:
             BudgetExceededError: The episode's time is up.
@@ -130,7 +130,7 @@ class Planner:
         try:
             found = await self._selection.select(planned.graph)
         except EpisodeEnded:
-            return None  # the solver gave up, as the trace says; the walk in hand is still feasible
+            return None  # the solver gave up, as the trace says; the path in hand is still feasible
         return None if found is None or (planned.at_goal and not found.at_goal) else found
 
     async def _build(self, attempt: int) -> PlanGraph:
@@ -150,18 +150,18 @@ class Planner:
     async def _extend(
         self, graph: PlanGraph, planned: Planned | None, attempt: int
     ) -> tuple[PlanGraph, Planned | None]:
-        """Sample further plans from inside the graph while the best walk does not end at a predicted goal.
+        """Sample further plans from inside the graph while the best path does not end at a predicted goal.
 
         The model plans on from states that the world model has worked out, so it need not keep track of them
         over a long plan, and what it gets wrong costs tokens but no steps.
 
         Args:
             graph: The annotated graph.
-            planned: Its best walk, or None.
+            planned: Its best path, or None.
             attempt: Part of the seed.
 
         Returns:
-            The extended graph and its best walk.
+            The extended graph and its best path.
         """
         episode, config = self._episode, self._episode.config
         start = episode.env.domain.key(episode.state)
@@ -183,16 +183,16 @@ class Planner:
                     graph = await self._grow(graph.copy(), nodes, seed)
             except BudgetExceededError as error:
                 if error is not spare.refused:
-                    raise  # the run's budget or the time: no reason to act on the walk in hand
-                break  # the refusal is in the trace; the graph and the walk are still what they were
+                    raise  # the run's budget or the time: no reason to act on the path in hand
+                break  # the refusal is in the trace; the graph and the path are still what they were
             planned = await self._selection.select(graph) or planned
         return graph, planned
 
     def _spare(self, planned: Planned | None) -> Budget:
-        """What calls may use without touching what the walk in hand needs."""
+        """What calls may use without touching what the path in hand needs."""
         left = self._selection.remaining()
-        walk = dict(zip(sorted(left), planned.solution.consumption, strict=False)) if planned else {}
-        return Budget({kind: count - walk.get(kind, 0) for kind, count in left.items() if kind in PAID})
+        path = dict(zip(sorted(left), planned.solution.consumption, strict=False)) if planned else {}
+        return Budget({kind: count - path.get(kind, 0) for kind, count in left.items() if kind in PAID})
 
     async def _grow(self, graph: PlanGraph, nodes: Sequence[Frontier], seed: int) -> PlanGraph:
         """Sample one plan from each of some nodes and fold it in; returns the graph."""
@@ -208,7 +208,7 @@ class Planner:
         if isinstance(domain, DeclaredDomain) and varied:
             items = [(s, replace(plan, actions=tuple(possible(domain, s, plan.actions)))) for s, plan in items]
         predicted = await self._world().rollout([(state, plan.actions) for state, plan in items])
-        walks: dict[str, tuple[State, list[Walk]]] = {}
+        paths: dict[str, tuple[State, list[FoldedPlan]]] = {}
         for (state, plan), predictions in zip(items, predicted, strict=True):
             # Only the last prediction of a rollout can be invalid.
             valid = [prediction for prediction in predictions if prediction.state is not None]
@@ -217,8 +217,8 @@ class Planner:
             if isinstance(domain, DeclaredDomain) and varied:
                 add_variants(graph, domain, state, taken)
             nodes = graph.fold(map_plain(domain, states), taken, [prediction.confidence for prediction in valid])
-            walks.setdefault(nodes[0], (state, []))[1].append((taken, nodes))
-        for state, theirs in walks.values():
+            paths.setdefault(nodes[0], (state, []))[1].append((taken, nodes))
+        for state, theirs in paths.values():
             await self._likelihood.weigh(graph, state, theirs)
         if domain.deterministic:
             for transition in self.memory.transitions:

@@ -29,7 +29,7 @@ class EpisodeResult(BaseModel):
     Attributes:
         end_state: One of :data:`END_STATES`.
         success: The environment's own goal check, never the agent's claim.
-        partial_walk: A walk that does not end at a terminal node was followed.
+        partial_walk: A path that does not end at a terminal node was followed.
         steps: Environment steps taken.
         replans: Planning rounds after the first.
         mismatches: Observed states that were not the predicted ones.
@@ -48,9 +48,9 @@ class EpisodeResult(BaseModel):
         final_answer: What was answered at a limit, with ``on_limit="final_answer"``.
         queries: Queries begun, with ``verify="aec"``, like all up to ``disabled_rules``.
         simulations: Predictions by which hypotheses were filtered.
-        commitments: Walks that were committed to.
+        commitments: Paths that were committed to.
         refusals: Hypotheses refused by the verifier, or for want of a query.
-        infeasible_commitments: Committed walks that did not execute to their end, as the environment showed.
+        infeasible_commitments: Committed paths that did not execute to their end, as the environment showed.
         counterexamples: Observations against a rule or a declared effect, by its name; each counts once.
         disabled_rules: Rules of inference that failed too often to be used on.
         certified: Predicates certified, with the agent ``sdp``, like all up to ``goal_certified``.

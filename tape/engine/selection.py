@@ -1,4 +1,4 @@
-"""From an annotated plan graph to the walk that is followed (TAPE section 3.2)."""
+"""From an annotated plan graph to the path that is followed (TAPE section 3.2)."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ from tape.engine.memory import Memory
 from tape.engine.selector import Selector
 from tape.errors import BudgetExceededError
 from tape.protocols import Action, DeclaredDomain, Plan, State
-from tape.trace import GraphFoldedEvent, WalkSelectedEvent
+from tape.trace import GraphFoldedEvent, PathSelectedEvent
 
 _LOOK = 8
-"""How many walks are looked at for each that is asked for."""
+"""How many paths are looked at for each that is asked for."""
 
 _PATIENCE = 100
-"""How many times the most moves the horizon is where only the end of a walk counts."""
+"""How many times the most moves the horizon is where only the end of a path counts."""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A selected walk.
+    """A selected path.
 
     Attributes:
         graph: The plan graph.
-        walk: Its edges, in order.
+        path: Its edges, in order.
         solution: The solver's report.
-        partial: The walk does not end at a terminal node.
+        partial: The path does not end at a terminal node.
     """
 
     graph: PlanGraph
-    walk: tuple[Edge, ...]
+    path: tuple[Edge, ...]
     solution: PathSolution
     partial: bool
 
     @property
     def at_goal(self) -> bool:
-        """Whether the walk ends at a node scored as a goal."""
-        return bool(self.walk) and bool(self.graph.attributes(self.walk[-1].target)["goal"])
+        """Whether the path ends at a node scored as a goal."""
+        return bool(self.path) and bool(self.graph.attributes(self.path[-1].target)["goal"])
 
 
-class WalkSelection:
-    """Asks the selector for walks and logs what it answers.
+class PathSelection:
+    """Asks the selector for paths and logs what it answers.
 
     Args:
         episode: The episode.
-        selector: Picks the walk.
-        call_cost: The actor's own worst case in a state, with the rest of the walk.
+        selector: Picks the path.
+        call_cost: The actor's own worst case in a state, with the rest of the path.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class WalkSelection:
         return spendable
 
     async def select(self, graph: PlanGraph, *, any_end: bool = False) -> Planned | None:
-        """Select a walk; None where there provably is none.
+        """Select a path; None where there provably is none.
 
         Raises:
             EpisodeEnded: ``solver_timeout`` or ``solver_error``.
@@ -90,21 +90,21 @@ class WalkSelection:
         horizon = self._horizon(graph, remaining)
         found = await self._selector.select(graph, start, remaining, horizon, any_end=any_end)
         solution, ids, problem, confidence = found
-        walk = tuple(graph.edge(number) for number in ids)
+        path = tuple(graph.edge(number) for number in ids)
         episode.result.solver_seconds += solution.seconds
         size = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": problem.horizon, "budget": remaining}
-        self.report(self._selector.name, solution, walk, partial=any_end, problem=size | {"confidence": confidence})
+        self.report(self._selector.name, solution, path, partial=any_end, problem=size | {"confidence": confidence})
         if solution.has_walk:
-            return Planned(graph, walk, solution, any_end)
+            return Planned(graph, path, solution, any_end)
         if solution.status is Status.INFEASIBLE:
             return None
         raise self._given_up(solution.status, solution.message)
 
     def best(self, graph: PlanGraph, k: int) -> list[Planned]:
-        """The k best walks with a step and without a circle, best first.
+        """The k best paths with a step and without a circle, best first.
 
-        A walk that comes back to where it was needs no less than the same walk without that. No more than `_LOOK` * k
-        walks are looked at, so there may be fewer than there are.
+        A path that comes back to where it was needs no less than the same path without that. No more than `_LOOK` * k
+        paths are looked at, so there may be fewer than there are.
 
         Raises:
             EpisodeEnded: ``solver_timeout`` or ``solver_error``.
@@ -122,13 +122,13 @@ class WalkSelection:
         return [Planned(graph, tuple(graph.edge(ids[e]) for e in one.edges), one, False) for one in straight[:k]]
 
     def _given_up(self, status: Status, message: str) -> EpisodeEnded | BudgetExceededError:
-        """What ends the episode where the solver has neither a walk nor a proof."""
+        """What ends the episode where the solver has neither a path nor a proof."""
         if status is Status.TIMEOUT and self._episode.deadline.is_set:  # the only limit on a solver's time
             return self._episode.deadline.error()
         return EpisodeEnded("solver_timeout" if status is Status.TIMEOUT else "solver_error", message)
 
     def probe(self, graph: PlanGraph, plans: Sequence[Plan], memory: Memory) -> Planned | None:
-        """A walk of one step whose outcome is unknown, by the most sampled first action not yet tried here.
+        """A path of one step whose outcome is unknown, by the most sampled first action not yet tried here.
 
         Args:
             graph: The plan graph; gets the step as an edge.
@@ -157,7 +157,7 @@ class WalkSelection:
         self,
         selector: str,
         solution: PathSolution,
-        walk: tuple[Edge, ...],
+        path: tuple[Edge, ...],
         *,
         partial: bool,
         problem: dict[str, object],
@@ -165,14 +165,14 @@ class WalkSelection:
         """Log what was selected."""
         episode = self._episode
         start = episode.env.domain.key(episode.state)
-        found = solution.has_walk or bool(walk)
+        found = solution.has_walk or bool(path)
         episode.trace.write(
-            WalkSelectedEvent(
+            PathSelectedEvent(
                 selector=selector,
                 status=str(solution.status.value),
                 partial=partial,
-                actions=[edge.action for edge in walk],
-                nodes=[start, *(edge.target for edge in walk)] if found else [],
+                actions=[edge.action for edge in path],
+                nodes=[start, *(edge.target for edge in path)] if found else [],
                 objective=solution.objective,
                 bound=solution.bound,
                 consumption=dict(zip(sorted(episode.remaining()), solution.consumption, strict=False)),
@@ -187,7 +187,7 @@ class WalkSelection:
         most = max(1, most_moves(graph, remaining))
         if config.horizon is not None:
             return config.horizon - steps
-        # A walk stays at its end until L: with a long L one move more costs next to nothing of what an end is worth.
+        # A path stays at its end until L: with a long L one move more costs next to nothing of what an end is worth.
         return most * (_PATIENCE if isinstance(self._episode.env.domain, DeclaredDomain) else 1)
 
 

@@ -1,4 +1,4 @@
-"""Selection of a walk: by the solver, or by the LM (the ablation of TAPE table 2)."""
+"""Selection of a path: by the solver, or by the LM (the ablation of TAPE table 2)."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ from tape.lm.base import Choice
 from tape.protocols import Action
 
 
-class Selection(NamedTuple):
+class Selected(NamedTuple):
     """What was selected.
 
     Attributes:
         solution: The solver's report.
-        walk: The walk as edge ids of the graph.
+        path: The path as edge ids of the graph.
         problem: The problem that was solved.
         confidence: Edges of less confidence were left out of it.
     """
 
     solution: PathSolution
-    walk: tuple[int, ...]
+    path: tuple[int, ...]
     problem: PathProblem
     confidence: float = 0.0
 
 
 class Selector(Protocol):
-    """Chooses a walk on the plan graph."""
+    """Chooses a path on the plan graph."""
 
     name: str
 
     async def select(
         self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
-    ) -> Selection:
-        """Select a walk.
+    ) -> Selected:
+        """Select a path.
 
-        With ``any_end`` a walk may end anywhere but at the start.
+        With ``any_end`` a path may end anywhere but at the start.
         """
 
 
 CONFIDENCES = (0.9, 0.5)
-"""Least confidence of the predictions on a walk, tried in turn before any prediction will do."""
+"""Least confidence of the predictions on a path, tried in turn before any prediction will do."""
 
 
 class SolverSelector:
-    """The best walk that keeps every budget, proven by an exact solver.
+    """The best path that keeps every budget, proven by an exact solver.
 
     The default solver keeps its bounds from one selection to the next (`solvers.Session`): after a replan most of the
     graph is as it was.
@@ -58,7 +58,7 @@ class SolverSelector:
         solver: Its name.
         discount: In (0, 1].
         time_limit: Says how many seconds a solve may take, or None; asked anew for each.
-        cautious: Prefer a walk to a goal on which every prediction is confident. A wrong prediction costs steps, and
+        cautious: Prefer a path to a goal on which every prediction is confident. A wrong prediction costs steps, and
             the world model's doubts tell where it is wrong more often than not.
     """
 
@@ -76,8 +76,8 @@ class SolverSelector:
 
     async def select(
         self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
-    ) -> Selection:
-        """Solve; returns the report, the walk as edge ids of the graph, and the problem."""
+    ) -> Selected:
+        """Solve; returns the report, the path as edge ids of the graph, and the problem."""
         doubtful = any(edge.confidence < CONFIDENCES[0] for edge in graph.usable_edges())
         confidences = self._confidences if doubtful and not any_end else (0.0,)
         seconds = 0.0
@@ -87,10 +87,10 @@ class SolverSelector:
             )
             solution = self._solve(problem)
             seconds += solution.seconds
-            walk = tuple(ids[e] for e in solution.edges)
-            if walk and graph.attributes(graph.edge(walk[-1]).target)["goal"]:
+            path = tuple(ids[e] for e in solution.edges)
+            if path and graph.attributes(graph.edge(path[-1]).target)["goal"]:
                 break
-        return Selection(replace(solution, seconds=seconds), walk, problem, confidence)
+        return Selected(replace(solution, seconds=seconds), path, problem, confidence)
 
     def _solve(self, problem: PathProblem) -> PathSolution:
         if self._session is not None:
@@ -101,7 +101,7 @@ class SolverSelector:
 class LmSelector:
     """The LM picks among the sampled plans; budgets are not part of its choice.
 
-    Its walk is reported as FEASIBLE: nothing is proven. Plans that no longer are walks of the usable
+    Its path is reported as FEASIBLE: nothing is proven. Plans that no longer are paths of the usable
     graph, or have more moves than the horizon, are not offered.
 
     Args:
@@ -116,20 +116,20 @@ class LmSelector:
 
     async def select(
         self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
-    ) -> Selection:
+    ) -> Selected:
         """Offer the graph's sampled plans and take the one the model names."""
         del any_end
         problem, ids = graph.path_problem(start, remaining, horizon)
         usable = {number: i for i, number in enumerate(ids)}
         offered = [
-            walk
-            for walk in dict.fromkeys(graph.plans)
-            if 0 < len(walk) <= horizon and all(e in usable for e in walk) and graph.edge(walk[0]).source == start
+            path
+            for path in dict.fromkeys(graph.plans)
+            if 0 < len(path) <= horizon and all(e in usable for e in path) and graph.edge(path[0]).source == start
         ]
         if not offered:
             none = PathSolution(Status.INFEASIBLE, solver=self.name, message="no sampled plan is usable")
-            return Selection(none, (), problem)
-        texts: list[list[Action]] = [[graph.edge(e).action for e in walk] for walk in offered]
+            return Selected(none, (), problem)
+        texts: list[list[Action]] = [[graph.edge(e).action for e in path] for path in offered]
         request = self._context.prompt_format.select_request(graph.state(start), texts, remaining)
         [completion] = await self._context.lm.generate(
             [replace(request, temperature=self._temperature, seed=self._seed)]
@@ -137,11 +137,11 @@ class LmSelector:
         assert isinstance(request.constraint, Choice)
         answer = completion.texts[0]
         if answer in request.constraint.options:
-            walk = offered[request.constraint.options.index(answer)]
+            path = offered[request.constraint.options.index(answer)]
         else:
             self._context.count_malformed("select", answer)
-            walk = offered[0]
-        edges = tuple(usable[e] for e in walk)
+            path = offered[0]
+        edges = tuple(usable[e] for e in path)
         solution = PathSolution(
             Status.FEASIBLE,
             edges=edges,
@@ -149,4 +149,4 @@ class LmSelector:
             solver=self.name,
             message="chosen by the LM; optimality and budgets are not checked",
         )
-        return Selection(solution, walk, problem)
+        return Selected(solution, path, problem)

@@ -82,30 +82,30 @@ class TapeConfig(BaseModel):
         selector: ``solver``, or ``lm`` (ablation: the model picks among the sampled plans).
         execution: ``constrained`` decodes the step with its action fixed; ``forced`` makes no call
             because the only admissible output is known; ``free`` shows the step as a hint (ablation).
-        replan: False: no mismatch check, and the episode ends with the walk (ablation).
+        replan: False: no mismatch check, and the episode ends with the path (ablation).
         replan_every_step: Plan again after every step even without a mismatch (ablation).
-        reselect: Where a step has used less than its worst case, select the rest of the walk anew on the same graph:
+        reselect: Where a step has used less than its worst case, select the rest of the path anew on the same graph:
             what was saved may pay for something better. No model is asked.
-        max_replans: Most replanning rounds, mismatches and ended walks together.
-        resample: Most further samplings in a row when no walk is feasible.
+        max_replans: Most replanning rounds, mismatches and ended paths together.
+        resample: Most further samplings in a row when no path is feasible.
         extend: Most further plans of a planning round, sampled from inside the plan graph, nearest nodes first,
-            while the best walk does not end at a node scored as a goal; 0 takes that walk at once.
+            while the best path does not end at a node scored as a goal; 0 takes that path at once.
         doubt: An action that the world model calls invalid with less probability than this is predicted once
             more, as if it were valid, and kept as an edge of low confidence; 0 believes the first answer. Like
             ``cautious`` without effect where a whole rollout is one answer (``PromptFormat.rollout_request``).
-        cautious: Follow a walk of confident predictions where one reaches a goal, before any other walk.
-        on_infeasible: Then follow the best ``partial`` walk, or ``stop``.
-        probe: Where not even a partial walk is left, try the most sampled first action although the world
+        cautious: Follow a path of confident predictions where one reaches a goal, before any other path.
+        on_infeasible: Then follow the best ``partial`` path, or ``stop``.
+        probe: Where not even a partial path is left, try the most sampled first action although the world
             model calls it invalid: its verdict is only a prediction, and giving up is certain to fail.
         score: ``argmax`` gives a node the value of the most probable score; ``expected`` the mean over the
             scores' probabilities (TAPE section 3.1). Small differences between expected scores make it
-            worth a walk's while to dither, hence not the default: ``ends`` is ``argmax``, but the open end of
-            a plan gets its mean, so that of several walks without a goal the most promising one is followed.
+            worth a path's while to dither, hence not the default: ``ends`` is ``argmax``, but the open end of
+            a plan gets its mean, so that of several paths without a goal the most promising one is followed.
         world_model: ``lm``, or ``simulator`` (an upper bound, labelled as such everywhere).
         planning_reserve: Counts per resource kept back for later planning calls.
         no_repeat: A free choice may not repeat an action that was taken in an identical state before, in domains whose
             prompts can leave actions out (:class:`tape.protocols.predicates.ExcludingDomain`).
-        on_limit: At a budget, the horizon, the replanning limit, or where no walk is left: ``stop`` with the partial
+        on_limit: At a budget, the horizon, the replanning limit, or where no path is left: ``stop`` with the partial
             episode, or spend one last call, kept back from the start, on a ``final_answer``.
         proposer: ``lm``, or ``two_frontier``: plans come from SQ-BCP's search (:mod:`tape.aec.two_frontier`) on
             environments that declare predicates; the model still does all the rest.

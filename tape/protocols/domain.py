@@ -38,7 +38,7 @@ class DeclaredDomain(Domain, Protocol):
 
     No model predicts their outcomes. Variants of an action are part of the plan graph wherever a plan takes one of
     them, so the solver chooses among them. Its ends, for instance answers, are worth their score, however many steps
-    they take. Every action leads to a state in which it was not before, so walks cannot go round in circles.
+    they take. Every action leads to a state in which it was not before, so paths cannot go round in circles.
     """
 
     def outcome(self, state: State, action: Action) -> Prediction:
@@ -47,7 +47,7 @@ class DeclaredDomain(Domain, Protocol):
     def variants(self, state: State, action: Action) -> Sequence[Action]:
         """All that do the same at another price or quality, the action among them.
 
-        Of walks of equal worth the one is taken that has the variants named first at its beginning.
+        Of paths of equal worth the one is taken that has the variants named first at its beginning.
         """
 
     def is_end(self, state: State) -> bool:
@@ -61,7 +61,7 @@ class DeclaredDomain(Domain, Protocol):
 class GradedDomain(DeclaredDomain, Protocol):
     """A declared domain in which what is done on the way to an end is worth something by itself; optional.
 
-    Of walks to ends of equal score that have equally many steps the one with the larger sum is best.
+    Of paths to ends of equal score that have equally many steps the one with the larger sum is best.
     """
 
     def worth(self, state: State) -> float:

@@ -60,8 +60,8 @@ class PromptFormat(Protocol):
             several without saying which comes next.
         """
 
-    def select_request(self, state: State, walks: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
-        """Ask which walk is best (the LM-selector ablation), by a :class:`Choice` with one option per walk."""
+    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+        """Ask which path is best (the LM-selector ablation), by a :class:`Choice` with one option per path."""
 
 
 @runtime_checkable

@@ -42,7 +42,7 @@ class Actor(Protocol):
     async def act(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action], seed: int
     ) -> Acted:
-        """Write one action; ``action`` is the planned one, ``plan`` the rest of the walk or plan.
+        """Write one action; ``action`` is the planned one, ``plan`` the rest of the path or plan.
 
         Without ``action`` the choice is free, and ``plan``, where there is one, is a hint.
         """
@@ -52,4 +52,4 @@ class PlannedActor(Actor, Protocol):
     """An actor whose own cost can be planned for."""
 
     def worst_case(self, state: State, remaining: Mapping[str, int], plan: Sequence[Action]) -> Resources:
-        """The most that acting once can use, with ``plan`` as the rest of the walk."""
+        """The most that acting once can use, with ``plan`` as the rest of the path."""

@@ -72,13 +72,13 @@ class Adapter(Protocol):
         """What the projector reads of an abstract state, as plain values."""
 
     def along(self, states: Sequence[State], actions: Sequence[Action]) -> Chain:
-        """The chain of a walk: one target per edge, from the node it leads to, and then the goal predicate.
+        """The chain of a path: one target per edge, from the node it leads to, and then the goal predicate.
 
-        Nodes and edges are added by the caller, who also lets the goal take the last edge's place where the walk is to
+        Nodes and edges are added by the caller, who also lets the goal take the last edge's place where the path is to
         end at the goal (:func:`tape.sdp.walk.chain_of`).
 
         Args:
-            states: The states along the walk, one more than actions.
+            states: The states along the path, one more than actions.
             actions: The actions.
         """
 
@@ -86,7 +86,7 @@ class Adapter(Protocol):
         """VALIDATE."""
 
     def operators(self, tools: Tools) -> Operators | None:
-        """The environment's own operators (``chain="adapter"``); None where only walks make chains."""
+        """The environment's own operators (``chain="adapter"``); None where only paths make chains."""
 
 
 @runtime_checkable

@@ -29,7 +29,7 @@ class Target:
         fields: Anything else that the environment's own operators need of it, for instance the day of a trip.
         goal: Whether it is the goal predicate g, with which every chain ends.
         node: Key of the plan-graph node it was made from; empty if it does not come from the graph.
-        by: The walk's edge into that node: the action that is meant to make it true; None where REALIZE is free.
+        by: The path's edge into that node: the action that is meant to make it true; None where REALIZE is free.
     """
 
     text: str

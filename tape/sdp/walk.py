@@ -1,4 +1,4 @@
-"""PROPOSE and REPLAN on the plan graph: the nodes of the chosen walk are the predicate chain."""
+"""PROPOSE and REPLAN on the plan graph: the nodes of the chosen path are the predicate chain."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tape.sdp.target import Chain, Target
 def chain_of(
     adapter: Adapter, states: Sequence[State], actions: Sequence[Action], nodes: Sequence[str], *, at_goal: bool
 ) -> Chain:
-    """The chain of a walk, with its nodes and edges.
+    """The chain of a path, with its nodes and edges.
 
     Args:
         adapter: Says what is true at a node.
-        states: The states along the walk, one more than actions.
+        states: The states along the path, one more than actions.
         actions: The actions.
         nodes: Keys of the states after each action.
-        at_goal: Whether the walk is to end at the goal: its last target is then the goal predicate itself.
+        at_goal: Whether the path is to end at the goal: its last target is then the goal predicate itself.
 
     Raises:
         ValueError: The adapter did not make one target per edge and the goal.
@@ -46,7 +46,7 @@ def chain_of(
 
 
 class WalkChain:
-    """PROPOSE and REPLAN by planner and solver; with verification, only walks that may be committed to.
+    """PROPOSE and REPLAN by planner and solver; with verification, only paths that may be committed to.
 
     Validation certifies edges: every step is recorded in the graph and in the memory that outlives it, a prediction
     that turned out wrong is refuted.
@@ -55,7 +55,7 @@ class WalkChain:
         episode: The episode.
         adapter: Says what is true at a node.
         planner: Samples, folds and selects.
-        verification: Says which walks may be committed to.
+        verification: Says which paths may be committed to.
     """
 
     def __init__(
@@ -67,12 +67,12 @@ class WalkChain:
         self._mismatch = False
 
     async def propose(self, state: CertifiedState) -> Chain:
-        """The nodes of the best walk from the current state."""
+        """The nodes of the best path from the current state."""
         del state  # the planner starts from the episode's state, which is the one projected
         return await self._chain()
 
     async def replan(self, at: MarkovState, history: Sequence[Attempt]) -> Chain:
-        """Plan again from where the walk has failed; what was observed is in the graph."""
+        """Plan again from where the path has failed; what was observed is in the graph."""
         del at, history
         if self._verification is not None and not self._mismatch:
             self._episode.result.infeasible_commitments += 1
@@ -87,30 +87,30 @@ class WalkChain:
             start_replanning(episode, "refused", episode.result.replans + 1)
         self._planned, self._mismatch = planned, False
         episode.result.partial_walk |= planned.partial
-        walk, state = planned.walk, planned.graph.state
-        if any(edge.target == UNKNOWN for edge in walk):
-            [edge] = walk
+        path, state = planned.path, planned.graph.state
+        if any(edge.target == UNKNOWN for edge in path):
+            [edge] = path
             probe = Target(f"the outcome of {edge.action!r} is known", PROBE, by=edge.action)
             return (probe, self._adapter.along([episode.state], [])[-1])
-        states = [episode.state, *(state(edge.target) for edge in walk)]
-        nodes = [edge.target for edge in walk]
-        return chain_of(self._adapter, states, [edge.action for edge in walk], nodes, at_goal=planned.at_goal)
+        states = [episode.state, *(state(edge.target) for edge in path)]
+        nodes = [edge.target for edge in path]
+        return chain_of(self._adapter, states, [edge.action for edge in path], nodes, at_goal=planned.at_goal)
 
     def saw(self, outcome: Outcome, verdict: Verdict, tail: Chain) -> str | None:
         """Record a step in graph and memory; with verification, say where its commitment does not hold any more."""
         assert self._planned is not None
-        graph, memory, walk = self._planned.graph, self._planner.memory, self._planned.walk
+        graph, memory, path = self._planned.graph, self._planner.memory, self._planned.path
         memory.add(outcome.before, outcome.action, outcome.after)
         left = sum(target.by is not None for target in tail)
-        done: Edge = walk[len(walk) - left - verdict.k]  # what was done, however many of the edges after it came true
+        done: Edge = path[len(path) - left - verdict.k]  # what was done, however many of the edges after it came true
         known = done.target != UNKNOWN and outcome.action == done.action
         if known and mismatched(self._episode, done.target):
             memory.refute(outcome.before, outcome.action, graph.state(done.target))
         graph.certify(outcome.before, outcome.action, outcome.after)
         if self._verification is None:
             return None
-        seen = self._verification.monitor.saw(outcome.before, outcome.action, walk[len(walk) - left :])
+        seen = self._verification.monitor.saw(outcome.before, outcome.action, path[len(path) - left :])
         if seen == "contradicted":
-            return "an observation contradicts the walk"
+            return "an observation contradicts the path"
         self._mismatch = seen == "open" and self._episode.env.domain.key(outcome.after) != done.target
         return "the verifier does not accept the rest any more" if self._mismatch else None

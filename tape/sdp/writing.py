@@ -1,4 +1,4 @@
-"""REALIZE by the model's act role: the walk's edge under constrained execution, or a free choice (SDP section 3.1)."""
+"""REALIZE by the model's act role: the path's edge under constrained execution, or a free choice (SDP section 3.1)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class WritingRealize:
         """An action for the current target; none where the planned one is not admissible here."""
         by, admissible = at.target.by, self._domain.admissible(at.state.projected)
         if by is None and not self._invents:
-            return Realized(None, "the walk ends here")
+            return Realized(None, "the path ends here")
         planned = by if by is not None and by not in at.tried else None
         if planned is not None and admissible is not None and planned not in admissible:
             if not self._invents:

@@ -1,4 +1,4 @@
-"""Draws a plan graph with its walk, as SVG or PNG (compare TAPE figure 6)."""
+"""Draws a plan graph with its path, as SVG or PNG (compare TAPE figure 6)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ LONGEST_ACTION = 44
 """Characters of an edge's label."""
 
 MOST_NODES = 24
-"""Larger graphs are drawn without what no plan and no walk takes."""
+"""Larger graphs are drawn without what no plan and no path takes."""
 
 BEND = 0.28
 """How far edges that lead back bend out of the way."""
 
 
-def layout(graph: PlanGraph, start: str, walk: Sequence[int] = ()) -> dict[str, tuple[float, float]]:
-    """Positions: columns by distance from the start, the walk along the top, (x, y) in node units."""
+def layout(graph: PlanGraph, start: str, path: Sequence[int] = ()) -> dict[str, tuple[float, float]]:
+    """Positions: columns by distance from the start, the path along the top, (x, y) in node units."""
     forwards: dict[str, list[str]] = {node: [] for node in graph.nodes}
     backwards: dict[str, list[str]] = {node: [] for node in graph.nodes}
     for edge in graph.edges():
@@ -35,9 +35,9 @@ def layout(graph: PlanGraph, start: str, walk: Sequence[int] = ()) -> dict[str, 
     last = max(depth.values()) + 1
     for node in graph.nodes:
         depth.setdefault(node, last)
-    on_walk = {start, *(graph.edge(number).target for number in walk)}
+    on_path = {start, *(graph.edge(number).target for number in path)}
     columns: dict[int, list[str]] = {}
-    for node in sorted(graph.nodes, key=lambda n: (depth[n], n not in on_walk)):
+    for node in sorted(graph.nodes, key=lambda n: (depth[n], n not in on_path)):
         columns.setdefault(depth[node], []).append(node)
     first = min(columns)
     return {node: (float(x - first), -float(y)) for x, column in columns.items() for y, node in enumerate(column)}
@@ -55,31 +55,31 @@ def _distances(start: str, neighbours: Mapping[str, Sequence[str]]) -> dict[str,
     return found
 
 
-def draw(graph: PlanGraph, path: Path, *, start: str, walk: Sequence[int] = (), title: str = "") -> None:
-    """Write a picture; of a graph of more than :data:`MOST_NODES` nodes only what plans and the walk pass through.
+def draw(graph: PlanGraph, file: Path, *, start: str, path: Sequence[int] = (), title: str = "") -> None:
+    """Write a picture; of a graph of more than :data:`MOST_NODES` nodes only what plans and the path pass through.
 
-    The walk is a thick solid line with filled arrow heads, refuted edges are dotted with a cross,
+    The path is a thick solid line with filled arrow heads, refuted edges are dotted with a cross,
     certified ones dash-dotted with a tick, so that the picture reads without colour too.
 
     Args:
         graph: The plan graph.
-        path: Ends in ``.svg``, ``.png`` or ``.pdf``.
+        file: Ends in ``.svg``, ``.png`` or ``.pdf``.
         start: Key of the start node.
-        walk: Edge ids of the walk.
+        path: Edge ids of the path.
         title: A line above the picture.
 
     Raises:
         GraphError: The file's ending is another one, or ``start`` is no node.
     """
-    if path.suffix not in (".svg", ".png", ".pdf"):
-        raise GraphError(f"{path}: a picture ends in .svg, .png or .pdf")
+    if file.suffix not in (".svg", ".png", ".pdf"):
+        raise GraphError(f"{file}: a picture ends in .svg, .png or .pdf")
     graph.attributes(start)
-    graph, walk, left_out = _essence(graph, start, walk)
+    graph, path, left_out = _essence(graph, start, path)
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    places = layout(graph, start, walk)
+    places = layout(graph, start, path)
     labels = {node: str(graph.attributes(node)["label"]) for node in graph.nodes}
     tall = max(label.count("\n") for label in labels.values()) + 3.2
     wide = max(len(line) for label in labels.values() for line in label.splitlines())
@@ -94,27 +94,27 @@ def draw(graph: PlanGraph, path: Path, *, start: str, walk: Sequence[int] = (), 
     axes.set_xlim(-0.5 * dx - 0.2, (columns - 0.5) * dx + 0.2)
     axes.set_ylim(-(rows - 0.5) * dy - 0.25, 0.5 * dy + 0.65)
     spots = {node: (x * dx, y * dy) for node, (x, y) in places.items()}
-    chosen = set(walk)
+    chosen = set(path)
     boxes = {node: _node(axes, graph, node, labels[node], spots[node], start) for node in graph.nodes}
     # Boxes have their final size only once drawn; edges end at their borders.
     figure.canvas.draw()
     usable = {edge.id for edge in graph.usable_edges()}
     for edge in graph.edges():
-        _edge(axes, edge, spots, boxes, on_walk=edge.id in chosen, usable=edge.id in usable)
-    caption = f"{left_out}thick: selected walk   ✓ certified   ✗ refuted   double frame: goal   ×n: plans through it"
+        _edge(axes, edge, spots, boxes, on_path=edge.id in chosen, usable=edge.id in usable)
+    caption = f"{left_out}thick: selected path   ✓ certified   ✗ refuted   double frame: goal   ×n: plans through it"
     axes.text(
         -0.5 * dx, 0.5 * dy + 0.42, title or "plan graph", fontsize=10, weight="bold", va="center", parse_math=False
     )
     axes.text(-0.5 * dx, 0.5 * dy + 0.18, caption, fontsize=7, color="#444444", va="center")
     with matplotlib.rc_context({"svg.hashsalt": "tape"}):
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+        figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
 
 
-def _essence(graph: PlanGraph, start: str, walk: Sequence[int]) -> tuple[PlanGraph, Sequence[int], str]:
-    """A large graph without the edges that no plan and no walk takes, its walk, and what to say of what is gone."""
+def _essence(graph: PlanGraph, start: str, path: Sequence[int]) -> tuple[PlanGraph, Sequence[int], str]:
+    """A large graph without the edges that no plan and no path takes, its path, and what to say of what is gone."""
     if len(graph.nodes) <= MOST_NODES:
-        return graph, walk, ""
-    kept = sorted({edge.id for edge in graph.edges() if edge.votes or edge.certified or edge.refuted} | set(walk))
+        return graph, path, ""
+    kept = sorted({edge.id for edge in graph.edges() if edge.votes or edge.certified or edge.refuted} | set(path))
     ends = {node for number in kept for node in (graph.edge(number).source, graph.edge(number).target)} | {start}
     data = graph.to_dict()
     edges = len(data["links"])
@@ -122,7 +122,7 @@ def _essence(graph: PlanGraph, start: str, walk: Sequence[int]) -> tuple[PlanGra
     data["links"] = [link for link in data["links"] if link["key"] in set(kept)]
     number = {old: new for new, old in enumerate(kept)}
     said = f"{len(graph.nodes) - len(ends)} nodes and {edges - len(kept)} edges that no plan takes are left out   "
-    return PlanGraph.from_dict(data), [number[old] for old in walk], said
+    return PlanGraph.from_dict(data), [number[old] for old in path], said
 
 
 def _short(action: str) -> str:
@@ -144,14 +144,14 @@ def _node(axes: Any, graph: PlanGraph, node: str, label: str, spot: tuple[float,
 
 
 def _edge(
-    axes: Any, edge: Edge, spots: dict[str, tuple[float, float]], boxes: dict[str, Any], *, on_walk: bool, usable: bool
+    axes: Any, edge: Edge, spots: dict[str, tuple[float, float]], boxes: dict[str, Any], *, on_path: bool, usable: bool
 ) -> None:
     colour, line, mark = PLAIN, "-", ""
     if edge.certified:
         colour, line, mark = CERTIFIED, "-.", " ✓"
     if edge.refuted:
         colour, line, mark = REFUTED, ":", " ✗"
-    if on_walk:
+    if on_path:
         colour, line = WALK, "-"
     a, b = spots[edge.source], spots[edge.target]
     if edge.source == edge.target:
@@ -165,10 +165,10 @@ def _edge(
         xy=b,
         xytext=a,
         arrowprops={
-            "arrowstyle": "-|>" if on_walk else "->",
+            "arrowstyle": "-|>" if on_path else "->",
             "color": colour,
             "linestyle": line,
-            "linewidth": 2.6 if on_walk else 0.9,
+            "linewidth": 2.6 if on_path else 0.9,
             "alpha": 1.0 if usable or edge.refuted else 0.35,
             "connectionstyle": f"arc3,rad={BEND if backwards else 0.0}",
             "patchA": boxes[edge.source].get_bbox_patch(),
@@ -176,7 +176,7 @@ def _edge(
             "shrinkA": 1,
             "shrinkB": 1,
         },
-        zorder=2 if on_walk else 1,
+        zorder=2 if on_path else 1,
     )
     bend = BEND if backwards else 0.0
     # The middle of matplotlib's arc3: half of its control point's offset, at a right angle to the chord.
@@ -186,9 +186,9 @@ def _edge(
         x,
         y,
         f"{_short(edge.action)}{mark}",
-        fontsize=8 if on_walk else 6.5,
+        fontsize=8 if on_path else 6.5,
         color=colour,
-        weight="bold" if on_walk else "normal",
+        weight="bold" if on_path else "normal",
         ha="center",
         va="center",
         parse_math=False,

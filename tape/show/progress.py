@@ -25,7 +25,7 @@ from tape.trace import (
     MismatchEvent,
     ObservedEvent,
     ReplannedEvent,
-    WalkSelectedEvent,
+    PathSelectedEvent,
 )
 
 
@@ -146,7 +146,7 @@ class _Scene:
     def __init__(self, name: str) -> None:
         self.name, self.picture, self.note = name, "", "planning"
         self.remaining: dict[str, int] = {}
-        self.walk: Sequence[str] = ()
+        self.path: Sequence[str] = ()
         self.at = 0
 
     def tell(self, event: Event) -> None:
@@ -160,41 +160,41 @@ class _Scene:
                     self.remaining[kind] = max(0, self.remaining[kind] - (event.amounts[kind] or 0))
             case BrokenDeclarationEvent():
                 self.note = f"broken declaration: {event.purpose} used more {event.kind} than declared"
-            case WalkSelectedEvent():
-                self.walk, self.at = event.actions, 0
-                self.note = f"{event.selector}: {event.status}" + (" (partial walk)" if event.partial else "")
+            case PathSelectedEvent():
+                self.path, self.at = event.actions, 0
+                self.note = f"{event.selector}: {event.status}" + (" (partial path)" if event.partial else "")
             case ActedEvent():
                 self.at += 1
                 self.note = event.text or f"step {event.step}"
             case MismatchEvent():
                 self.note = "mismatch: the world is not as predicted"
             case ReplannedEvent():
-                self.walk, self.note = (), f"replanning ({event.reason})"
+                self.path, self.note = (), f"replanning ({event.reason})"
             case FinishedEvent():
                 self.note = str(event.result["end_state"])
             case _:
                 pass
 
     def panel(self) -> Panel:
-        """Board, walk, budget and note."""
-        walk = Text("walk  ", style="dim")
+        """Board, path, budget and note."""
+        path = Text("path  ", style="dim")
         # Moves stand side by side, calls of tools one below the other.
-        wide = any(len(action) > _SHORT for action in self.walk)
-        for i, action in enumerate(self.walk):
+        wide = any(len(action) > _SHORT for action in self.path)
+        for i, action in enumerate(self.path):
             style = "dim strike" if i < self.at else "bold" if i == self.at else ""
-            walk.append(
-                f"{'      ' if wide and i else ''}{action}{_gap(wide, last=i == len(self.walk) - 1)}", style=style
+            path.append(
+                f"{'      ' if wide and i else ''}{action}{_gap(wide, last=i == len(self.path) - 1)}", style=style
             )
         left = Text("left  " + ", ".join(in_units(kind, n) for kind, n in self.remaining.items()), style="dim")
         return Panel(
-            Group(Text(self.picture), walk, left, Text(self.note, overflow="ellipsis", no_wrap=True)),
+            Group(Text(self.picture), path, left, Text(self.note, overflow="ellipsis", no_wrap=True)),
             title=Text(self.name),
             width=_WIDE if wide or len(max(self.picture.splitlines(), key=len, default="")) > _NARROW - 4 else _NARROW,
         )
 
 
 class LiveDisplay:
-    """The cohort's boards with their walks, what is left of each budget, and the running score.
+    """The cohort's boards with their paths, what is left of each budget, and the running score.
 
     Args:
         label: What runs.

@@ -21,7 +21,7 @@ from tape.trace import (
     ReplannedEvent,
     StartedEvent,
     ToldEvent,
-    WalkSelectedEvent,
+    PathSelectedEvent,
 )
 
 
@@ -44,11 +44,11 @@ def describe(events: Sequence[Event]) -> Iterator[str]:
             case GraphFoldedEvent():
                 nodes, edges = len(event.graph["nodes"]), len(event.graph["links"])
                 yield f"folded into {nodes} nodes and {edges} edges"
-            case WalkSelectedEvent():
-                walk = " ".join(event.actions) or "(none)"
+            case PathSelectedEvent():
+                path = " ".join(event.actions) or "(none)"
                 value = "" if event.objective is None else f", objective {event.objective:.3f}"
-                kind = "partial walk" if event.partial else "walk"
-                yield f"{event.selector} {event.status} in {1000 * event.seconds:.2f} ms{value}; {kind}: {walk}"
+                kind = "partial path" if event.partial else "path"
+                yield f"{event.selector} {event.status} in {1000 * event.seconds:.2f} ms{value}; {kind}: {path}"
             case ActionsSampledEvent():
                 scores = {name: "invalid" if score is None else f"{score:g}" for name, score in event.scores.items()}
                 listed = ", ".join(f"{name} x{event.actions.count(name)}: {score}" for name, score in scores.items())
@@ -72,9 +72,9 @@ def describe(events: Sequence[Event]) -> Iterator[str]:
 
 
 def pictures(events: Sequence[Event], folder: Path, name: str) -> list[Path]:
-    """Write every plan graph of an episode that was acted on with its walk, as SVG, PNG and JSON.
+    """Write every plan graph of an episode that was acted on with its path, as SVG, PNG and JSON.
 
-    Walks that gave way to another one before a step was taken, as while the graph is extended, are left out.
+    Paths that gave way to another one before a step was taken, as while the graph is extended, are left out.
 
     Returns:
         The PNG and SVG files.
@@ -87,10 +87,10 @@ def pictures(events: Sequence[Event], folder: Path, name: str) -> list[Path]:
     for i, event in enumerate(events):
         if isinstance(event, GraphFoldedEvent):
             folded = event
-        if not isinstance(event, WalkSelectedEvent) or folded is None:
+        if not isinstance(event, PathSelectedEvent) or folded is None:
             continue
-        later = next((e for e in events[i + 1 :] if isinstance(e, WalkSelectedEvent | ActedEvent)), None)
-        if isinstance(later, WalkSelectedEvent):
+        later = next((e for e in events[i + 1 :] if isinstance(e, PathSelectedEvent | ActedEvent)), None)
+        if isinstance(later, PathSelectedEvent):
             continue  # the next picture shows what came of it
         if event.actions and event.actions == drawn[-len(event.actions) :]:
             continue  # selected anew on the way, and the same
@@ -99,12 +99,12 @@ def pictures(events: Sequence[Event], folder: Path, name: str) -> list[Path]:
         graph = PlanGraph.from_dict(folded.graph)
         start = event.nodes[0] if event.nodes else str(folded.graph["start"])
         steps = zip(event.nodes, event.actions, event.nodes[1:], strict=False)
-        walk = [graph.find(a, action, b) for a, action, b in steps]
+        path = [graph.find(a, action, b) for a, action, b in steps]
         stem = folder / f"{name}-graph-{count}"
-        title = f"{name}, plan {count}: {event.selector} {event.status}, " + (" ".join(event.actions) or "no walk")
+        title = f"{name}, plan {count}: {event.selector} {event.status}, " + (" ".join(event.actions) or "no path")
         for ending in (".svg", ".png"):
-            path = stem.with_suffix(ending)
-            draw(graph, path, start=start, walk=walk, title=title)
-            written.append(path)
-        graph.save(stem.with_suffix(".json"), start=start, walk=walk)
+            file = stem.with_suffix(ending)
+            draw(graph, file, start=start, path=path, title=title)
+            written.append(file)
+        graph.save(stem.with_suffix(".json"), start=start, walk=path)
     return written

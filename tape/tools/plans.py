@@ -1,4 +1,4 @@
-"""Plans of calls in one canonical order, so that plans which do the same fold into the same walk."""
+"""Plans of calls in one canonical order, so that plans which do the same fold into the same path."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tape.trace.events import (
     ReplannedEvent,
     StartedEvent,
     ToldEvent,
-    WalkSelectedEvent,
+    PathSelectedEvent,
     register_event,
 )
 from tape.trace.file import SCHEMA, TraceWriter, read_trace
@@ -39,7 +39,7 @@ __all__ = [
     "StartedEvent",
     "ToldEvent",
     "TraceWriter",
-    "WalkSelectedEvent",
+    "PathSelectedEvent",
     "read_trace",
     "register_event",
 ]

@@ -60,7 +60,7 @@ class GraphFoldedEvent(Event):
     graph: dict[str, Any]
 
 
-class WalkSelectedEvent(Event):
+class PathSelectedEvent(Event):
     """What the selector chose and the solver's report."""
 
     type: ClassVar[str] = "walk_selected"
@@ -178,7 +178,7 @@ for _event in (
     ObservedEvent,
     PlansSampledEvent,
     GraphFoldedEvent,
-    WalkSelectedEvent,
+    PathSelectedEvent,
     ActionsSampledEvent,
     ActedEvent,
     MismatchEvent,

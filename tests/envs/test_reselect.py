@@ -1,4 +1,4 @@
-"""What a step saves against its worst case pays for something better: the walk is selected anew, without a model."""
+"""What a step saves against its worst case pays for something better: the path is selected anew, without a model."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from envs.gsm_hard.problem import Problem
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget
 from tape.engine.result import EpisodeResult
-from tape.trace import WalkSelectedEvent, read_trace
+from tape.trace import PathSelectedEvent, read_trace
 from tests.envs.tool_scripts import arithmetic_script
 
 PAPER = {"add", "subtract", "multiply", "divide"}
@@ -19,14 +19,14 @@ PROBLEMS = [
 ]
 
 
-def play(problem: Problem, folder: Path, **settings: object) -> tuple[EpisodeResult, list[WalkSelectedEvent]]:
+def play(problem: Problem, folder: Path, **settings: object) -> tuple[EpisodeResult, list[PathSelectedEvent]]:
     trace = folder / "trace.jsonl"
     agent = TapeAgent(arithmetic_script(problem, "v1"), **settings)
     # Pays one slow tool (1.0 s) and three fast ones (0.2 s); what is really used is half to all of that.
     result = agent.run(GsmHardEnvironment(problem, "paper"), budget=Budget.of(steps=9, seconds=2.2), trace=trace)
-    walks = [event for event in read_trace(trace) if isinstance(event, WalkSelectedEvent)]
+    paths = [event for event in read_trace(trace) if isinstance(event, PathSelectedEvent)]
     trace.unlink()
-    return result, walks
+    return result, paths
 
 
 def slow(result: EpisodeResult) -> int:
@@ -50,6 +50,6 @@ def test_savings_pay_for_better_tools_and_for_no_call_of_a_model(tmp_path: Path)
 
 @pytest.mark.parametrize("settings", [{"selector": "lm"}, {"replan": False}])
 def test_it_is_left_alone_where_it_must_be(tmp_path: Path, settings: dict[str, object]) -> None:
-    result, walks = play(PROBLEMS[0], tmp_path, **settings)
-    assert len(walks) == 1
+    result, paths = play(PROBLEMS[0], tmp_path, **settings)
+    assert len(paths) == 1
     assert result.end_state in ("success", "failure", "budget:seconds")

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from solvers import PathProblem, Status, available, check, solve
+from tests.profiles import examples
 from tests.solvers.conformance import SolverConformance
 from tests.solvers.instances import layered, risky, small, tight
 from tests.solvers.reference import same_walk_as_brute_force
@@ -46,7 +47,7 @@ def problems(draw: Any) -> PathProblem:
 
 
 @given(problems())
-@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@examples(150)
 def test_labelling_agrees_with_brute_force(problem: PathProblem) -> None:
     same_walk_as_brute_force(problem)
 
@@ -69,7 +70,7 @@ def test_long_sweep_at_a_risk(block: int) -> None:
 
 
 @given(problems())
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100)
 def test_json_keeps_a_problem(problem: PathProblem) -> None:
     assert PathProblem.from_json(problem.to_json()) == problem
 

@@ -28,6 +28,7 @@ from solvers import (
     variance_of,
 )
 from solvers.risk import SCALE, keeps, least_budget, variance_limit
+from tests.profiles import examples
 from tests.solvers.brute_force import best, walks
 from tests.solvers.enumeration import Enumeration
 from tests.solvers.instances import risky, small
@@ -97,20 +98,20 @@ class TestTheFactor:
 
 class TestTheTest:
     @given(amounts, amounts, st.integers(-10, 10**12), squares)
-    @settings(max_examples=300, deadline=None, derandomize=True)
+    @examples(300)
     def test_it_is_the_inequality(self, mean: int, variance: int, budget: int, square: int) -> None:
         above = Fraction(budget - mean)
         assert keeps(mean, variance, budget, square) == (above >= 0 and Fraction(square, SCALE) * variance <= above**2)
 
     @given(amounts, amounts, squares)
-    @settings(max_examples=300, deadline=None, derandomize=True)
+    @examples(300)
     def test_the_least_budget_is_kept_and_one_less_is_not(self, mean: int, variance: int, square: int) -> None:
         budget = least_budget(mean, variance, square)
         assert keeps(mean, variance, budget, square)
         assert not keeps(mean, variance, budget - 1, square)
 
     @given(amounts, st.integers(-10, 10**12), squares)
-    @settings(max_examples=300, deadline=None, derandomize=True)
+    @examples(300)
     def test_the_variance_limit_is_kept_and_one_more_is_not(self, mean: int, budget: int, square: int) -> None:
         limit = variance_limit(mean, budget, square)
         assert not keeps(mean, limit + 1, budget, square)

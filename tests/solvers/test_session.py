@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from solvers import PathProblem, PathSolution, ProblemError, Risk, Session, Status, check, solve
 from solvers.compiled import AVAILABLE
+from tests.profiles import examples
 from tests.solvers.instances import layered, risky, small, tight
 
 
@@ -81,7 +82,7 @@ def test_answers_are_those_of_fresh_solves(block: int) -> None:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@examples(60)
 def test_answers_are_those_of_fresh_solves_on_larger_graphs(seed: int) -> None:
     follow(medium(seed), seed)
 

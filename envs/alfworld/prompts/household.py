@@ -214,10 +214,10 @@ class HouseholdFormat:
         del thought
         return None
 
-    def select_request(self, state: State, walks: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
-        """The plan query again, with the walks as the only admissible answers."""
+    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+        """The plan query again, with the paths as the only admissible answers."""
         del remaining
-        options = tuple(self._text(self._words(walk)) for walk in walks)
+        options = tuple(self._text(self._words(path)) for path in paths)
         return Request(
             self._prompt(state, [PLAN, ARROW]),
             max_tokens=max(len(option.split()) for option in options) + 1,

@@ -188,9 +188,9 @@ class ChatQaFormat:
         del thought
         return None
 
-    def select_request(self, state: State, walks: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""
-        listed = "\n".join(f"{i}: {' | '.join(walk)}" for i, walk in enumerate(walks, 1))
+        listed = "\n".join(f"{i}: {' | '.join(path)}" for i, path in enumerate(paths, 1))
         ask = f"Which of these plans is best?\n{listed}\nAnswer with its number."
-        options = tuple(str(i) for i in range(1, len(walks) + 1))
+        options = tuple(str(i) for i in range(1, len(paths) + 1))
         return Request(self._messages(as_state(state), ask, remaining), 3, constraint=Choice(options), role="select")

@@ -33,9 +33,9 @@ class UnplannedFormat(ChatQaFormat):
         """Refused."""
         _refuse(state, remaining, action, plan)
 
-    def select_request(self, state: State, walks: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
         """Refused."""
-        _refuse(state, walks, remaining)
+        _refuse(state, paths, remaining)
 
     def answer_request(self, state: QaState) -> Request:
         """Refused."""

@@ -129,11 +129,11 @@ class ChatFormat:
         del thought
         return None
 
-    def select_request(self, state: State, walks: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""
-        listed = "\n".join(f"{number}: {'; '.join(walk)}" for number, walk in enumerate(walks, 1))
+        listed = "\n".join(f"{number}: {'; '.join(path)}" for number, path in enumerate(paths, 1))
         ask = f"Which of these plans completes the task within the steps left?\n{listed}\nAnswer with its number."
-        options = tuple(str(number) for number in range(1, len(walks) + 1))
+        options = tuple(str(number) for number in range(1, len(paths) + 1))
         return Request(messages(as_state(state), ask, remaining), 3, constraint=Choice(options), role="select")
 
 

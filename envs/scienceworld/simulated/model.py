@@ -151,8 +151,8 @@ class SimulatedLM:
         options = request.constraint.options
         if rng.random() < self.rates.predictions:
             return rng.choice(options)
-        walks = told.numbered()[-len(options) :]
-        ends = [position(steps, (*told.history, *walk.split("; ")), told.dropped) for walk in walks]
+        paths = told.numbered()[-len(options) :]
+        ends = [position(steps, (*told.history, *path.split("; ")), told.dropped) for path in paths]
         return options[ends.index(max(ends))] if ends else options[0]
 
     # --- SDP's operators --------------------------------------------------------------------

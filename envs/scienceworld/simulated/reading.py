@@ -58,7 +58,7 @@ class Told:
         return field_of(self.text, name)
 
     def numbered(self) -> list[str]:
-        """The numbered lines at the prompt's end: walks or conditions."""
+        """The numbered lines at the prompt's end: paths or conditions."""
         return [line.split(mark, 1)[1] for line in self.text.splitlines() for mark in (". ", ": ") if _item(line, mark)]
 
 

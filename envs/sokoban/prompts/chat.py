@@ -193,12 +193,12 @@ class ChatFormat:
         return announced_move(_ANSWER.sub("", thought))
 
     def select_request(
-        self, state: AbstractState, walks: Sequence[Sequence[Action]], remaining: Mapping[str, int]
+        self, state: AbstractState, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]
     ) -> Request:
         """Ask for the number of the best plan."""
-        listed = "\n".join(f"{i}: {' '.join(walk)}" for i, walk in enumerate(walks, 1))
+        listed = "\n".join(f"{i}: {' '.join(path)}" for i, path in enumerate(paths, 1))
         task = f"Which of these plans solves the level within the steps left?\n{listed}\nAnswer with its number."
-        options = tuple(str(i) for i in range(1, len(walks) + 1))
+        options = tuple(str(i) for i in range(1, len(paths) + 1))
         return Request(self._messages(state, task, remaining), 3, constraint=Choice(options), role="select")
 
 

@@ -122,13 +122,13 @@ class CompactFormat:
         return found[1] if found else None
 
     def select_request(
-        self, state: AbstractState, walks: Sequence[Sequence[Action]], remaining: Mapping[str, int]
+        self, state: AbstractState, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]
     ) -> Request:
-        """The plan query again, with the walks as the only admissible answers."""
+        """The plan query again, with the paths as the only admissible answers."""
         query = compact.plan_query(self._steps(remaining))
         return Request(
             self._prompt(state, query),
-            max_tokens=max(map(len, walks)) + 1,
-            constraint=Choice(tuple(compact.text(walk) for walk in walks)),
+            max_tokens=max(map(len, paths)) + 1,
+            constraint=Choice(tuple(compact.text(path) for path in paths)),
             role="select",
         )

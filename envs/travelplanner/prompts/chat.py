@@ -150,10 +150,10 @@ class ChatTripFormat(TripFormat):
             raise InvalidOutputError(f"no action: {error.errors()[0]['msg']}") from None
         return read.thought, read.action.strip()
 
-    def select_request(self, state: State, walks: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""
         del remaining
-        listed = "\n".join(f"{i}: {json.dumps(list(walk), ensure_ascii=False)}" for i, walk in enumerate(walks, 1))
+        listed = "\n".join(f"{i}: {json.dumps(list(path), ensure_ascii=False)}" for i, path in enumerate(paths, 1))
         ask = f"Which of these plans is best within the budget?\n{listed}\nAnswer with its number."
-        options = tuple(str(i) for i in range(1, len(walks) + 1))
+        options = tuple(str(i) for i in range(1, len(paths) + 1))
         return Request(self._messages(as_state(state), ask), 3, constraint=Choice(options), role="select")

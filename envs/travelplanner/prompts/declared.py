@@ -55,7 +55,7 @@ class DeclaredTripFormat(TripFormat):
             raise InvalidOutputError("no option is left")
         return "", text
 
-    def select_request(self, state: State, walks: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
         """A choice of the number of a plan."""
         del state, remaining
-        return Request("select", 3, constraint=Choice(tuple(str(i) for i in range(1, len(walks) + 1))), role="select")
+        return Request("select", 3, constraint=Choice(tuple(str(i) for i in range(1, len(paths) + 1))), role="select")

@@ -36,7 +36,7 @@ from tape.trace import (
     ObservedEvent,
     PlansSampledEvent,
     StartedEvent,
-    WalkSelectedEvent,
+    PathSelectedEvent,
     read_trace,
 )
 
@@ -162,7 +162,7 @@ def judge_episode(
                 left = _steps_left(seen, horizon)
                 if judge.viable(state, left):
                     sampled += [bool(plan) and judge.action_viable(state, plan[0], left) for plan in event.plans]
-            case WalkSelectedEvent():
+            case PathSelectedEvent():
                 draws += sampled
                 sampled = []
             case ActedEvent():

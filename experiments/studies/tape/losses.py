@@ -24,7 +24,7 @@ from tape.trace import (
     GraphFoldedEvent,
     ObservedEvent,
     PlansSampledEvent,
-    WalkSelectedEvent,
+    PathSelectedEvent,
     read_trace,
 )
 
@@ -46,7 +46,7 @@ class _Round:
     left: int
     plans: list[PlansSampledEvent]
     graph: GraphFoldedEvent | None = None
-    walk: WalkSelectedEvent | None = None
+    walk: PathSelectedEvent | None = None
 
 
 def stage_of(events: Iterable[Event], judge: Judge) -> str:
@@ -69,7 +69,7 @@ def stage_of(events: Iterable[Event], judge: Judge) -> str:
                 current.plans.append(event)
             case GraphFoldedEvent() if current is not None:
                 current.graph = event
-            case WalkSelectedEvent() if current is not None:
+            case PathSelectedEvent() if current is not None:
                 current.walk = event
             case ActedEvent():
                 if judge.viable(state, left) and not judge.action_viable(state, event.action, left):

@@ -128,11 +128,11 @@ class ChatToolFormat(ToolFormat):
             raise InvalidOutputError(f"no call: {error.errors()[0]['msg']}") from None
         return read["thought"], from_mapping(read["call"]["tool"], read["call"]["arguments"]).text
 
-    def select_request(self, state: State, walks: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""
-        listed = "\n".join(f"{i}: {'; '.join(walk)}" for i, walk in enumerate(walks, 1))
+        listed = "\n".join(f"{i}: {'; '.join(path)}" for i, path in enumerate(paths, 1))
         ask = f"Which of these plans is best within the budget?\n{listed}\nAnswer with its number."
-        options = tuple(str(i) for i in range(1, len(walks) + 1))
+        options = tuple(str(i) for i in range(1, len(paths) + 1))
         return Request(self._messages(as_state(state), ask, remaining), 3, constraint=Choice(options), role="select")
 
     def project_request(self, state: State) -> Request | None:

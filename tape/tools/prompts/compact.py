@@ -225,10 +225,10 @@ class CompactToolFormat(ToolFormat):
         """The action; this model writes no thoughts."""
         return "", self._read(as_state(state), text.split()).text
 
-    def select_request(self, state: State, walks: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
-        """The plan query again, with the walks as the only admissible answers."""
+    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+        """The plan query again, with the paths as the only admissible answers."""
         here = as_state(state)
-        options = tuple(self._text(self._calls(here, walk)) for walk in walks)
+        options = tuple(self._text(self._calls(here, path)) for path in paths)
         return Request(
             self._text([*self._prefix(here), "<plan>", *self._afford(remaining), "->"]),
             max_tokens=max(len(option.split()) for option in options) + 1,

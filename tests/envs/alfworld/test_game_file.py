@@ -20,6 +20,7 @@ from envs.alfworld.goal import TASK_TYPES, Goal
 from envs.alfworld.house import House
 from envs.alfworld.oracle import shortest
 from tests.envs.alfworld.helpers import all_games, busy, needs_engine, needs_given, started
+from tests.profiles import examples
 
 
 def _drawn(seed: object, size: float = 0.3) -> House:
@@ -41,7 +42,7 @@ def _is_what_the_engine_holds(text: str, house: House) -> None:
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_a_written_household_reads_the_same(seed: int) -> None:
     house = _drawn(seed, 0.7)
     assert read_house(game_text(house)) == house

@@ -14,6 +14,7 @@ from envs.alfworld.grounder import ARITY, Finding, Grounder, finding
 from envs.alfworld.house import House
 from envs.alfworld.textworld_game import Fact
 from tests.envs.alfworld.helpers import all_games, busy, needs_engine, needs_given, started
+from tests.profiles import examples
 
 _RECEPTACLES = ("cabinet 1", "cabinet 11", "countertop 1", "drawer 1", "fridge 1", "microwave 1", "sinkbasin 1")
 
@@ -204,7 +205,7 @@ def test_cut_or_garbled_answers_ground_nothing(text: str, command: str | None, d
         assert not Grounder(_RECEPTACLES).observe(command, broken)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.text(max_size=60), st.text(max_size=60), st.lists(st.text(max_size=10), max_size=3))
 def test_nothing_makes_it_raise(command: str, text: str, receptacles: list[str]) -> None:
     Grounder(receptacles).observe(command, text)

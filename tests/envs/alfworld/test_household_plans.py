@@ -61,7 +61,6 @@ def playable(world: World) -> bool:
     return not rules.satisfied(world.known) and (not held or kind_of(held) == world.layout.goal.thing)
 
 
-@settings(deadline=None)
 @given(seeds, tasks)
 def test_the_best_plan_reaches_the_goal(seed: int, task: str) -> None:
     world = small(seed, task)

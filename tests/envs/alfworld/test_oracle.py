@@ -15,6 +15,7 @@ from envs.alfworld.kinds import TREATMENTS, kind_of
 from envs.alfworld.oracle import optimal_length, shortest
 from tests.envs.alfworld import reference
 from tests.envs.alfworld.helpers import all_games, needs_engine, needs_given, started
+from tests.profiles import examples
 
 _GOALS = [
     Goal(SIMPLE, "mug", "cabinet"),
@@ -63,14 +64,14 @@ def _agrees(house: House) -> None:
 
 
 @given(small_houses())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_plans_are_as_short_as_those_of_a_search_over_all_commands(house: House) -> None:
     _agrees(house)
 
 
 @pytest.mark.soak
 @given(small_houses())
-@settings(max_examples=5_000, deadline=None)
+@examples(5_000)
 def test_many_plans_are_as_short_as_those_of_a_search_over_all_commands(house: House) -> None:
     _agrees(house)
 

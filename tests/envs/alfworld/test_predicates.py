@@ -72,7 +72,6 @@ def played(seed: int, task: str, steps: int, name: str):  # type: ignore[no-unty
         yield world, sensible(world, rng)
 
 
-@settings(deadline=None)
 @given(seeds, tasks)
 def test_nothing_grounded_or_inferred_is_false(seed: int, task: str) -> None:
     for world, command in played(seed, task, 25, "ground"):
@@ -98,7 +97,6 @@ def test_of_a_place_in_reach_that_was_not_looked_into_no_second_object_is_denied
     assert two("apple", "countertop 1") not in values
 
 
-@settings(deadline=None)
 @given(seeds, tasks)
 def test_preconditions_hold_iff_a_command_does_what_it_is_meant_to(seed: int, task: str) -> None:
     for world, command in played(seed, task, 25, "preconditions"):
@@ -109,7 +107,6 @@ def test_preconditions_hold_iff_a_command_does_what_it_is_meant_to(seed: int, ta
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(seeds, tasks)
 def test_effects_never_contradict_what_is_so_afterwards(seed: int, task: str) -> None:
     for world, command in played(seed, task, 25, "effects"):
@@ -122,7 +119,6 @@ def test_effects_never_contradict_what_is_so_afterwards(seed: int, task: str) ->
             assert value is None or true(world, predicate) == value, (command, predicate)
 
 
-@settings(deadline=None)
 @given(seeds, tasks)
 def test_the_effects_of_whole_plans_never_contradict_what_is_so(seed: int, task: str) -> None:
     rng = random.Random(f"predicates:plan:{seed}")
@@ -141,7 +137,6 @@ def test_the_effects_of_whole_plans_never_contradict_what_is_so(seed: int, task:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(seeds, tasks)
 def test_the_declared_goal_is_the_games(seed: int, task: str) -> None:
     for world, command in played(seed, task, 25, "goals"):
@@ -175,7 +170,6 @@ def test_another_lamp_switched_on_elsewhere_is_not_the_goal() -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(seeds, tasks)
 def test_query_macros_bring_a_predicate_to_light(seed: int, task: str) -> None:
     for world, command in played(seed, task, 8, "query"):
@@ -206,7 +200,6 @@ def test_what_is_in_reach_but_was_never_looked_at_is_left_and_come_back_to() -> 
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(seeds, tasks)
 def test_bridges_establish_what_they_are_for(seed: int, task: str) -> None:
     for world, command in played(seed, task, 12, "bridge"):

@@ -135,7 +135,6 @@ def change(world: World, command: Command) -> str:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(seeds, tasks)
 def test_what_really_changes_is_read_as_what_is_then_known(seed: int, task: str) -> None:
     world = drawn(seed, task, full=seed % 2 == 0, size=0.15)
@@ -159,7 +158,6 @@ def test_what_really_changes_is_read_as_what_is_then_known(seed: int, task: str)
                 assert prompt_format.read_next(told, text) == world.known
 
 
-@settings(deadline=None)
 @given(seeds, tasks)
 def test_a_rollout_under_its_own_assumptions_is_that_of_the_rules(seed: int, task: str) -> None:
     world = drawn(seed, task, full=False)

@@ -20,6 +20,7 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Constraint, Regex, Request
 from tape.protocols.prompt_format import PromptFormat, option_values
 from tests.envs.alfworld.households import KITCHEN, STUDY, domain_of, drawn, known, seeds, sensible, tasks, world_of
+from tests.profiles import examples
 
 
 def format_of(state: Knowledge) -> HouseholdFormat:
@@ -51,7 +52,7 @@ def moments(draw: st.DrawFn):  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(moments(), st.data())
 def test_every_text_that_a_constraint_admits_is_read_back(moment, data) -> None:  # type: ignore[no-untyped-def]
     world, domain, prompt_format, rng = moment
@@ -75,7 +76,6 @@ def test_every_text_that_a_constraint_admits_is_read_back(moment, data) -> None:
         assert set(prompt_format.read_predict(state, about, data.draw(texts(request.constraint)))) == set(about)
 
 
-@settings(deadline=None)
 @given(moments())
 def test_what_really_changes_is_admitted_and_read_as_what_is_then_known(moment) -> None:  # type: ignore[no-untyped-def]
     world, _, prompt_format, rng = moment

@@ -13,7 +13,6 @@ from tests.envs.alfworld.households import KITCHEN, known, seeds, sensible, task
 from tests.envs.alfworld.households import drawn as draw
 
 
-@settings(deadline=None)
 @given(seeds, tasks)
 def test_rules_on_full_knowledge_agree_with_the_household(seed: int, task: str) -> None:
     world = draw(seed, task, full=True, size=0.2)
@@ -25,7 +24,6 @@ def test_rules_on_full_knowledge_agree_with_the_household(seed: int, task: str) 
         assert expected is None or expected == world.known, command
 
 
-@settings(deadline=None)
 @given(seeds, tasks)
 def test_putting_back_undoes_taking(seed: int, task: str) -> None:
     world = draw(seed, task, full=True, size=0.2)

@@ -157,7 +157,7 @@ WALKED = HopAdapter(setting()).along([None] * 2, ["finish"])
     ("after", "tail", "hows", "k"),
     [
         (END, WALKED, ["deterministic", "filter"], 2),  # the end is seen, the goal by the answer that stands
-        (END, WALKED[1:], ["filter"], 1),  # the walk's last target is the goal itself
+        (END, WALKED[1:], ["filter"], 1),  # the path's last target is the goal itself
         (replace(END, answer="unknown"), WALKED, ["deterministic", "filter"], 1),
         (replace(END, answer=""), WALKED, ["deterministic", "filter"], 1),
         (END, ending(QUESTION.text), ["deterministic"], 0),  # finish gives no answer

@@ -11,6 +11,7 @@ from envs.musique import wordings
 from envs.musique.wordings_ask import ask, draw_chain, hops_of
 from envs.musique.words import VOCABULARY, delexicalise, unknown_words
 from envs.musique.world import MOST_SENTENCES, World, describe, make_world
+from tests.profiles import examples
 
 SEEDS = st.integers(0, 30)
 
@@ -50,7 +51,7 @@ def test_held_out_wordings_have_no_word_that_training_has_not() -> None:
     assert set(VOCABULARY) - seen <= set(wordings.RELATIONS)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(SEEDS)
 def test_worlds_contradict_nothing(seed: int) -> None:
     world = make_world(seed)
@@ -73,7 +74,7 @@ def test_worlds_contradict_nothing(seed: int) -> None:
                 assert world.truth[{"capital": "country", "mouth": "river"}[name], answer] == subject
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(SEEDS, st.booleans())
 def test_passages_state_their_facts_in_known_words(seed: int, held_out: bool) -> None:
     world = make_world(seed)

@@ -18,14 +18,12 @@ STATE = ScienceState(TASK, "", KITCHEN, ("an orange", "a wood cup (containing re
 NAMES = st.sampled_from(["kitchen", "metal pot", "unknown substance b", "self watering flower pot 7", "red wire"])
 
 
-@settings(deadline=None)
 @given(st.sampled_from(["at", "carries", "active", "open"]), NAMES, st.booleans())
 def test_a_sentence_means_its_predicate(name, thing, value):
     predicate = Predicate(name, (thing,))
     assert meaning(sentence(predicate, value=value)) == ((predicate, value),)
 
 
-@settings(deadline=None)
 @given(NAMES, NAMES, st.booleans())
 def test_a_sentence_about_places_means_its_predicate(thing, where, value):
     predicate = Predicate("in", (thing, where))
@@ -189,7 +187,6 @@ def test_absence_from_a_list_that_breaks_off_is_unknown():
     assert Shown(replace(dropped, cut=False)).get(orange) is False
 
 
-@settings(deadline=None)
 @given(st.integers(0, len(KITCHEN)))
 def test_a_description_that_breaks_off_shows_nothing_new(cut):
     whole, part = Shown(STATE), Shown(replace(STATE, look=KITCHEN[:cut]))

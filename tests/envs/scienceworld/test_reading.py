@@ -57,7 +57,6 @@ def test_a_name_is_met_by_a_longer_one_but_not_by_a_part_of_it():
     assert not same("", "pot")
 
 
-@settings(deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_lists_does_not_show_in_a_normal_line(rng: random.Random):
     cups = ["a red cup (containing water, soap)", "a blue lamp, which is off", "a green lamp, which is on", "a drawer"]

@@ -126,7 +126,6 @@ def test_it_goes_on_from_where_the_history_has_got_to():
         assert steps[position(steps, tuple(done[:count])) :] == steps[count:]
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(["wait1", "look in fridge", "eat orange", "go to workshop"]), max_size=6), st.data())
 def test_detours_do_not_lead_it_astray(detours, data):
     steps = gold_path("boil", 0, "easy")

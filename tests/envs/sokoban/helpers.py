@@ -12,8 +12,6 @@ from envs.sokoban.generator import random_board
 from envs.sokoban.state import Level, State
 from envs.sokoban.xsb import parse
 
-SEEDED = settings(deadline=None, derandomize=True, database=None)
-
 Point = tuple[int, int]
 _MOVES: dict[str, Point] = {"U": (-1, 0), "D": (1, 0), "L": (0, -1), "R": (0, 1)}
 

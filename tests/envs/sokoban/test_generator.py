@@ -14,7 +14,8 @@ import envs
 from envs.sokoban.generator import generate
 from envs.sokoban.state import is_held_out
 from envs.sokoban.xsb import dumps, parse
-from tests.envs.sokoban.helpers import SEEDED, PlainGame
+from tests.envs.sokoban.helpers import PlainGame
+from tests.profiles import examples
 
 
 @pytest.mark.parametrize("length", [1, 4, 6, 10, 16])
@@ -66,7 +67,7 @@ def test_other_seeds_give_other_levels() -> None:
     assert len({generate(seed, 8) for seed in range(20)}) == 20
 
 
-@settings(SEEDED, max_examples=60)
+@examples(60)
 @given(st.integers(0, 10**9), st.integers(2, 12), st.integers(5, 9), st.integers(6, 9), st.booleans())
 def test_evaluation_and_training_boards_never_meet(
     seed: int, length: int, rows: int, cols: int, held_out: bool

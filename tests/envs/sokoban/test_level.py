@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 
 from envs.sokoban.state import Level, State, is_held_out
-from tests.envs.sokoban.helpers import SEEDED, PlainGame, level_of, levels
+from tests.envs.sokoban.helpers import PlainGame, level_of, levels
+from tests.profiles import examples
 
 LEVEL = level_of("""
 ########
@@ -67,7 +68,7 @@ def test_only_walls_off_the_border_are_inner_walls() -> None:
     assert [LEVEL.coordinate(cell) for cell in LEVEL.inner_walls] == ["(1,3)", "(2,5)"]
 
 
-@settings(SEEDED, max_examples=60)
+@examples(60)
 @given(levels(max_side=7))
 def test_all_eight_images_share_the_hash_and_the_optimum(level: Level) -> None:
     found = images(level)
@@ -95,7 +96,7 @@ def test_dead_squares_by_hand() -> None:
     assert {divmod(cell, 7) for cell in level.dead_squares} == expected
 
 
-@settings(SEEDED, max_examples=80)
+@examples(80)
 @given(levels(max_side=6, max_boxes=2))
 def test_a_lone_box_on_a_dead_square_is_never_solved_and_on_others_sometimes(level: Level) -> None:
     game = PlainGame(level)

@@ -16,7 +16,8 @@ from envs.sokoban.push_search import PushSearch
 from envs.sokoban.simulator import is_solved, replay, step
 from envs.sokoban.state import Level, State
 from envs.sokoban.table import CostToGo
-from tests.envs.sokoban.helpers import SEEDED, PlainGame, level_of, levels, random_level, scatter
+from tests.envs.sokoban.helpers import PlainGame, level_of, levels, random_level, scatter
+from tests.profiles import examples
 
 FOUR = level_of("""
 ##########
@@ -49,7 +50,7 @@ def check_against_plain_search(level: Level, asked: Oracle) -> None:
         assert asked.viable(level.start, remaining) is (expected is not None and expected <= remaining)
 
 
-@settings(SEEDED, max_examples=120)
+@examples(120)
 @given(levels(max_side=6, max_boxes=3))
 def test_search_agrees_with_plain_search(level: Level) -> None:
     fresh = Oracle(level)
@@ -57,7 +58,7 @@ def test_search_agrees_with_plain_search(level: Level) -> None:
     check_against_plain_search(level, fresh)
 
 
-@settings(SEEDED, max_examples=60)
+@examples(60)
 @given(levels(max_side=6, max_boxes=2))
 def test_tables_agree_with_plain_search(level: Level) -> None:
     check_against_plain_search(level, Oracle(level))
@@ -76,7 +77,7 @@ def test_search_agrees_with_the_table_on_larger_boards(no_tables: None) -> None:
     assert solvable > 30
 
 
-@settings(SEEDED, max_examples=80)
+@examples(80)
 @given(levels(max_side=6, max_boxes=3))
 def test_the_bound_never_exceeds_the_cost_and_falls_by_at_most_one(level: Level) -> None:
     search, game = PushSearch(level), PlainGame(level)
@@ -92,7 +93,7 @@ def test_the_bound_never_exceeds_the_cost_and_falls_by_at_most_one(level: Level)
             assert later >= bound - 1
 
 
-@settings(SEEDED, max_examples=200)
+@examples(200)
 @given(st.integers(1, 4), st.integers(0, 2), st.data())
 def test_the_assignment_is_the_cheapest_permutation(rows: int, spare: int, data: st.DataObject) -> None:
     cost = st.one_of(st.integers(0, 9), st.just(FORBIDDEN))

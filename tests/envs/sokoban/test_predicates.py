@@ -14,7 +14,8 @@ from envs.sokoban.simulator import is_solved, replay, step
 from envs.sokoban.state import ACTIONS, Level, State
 from tape.errors import ConfigError
 from tape.protocols.predicates import Assignment, Predicate, PredicateDomain, QueryMacro
-from tests.envs.sokoban.helpers import SEEDED, PlainGame, level_of, levels, random_level, scatter
+from tests.envs.sokoban.helpers import PlainGame, level_of, levels, random_level, scatter
+from tests.profiles import examples
 
 ROOM = level_of("""
 ########
@@ -60,7 +61,7 @@ def check(level: Level, state: State) -> None:
         assert rule(known).items() <= known.items()
 
 
-@settings(SEEDED, max_examples=100)
+@examples(100)
 @given(levels(max_side=7, max_boxes=4), st.lists(st.sampled_from(ACTIONS), max_size=20))
 def test_what_is_declared_is_what_happens(level: Level, actions: list[str]) -> None:
     check(level, replay(level, actions)[-1])
@@ -74,7 +75,7 @@ def test_it_also_happens_in_many_random_states() -> None:
             check(level, scatter(rng, level, len(level.start.boxes)))
 
 
-@settings(SEEDED, max_examples=150)
+@examples(150)
 @given(levels(max_side=5), PASSES, st.sampled_from(ACTIONS), st.floats(0, 1))
 def test_with_little_known_nothing_false_is_said(level: Level, rng: random.Random, action: str, share: float) -> None:
     domain, state = SokobanDomain(level), level.start
@@ -117,7 +118,7 @@ def test_the_domain_declares_predicates_and_all_are_seen() -> None:
             call("X")
 
 
-@settings(SEEDED, max_examples=60)
+@examples(60)
 @given(levels(max_side=6))
 def test_a_bridge_leads_where_it_says_and_moves_no_box(level: Level) -> None:
     domain = SokobanDomain(level)

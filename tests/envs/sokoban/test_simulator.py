@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from envs.sokoban.simulator import is_push, is_solved, legal_actions, replay, step
 from envs.sokoban.state import ACTIONS, Level, State
 from envs.sokoban.xsb import draw
-from tests.envs.sokoban.helpers import SEEDED, PlainGame, level_of, levels, random_level
+from tests.envs.sokoban.helpers import PlainGame, level_of, levels, random_level
+from tests.profiles import examples
 
 LEVEL = level_of("""
 ########
@@ -92,7 +93,7 @@ def test_an_unknown_action_is_an_error() -> None:
         step(LEVEL, LEVEL.start, "X")
 
 
-@settings(SEEDED, max_examples=150)
+@examples(150)
 @given(levels(max_side=7, max_boxes=4), st.lists(st.sampled_from(ACTIONS), max_size=40))
 def test_every_step_agrees_with_the_plain_rules(level: Level, actions: list[str]) -> None:
     game, state = PlainGame(level), level.start

@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from envs.sokoban.generator import generate
 from envs.sokoban.state import Level, State
 from envs.sokoban.table import CostToGo
-from tests.envs.sokoban.helpers import SEEDED, PlainGame, level_of, levels
+from tests.envs.sokoban.helpers import PlainGame, level_of, levels
+from tests.profiles import examples
 
 
-@settings(SEEDED, max_examples=60)
+@examples(60)
 @given(levels(max_side=6, max_boxes=2))
 def test_the_table_agrees_with_plain_search(level: Level) -> None:
     table, game = CostToGo(level), PlainGame(level)
@@ -20,7 +21,7 @@ def test_the_table_agrees_with_plain_search(level: Level) -> None:
         assert table[state] == game.shortest(state)
 
 
-@settings(SEEDED, max_examples=15)
+@examples(15)
 @given(levels(max_side=5, max_boxes=2))
 def test_every_state_of_a_tiny_board_agrees(level: Level) -> None:
     table, game = CostToGo(level), PlainGame(level)

@@ -12,7 +12,8 @@ from envs.sokoban.errors import SokobanError, XsbError
 from envs.sokoban.simulator import is_solved, step
 from envs.sokoban.state import Level, State
 from envs.sokoban.xsb import draw, dumps, load, parse, write
-from tests.envs.sokoban.helpers import SEEDED, level_of, levels, random_level
+from tests.envs.sokoban.helpers import level_of, levels, random_level
+from tests.profiles import examples
 
 SIMPLE = "#####\n#@$.#\n#####\n"
 
@@ -139,7 +140,7 @@ def test_draw_shows_any_state() -> None:
     assert draw(level, after) == "#####\n# @*#\n#####"
 
 
-@settings(SEEDED, max_examples=150)
+@examples(150)
 @given(st.lists(levels(max_side=7, max_boxes=3), min_size=1, max_size=4), st.lists(st.text(max_size=8), max_size=4))
 def test_round_trip(made: list[Level], titles: list[str]) -> None:
     named = [level.with_start(level.start, title) for level, title in zip(made, titles, strict=False)]
@@ -151,7 +152,7 @@ def test_round_trip(made: list[Level], titles: list[str]) -> None:
     assert [level.title for level in again] == [level.title for level in once]
 
 
-@settings(SEEDED, max_examples=400)
+@examples(400)
 @given(
     st.integers(0, 10**6), st.lists(st.tuples(st.integers(0, 200), st.sampled_from("#@+$*. -_;\n\r\tx")), max_size=6)
 )

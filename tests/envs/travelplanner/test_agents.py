@@ -63,7 +63,7 @@ def test_any_chat_model_can_play(agent: type[Agent], execution: str) -> None:
 
     result = agent(ScriptedLM(script, obey=True), horizon=40, num_plans=1, execution=execution).run(env)
     assert (result.end_state, result.malformed) == ("success", 0)
-    if agent is not TapeAgent:  # which takes the solver's walk, not the model's plan
+    if agent is not TapeAgent:  # which takes the solver's path, not the model's plan
         assert list(env._state.booked) == list(complete(made).booked)
 
 

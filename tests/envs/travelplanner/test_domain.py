@@ -1,4 +1,4 @@
-"""The walk on the plan graph: canonical sequences, pruning that loses nothing, the budget kept to the cent."""
+"""The path on the plan graph: canonical sequences, pruning that loses nothing, the budget kept to the cent."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from tape.agents.tape import TapeAgent
 from tape.errors import UnknownNameError
 from tape.protocols import DeclaredDomain, GradedDomain
 from tests.envs.travelplanner.trips import rng_of, trip
+from tests.profiles import examples
 
 
 def small(seed: int, restaurants: int = 11, cuisines: int = 2) -> Trip:
@@ -52,7 +53,7 @@ def sets_of_meals(made: Trip) -> list[tuple[Restaurant, ...]]:
     return found
 
 
-def walks(domain: TripDomain, state: TripState, depth: int) -> list[tuple[str, ...]]:
+def paths(domain: TripDomain, state: TripState, depth: int) -> list[tuple[str, ...]]:
     """All sequences of actions of a length in the plan graph."""
     if not depth:
         return [()]
@@ -60,7 +61,7 @@ def walks(domain: TripDomain, state: TripState, depth: int) -> list[tuple[str, .
     for action in domain.open_actions(state):
         after = domain.outcome(state, action).state
         assert isinstance(after, TripState)
-        found += [(action, *rest) for rest in walks(domain, after, depth - 1)]
+        found += [(action, *rest) for rest in paths(domain, after, depth - 1)]
     return found
 
 
@@ -83,10 +84,10 @@ def test_walks_through_the_meals_are_the_sets_of_restaurants(seed: int) -> None:
     state = TripState()
     for action in actions:
         state = made.booked(state, action)
-    sequences = walks(domain, state, len(made.meal_slots))
-    as_sets = [frozenset(action.partition(": ")[2] for action in walk) for walk in sequences]
+    sequences = paths(domain, state, len(made.meal_slots))
+    as_sets = [frozenset(action.partition(": ")[2] for action in path) for path in sequences]
     expected = {frozenset(place.name for place in chosen) for chosen in sets_of_meals(made)}
-    assert len(as_sets) == len(set(as_sets)), "one walk for each set"
+    assert len(as_sets) == len(set(as_sets)), "one path for each set"
     assert set(as_sets) == expected
 
 
@@ -101,7 +102,7 @@ def at_the_meals(made: Trip, booked: int, rng: random.Random) -> TripState:
 
 
 @given(seed=st.integers(0, 30), booked=st.integers(1, 8), order=st.integers(0, 10**6))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_whatever_has_been_booked_every_way_to_go_on_is_one_walk(seed: int, booked: int, order: int) -> None:
     made = small(seed)
     domain = TripDomain(made, "cheapest")
@@ -109,14 +110,14 @@ def test_whatever_has_been_booked_every_way_to_go_on_is_one_walk(seed: int, book
     domain._menus[slot.group] = made.options(slot)  # nothing is pruned here
     here = at_the_meals(made, booked, rng_of("order", order))
     taken = frozenset(made.in_group(here, slot))
-    found = [frozenset(a.partition(": ")[2] for a in walk) for walk in walks(domain, here, 9 - booked)]
+    found = [frozenset(a.partition(": ")[2] for a in path) for path in paths(domain, here, 9 - booked)]
     expected = {frozenset(place.name for place in chosen) - taken for chosen in sets_of_meals(made)}
-    assert len(found) == len(set(found)), "one walk for each set"
+    assert len(found) == len(set(found)), "one path for each set"
     assert set(found) == {rest for rest in expected if len(rest) == 9 - booked}
 
 
 @given(seed=st.integers(0, 5), booked=st.integers(2, 8), orders=st.lists(st.integers(0, 10**6), min_size=8, max_size=8))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_predicted_states_of_one_node_go_on_alike(seed: int, booked: int, orders: list[int]) -> None:
     made = small(seed)
     domain = TripDomain(made, "cheapest")
@@ -125,7 +126,7 @@ def test_predicted_states_of_one_node_go_on_alike(seed: int, booked: int, orders
     nodes: dict[str, set[tuple[str, ...]]] = {}
     for order in orders:
         state = replace(at_the_meals(made, booked, rng_of("order", order)), spent=None)
-        found = set(walks(domain, state, 9 - booked))
+        found = set(paths(domain, state, 9 - booked))
         assert nodes.setdefault(domain.key(state), found) == found
 
 
@@ -177,7 +178,7 @@ def best_value(made: Trip, objective: Objective, budget: int) -> float | None:
 
 
 @given(seed=st.integers(0, 200), share=st.floats(1.0, 1.6), objective=st.sampled_from(["cheapest", "best"]))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_skyband_loses_no_best_set(seed: int, share: float, objective: Objective) -> None:
     made = small(seed, restaurants=12)
     all_sets = sets_of_meals(made)
@@ -261,7 +262,7 @@ def test_a_node_carries_only_what_constrains_the_future() -> None:
     unordered = through(third, first)
     assert domain.key(unordered) != domain.key(through(second, first))
     assert third.name in domain.key(unordered)
-    # From there the walk goes on with what is still free, and never with what is used.
+    # From there the path goes on with what is still free, and never with what is used.
     offered = {action.partition(": ")[2] for action in domain.open_actions(unordered)}
     assert not offered & {first.name, third.name}
 

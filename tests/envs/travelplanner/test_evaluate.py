@@ -15,6 +15,7 @@ from envs.travelplanner.official import DayPlan
 from envs.travelplanner.query import Constraints, Query
 from envs.travelplanner.trip import Trip
 from tests.envs.travelplanner.trips import plan_of, trip
+from tests.profiles import examples
 
 Broken = tuple[list[DayPlan], Query, World]
 MEALS = ("breakfast", "lunch", "dinner")
@@ -187,7 +188,7 @@ def test_a_valid_plan_passes_everything(days: int) -> None:
 
 @pytest.mark.parametrize("break_", BREAKS, ids=lambda one: one.__name__)
 @given(seed=st.integers(0, 30), days=st.sampled_from([3, 5, 7]), pick=st.integers(0, 10**6))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_what_is_broken_alone_is_reported_alone(
     break_: Callable[[Trip, list[DayPlan], int], Broken], seed: int, days: int, pick: int
 ) -> None:

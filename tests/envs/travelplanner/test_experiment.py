@@ -20,9 +20,9 @@ def test_a_tiny_run_is_reported_published_and_resumed(tmp_path: Path, capsys: py
     assert len(episodes) == len(travelplanner.SETTINGS) * len(travelplanner.PLAYED)
     assert all(line["result"]["budget_violations"] == [] for line in episodes)
     kept = json.loads((results / "travelplanner.json").read_text(encoding="utf-8"))["rows"]
-    walks = [row for row in kept if row["method"] == travelplanner.TAPE.label and row["budget"] != "infeasible"]
-    assert len(walks) == 6
-    assert all(row["measures"]["final_pass"] == 1 for row in walks)
+    paths = [row for row in kept if row["method"] == travelplanner.TAPE.label and row["budget"] != "infeasible"]
+    assert len(paths) == 6
+    assert all(row["measures"]["final_pass"] == 1 for row in paths)
     report = (results / "travelplanner" / "report.md").read_text(encoding="utf-8")
     assert "simulated LM" in report
     assert "solver ms" not in report

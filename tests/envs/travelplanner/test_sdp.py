@@ -1,4 +1,4 @@
-"""SDP on trips: the chain, the greedy choice with its caps, the walk as a chain, a validator that is never wrong."""
+"""SDP on trips: the chain, the greedy choice with its caps, the path as a chain, a validator that is never wrong."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from tape.sdp.events import ValidatedEvent
 from tape.sdp.operators import Outcome
 from tape.trace import TraceWriter, read_trace
 from tests.envs.travelplanner.trips import complete, trip
+from tests.profiles import examples
 
 FIXED = {"num_plans": 1, "execution": "forced", "on_infeasible": "stop"}
 
@@ -169,7 +170,7 @@ def test_cases_are_the_same_each_time() -> None:
 
 
 @given(st.data())
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_k_never_skips_a_false_predicate(data: st.DataObject) -> None:
     made = trip("skip", 5, "hard", "loose")
     good = complete(made).booked

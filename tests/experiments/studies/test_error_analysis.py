@@ -23,7 +23,8 @@ from tape.cli import main as tape_main
 from tape.errors import TraceError
 from tape.lm.base import Request
 from tape.runner.directory import RunDirectory
-from tape.trace import ActedEvent, Event, LedgerEvent, ObservedEvent, PlansSampledEvent, StartedEvent, WalkSelectedEvent
+from tape.trace import ActedEvent, Event, LedgerEvent, ObservedEvent, PathSelectedEvent, PlansSampledEvent, StartedEvent
+from tests.profiles import examples
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play
 
 # T* = 3: the box is two to the right of the player, the goal two to the right of the box.
@@ -124,7 +125,7 @@ def test_draws_are_first_actions_of_plans_from_the_current_state_that_a_walk_was
     def plans(start: str, *sampled: str) -> PlansSampledEvent:
         return PlansSampledEvent(start=start, plans=[list(plan) for plan in sampled], valid=[True] * len(sampled))
 
-    walk = WalkSelectedEvent(
+    walk = PathSelectedEvent(
         selector="s",
         status="optimal",
         partial=False,
@@ -161,7 +162,7 @@ ONE = parse("######\n#  . #\n# $  #\n#@   #\n######\n")[0]
 TWO = parse("######\n#.   #\n# $$ #\n# @ .#\n######\n")[0]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.sampled_from([ONE, TWO]),
     st.integers(0, 14),

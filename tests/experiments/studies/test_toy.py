@@ -14,6 +14,7 @@ from experiments.studies.toy import exact, points, sampled
 from experiments.studies.toy.exact import Setting
 from experiments.studies.toy.world import DEAD, KINDS, N_ACTIONS, Chain, Sokoban, World, make
 from tape.analysis.bounds import ErrorRates, plan_and_act_bound, react_bound, tape_bound
+from tests.profiles import examples
 
 RESULTS = Path(toy.__file__).parents[1] / "results" / "toy.json"
 share = st.floats(0.0, 1.0)
@@ -74,7 +75,7 @@ def test_sampled_episodes_agree_with_the_exact_value(kind: str, agent: str) -> N
     assert abs(rate - value) <= 4.0 * (value * (1 - value) / n) ** 0.5 + 1 / n
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(chains(1), some_settings)
 def test_proven_bounds_hold_where_the_assumptions_do(world: Chain, setting: Setting) -> None:
     horizon, rates = world.horizon, exact.best_rates(world, setting)
@@ -93,7 +94,7 @@ def test_proven_bounds_hold_where_the_assumptions_do(world: Chain, setting: Sett
     assert once == pytest.approx(1 - (1 - (1 - setting.epsilon_p) ** horizon) ** setting.plans, abs=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.one_of(chains(1), chains(3), st.builds(lambda t: make("sokoban", t, 0), st.sampled_from([2, 4, 6]))),
        some_settings)  # fmt: skip
 def test_no_proven_bound_is_exceeded_in_any_world(world: World, setting: Setting) -> None:
@@ -106,7 +107,7 @@ def test_no_proven_bound_is_exceeded_in_any_world(world: World, setting: Setting
             assert bound.broken or value.success <= bound.value + 1e-9, (agent, bound)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(1, 10), share, share, share, st.integers(1, 5))
 def test_a_budget_without_slack_reaches_the_bounds(t: int, p: float, s: float, follow: float, m: int) -> None:
     world, setting = Chain(t, 3), Setting(p, s, follow, m, slack=0)
@@ -117,7 +118,7 @@ def test_a_budget_without_slack_reaches_the_bounds(t: int, p: float, s: float, f
         assert exact.react(world, setting).success == pytest.approx(react_bound(t, rates), abs=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(1, 10), st.sampled_from([1, 3]), some_settings)
 def test_more_budget_and_more_plans_never_hurt_the_solver(t: int, every: int, setting: Setting) -> None:
     world = Chain(t, every)

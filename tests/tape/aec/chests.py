@@ -11,9 +11,6 @@ from hypothesis import settings
 from tape.budget import Resources
 from tape.protocols import Action, Observation, State
 from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
-from tape.protocols.prompt_format import PromptFormat
-
-SEEDED = settings(deadline=None, derandomize=True, database=None)
 
 
 def at(place: str) -> Predicate:

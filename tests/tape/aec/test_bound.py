@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tape.aec.bound import NoisyDomain, check_bound, feasibility_bound, grounded_later
 from tape.errors import ConfigError
 from tape.protocols.predicates import Predicate, PredicateDomain
-from tests.tape.aec.chests import HOLDING, SEEDED, Chests, Seen, at, is_open, key_in
+from tests.profiles import examples
+from tests.tape.aec.chests import HOLDING, Chests, Seen, at, is_open, key_in
 
 NAMES = tuple(f"c{i}" for i in range(8))
 DOMAIN = Chests(NAMES, "c3")
@@ -29,7 +30,7 @@ def test_the_bound_counts_only_what_was_grounded_after_the_start() -> None:
         feasibility_bound(later, 1.5)
 
 
-@settings(SEEDED, max_examples=200)
+@examples(200)
 @given(st.integers(0, 10**6), st.floats(0, 1), st.integers(0, 8))
 def test_only_what_comes_to_light_later_is_ever_wrong(seed: int, rate: float, opened: int) -> None:
     noisy = NoisyDomain(DOMAIN, rate, seed, START)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tape.aec.bridging import Unknown, Way, resolve, ways
 from tape.errors import ConfigError
-from tests.tape.aec.chests import SEEDED
+from tests.profiles import examples
 
 UNKNOWNS = st.builds(
     Unknown,
@@ -30,7 +30,7 @@ def test_looking_first_pays_exactly_where_a_query_is_cheaper_than_the_bridge_it_
     assert taken(0.25, 1) == Way.BRIDGE  # a tie: fewer steps at worst
 
 
-@settings(SEEDED, max_examples=40)
+@examples(40)
 @given(UNKNOWNS)
 def test_expected_steps_and_chances_agree_with_simulation(unknown: Unknown) -> None:
     rng = random.Random("bridging")
@@ -48,7 +48,7 @@ def test_expected_steps_and_chances_agree_with_simulation(unknown: Unknown) -> N
         assert held / n == pytest.approx(way.chance, abs=0.06)
 
 
-@settings(SEEDED, max_examples=40)
+@examples(40)
 @given(UNKNOWNS, st.none() | st.integers(0, 12))
 def test_the_choice_is_the_cheapest_that_is_sure_and_fits(unknown: Unknown, left: int | None) -> None:
     found = resolve(unknown, left)

@@ -13,7 +13,7 @@ from experiments.studies.aec.calibration_plot import draw_reliability
 from tape.aec.calibration import SCHEMA, IsotonicCalibration, reliability
 from tape.errors import ConfigError
 from tape.statistics import wilson
-from tests.tape.aec.chests import SEEDED
+from tests.profiles import examples
 
 PAIRS = st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=60)
 
@@ -39,7 +39,7 @@ def test_the_diagram_of_a_few_pairs() -> None:
     assert found.brier == pytest.approx((0.01 + 0.64 + 0.25 + 0.0) / 4)
 
 
-@settings(SEEDED, max_examples=100)
+@examples(100)
 @given(PAIRS, st.integers(1, 15))
 def test_every_prediction_is_in_the_bin_that_says_so(pairs: list[tuple[float, bool]], bins: int) -> None:
     found = reliability(pairs, bins)
@@ -72,7 +72,7 @@ def test_adjacent_violators_are_pooled() -> None:
     assert IsotonicCalibration()(0.3) == 0.3
 
 
-@settings(SEEDED, max_examples=100)
+@examples(100)
 @given(PAIRS.filter(bool))
 def test_the_fit_is_monotone_and_the_best_of_all_monotone_functions(pairs: list[tuple[float, bool]]) -> None:
     fitted = IsotonicCalibration.fit(pairs)

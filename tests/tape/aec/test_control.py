@@ -25,6 +25,7 @@ from tape.protocols import Action, State
 from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro
 from tape.show.replay import describe
 from tape.trace import ActedEvent, Event, LedgerEvent, PlansSampledEvent
+from tests.profiles import examples
 from tests.tape.aec.toy import (
     HOLDING,
     BoxDomain,
@@ -308,7 +309,7 @@ ROUNDS = st.fixed_dictionaries(
 
 
 @given(worlds, st.integers(0, 99), st.floats(0, 1), st.integers(1, 25), VERIFICATION, ROUNDS)
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_commitments_are_covered_and_execute_and_no_budget_is_exceeded(
     world: tuple[int, tuple[bool, ...]],
     seed: int,
@@ -338,7 +339,7 @@ def test_commitments_are_covered_and_execute_and_no_budget_is_exceeded(
                 assert predicate in own or str(predicate) in event.evidence
             own |= set(domain.effects(action, {}))
     if committed:
-        # A certified walk ends at the goal, so nothing comes after the first one.
+        # A certified path ends at the goal, so nothing comes after the first one.
         assert len(committed) == 1
         done = [e.action for e in events[events.index(committed[0]) :] if isinstance(e, ActedEvent)]
         assert done == committed[0].actions
@@ -347,7 +348,7 @@ def test_commitments_are_covered_and_execute_and_no_budget_is_exceeded(
 
 
 @given(worlds, st.integers(0, 99), st.floats(0, 1), st.integers(0, 6))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_no_sequence_of_simulations_changes_a_verdict(
     world: tuple[int, tuple[bool, ...]], seed: int, skill: float, count: int
 ) -> None:
@@ -407,7 +408,7 @@ def test_all_of_many_certified_commitments_execute() -> None:
 
 
 @given(worlds, st.integers(0, 99), st.integers(0, 4000), st.integers(0, 20))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_caps_on_tokens_hold_for_queries_and_predictions_too(
     world: tuple[int, tuple[bool, ...]], seed: int, tokens: int, reserve: int
 ) -> None:

@@ -14,7 +14,7 @@ from tape.aec.joint import Candidate, JointDecision, JointError, JointSettings, 
 from tape.aec.joint_worlds import Beliefs
 from tape.errors import ConfigError
 from tape.protocols.predicates import Predicate
-from tests.tape.aec.chests import SEEDED
+from tests.profiles import examples
 
 NAMES = tuple(Predicate("in", ("key", f"c{i}")) for i in range(10))
 PRICE = 0.01
@@ -127,7 +127,7 @@ def exclusive_problems(
     return candidates, mu, {p: draw(COST) for p in mu}, draw(LEFT)
 
 
-@settings(SEEDED, max_examples=150)
+@examples(150)
 @given(exclusive_problems(), st.booleans())
 def test_walks_that_exclude_each_other_are_chosen_as_by_the_best_of_all_policies(
     problem: tuple, grounded: bool
@@ -140,7 +140,7 @@ def test_walks_that_exclude_each_other_are_chosen_as_by_the_best_of_all_policies
     assert judged(found, candidates, worlds, queries, left) == pytest.approx((found.objective, found.success))
 
 
-@settings(SEEDED, max_examples=150)
+@examples(150)
 @given(st.data(), st.booleans())
 def test_independent_walks_of_equal_worth_are_chosen_as_by_the_best_of_all_policies(
     data: st.DataObject, grounded: bool
@@ -161,7 +161,7 @@ def test_independent_walks_of_equal_worth_are_chosen_as_by_the_best_of_all_polic
     assert judged(found, candidates, worlds, queries, left) == pytest.approx((found.objective, found.success))
 
 
-@settings(SEEDED, max_examples=150)
+@examples(150)
 @given(st.data(), st.booleans(), st.sampled_from([1, 7]))
 def test_whatever_the_candidates_no_more_is_promised_than_the_policy_earns(
     data: st.DataObject, grounded: bool, every_order_up_to: int
@@ -190,7 +190,7 @@ def test_whatever_the_candidates_no_more_is_promised_than_the_policy_earns(
         assert queries[found.predicate]["tokens"] <= left["tokens"]
 
 
-@settings(SEEDED, max_examples=60)
+@examples(60)
 @given(exclusive_problems())
 def test_one_good_order_is_as_good_as_all_orders_where_execution_costs_the_same(problem: tuple) -> None:
     candidates, mu, queries, left = problem
@@ -217,7 +217,7 @@ def test_many_places_are_searched_likeliest_for_their_price_first() -> None:
     assert found.predicate == names[found.chain[0][0]]
 
 
-@settings(SEEDED, max_examples=60)
+@examples(60)
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=2, max_size=5), st.booleans())
 def test_without_a_binding_budget_the_order_is_chance_by_cost(items: list[tuple[int, int]], together: bool) -> None:
     names = NAMES[: len(items)]
@@ -245,7 +245,7 @@ def test_an_unaffordable_query_is_never_chosen() -> None:
     assert decide([], {}, {}, {"steps": 9}).kind == "nothing"
 
 
-@settings(SEEDED, max_examples=60)
+@examples(60)
 @given(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=4), st.data())
 def test_what_is_certain_is_asked_only_where_commitment_needs_evidence(mus: list[float], data: st.DataObject) -> None:
     names = NAMES[: len(mus)]
@@ -272,7 +272,7 @@ def test_a_safe_walk_is_taken_where_looking_does_not_pay() -> None:
     assert looked.cost["steps"] == pytest.approx(0.8 * 7 + 0.2 * 22)
     for found in (first(0.1, 2), first(0.8, 13)):
         assert (found.kind, found.candidate, found.success) == ("commit", 1, 1.0)
-    # Nearly sure, and evidence is not asked for: the short walk is committed without looking.
+    # Nearly sure, and evidence is not asked for: the short path is committed without looking.
     belief = decide([short, safe], {NAMES[0]: 0.99}, {NAMES[0]: {"steps": 9}}, {"steps": 50}, settings=BELIEF)
     assert (belief.kind, belief.candidate) == ("commit", 0)
     assert belief.cost["steps"] == pytest.approx(5.0)  # paid for whether it succeeds or not
@@ -298,13 +298,13 @@ def test_the_value_of_a_query_is_the_chance_of_a_change_times_what_it_saves() ->
     assert value.price == pytest.approx(0.02)
     assert value.cost == {"steps": 2}
     assert value.net == pytest.approx(0.3 * 0.15 - 0.02)
-    # With little left the safe walk is lost by looking, and the value says so.
+    # With little left the safe path is lost by looking, and the value says so.
     [poor] = decide([short, safe], {NAMES[0]: 0.3}, {NAMES[0]: {"steps": 2}}, {"steps": 21}).values
     assert poor.net < 0
     assert poor.changes == pytest.approx(1.0)
 
 
-@settings(SEEDED, max_examples=100)
+@examples(100)
 @given(st.data())
 def test_the_value_is_net_of_its_price_in_general(data: st.DataObject) -> None:
     mu = dict(zip(NAMES[:3], data.draw(chances(3, None)), strict=True))
@@ -353,7 +353,7 @@ def test_too_many_joint_sets_leave_out_the_least_likely_candidates() -> None:
     assert [i for i, _ in found.chain] == [8, 7, 6, 5, 4]
 
 
-@settings(SEEDED, max_examples=100)
+@examples(100)
 @given(st.data())
 def test_beliefs_agree_with_all_worlds_spelt_out(data: st.DataObject) -> None:
     mu = dict(zip(NAMES[:4], data.draw(chances(4, 1.0)), strict=True))

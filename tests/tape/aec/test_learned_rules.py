@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tape.aec.learned_rules import SCHEMA, Case, LearnedRules, OverrideRule, Settings
 from tape.errors import ConfigError
 from tape.protocols.predicates import Predicate
-from tests.tape.aec.chests import SEEDED
+from tests.profiles import examples
 
 FRIDGE, SHELF, APPLE, BOOK = ("place", "fridge"), ("place", "shelf"), ("thing", "apple"), ("thing", "book")
 
@@ -77,7 +77,7 @@ CASES = st.lists(
 LOOSE = Settings(support=2, precision=0.7, failures=1)
 
 
-@settings(SEEDED, max_examples=150)
+@examples(150)
 @given(st.lists(CASES, max_size=4), st.sampled_from([Settings(), LOOSE]))
 def test_iterations_are_idempotent_and_survive_a_file(batches: list[list[Case]], settings: Settings) -> None:
     rules = LearnedRules(settings)
@@ -93,7 +93,7 @@ def test_iterations_are_idempotent_and_survive_a_file(batches: list[list[Case]],
     assert not set(rules.rules) & set(rules.dropped)
 
 
-@settings(SEEDED, max_examples=150)
+@examples(150)
 @given(CASES)
 def test_every_new_rule_meets_the_thresholds(cases: list[Case]) -> None:
     rules = LearnedRules(LOOSE)
@@ -113,7 +113,7 @@ def test_every_new_rule_meets_the_thresholds(cases: list[Case]) -> None:
         assert max(mu, 1 - mu) >= share - 1e-12
 
 
-@settings(SEEDED, max_examples=150)
+@examples(150)
 @given(CASES)
 def test_the_order_of_cases_and_of_features_does_not_matter(cases: list[Case]) -> None:
     one, two = LearnedRules(), LearnedRules()

@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.aec.beliefs import Belief, BeliefStore
+from tape.aec.calibration import IsotonicCalibration
 from tape.aec.controller import Controller
 from tape.aec.gating import Commit, GiveUp, Query, QueryAllGate, Simulate, ThresholdGate, discretised, gate_of
 from tape.aec.hypothesis import remainder
 from tape.aec.joint import JointSettings
 from tape.aec.joint_gate import JointGate, exclusive_groups
 from tape.aec.method import AecMethod
+from tape.aec.overrides import Overrides
 from tape.aec.predictor import EnsemblePredictor
 from tape.aec.settings import AecSettings
 from tape.aec.state import EpistemicState
@@ -43,7 +45,7 @@ CHANGED: list[dict[str, Any]] = [
     {"query_budget": 7},
     {"ensemble": 9},
     {"calibration": IsotonicCalibration(((0.0, 1.0, 0.5),), 10).to_json()},
-    {"learned_rules": Overrides().to_json()},
+    {"learned_rules": Overrides(()).to_json()},
     {"bridges": True},
 ]
 """Every setting of verification, each changed alone."""

@@ -3,6 +3,8 @@
 import asyncio
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from tape.aec.events import CommittedEvent, JudgedEvent
 from tape.aec.learned_rules import Case, LearnedRules
 from tape.aec.overrides import Override, OverrideRule, Overrides, features_of, named_arguments
 from tape.aec.predictor import EnsemblePredictor
+from tape.aec.settings import AecSettings
 from tape.aec.state import EpistemicState
 from tape.agents.tape import TapeAgent
 from tape.engine.settings import TapeConfig
@@ -51,8 +54,9 @@ def test_a_file_counts_by_its_content(tmp_path: Path) -> None:
     HALVING.save(tmp_path / "calibration")
     one, two = (TapeConfig.make(aec={"learned_rules": str(tmp_path / name)}) for name in ("one", "two"))
     assert one == two == TapeConfig.make(aec={"learned_rules": learned().to_json()})
-    assert Overrides.from_json(one.aec.learned_rules).items == (NEVER,)
-    assert TapeConfig.make(aec={"calibration": str(tmp_path / "calibration")}).aec.calibration == HALVING.to_json()
+    assert Overrides.from_json(AecSettings.of(one).learned_rules).items == (NEVER,)
+    calibrated = TapeConfig.make(aec={"calibration": str(tmp_path / "calibration")})
+    assert AecSettings.of(calibrated).calibration == HALVING.to_json()
     assert TapeConfig.make(**one.model_dump()) == one  # what was kept is read again
     assert spec_of(one).config != spec_of(TapeConfig()).config
 

@@ -15,7 +15,8 @@ from tape.errors import ConfigError
 from tape.protocols import Plan, Proposer
 from tape.protocols.predicates import Assignment, Effects, Predicate
 from tests.envs.sokoban.helpers import PlainGame, random_level
-from tests.tape.aec.chests import HOLDING, SEEDED, Chests, Seen, at, is_open, key_in
+from tests.profiles import examples
+from tests.tape.aec.chests import HOLDING, Chests, Seen, at, is_open, key_in
 
 START = Seen("door")
 CHESTS = Chests(("a", "b", "c"), "b")
@@ -114,7 +115,7 @@ def test_the_backward_frontier_finds_plans_that_a_narrow_forward_one_misses() ->
     assert plans(many, state, 1, width=1) == [Found(("go c5", "take c5"), {})]
 
 
-@settings(SEEDED, max_examples=60)
+@examples(60)
 @given(st.integers(0, 10**6))
 def test_every_plan_works_where_its_assumptions_are_true(seed: int) -> None:
     rng = random.Random(seed)

@@ -12,6 +12,7 @@ from tape.aec.verifier import Rulebook, Verifier
 from tape.budget import Resources
 from tape.protocols import Action
 from tape.protocols.predicates import Assignment, Effects, Predicate
+from tests.profiles import examples
 from tests.tape.aec.test_facts import grounded
 from tests.tape.aec.toy import HOLDING, BoxDomain, Seen, gem_in, locked, open_, outcome
 
@@ -114,7 +115,7 @@ def test_entailed_facts_cover_and_disabled_rules_do_not() -> None:
 
 
 @given(worlds, plans, plans, st.integers(0, 9))
-@settings(max_examples=300)
+@examples(300)
 def test_what_is_accepted_executes_to_the_goal_within_budget(
     world: tuple[int, tuple[bool, ...]], past: list[str], plan: list[str], budget: int
 ) -> None:
@@ -140,7 +141,7 @@ def test_what_is_accepted_executes_to_the_goal_within_budget(
 
 
 @given(worlds, plans, plans, st.integers(0, 9))
-@settings(max_examples=300)
+@examples(300)
 def test_the_witnesses_of_a_refusal_are_true(
     world: tuple[int, tuple[bool, ...]], past: list[str], plan: list[str], budget: int
 ) -> None:

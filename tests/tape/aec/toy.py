@@ -260,7 +260,7 @@ class BoxFormat:
     def read_intention(self, thought: str) -> Action | None:
         return None
 
-    def select_request(self, state: State, walks: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
         return self._request("select", state)
 
     def predict_request(

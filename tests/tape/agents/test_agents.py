@@ -21,7 +21,7 @@ from tape.trace import (
     GraphFoldedEvent,
     LedgerEvent,
     MismatchEvent,
-    WalkSelectedEvent,
+    PathSelectedEvent,
     read_trace,
 )
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play
@@ -69,8 +69,8 @@ def test_an_observed_bump_is_kept_as_invalid() -> None:
     result, events = play(model=model, steps=4, max_replans=3)
     assert not result.success
     assert result.actions == ["U"]
-    walks = [e for e in events if isinstance(e, WalkSelectedEvent) and e.actions]
-    assert len(walks) == 1, "the refuted edge was selected again"
+    paths = [e for e in events if isinstance(e, PathSelectedEvent) and e.actions]
+    assert len(paths) == 1, "the refuted edge was selected again"
     assert result.end_state == "infeasible"
 
 
@@ -80,7 +80,7 @@ def test_an_action_wrongly_called_invalid_is_tried_at_last() -> None:
     assert result.success
     assert result.partial_walk
     assert result.mismatches == 0
-    assert any(isinstance(e, WalkSelectedEvent) and e.selector == "probe" for e in events)
+    assert any(isinstance(e, PathSelectedEvent) and e.selector == "probe" for e in events)
     given_up, _ = play(model=SimulatedModel(CORRIDOR, wrong=wrong), probe=False)
     assert (given_up.end_state, given_up.steps) == ("infeasible", 0)
     # What was tried in vain is not tried again.
@@ -134,7 +134,7 @@ def test_the_actors_call_is_part_of_an_edges_cost_under_a_cap() -> None:
 
 def test_a_planning_reserve_is_kept_from_the_selector() -> None:
     result, events = play(steps=5, planning_reserve={"steps": 2})
-    selected = [e for e in events if isinstance(e, WalkSelectedEvent)]
+    selected = [e for e in events if isinstance(e, PathSelectedEvent)]
     assert selected[0].problem["budget"] == {"steps": 3}
     assert result.success
     short, _ = play(steps=1, planning_reserve={"steps": 2})
@@ -203,7 +203,7 @@ def test_infeasible_resamples_then_follows_the_best_partial_walk_or_stops() -> N
         result, events = play(level=level, model=model, steps=3, on_infeasible=on_infeasible, max_replans=0, extend=0)
         assert result.partial_walk == partial
         assert len([r for r in model.requests if r.role == "plan"]) == 3
-        statuses = [e.status for e in events if isinstance(e, WalkSelectedEvent)]
+        statuses = [e.status for e in events if isinstance(e, PathSelectedEvent)]
         assert statuses[:3] == ["INFEASIBLE"] * 3
         if not partial:
             assert result.end_state == "infeasible"
@@ -240,9 +240,9 @@ def test_the_lm_selector_takes_one_of_the_sampled_plans() -> None:
     model = Picky(CORRIDOR, plans=[" R", " R R R"])
     result, events = play(model=model, selector="lm")
     assert result.success
-    [walk] = [e for e in events if isinstance(e, WalkSelectedEvent)]
-    assert walk.status == "FEASIBLE"
-    assert walk.selector.startswith("lm:")
+    [path] = [e for e in events if isinstance(e, PathSelectedEvent)]
+    assert path.status == "FEASIBLE"
+    assert path.selector.startswith("lm:")
     [request] = [r for r in model.requests if r.role == "select"]
     assert request.constraint is not None
 
@@ -338,7 +338,7 @@ def test_under_a_token_cap_a_selected_walk_is_never_refused_on_the_way() -> None
         for cap in range(100, whole.lm_tokens + 400, 23):
             result, events = play(level=ROOM, steps=8, execution=execution, budget=Budget({"tokens": cap}), resample=0)
             assert result.used.get("tokens", 0) <= cap
-            selected = [e for e in events if isinstance(e, WalkSelectedEvent) and e.actions]
+            selected = [e for e in events if isinstance(e, PathSelectedEvent) and e.actions]
             if selected:
                 assert result.steps >= len(selected[0].actions), (execution, cap, result.end_state)
 

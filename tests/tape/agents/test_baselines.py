@@ -47,9 +47,9 @@ from tape.trace import (
     ActionsSampledEvent,
     Event,
     MismatchEvent,
+    PathSelectedEvent,
     PlansSampledEvent,
     ReplannedEvent,
-    WalkSelectedEvent,
 )
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play, state_of, tiny_lm, without_times
 
@@ -134,7 +134,6 @@ def test_a_perfect_model_solves_the_level_with_any_agent(agent: type[TapeAgent])
 # Budgets and accounting
 
 
-@settings(deadline=None, derandomize=True)
 @given(
     agent=st.sampled_from(AGENTS),
     ablation=st.sampled_from(ABLATIONS),
@@ -267,7 +266,6 @@ def test_plan_and_act_replans_where_a_prediction_fails() -> None:
     assert [e.plans for e in of_type(events, PlansSampledEvent)] == [[["R", "R", "R"]], [["R"]]]
 
 
-@settings(deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**32))
 def test_replanning_happens_exactly_on_a_mismatch_or_at_a_plans_end(seed: int) -> None:
     class Truthful(Wanderer):
@@ -409,10 +407,10 @@ def test_all_step_replanning_is_a_name_for_the_switch(tmp_path: Path) -> None:
 def test_the_eight_combinations(ablation: dict[str, Any]) -> None:
     solved, events = play(**ablation)
     assert (solved.end_state, solved.actions, solved.replans) == ("success", ["R", "R", "R"], 0)
-    [selected] = of_type(events, WalkSelectedEvent)
+    [selected] = of_type(events, PathSelectedEvent)
     assert selected.selector.startswith("lm:" if ablation["selector"] == "lm" else "labelling")
 
-    # The first push is mispredicted, so the walk ends a move short.
+    # The first push is mispredicted, so the path ends a move short.
     first = step(CORRIDOR, CORRIDOR.start, "R")
     assert first is not None
     model = SimulatedModel(CORRIDOR, wrong={(first, "R"): " (2,3) (2,5)"}, plans=[" R R", " R"])
@@ -424,8 +422,8 @@ def test_the_eight_combinations(ablation: dict[str, Any]) -> None:
         assert (result.end_state, result.mismatches, result.replans) == ("success", 1, 1)
         return
     assert (result.end_state, result.mismatches, result.replans) == ("failure", 0, 0)
-    [walk] = of_type(events, WalkSelectedEvent)
-    assert len(result.actions) == len(walk.actions) == 2, "the episode ends with its walk"
+    [path] = of_type(events, PathSelectedEvent)
+    assert len(result.actions) == len(path.actions) == 2, "the episode ends with its path"
     assert not of_type(events, MismatchEvent) + of_type(events, ReplannedEvent)
 
 

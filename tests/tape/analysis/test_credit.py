@@ -7,6 +7,7 @@ from hypothesis import given, settings
 
 from tape.analysis.credit import by_action, by_kind, credit, total_progress
 from tape.sdp.trajectory import CertifiedTrajectory
+from tests.profiles import examples
 from tests.tape.sdp.synthetic import trajectories
 from tests.tape.sdp.worked import WORKED
 
@@ -29,7 +30,7 @@ def test_the_worked_example() -> None:
 
 
 @given(made=trajectories())
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_credit_adds_up(made: CertifiedTrajectory) -> None:
     credits = credit(made)
     assert sum(one.certified for one in credits) == made.ending.certified

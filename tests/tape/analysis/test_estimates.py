@@ -9,6 +9,7 @@ from hypothesis import given, settings
 
 from tape.analysis.estimates import action_fidelity, cascade_factor, certified_prefix_ratio, estimates, extra_steps
 from tape.sdp.trajectory import CertifiedTrajectory
+from tests.profiles import examples
 from tests.tape.sdp.synthetic import trajectories
 from tests.tape.sdp.worked import WORKED
 
@@ -82,7 +83,7 @@ def test_estimates_rescale_the_score() -> None:
 
 
 @given(made=trajectories())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_factors_are_shares_and_change_nothing_where_nothing_happened(made: CertifiedTrajectory) -> None:
     for factor in (action_fidelity(made), certified_prefix_ratio(made), cascade_factor(made)):
         assert 0 <= factor <= 1

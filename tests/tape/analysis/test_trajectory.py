@@ -18,12 +18,13 @@ from tape.errors import TraceError
 from tape.sdp.reader import NotSdpError
 from tape.sdp.trajectory import CertifiedTrajectory
 from tape.trace import FinishedEvent, StartedEvent, TraceWriter
+from tests.profiles import examples
 from tests.tape.sdp.synthetic import Synthetic, trajectories, trajectory
 from tests.tape.sdp.worked import WORKED
 
 
 @given(made=trajectories())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_valid_trajectories_have_no_findings(made: CertifiedTrajectory) -> None:
     assert revalidate(made) == []
     count = checked(made)
@@ -32,7 +33,7 @@ def test_valid_trajectories_have_no_findings(made: CertifiedTrajectory) -> None:
 
 
 @given(made=trajectories(), data=st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_file_gives_the_same_trajectory(made: CertifiedTrajectory, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "sub" / "t.json"
@@ -194,7 +195,7 @@ TAMPER = (
 
 @pytest.mark.parametrize("tamper", TAMPER, ids=lambda tamper: tamper.__name__.strip("_"))
 @given(made=trajectories(), data=st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_tampering_is_found_even_with_a_new_seal(
     tamper: Callable[..., bool], made: CertifiedTrajectory, data: st.DataObject
 ) -> None:
@@ -240,7 +241,7 @@ def test_completion_certifies_all_that_is_left() -> None:
 
 
 @given(made=trajectories(), data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_any_other_change_breaks_the_seal(made: CertifiedTrajectory, data: st.DataObject) -> None:
     record = made.model_dump(mode="json")
     name = data.draw(st.sampled_from(("agent", "model", "episode", "task")))

@@ -17,6 +17,7 @@ from tape.errors import MissingExtraError, TraceError
 from tape.sdp.adapter import Caps
 from tape.sdp.operators import Realized
 from tape.sdp.trajectory import CertifiedTrajectory
+from tests.profiles import examples
 from tests.tape.sdp.flags import Script, chain, play
 from tests.tape.sdp.synthetic import trajectories, trajectory
 from tests.tape.sdp.worked import WORKED
@@ -27,7 +28,7 @@ def successor(one: Transition) -> tuple[object, ...]:
 
 
 @given(made=trajectories())
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_transitions_are_the_moves_of_a_trajectory(made: CertifiedTrajectory) -> None:
     every, only = transitions(made), transitions(made, rejected=False)
     assert len(every) == len(made.moves)
@@ -83,7 +84,7 @@ def test_an_end_that_the_environment_reports_is_no_truncation(action: str, termi
 
 
 @given(made=trajectories(), other=trajectories())
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_parquet_gives_back_the_same_transitions(made: CertifiedTrajectory, other: CertifiedTrajectory) -> None:
     pytest.importorskip("pyarrow")
     with tempfile.TemporaryDirectory() as folder:

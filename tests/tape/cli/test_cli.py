@@ -120,24 +120,24 @@ def graph_file(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("solver", ["labelling", "cp-sat", "pulp"])
 def test_solve_uses_the_solver_alone(graph_file: Path, solver: str, capsys: pytest.CaptureFixture[str]) -> None:
-    def walk(budget: str, *more: str) -> tuple[int, dict[str, object]]:
+    def path(budget: str, *more: str) -> tuple[int, dict[str, object]]:
         code = main(["solve", str(graph_file), "--budget", budget, "--solver", solver, "--json", *more])
         return code, json.loads(capsys.readouterr().out)
 
-    code, rich = walk("usd=9")
+    code, rich = path("usd=9")
     assert code == 0
     assert [step["action"] for step in rich["walk"]] == ["fly"]  # type: ignore[attr-defined]
-    code, poor = walk("usd=2.5")
+    code, poor = path("usd=2.5")
     assert [step["action"] for step in poor["walk"]] == ["walk", "buy"]  # type: ignore[attr-defined]
     assert poor["consumption"] == {"usd": 2_000_000}
-    code, broke = walk("usd=1")
+    code, broke = path("usd=1")
     assert (code, broke["status"]) == (1, "INFEASIBLE")
-    code, short = walk("usd=2.5", "--horizon", "1")
+    code, short = path("usd=2.5", "--horizon", "1")
     assert short["status"] == "INFEASIBLE"
 
 
 def test_solve_prints_units_and_draws(graph_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    picture = tmp_path / "walk.svg"
+    picture = tmp_path / "path.svg"
     assert main(["solve", str(graph_file), "--budget", "usd=2.5,steps=5", "--draw", str(picture)]) == 0
     text = capsys.readouterr().out
     assert "usd: 2.000000 of 2.500000" in text

@@ -17,7 +17,7 @@ from tape.engine.graph import PlanGraph
 from tape.engine.selector import SolverSelector
 from tape.lm.base import Choice, Completion, Request, Usage
 from tape.lm.scripted import obeys
-from tape.trace import Event, GraphFoldedEvent, LedgerEvent, PlansSampledEvent, WalkSelectedEvent
+from tape.trace import Event, GraphFoldedEvent, LedgerEvent, PlansSampledEvent, PathSelectedEvent
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play, state_of
 
 
@@ -38,7 +38,7 @@ def test_the_graph_is_extended_until_a_walk_reaches_a_goal() -> None:
     assert (result.success, result.replans, result.actions) == (True, 0, ["R", "R", "R"])
     starts = [event.start for event in of_type(events, PlansSampledEvent)]
     assert len(starts) == len(set(starts)) == 3  # from the start, then from the end of each plan
-    assert of_type(events, WalkSelectedEvent)[-1].actions == ["R"] * 3
+    assert of_type(events, PathSelectedEvent)[-1].actions == ["R"] * 3
     assert len(of_type(events, GraphFoldedEvent)) == 3
 
 
@@ -62,7 +62,7 @@ def test_a_selecting_model_is_offered_plans_from_the_start_only() -> None:
     model = NearSighted(CORRIDOR)
     _, events = play(model=model, num_plans=1, selector="lm")
     assert len(of_type(events, PlansSampledEvent)) == 3  # one a round
-    assert all(event.selector.startswith("lm:") for event in of_type(events, WalkSelectedEvent))
+    assert all(event.selector.startswith("lm:") for event in of_type(events, PathSelectedEvent))
 
 
 class LongWinded(SimulatedModel):
@@ -86,7 +86,7 @@ def test_the_extension_never_spends_what_the_walk_in_hand_needs(kind: type[Simul
         assert result.used.get("tokens", 0) <= tokens
         assert not result.budget_violations
         assert result.end_state in ("success", "budget:tokens", "infeasible")
-        assert bool(result.steps) == bool(plain.steps)  # the first walk, if there is one, can still be followed
+        assert bool(result.steps) == bool(plain.steps)  # the first path, if there is one, can still be followed
         refused += any(event.what == "refused" for event in of_type(events, LedgerEvent)) and result.steps > 0
     assert refused
 
@@ -98,7 +98,7 @@ def test_what_a_refused_extension_had_begun_is_not_in_the_graph() -> None:
         for event in events:
             if isinstance(event, GraphFoldedEvent):
                 edges = {(e["source"], e["action"], e["target"]) for e in event.graph["links"]}
-            if isinstance(event, WalkSelectedEvent) and event.actions:
+            if isinstance(event, PathSelectedEvent) and event.actions:
                 assert set(zip(event.nodes, event.actions, event.nodes[1:], strict=False)) <= edges
 
 
@@ -195,7 +195,7 @@ def test_a_confident_way_to_a_goal_comes_first(solver: str, cautious: bool, step
     graph = two_ways()
     selector = SolverSelector(solver, cautious=cautious)
     found = asyncio.run(selector.select(graph, "s", {"steps": steps}, steps))
-    assert [graph.edge(number).action for number in found.walk] == expected
+    assert [graph.edge(number).action for number in found.path] == expected
     assert found.confidence == (0.9 if expected[0] == "down" else 0.5 if cautious else 0.0)
     assert solvers.check(found.problem, found.solution) == []
 
@@ -228,7 +228,7 @@ def test_without_a_goal_the_most_promising_end_is_walked_to() -> None:
     first = {}
     for score in ("ends", "argmax"):
         _, events = play(ROOM, steps, model=Hopeful(ROOM, plans=plans), num_plans=2, extend=0, score=score)
-        first[score] = of_type(events, WalkSelectedEvent)[0].actions
+        first[score] = of_type(events, PathSelectedEvent)[0].actions
     assert first == {"ends": plans[1].split(), "argmax": ["U"]}
 
 
@@ -251,4 +251,4 @@ def test_a_goal_within_the_budget_comes_before_any_open_end() -> None:
     for spare in (0, 2, 20):
         model = Undecided(ROOM, plans=plans)
         _, events = play(ROOM, len(way) + spare, model=model, num_plans=2, extend=0)
-        assert of_type(events, WalkSelectedEvent)[0].actions == way
+        assert of_type(events, PathSelectedEvent)[0].actions == way

@@ -16,19 +16,19 @@ plans = st.lists(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 5)), 
 
 def folded(plan_list: list[list[tuple[str, int]]]) -> tuple[PlanGraph, list[list[str]]]:
     graph = PlanGraph()
-    walks = [graph.fold([0, *(s for _, s in plan)], [a for a, _ in plan]) for plan in plan_list]
-    return graph, walks
+    paths = [graph.fold([0, *(s for _, s in plan)], [a for a, _ in plan]) for plan in plan_list]
+    return graph, paths
 
 
 @given(plans)
 def test_fold_keeps_every_plan_as_a_walk(plan_list: list[list[tuple[str, int]]]) -> None:
-    graph, walks = folded(plan_list)
-    for plan, walk in zip(plan_list, walks, strict=True):
-        assert walk == ["0", *(str(s) for _, s in plan)]
-        for source, (action, _), target in zip(walk, plan, walk[1:], strict=False):
+    graph, paths = folded(plan_list)
+    for plan, path in zip(plan_list, paths, strict=True):
+        assert path == ["0", *(str(s) for _, s in plan)]
+        for source, (action, _), target in zip(path, plan, path[1:], strict=False):
             assert graph.edge(graph.find(source, action, target)).votes >= 1
     assert sum(edge.votes for edge in graph.edges()) == sum(map(len, plan_list))
-    assert len(graph.nodes) == len({s for walk in walks for s in walk})
+    assert len(graph.nodes) == len({s for path in paths for s in path})
 
 
 @given(plans)
@@ -132,7 +132,7 @@ def test_fold_needs_one_state_more_than_actions() -> None:
 def test_labels_are_drawn_as_they_are_dollars_included(tmp_path: Path) -> None:
     graph = PlanGraph(render=lambda _: "#$ $_{x}$#")
     graph.fold([0, 1], ["a $ b $"])
-    draw(graph, tmp_path / "g.svg", start="0", walk=[0], title="$ and $^{")
+    draw(graph, tmp_path / "g.svg", start="0", path=[0], title="$ and $^{")
     assert (tmp_path / "g.svg").stat().st_size > 0
 
 

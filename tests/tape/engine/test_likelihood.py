@@ -18,7 +18,7 @@ from tape.agents.tape import TapeAgent
 from tape.budget import Ledger
 from tape.engine.context import RoleContext
 from tape.engine.graph import PlanGraph
-from tape.engine.likelihood import Likelihood, Walk
+from tape.engine.likelihood import Likelihood, FoldedPlan
 from tape.engine.selector import SolverSelector
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import Choice, Request, Usage
@@ -66,20 +66,22 @@ def plan(*places: str) -> list[str]:
     return found
 
 
-def folded(graph: PlanGraph, domain: HouseholdDomain, start: Knowledge, actions: list[str]) -> Walk:
+def folded(graph: PlanGraph, domain: HouseholdDomain, start: Knowledge, actions: list[str]) -> FoldedPlan:
     [predictions] = asyncio.run(RulesWorldModel(domain).rollout([(start, actions)]))
     states = [start, *(prediction.state for prediction in predictions)]
     assert all(state is not None for state in states)
     return actions, graph.fold(map_plain(domain, states), actions)
 
 
-def weighed(context: RoleContext, plans: Sequence[list[str]], start: Knowledge = START) -> tuple[PlanGraph, list[Walk]]:
+def weighed(
+    context: RoleContext, plans: Sequence[list[str]], start: Knowledge = START
+) -> tuple[PlanGraph, list[FoldedPlan]]:
     domain = context.domain
     assert isinstance(domain, HouseholdDomain)
     graph = PlanGraph(domain.key)
-    walks = [folded(graph, domain, start, actions) for actions in plans]
-    asyncio.run(Likelihood(context).weigh(graph, start, walks))
-    return graph, walks
+    paths = [folded(graph, domain, start, actions) for actions in plans]
+    asyncio.run(Likelihood(context).weigh(graph, start, paths))
+    return graph, paths
 
 
 def chance(graph: PlanGraph, node: str) -> float:
@@ -131,19 +133,19 @@ def test_a_plan_from_a_state_that_rests_on_something_rests_on_it_too() -> None:
     graph, [(_, nodes)] = weighed(context, [actions[:2]])
     middle = graph.state(nodes[-1])
     assert isinstance(middle, Knowledge)
-    walk = folded(graph, domain, middle, actions[2:])
-    asyncio.run(Likelihood(context).weigh(graph, middle, [walk]))
-    assert chance(graph, walk[1][-1]) == pytest.approx(0.95 * 0.2 + 0.05 / 3)
+    path = folded(graph, domain, middle, actions[2:])
+    asyncio.run(Likelihood(context).weigh(graph, middle, [path]))
+    assert chance(graph, path[1][-1]) == pytest.approx(0.95 * 0.2 + 0.05 / 3)
 
 
 def test_the_solver_prefers_the_likelier_of_equal_walks() -> None:
     for likely, best in ((LIKELY, "shelf 2"), ({"shelf 1": 0.6, "shelf 2": 0.1}, "shelf 1")):
-        graph, walks = weighed(context_of(likely), [plan("shelf 1"), plan("shelf 2")])
-        for _, nodes in walks:
+        graph, paths = weighed(context_of(likely), [plan("shelf 1"), plan("shelf 2")])
+        for _, nodes in paths:
             graph.set_reward(nodes[-1], chance(graph, nodes[-1]), goal=True)
         selector = SolverSelector("labelling")
-        selection = asyncio.run(selector.select(graph, walks[0][1][0], {}, 10))
-        assert [graph.edge(edge).action for edge in selection.walk] == plan(best)
+        selection = asyncio.run(selector.select(graph, paths[0][1][0], {}, 10))
+        assert [graph.edge(edge).action for edge in selection.path] == plan(best)
 
 
 @pytest.mark.parametrize("best", ["shelf 1", "shelf 2"])
@@ -180,8 +182,8 @@ def test_each_state_is_asked_about_once() -> None:
     likelihood = Likelihood(context)
     for _ in range(2):
         graph = PlanGraph(domain.key)
-        walks = [folded(graph, domain, START, plan(place)) for place in ("shelf 1", "shelf 2")]
-        asyncio.run(likelihood.weigh(graph, START, walks))
+        paths = [folded(graph, domain, START, plan(place)) for place in ("shelf 1", "shelf 2")]
+        asyncio.run(likelihood.weigh(graph, START, paths))
         assert asked(context) == 1  # the places of one kind are one question
 
 

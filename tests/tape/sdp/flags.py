@@ -64,9 +64,6 @@ class FlagDomain:
     def cost(self, state: State, action: Action) -> Resources:
         return Resources({"steps": 1})
 
-    def prompt_format(self, name: str) -> Any:
-        return object()
-
     def ground(self, state: Any) -> Assignment:
         return {flag(name): name in state for name in NAMES}
 
@@ -97,6 +94,9 @@ class FlagWorld:
                 self.true.discard(word[1:])
         self.seen.append(frozenset(self.true))
         return self._shown(), Resources({"steps": 1})
+
+    def prompt_format(self, name: str) -> Any:
+        return object()
 
     def _shown(self) -> Observation:
         return Observation(" ".join(sorted(self.true)))
@@ -179,6 +179,7 @@ class ScriptedSdp(Agent):
     """The loop with fake operators."""
 
     name = "scripted_sdp"
+    methods = ("sdp",)
     operators: Operators
     caps: Caps
     watch: Any = None

@@ -64,16 +64,19 @@ def test_a_wrong_prediction_is_found_out_at_its_own_node(chain: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "switches", [{}, {"replan": False}, {"sdp": {"cascade": False}}, {"sdp": {"validation": "always"}}]
+    ("replan", "ablation"), [(True, {}), (False, {}), (True, {"cascade": False}), (True, {"validation": "always"})]
 )
 @pytest.mark.parametrize("chain", ["walk", "sample"])
-def test_every_ablation_plays_to_an_allowed_end(chain: str, switches: dict[str, Any]) -> None:
+def test_every_ablation_plays_to_an_allowed_end(chain: str, replan: bool, ablation: dict[str, Any]) -> None:
     plans = [" U R", " D D R", " " + " ".join(SimulatedModel(ROOM).shortest(ROOM.start))]
     model = SimulatedModel(ROOM, plans=plans)
-    result, events = play(ROOM, 9, agent=SdpAgent, model=model, num_plans=1, extend=0, sdp={"chain": chain}, **switches)
-    checked(result, events, 1 if chain == "walk" else 3, cascade=switches.get("cascade", True))
+    settings = {"chain": chain, **ablation}
+    result, events = play(
+        ROOM, 9, agent=SdpAgent, model=model, num_plans=1, extend=0, replan=replan, sdp=settings
+    )
+    checked(result, events, 1 if chain == "walk" else 3, cascade=ablation.get("cascade", True))
     assert result.steps
-    if switches.get("replan") is False:
+    if not replan:
         assert result.replans == 0
 
 
@@ -84,18 +87,16 @@ def test_an_upper_bound_with_the_simulator() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "settings", [{"sdp": {"chain": "walk"}}, {"sdp": {"chain": "sample"}}, {"aec": True, "sdp": {"chain": "walk"}}]
-)
-def test_the_bundled_model_plays_sokoban(settings: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("chain", "verified"), [("walk", False), ("sample", False), ("walk", True)])
+def test_the_bundled_model_plays_sokoban(chain: str, verified: bool) -> None:
     won = 0
     from tape.trace import TraceWriter
 
-    agent = SdpAgent("bundled:mini", **settings)
+    agent = SdpAgent("bundled:mini", aec=verified, sdp={"chain": chain})
     for level in load_set("easy")[:3]:
         trace = TraceWriter("sdp")
         result = agent.run(SokobanEnvironment.with_slack(level, 2), trace=trace)
-        checked(result, trace.events, 3 if settings["chain"] == "sample" else 1, watched="verify" in settings)
+        checked(result, trace.events, 3 if chain == "sample" else 1, watched=verified)
         validated = [event for event in trace.events if isinstance(event, ValidatedEvent)]
         assert all(v.truth is v.holds for event in validated for v in event.checks), "Sokoban is checked without error"
         won += result.success
@@ -107,11 +108,11 @@ def test_the_bundled_model_plays_sokoban(settings: dict[str, Any]) -> None:
     [
         ({"aec": True, "sdp": {"chain": "sample"}}, "needs chain='walk', not 'sample'"),
         ({"aec": True, "sdp": {"chain": "adapter"}}, "needs chain='walk', not 'adapter'"),
-        ({"sdp": {"chain": "dream"}}, "chain = 'dream'"),
-        ({"sdp": {"attempts": 0}}, "attempts = 0"),
-        ({"sdp": {"target_replans": -1}}, "target_replans = -1"),
-        ({"sdp": {"step_cap": 0}}, "step_cap = 0"),
-        ({"sdp": {"validation": "never"}}, "validation = 'never'"),
+        ({"sdp": {"chain": "dream"}}, "setting sdp.chain = 'dream'"),
+        ({"sdp": {"attempts": 0}}, "setting sdp.attempts = 0"),
+        ({"sdp": {"target_replans": -1}}, "setting sdp.target_replans = -1"),
+        ({"sdp": {"step_cap": 0}}, "setting sdp.step_cap = 0"),
+        ({"sdp": {"validation": "never"}}, "setting sdp.validation = 'never'"),
     ],
 )
 def test_wrong_switches_are_refused(settings: dict[str, Any], says: str) -> None:
@@ -120,7 +121,7 @@ def test_wrong_switches_are_refused(settings: dict[str, Any], says: str) -> None
 
 
 def test_an_environment_without_operators_of_its_own_says_what_to_use() -> None:
-    with pytest.raises(ConfigError, match="SokobanDomain has no operators of its own; use chain='walk' or 'sample'"):
+    with pytest.raises(ConfigError, match="SokobanEnvironment has no operators of its own; use chain='walk' or 'sample'"):
         play(ROOM, 5, agent=SdpAgent, sdp={"chain": "adapter"})
 
 
@@ -130,8 +131,8 @@ def test_an_environment_without_an_adapter_is_refused() -> None:
     parser = ArgumentParser()
     GSM_HARD.add_arguments(parser)
     task = GSM_HARD.tasks(vars(parser.parse_args([])))[0]
-    with pytest.raises(ConfigError, match="ToolDomain has none: use another agent"):
-        require_adapter(GSM_HARD.make(task).domain)
+    with pytest.raises(ConfigError, match="GsmHardEnvironment has none: use another agent"):
+        require_adapter(GSM_HARD.make(task))
 
 
 # --- the command line -----------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain, Target
 from tape.seeds import derive
 from tape.trace import MalformedEvent, TraceWriter
+from tests.profiles import examples
 from tests.tape.sdp.flags import GOAL, FlagDomain, FlagWorld, Script, play, target
 
 PROMPTS = ChatPrompts("win", GOAL, rules="Actions are words.")
@@ -149,7 +150,7 @@ def test_a_verdict_that_cannot_be_read_certifies_nothing(answer: str) -> None:
     assert [event.type for event in used.roles.trace.events if isinstance(event, MalformedEvent)] == ["malformed"]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(max_size=60) | st.integers(-3, 6).map(k), st.lists(st.sampled_from("ptv"), max_size=5))
 def test_no_answer_certifies_what_it_must_not(answer: str, kinds: list[str]) -> None:
     """p: judged; t: typed and false; v: typed and true. The goal is never certified, nor what is behind a false one."""

@@ -25,6 +25,7 @@ from tape.sdp.events import ChainEvent, ConcludedEvent, ValidatedEvent
 from tape.sdp.operators import Realized
 from tape.sdp.target import Target
 from tape.trace import FinishedEvent, ReplannedEvent, read_trace
+from tests.profiles import examples
 from tests.tape.sdp.algorithm import check
 from tests.tape.sdp.flags import (
     GOAL,
@@ -67,7 +68,7 @@ def of(played: Played, kind: type[Any]) -> list[Any]:
     return [event for event in played.events if isinstance(event, kind)]
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(
     chains,
     moves,
@@ -114,7 +115,7 @@ def test_every_episode_is_one_of_algorithm_1(
     assert result.cascades == sum(event.k > 1 for event in of(played, ValidatedEvent))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(chains, moves, caps, st.booleans(), st.booleans())
 def test_k_never_skips_a_false_predicate(chains: Any, moves: Any, caps: Caps, strict: bool, cascade: bool) -> None:
     """The truth is taken from what the environment remembers, not from what the loop was told."""
@@ -306,7 +307,7 @@ def test_a_watch_may_have_the_tail_replanned_before_b_failures() -> None:
     assert [t.text for t in script.realized[-1].state.certified] == ["a", "a", "b"]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(chains, moves, caps)
 def test_events_survive_the_trace_file(tmp_path_factory: Any, chains: Any, moves: Any, caps: Caps) -> None:
     path = tmp_path_factory.mktemp("trace") / "t.jsonl"

@@ -33,14 +33,18 @@ def played(level: Level, path: Path, model: ScriptedLM, steps: int = 12, **setti
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"sdp": {"attempts": 2}}, {"sdp": {"attempts": 1, "strict_algorithm1": True}}, {"replan": False}, {"sdp": {"cascade": False}},
-     {"sdp": {"validation": "always"}}, {"sdp": {"step_cap": 3}}, {"sdp": {"target_replans": 0}}],
+    [{}, {"attempts": 2}, {"attempts": 1, "strict_algorithm1": True}, {"replan": False}, {"cascade": False},
+     {"validation": "always"}, {"step_cap": 3}, {"target_replans": 0}],
     ids=str,
 )  # fmt: skip
 def test_what_the_agent_plays_has_no_findings(chain: str, level: str, settings: dict[str, Any], tmp_path: Path) -> None:
     for name, plans in (("right", None), ("wrong", WRONG)):
         file = tmp_path / f"{name}.jsonl"
-        made = played(LEVELS[level], file, SimulatedModel(LEVELS[level], plans=plans), sdp={"chain": chain}, **settings)
+        model = SimulatedModel(LEVELS[level], plans=plans)
+        chains = {name: value for name, value in settings.items() if name != "replan"}
+        made = played(
+            LEVELS[level], file, model, replan=settings.get("replan", True), sdp={"chain": chain, **chains}
+        )
         assert revalidate(made) == []
         assert made.moves
         caps = Limits.of(made)

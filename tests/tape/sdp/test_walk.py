@@ -1,4 +1,4 @@
-"""The chain of the solver's walk, validation that certifies its edges, and a verifier on top (SDP x TAPE x AEC)."""
+"""The chain of the solver's path, validation that certifies its edges, and a verifier on top (SDP x TAPE x AEC)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from tape.sdp.adapter import Adapter, Caps
 from tape.sdp.events import ChainEvent, ValidatedEvent
 from tape.sdp.predicate_adapter import PROBE, PredicateAdapter
 from tape.trace import Event, MismatchEvent, TraceWriter
-from tests.tape.aec.toy import BoxDomain, BoxModel, BoxWorld
+from tests.profiles import examples
+from tests.tape.aec.toy import BoxModel, BoxWorld
 from tests.tape.sdp.algorithm import check
 from tests.tape.sdp.flags import Played, Script
 
@@ -26,12 +27,12 @@ CAPS = Caps(3, 6, 60)
 
 
 @dataclass
-class Boxes(BoxDomain):
+class Boxes(BoxWorld):
     """Boxes with an adapter."""
 
     def sdp(self) -> Adapter:
         return PredicateAdapter(
-            self,
+            self.domain,
             CAPS,
             kind=lambda action: action.split()[0],
             goal="the gem is held",
@@ -40,7 +41,7 @@ class Boxes(BoxDomain):
 
 
 @dataclass
-class Linked(BoxWorld):
+class Linked(Boxes):
     """What unlocks one box unlocks all: one action makes several targets true."""
 
     def step(self, action: Action) -> tuple[Observation, Resources]:
@@ -64,7 +65,7 @@ def played(
     world: BoxWorld, model: BoxModel, steps: int = 40, seed: int = 0, **switches: Any
 ) -> tuple[EpisodeResult, list[Event]]:
     writer = TraceWriter("boxes")
-    agent = SdpAgent(model, **{"execution": "forced", **switches})
+    agent = SdpAgent(model, execution="forced", **switches)
     result = agent.run(world, budget=Budget({"steps": steps}), seed=seed, trace=writer)
     return result, writer.events
 
@@ -74,7 +75,7 @@ def of(events: list[Event], kind: type[Any]) -> list[Any]:
 
 
 def test_the_nodes_of_the_walk_are_the_chain() -> None:
-    world = BoxWorld(1, (False, True), Boxes(2), shown=True)
+    world = Boxes(1, (False, True), shown=True)
     result, events = played(world, BoxModel(1, (False, True), plans=["unlock 1; open 1; take 1"]), num_plans=1)
     assert (result.end_state, result.actions) == ("success", ["unlock 1", "open 1", "take 1"])
     [proposed] = of(events, ChainEvent)
@@ -85,7 +86,7 @@ def test_the_nodes_of_the_walk_are_the_chain() -> None:
 
 def test_a_cascade_on_a_walk_judges_the_edge_that_was_taken() -> None:
     locks, plan = (True, True), "unlock 0; unlock 1; open 1; take 1"
-    world = Linked(1, locks, Boxes(2), shown=True)
+    world = Linked(1, locks, shown=True)
     result, events = played(world, BoxModel(1, locks, plans=[plan]), num_plans=1)
     assert (result.end_state, result.actions) == ("success", ["unlock 0", "open 1", "take 1"])
     assert [event.k for event in of(events, ValidatedEvent)] == [2, 1, 1]
@@ -95,7 +96,7 @@ def test_a_cascade_on_a_walk_judges_the_edge_that_was_taken() -> None:
 
 
 def test_a_failed_edge_is_replanned_at_once_on_a_walk() -> None:
-    world = BoxWorld(1, (False, True), Boxes(2))
+    world = Boxes(1, (False, True))
     model = BoxModel(1, (False, False), plans=["open 1; take 1", "unlock 1; open 1; take 1"])
     result, events = played(world, model, num_plans=1)
     assert (result.end_state, result.replans) == ("success", 1)
@@ -104,21 +105,21 @@ def test_a_failed_edge_is_replanned_at_once_on_a_walk() -> None:
 
 
 def test_switches_go_before_the_adapters_caps() -> None:
-    world = BoxWorld(1, (False, True), Boxes(2), tricks=("open 1",))
+    world = Boxes(1, (False, True), tricks=("open 1",))
     model = BoxModel(1, (False, False), plans=["open 1; take 1"])
     result, _ = played(world, model, num_plans=1, resample=0, probe=False, sdp={"target_replans": 1})
     assert result.end_state in ("replan_limit", "infeasible")
     assert result.replans <= 1
-    result, _ = played(BoxWorld(1, (False, False), Boxes(2)), model, num_plans=1, sdp={"step_cap": 1})
+    result, _ = played(Boxes(1, (False, False)), model, num_plans=1, sdp={"step_cap": 1})
     assert (result.end_state, result.steps) == ("failure", 1)
     assert "cap of 1 steps" in result.detail
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     st.integers(0, 10_000),
     st.lists(st.booleans(), min_size=1, max_size=4),
-    st.sampled_from(["none", "aec"]),
+    st.booleans(),
     st.sampled_from([1, 2]),
     st.booleans(),
     st.booleans(),
@@ -126,13 +127,12 @@ def test_switches_go_before_the_adapters_caps() -> None:
     st.integers(0, 14),
 )
 def test_every_walk_keeps_to_algorithm_1(
-    seed: int, locks: list[bool], verify: str, attempts: int, strict: bool, linked: bool, cascade: bool, steps: int
+    seed: int, locks: list[bool], verified: bool, attempts: int, strict: bool, linked: bool, cascade: bool, steps: int
 ) -> None:
-    world = (Linked if linked else BoxWorld)(seed % len(locks), tuple(locks), Boxes(len(locks)))
+    world = (Linked if linked else Boxes)(seed % len(locks), tuple(locks))
     model = FreeModel((seed + 1) % len(locks), tuple(locks), skill=0.5)
-    result, events = played(
-        world, model, steps, seed, aec=True, sdp={"attempts": attempts, "strict_algorithm1": strict, "cascade": cascade}
-    )
+    chains = {"attempts": attempts, "strict_algorithm1": strict, "cascade": cascade}
+    result, events = played(world, model, steps, seed, aec=verified, sdp=chains)
     assert result.steps <= steps
     assert result.success == (result.end_state == "success")
     for event in of(events, ValidatedEvent):
@@ -140,12 +140,12 @@ def test_every_walk_keeps_to_algorithm_1(
             assert verdict.how in ("deterministic", "completion")
     caps = Caps(attempts, CAPS.replans, CAPS.steps)
     episode = Played(result, events, Script([], []), world)  # type: ignore[arg-type]
-    check(episode, caps, strict=strict, cascade=cascade, watched=verify == "aec")
+    check(episode, caps, strict=strict, cascade=cascade, watched=verified)
 
 
 def test_nothing_else_than_what_it_says_is_probed() -> None:
-    """Where no walk is left, the most sampled first action is tried: its target asks what it does."""
-    world = BoxWorld(0, (False,), Boxes(1))
+    """Where no path is left, the most sampled first action is tried: its target asks what it does."""
+    world = Boxes(0, (False,))
     model = BoxModel(0, (False,), plans=["take 0"])
     _, events = played(world, model, num_plans=1, resample=0, sdp={"step_cap": 3})
     probes = [t for event in of(events, ChainEvent) for t in event.targets if t.kind == PROBE]

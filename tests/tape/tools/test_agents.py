@@ -20,7 +20,7 @@ from tape.tools import ToolEnvironment, tool
 from tape.tools.prompts.chat import ChatToolFormat
 from tape.tools.results import LONGEST_TEXT
 from tape.tools.state import ToolState
-from tape.trace import ReplannedEvent, TraceWriter, WalkSelectedEvent
+from tape.trace import ReplannedEvent, TraceWriter, PathSelectedEvent
 from tests.tape.tools.helpers import TOOLS, follow, prompt, script
 
 PLAN: list[tuple[str, dict[str, Any]]] = [
@@ -121,7 +121,7 @@ def test_the_model_may_select_among_its_own_plans() -> None:
     result = TapeAgent(ScriptedLM(model), selector="lm", num_plans=2).run(environment(usd="0.05"), trace=trace)
     assert result.end_state == "success"
     assert result.lm_calls["select"] == 1
-    [event] = [event for event in trace.events if isinstance(event, WalkSelectedEvent)]
+    [event] = [event for event in trace.events if isinstance(event, PathSelectedEvent)]
     assert event.selector == "lm:scripted"
     assert [action.split("(")[0] for action in event.actions[:2]] == ["multiply.exact"] * 2
 
@@ -302,7 +302,7 @@ def test_reading_is_paid_from_the_same_budget() -> None:
         result = agent.run(question(), budget=Budget.of(tokens=tokens))
         assert result.used.get("tokens", 0) <= tokens
         steps[tokens] = result.steps
-    # Two results of up to 6000 characters may have to be read: no walk is begun that cannot pay for that.
+    # Two results of up to 6000 characters may have to be read: no path is begun that cannot pay for that.
     assert {count for tokens, count in steps.items() if tokens <= 2 * LONGEST_TEXT // 2} == {0}
     assert {count for tokens, count in steps.items() if tokens > 12_000} == {3}
 

@@ -49,10 +49,10 @@ def built(here: ToolDomain, calls: list[Call]) -> tuple[PlanGraph, list[str]]:
     return graph, actions
 
 
-def walks(graph: PlanGraph, node: str) -> list[tuple[str, ...]]:
-    """All maximal walks from a node, by their actions."""
+def paths(graph: PlanGraph, node: str) -> list[tuple[str, ...]]:
+    """All maximal paths from a node, by their actions."""
     out = [edge for edge in graph.edges() if edge.source == node]
-    return [(edge.action, *rest) for edge in out for rest in walks(graph, edge.target)] or [()]
+    return [(edge.action, *rest) for edge in out for rest in paths(graph, edge.target)] or [()]
 
 
 @given(plans(most=4))
@@ -61,7 +61,7 @@ def test_every_combination_of_variants_is_a_walk_and_nothing_else_is(calls: list
     calls = [*in_order(calls), answer(1)]
     graph, actions = built(here, calls)
     expected = set(product(*(here.variants(ToolState(), action) for action in actions)))
-    found = walks(graph, here.key(ToolState()))
+    found = paths(graph, here.key(ToolState()))
     assert len(found) == len(set(found))
     assert set(found) == expected
 
@@ -85,7 +85,7 @@ def test_past_the_limit_the_plans_own_variants_are_kept(monkeypatch: pytest.Monk
     here = domain()
     calls = [*(call("multiply", "quick", a=1, b=k) for k in range(8)), answer("#8")]
     graph, actions = built(here, calls)
-    assert tuple(actions) in walks(graph, here.key(ToolState()))
+    assert tuple(actions) in paths(graph, here.key(ToolState()))
     assert len(graph.nodes) < 20
 
 
@@ -182,12 +182,12 @@ def test_the_solver_finds_what_trying_every_assignment_finds(
             graph.set_reward(node, here.quality(graph.state(node)), goal=True)
     start = here.key(ToolState())
     found = asyncio.run(SolverSelector("labelling").select(graph, start, remaining, 100 * len(calls)))
-    # Where no answer can be paid there is no walk to one.
-    at_end = bool(found.walk) and here.is_end(graph.state(graph.edge(found.walk[-1]).target))
+    # Where no answer can be paid there is no path to one.
+    at_end = bool(found.path) and here.is_end(graph.state(graph.edge(found.path[-1]).target))
     assert at_end == (best is not None)
     if best is not None:
-        assert here.quality(graph.state(graph.edge(found.walk[-1]).target)) == pytest.approx(best)
-        spent = sum((graph.edge(number).cost for number in found.walk), Resources())
+        assert here.quality(graph.state(graph.edge(found.path[-1]).target)) == pytest.approx(best)
+        spent = sum((graph.edge(number).cost for number in found.path), Resources())
         assert all((spent[kind] or 0) <= left for kind, left in remaining.items())
 
 

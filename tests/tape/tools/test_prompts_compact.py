@@ -86,8 +86,8 @@ def test_a_planned_action_is_the_only_one_admitted() -> None:
 
 
 def test_walks_are_the_only_admissible_answers_to_select() -> None:
-    walks = [[call("add", "grade1", a=3, b=4).text, answer("#1").text], [answer("#1").text]]
-    request = FORMAT.select_request(ToolState(), walks, LEFT)
+    paths = [[call("add", "grade1", a=3, b=4).text, answer("#1").text], [answer("#1").text]]
+    request = FORMAT.select_request(ToolState(), paths, LEFT)
     assert request.constraint == Choice(("add v1 n1 n2 ; answer #1 ", "answer #1 "))
     assert all(len(option.split()) <= request.max_tokens for option in request.constraint.options)
 

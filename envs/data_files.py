@@ -1,0 +1,178 @@
+"""Data files of environments: TOML tables whose entries are checked field by field, with errors that say where."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from tape.errors import TapeError
+
+Folder = Traversable | Path
+"""A folder of data files: of an installed package (``importlib.resources.files``) or of the file system."""
+
+
+class DataFileError(TapeError, ValueError):
+    """A data file that cannot be used.
+
+    Attributes:
+        file: The file.
+        entry: The entry in it; empty where the whole file is meant.
+        field: The field of the entry; empty where the whole entry is meant.
+        problem: What is wrong and what to do about it.
+    """
+
+    def __init__(self, file: str, entry: str, field: str, problem: str) -> None:
+        where = [file, *([f"entry {entry!r}"] if entry else []), *([f"field {field!r}"] if field else [])]
+        super().__init__(f"{': '.join(where)}: {problem}")
+        self.file, self.entry, self.field, self.problem = file, entry, field, problem
+
+    def __reduce__(self) -> tuple[type[DataFileError], tuple[str, str, str, str]]:
+        # Exceptions are rebuilt from `args`, which holds the message alone; workers send them around.
+        return type(self), (self.file, self.entry, self.field, self.problem)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One table of a data file.
+
+    Attributes:
+        file: The file, for errors.
+        name: Name of the table; empty for the file's own.
+        fields: What it holds.
+    """
+
+    file: str
+    name: str
+    fields: Mapping[str, Any]
+
+    def error(self, field: str, problem: str) -> DataFileError:
+        """What to raise about a field; about the whole entry where the field is empty."""
+        return DataFileError(self.file, self.name, field, problem)
+
+    def only(self, *known: str) -> None:
+        """Refuse fields other than these, which would be ignored.
+
+        Raises:
+            DataFileError: There is one.
+        """
+        for field in self.fields:
+            if field not in known:
+                raise self.error(field, f"is unknown; there is: {', '.join(known)}")
+
+    def text(self, field: str) -> str:
+        """A text that is not empty.
+
+        Raises:
+            DataFileError: It is missing or something else.
+        """
+        return self._text(field, self._get(field))
+
+    def texts(self, field: str, least: int = 1) -> tuple[str, ...]:
+        """A list of texts, in order and each different.
+
+        Args:
+            field: The field.
+            least: How many there must be.
+
+        Raises:
+            DataFileError: It is missing or something else.
+        """
+        value = self._get(field)
+        if not isinstance(value, list):
+            raise self.error(field, f"is {value!r:.40}; give a list of texts")
+        found = tuple(self._text(field, text) for text in value)
+        if len(set(found)) < len(found):
+            raise self.error(field, "has a text twice; leave one out")
+        if len(found) < least:
+            raise self.error(field, f"has {len(found)} texts; give {least} or more")
+        return found
+
+    def words(self, field: str) -> tuple[str, ...]:
+        """The words of a text, each different.
+
+        Raises:
+            DataFileError: It is missing or something else.
+        """
+        found = tuple(self.text(field).split())
+        if len(set(found)) < len(found):
+            raise self.error(field, "has a word twice; leave one out")
+        return found
+
+    def flag(self, field: str) -> bool:
+        """True or false; false where it is left out.
+
+        Raises:
+            DataFileError: It is something else.
+        """
+        value = self.fields.get(field, False)
+        if not isinstance(value, bool):
+            raise self.error(field, f"is {value!r:.40}; give true or false, or leave it out")
+        return value
+
+    def number(self, field: str, low: float, high: float) -> float:
+        """A number.
+
+        Args:
+            field: The field.
+            low: The smallest allowed.
+            high: The largest allowed.
+
+        Raises:
+            DataFileError: It is missing or something else.
+        """
+        value = self._get(field)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+            raise self.error(field, f"is {value!r:.40}; give a number from {low:g} to {high:g}")
+        return float(value)
+
+    def table(self, field: str) -> Entry:
+        """A table inside this one, as an entry of its own.
+
+        Raises:
+            DataFileError: It is missing or something else.
+        """
+        value = self._get(field)
+        if not isinstance(value, dict):
+            raise self.error(field, f"is {value!r:.40}; give a table")
+        return Entry(self.file, f"{self.name}.{field}" if self.name else field, value)
+
+    def tables(self) -> Iterator[Entry]:
+        """All that it holds, each a table, in order.
+
+        Raises:
+            DataFileError: Something is no table.
+        """
+        return map(self.table, self.fields)
+
+    def _get(self, field: str) -> Any:
+        if field not in self.fields:
+            raise self.error(field, "is missing")
+        return self.fields[field]
+
+    def _text(self, field: str, value: object) -> str:
+        if not isinstance(value, str) or not value.strip():
+            raise self.error(field, f"has {value!r:.40}; give a text that is not empty")
+        return value
+
+
+def read_toml(folder: Folder, name: str) -> Entry:
+    """Read a data file.
+
+    Args:
+        folder: Where it is.
+        name: Its name.
+
+    Raises:
+        DataFileError: It cannot be read or is no TOML.
+    """
+    file = folder / name
+    try:
+        return Entry(str(file), "", tomllib.loads(file.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise DataFileError(str(file), "", "", f"cannot be read ({error.strerror}); is the package complete?") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataFileError(str(file), "", "", f"is no TOML in UTF-8 ({error})") from None

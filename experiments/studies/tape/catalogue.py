@@ -1,0 +1,25 @@
+"""The experiments on Sokoban by name; a new one is a module here with an ``EXPERIMENT``, and a name in :data:`NAMES`."""
+
+from __future__ import annotations
+
+import importlib
+
+from experiments.harness.experiment import Experiment
+
+PAPER = ("sokoban", "models", "num_plans", "ablation", "errors", "best_of_n", "slack", "tradeoff")
+"""The experiments of the paper."""
+
+NAMES = (*PAPER, "headline", "development")
+"""All experiments; each is ``experiments/studies/tape/NAME.py``."""
+
+
+def find(name: str) -> Experiment:
+    """The experiment of that name.
+
+    Raises:
+        KeyError: There is none.
+    """
+    if name not in NAMES:
+        raise KeyError(f"there is no experiment {name!r}; there is: {', '.join(NAMES)}")
+    found: Experiment = importlib.import_module(f"experiments.studies.tape.{name}").EXPERIMENT
+    return found

@@ -1,0 +1,47 @@
+"""Sokoban's part of a matrix: every method with every model on level sets, within the shortest solution plus a slack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from experiments.harness.matrix import Options, configuration, tasks_of
+from experiments.harness.methods import Method
+from tape.runner.cells import Cell
+
+ENVIRONMENT = "sokoban"
+SLACK = 2
+OTHER_LEVELS = (
+    "The levels are ours (7 x 9, one box, the paper's optimal lengths: easy T* = 6, hard T* = 10), and so are prompts "
+    "and formats; the rules of the comparison are the paper's: at most T* + 2 moves, temperature 0.3, M = 4."
+)
+LADDER = tuple(f"bundled:{size}" for size in ("nano-750", "nano-1500", "nano-3000", "nano", "mini", "base"))
+"""The bundled models, the weakest first."""
+
+
+def on_levels(
+    method: Method, model: str, options: Options, *, levels: str, slack: int = SLACK, setting: str = ""
+) -> Cell:
+    """One method with one model on one level set: the same levels, budget and seeds for all methods.
+
+    Args:
+        method: The agent and its settings.
+        model: The model's string.
+        options: Seeds and limits.
+        levels: Name of a level set.
+        slack: Moves beyond the shortest solution.
+        setting: First part of the configuration's name; the level set by default.
+    """
+    own = {"levels": levels, "slack": slack}
+    tasks = tasks_of(ENVIRONMENT, own)[: options.limit]
+    named = setting or levels
+    return configuration(method, model, options, environment=ENVIRONMENT, own=own, setting=named, tasks=tasks)
+
+
+def grid(methods: Sequence[Method], settings: Sequence[str], options: Options, slack: int = SLACK) -> list[Cell]:
+    """Every method with every model on every level set; those of one model and level set follow each other."""
+    return [
+        on_levels(method, model, options, levels=levels, slack=slack)
+        for model in options.models
+        for levels in settings
+        for method in methods
+    ]

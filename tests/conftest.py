@@ -1,0 +1,31 @@
+"""What all tests share: time limits, Hypothesis profiles, and Ctrl-C as in a shell's foreground."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+from hypothesis import settings
+
+from tests import profiles
+
+SLOW_SECONDS = 300
+SOAK_SECONDS = 4 * 3600
+
+# A non-interactive shell starts `command &` with SIGINT ignored, which children inherit: those that wait for Ctrl-C
+# would wait for ever. With a handler here they start with the default.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+profiles.register()
+settings.load_profile("ci")  # pytest --hypothesis-profile=soak loads another one over it
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Gives slow tests and sweeps more time; tests that name a limit of their own keep it."""
+    for item in items:
+        if item.get_closest_marker("timeout") is None:
+            if item.get_closest_marker("soak"):
+                item.add_marker(pytest.mark.timeout(SOAK_SECONDS))
+            elif item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
