@@ -10,7 +10,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-fast test-slow soak lint install install-dev extras clean python-path
+.PHONY: help demo test test-fast test-slow test-wheel soak lint install install-dev extras clean python-path
 
 PY := .venv/bin/python
 FAST_WORKERS ?= 2
@@ -65,6 +65,9 @@ test-fast: extras  ## the fast tests: under two minutes
 
 test-slow: extras  ## the slow tests: they load language models or run whole episodes
 	$(PY) -m pytest -m "slow and not soak" $(PYTEST_ARGS)
+
+test-wheel: extras  ## of the slow tests those of the wheel: built, installed with the core alone, and used
+	$(PY) -m pytest -m slow tests/repo/test_wheel.py $(PYTEST_ARGS)
 
 soak: extras  ## the long sweeps; the results go to soak-results/
 	$(PY) -m tools.soak $(PYTEST_ARGS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.abc import Traversable
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -85,21 +85,24 @@ class Entry:
         if not isinstance(value, list):
             raise self.error(field, f"is {value!r:.40}; give a list of texts")
         found = tuple(self._text(field, text) for text in value)
-        if len(set(found)) < len(found):
-            raise self.error(field, "has a text twice; leave one out")
-        if len(found) < least:
-            raise self.error(field, f"has {len(found)} texts; give {least} or more")
+        self._check_count(field, found, "text", least)
         return found
 
-    def words(self, field: str) -> tuple[str, ...]:
-        """The words of a text, each different.
+    def words(self, field: str, least: int = 1) -> tuple[str, ...]:
+        """The words of a text, in order and each different.
+
+        Args:
+            field: The field.
+            least: How many there must be.
 
         Raises:
             DataFileError: It is missing or something else.
         """
-        found = tuple(self.text(field).split())
-        if len(set(found)) < len(found):
-            raise self.error(field, "has a word twice; leave one out")
+        value = self._get(field)
+        if not isinstance(value, str):
+            raise self.error(field, f"is {value!r:.40}; give words in one text")
+        found = tuple(value.split())
+        self._check_count(field, found, "word", least)
         return found
 
     def flag(self, field: str) -> bool:
@@ -147,6 +150,13 @@ class Entry:
             DataFileError: Something is no table.
         """
         return map(self.table, self.fields)
+
+    def _check_count(self, field: str, found: tuple[str, ...], what: str, least: int) -> None:
+        if len(set(found)) < len(found):
+            twice = next(item for item in found if found.count(item) > 1)
+            raise self.error(field, f"has the {what} {twice!r} twice; leave one out")
+        if len(found) < least:
+            raise self.error(field, f"has {len(found)} {what}s; give {least} or more")
 
     def _get(self, field: str) -> Any:
         if field not in self.fields:

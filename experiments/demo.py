@@ -98,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     _show(console, groups)
     (args.out / "summary.md").write_text(table(groups), encoding="utf-8")
-    print(f"\ntable: {args.out / 'summary.md'}\npictures of plan graphs with their walks:")
+    print(f"\ntable: {args.out / 'summary.md'}\npictures of plan graphs with their paths:")
     for path in drawn:
         print(f"  {path}")
     print(f"replay an episode: .venv/bin/tape show {directory.path}\n{time.monotonic() - began:.0f} s")

@@ -13,9 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from experiments.harness.cli import guarded
-from experiments.harness.matrix import NAMES, Experiment, find
+from experiments.harness.experiment import Experiment
 from experiments.harness.measured import Measured
 from experiments.harness.standard import sections_of
+from experiments.studies.tape.catalogue import NAMES, find
 from experiments.studies.toy import chapter as toy_part
 from tape.errors import RunDirectoryError
 from tape.runner.derived import write_derived
@@ -26,7 +27,7 @@ TITLE = "TAPE on Sokoban with the bundled models, beside the paper"
 INTRODUCTION = (
     "Every Sokoban figure and table of the TAPE paper, played with the bundled language models. Nothing is tuned, "
     "dropped or played again; every table says how many episodes it counts. Where TAPE is below a baseline, or not "
-    "told apart from it, the last part of each chapter says so."
+    "significantly different from it, the last part of each chapter says so."
 )
 
 
@@ -90,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"report: {files[0]} and {files[1]}")
         return 0
 
-    return guarded(run, "report", given)
+    return guarded(run, "experiments.report", given)
 
 
 if __name__ == "__main__":

@@ -42,13 +42,13 @@ class Solver(ABC):
         """
 
 
-def missing_package(module: str, remedy: str) -> str | None:
+def missing_package(module: str, remedy: str = "pip install 'tape-planner[solvers]'") -> str | None:
     """The reason for `unavailable_reason` if `module` cannot be found, else None.
 
     Args:
         module: A top-level module; it is looked up, not imported.
-        remedy: What to do, e.g. `pip install ortools`.
+        remedy: What to do, e.g. `pip install ortools`; unless given, to install this distribution's own solvers.
     """
     if importlib.util.find_spec(module) is None:
-        return f"the package {module!r} is not installed; {remedy}"
+        return f"it needs the package {module!r}, which is not installed: {remedy}"
     return None

@@ -1,4 +1,4 @@
-"""The door to the compiled labelling algorithm, `solvers/native/`: what it takes, and what it found."""
+"""The wrapper around the compiled labelling algorithm, `solvers/native/`: what it takes, and what it found."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class CpSatSolver(WorkerSolver):
     @classmethod
     def unavailable_reason(cls) -> str | None:
         """Whether OR-Tools is installed."""
-        return missing_package("ortools", "pip install ortools")
+        return missing_package("ortools")
 
     def _prepare(self) -> None:
         from ortools.sat.python import cp_model  # noqa: F401

@@ -50,7 +50,7 @@ class MathOptSolver(WorkerSolver):
     @classmethod
     def unavailable_reason(cls) -> str | None:
         """Whether OR-Tools is installed."""
-        return missing_package("ortools", "pip install ortools")
+        return missing_package("ortools")
 
     @abstractmethod
     def _tighten(self, parameters: Any) -> None:

@@ -33,7 +33,7 @@ class NetworkxSolver(WorkerSolver):
     @classmethod
     def unavailable_reason(cls) -> str | None:
         """Whether networkx is installed."""
-        return missing_package("networkx", "pip install networkx")
+        return missing_package("networkx", "pip install tape-planner")
 
     def _prepare(self) -> None:
         import networkx  # noqa: F401

@@ -25,7 +25,7 @@ class PulpHighsSolver(PulpSolver):
     @classmethod
     def unavailable_reason(cls) -> str | None:
         """Whether PuLP and highspy are installed."""
-        return super().unavailable_reason() or missing_package("highspy", "pip install 'tape-agents[highs]'")
+        return super().unavailable_reason() or missing_package("highspy")
 
     def _configured(self, time_limit: float | None, watch: Stopwatch) -> Any:
         import pulp

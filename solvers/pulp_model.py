@@ -82,7 +82,7 @@ class PulpSolver(WorkerSolver):
     @classmethod
     def unavailable_reason(cls) -> str | None:
         """Whether PuLP is installed."""
-        return missing_package("pulp", "pip install 'pulp<4'")
+        return missing_package("pulp")
 
     @abstractmethod
     def _configured(self, time_limit: float | None, watch: Stopwatch) -> Any:

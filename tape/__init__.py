@@ -85,6 +85,9 @@ _WHERE = {
 
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
+        from tape.plugins import check_not_shadowed
+
+        check_not_shadowed("solvers")
         return getattr(importlib.import_module(_WHERE[name]), name)
     raise AttributeError(f"module 'tape' has no attribute {name!r}")
 

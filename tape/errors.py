@@ -33,6 +33,10 @@ class PluginError(TapeError):
     """A plugin exists but cannot be loaded."""
 
 
+class ShadowedPackageError(PluginError, ImportError):
+    """Another package of the same name comes before one of ours; the message says which, and what to do."""
+
+
 class MissingExtraError(TapeError, ImportError):
     """An optional dependency is missing; the message names the extra to install."""
 

@@ -1,13 +1,17 @@
-"""Plugins by name, from the entry points of installed distributions."""
+"""Plugins by name, from the entry points of installed distributions, and the optional packages that some need."""
 
 from __future__ import annotations
 
 import importlib.util
+import sys
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from tape.errors import PluginError, UnknownNameError
+from tape.errors import MissingExtraError, PluginError, ShadowedPackageError, UnknownNameError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 METHODS = "tape.methods"
 """The group of what adds settings and events of its own to the engine: AEC and SDP."""
@@ -20,9 +24,14 @@ WHAT = {
     "tape.solvers": "solver",
 }
 
+LOCAL = ("torch", "transformers", "outlines")
+"""What the extra ``local`` brings: language models on this machine."""
+
 
 @lru_cache(maxsize=8)
 def _points(group: str) -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points  # slow to import, and most of this module does without
+
     return {point.name: point for point in entry_points(group=group)}
 
 
@@ -36,22 +45,89 @@ def load(group: str, name: str) -> Any:
 
     Raises:
         UnknownNameError: No plugin of that name; lists those there are.
-        PluginError: It is registered but cannot be loaded; where another package of the same name
-            shadows it, says which path won.
+        ShadowedPackageError: It is one of ours, and another package of the same name was found first.
+        MissingExtraError: It needs an optional package that is not installed.
+        PluginError: It is registered but cannot be loaded; says where its package was found.
     """
     points = _points(group)
     if name not in points:
         hint = "" if points else "Install the package (pip install -e .) so that its entry points are registered."
         raise UnknownNameError(WHAT.get(group, "plugin"), name, points, hint)
     point = points[name]
+    top = point.module.partition(".")[0]
+    if top in ("envs", "solvers"):
+        check_not_shadowed(top)
     try:
         return point.load()
+    except MissingExtraError:
+        raise
     except (ImportError, AttributeError) as error:
-        top = point.module.partition(".")[0]
-        spec = importlib.util.find_spec(top)
-        where = spec.origin or ", ".join(spec.submodule_search_locations or ()) if spec else "nowhere"
         raise PluginError(
             f"{WHAT.get(group, 'plugin')} {name!r} is registered as {point.value} but cannot be loaded: {error}. "
-            f"The package {top!r} was found at {where}; if that is another package of the same name, rename it or "
-            "put it later on sys.path"
+            f"The package {top!r} was found at {_found(top) or 'nowhere'}; if that is another package of the same "
+            "name, rename it or put it later on sys.path"
         ) from error
+
+
+@lru_cache(maxsize=2)
+def check_not_shadowed(name: str) -> None:
+    """Check that a package that is installed beside this one is the one that Python finds; nothing is imported.
+
+    A folder ``solvers`` or ``envs`` in the working directory comes before ours.
+
+    Args:
+        name: ``"solvers"`` or ``"envs"``.
+
+    Raises:
+        ShadowedPackageError: Another one is found first; says which, and what to do.
+    """
+    ours = Path(__file__).resolve().parents[1] / name
+    found = _found(name)
+    if found is None or found.resolve() == ours:
+        return  # a package that is not there at all says so by itself
+    raise ShadowedPackageError(
+        f"Python finds another package {name!r} before the one that TAPE needs: {found} instead of {ours}. "
+        f"Rename that folder or file, start from another directory, or take {found.parent} off sys.path "
+        "(python -P leaves the working directory and the script's folder out)"
+    )
+
+
+def _found(package: str) -> Path | None:
+    """The folder of a top-level package, or the file of a module, that an import would find; None if there is none."""
+    module = sys.modules.get(package)
+    spec = module.__spec__ if module is not None else importlib.util.find_spec(package)
+    if spec is None:
+        return None
+    if spec.submodule_search_locations:
+        return Path(next(iter(spec.submodule_search_locations)))
+    return Path(spec.origin) if spec.origin else None
+
+
+def missing_extra(extra: str, *modules: str, what: str = "it") -> str | None:
+    """Why something cannot be used for want of an optional package; None where it can. Nothing is imported.
+
+    Args:
+        extra: The extra of this distribution that brings the packages.
+        modules: Top-level modules to look for.
+        what: What needs them, the subject of the sentence.
+    """
+    for module in modules:
+        loaded: object = sys.modules.get(module)
+        if loaded is None and importlib.util.find_spec(module) is None:
+            return f"{what} needs the package {module!r}, which is not installed: pip install 'tape-planner[{extra}]'"
+    return None
+
+
+def require_extra(extra: str, *modules: str, what: str) -> None:
+    """Check that optional packages are installed, before they are imported.
+
+    Args:
+        extra: The extra of this distribution that brings them.
+        modules: Top-level modules to look for.
+        what: What needs them, the subject of the message.
+
+    Raises:
+        MissingExtraError: One is not; names it and the extra.
+    """
+    if reason := missing_extra(extra, *modules, what=what):
+        raise MissingExtraError(reason)

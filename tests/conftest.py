@@ -23,9 +23,10 @@ settings.load_profile("ci")  # pytest --hypothesis-profile=soak loads another on
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Gives slow tests and sweeps more time; tests that name a limit of their own keep it."""
+    all_examples = profiles.share() == 1
     for item in items:
         if item.get_closest_marker("timeout") is None:
-            if item.get_closest_marker("soak"):
+            if all_examples or item.get_closest_marker("soak"):
                 item.add_marker(pytest.mark.timeout(SOAK_SECONDS))
             elif item.get_closest_marker("slow"):
                 item.add_marker(pytest.mark.timeout(SLOW_SECONDS))

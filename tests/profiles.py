@@ -27,7 +27,11 @@ def register() -> None:
         )
 
 
+def share() -> float:
+    """How large a part of the examples the loaded profile tries."""
+    return settings().max_examples / _FULL
+
+
 def examples(full: int) -> settings:
     """Decorates a test that tries `full` examples under the profile `soak`, and fewer under `ci`."""
-    share = settings().max_examples / _FULL
-    return settings(max_examples=max(min(full, _LEAST), round(full * share)))
+    return settings(max_examples=max(min(full, _LEAST), round(full * share())))

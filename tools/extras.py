@@ -40,14 +40,16 @@ def java_runtime() -> str | None:
 
 
 NEEDS: dict[str, tuple[Check, ...]] = {
-    "highs": (),
     "alfworld": (c_compiler, cpp_build),
     "scienceworld": (java_runtime,),
 }
 """Extra -> its system needs. An extra that is not listed needs nothing. Only declared extras are looked at."""
 
-NOT_OPTIONAL = frozenset({"dev"})
-"""Extras that are no feature of the project: the test tools, which are installed as a whole."""
+BASE = ("local", "solvers", "sokoban", "plots", "search")
+"""Extras that are installed with the project itself: all that is played and drawn offline with nothing but Python."""
+
+NOT_SURVEYED = frozenset({*BASE, "all", "dev"})
+"""Extras that are not looked at one by one: those, the union of all, and the test tools."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Extra:
 
 
 def survey(declared: Mapping[str, Iterable[str]], needs: Mapping[str, tuple[Check, ...]] | None = None) -> list[Extra]:
-    """Looks at every declared extra, in the order of pyproject.toml.
+    """Looks at every declared extra that is not installed with the project, in the order of pyproject.toml.
 
     Args:
         declared: ``[project.optional-dependencies]``.
@@ -75,7 +77,7 @@ def survey(declared: Mapping[str, Iterable[str]], needs: Mapping[str, tuple[Chec
     table = NEEDS if needs is None else needs
     extras = []
     for name, requirements in declared.items():
-        if name in NOT_OPTIONAL:
+        if name in NOT_SURVEYED:
             continue
         missing = next((text for check in table.get(name, ()) if (text := check())), None)
         extras.append(Extra(name, tuple(requirements), missing))

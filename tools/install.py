@@ -22,12 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from tools.cuda import advice, collected_cuda, cuda_packages, has_nvidia_gpu, normalized
-from tools.extras import survey
+from tools.extras import BASE, survey
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 LOG = VENV / "pip.log"
 EXTRAS_RECORD = VENV / ".extras"
+FORMER_NAME = "tape-agents"
+"""The name of the distribution before it was tape-planner."""
 
 NO_NETWORK = re.compile(
     r"NewConnectionError|NameResolutionError|Failed to establish a new connection|Temporary failure in name resolution"
@@ -77,11 +79,20 @@ def say(text: str) -> None:
     print(f"[install] {text}", flush=True)
 
 
-def base_requirements(project: Mapping[str, Any], *, dev: bool) -> list[str]:
-    """The direct requirements of the project, torch first so that a CUDA build shows early."""
-    found = list(project["dependencies"])
-    if dev:
-        found += project["optional-dependencies"]["dev"]
+def base_requirements(pyproject: Mapping[str, Any], *, dev: bool) -> list[str]:
+    """What is installed before the project: what it is built with, its dependencies and those of the extras in `BASE`.
+
+    Args:
+        pyproject: The whole of pyproject.toml.
+        dev: Whether the test tools come too.
+
+    Returns:
+        Requirements, torch first so that a CUDA build shows early.
+    """
+    project = pyproject["project"]
+    found = [*pyproject["build-system"]["requires"], *project["dependencies"]]
+    for name in [*BASE, "dev"] if dev else BASE:
+        found += project["optional-dependencies"][name]
     return sorted(found, key=lambda text: requirement_name(text) != "torch")
 
 
@@ -193,7 +204,7 @@ class Installer:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         with (ROOT / "pyproject.toml").open("rb") as stream:
-            self._project: dict[str, Any] = tomllib.load(stream)["project"]
+            self._pyproject: dict[str, Any] = tomllib.load(stream)
         self._constraints = (ROOT / "constraints.txt").read_text()
         self._python = VENV / "bin" / "python"
         self._pip = Pip(self._python, LOG)
@@ -203,7 +214,8 @@ class Installer:
         started = time.monotonic()
         self._environment()
         wheel = [str(self._settings.torch_wheel)] if self._settings.torch_wheel else []
-        self._add([*wheel, *base_requirements(self._project, dev=dev)], "the project's requirements")
+        self._add([*wheel, *base_requirements(self._pyproject, dev=dev)], "the project's requirements")
+        self._remove_former()
         say("the project itself (editable)")
         self._pip.run("install", "--quiet", "--no-deps", "--no-build-isolation", "-e", str(ROOT))
         for name in [".installed", ".installed-dev"] if dev else [".installed"]:
@@ -216,7 +228,7 @@ class Installer:
         An extra that cannot be installed is skipped, never an error: the rest of the project works without it.
         """
         done = json.loads(EXTRAS_RECORD.read_text()) if EXTRAS_RECORD.exists() else {}
-        for extra in survey(self._project.get("optional-dependencies", {})):
+        for extra in survey(self._pyproject["project"].get("optional-dependencies", {})):
             if extra.missing:
                 say(f"extra {extra.name}: skipped: {extra.missing}")
                 continue
@@ -233,6 +245,11 @@ class Installer:
                 done[extra.name] = state
                 EXTRAS_RECORD.write_text(json.dumps(done))
             say(f"extra {extra.name}: installed")
+
+    def _remove_former(self) -> None:
+        """Uninstalls the project as it was called before: its entry points would stand beside today's."""
+        if any(VENV.glob(f"lib/*/site-packages/{FORMER_NAME.replace('-', '_')}-*.dist-info")):
+            self._pip.run("uninstall", "--quiet", "--yes", FORMER_NAME)
 
     def _environment(self) -> None:
         """Makes .venv if it is missing or of no use."""

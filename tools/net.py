@@ -4,8 +4,8 @@ Every command of the table is played in a temporary folder with ``python -m tape
 what was recorded before: ``python -m tools.net`` checks against ``tools/net.json``, ``--record FILE`` makes such a
 file. An option may be spelled anew in the table: a command's arguments are recorded and not compared.
 
-Of a run every line of ``episodes.jsonl`` is hashed, in order, without times and without ``key`` (the hash of a
-configuration's own layout); of ``tape solve --json`` the answer without ``seconds``. Beside the digest the file holds
+Of a run every line of ``episodes.jsonl`` is hashed, in order, without times, without the sentence in ``detail`` and
+without ``key`` (the hash of a configuration's own layout); of ``tape solve --json`` the answer without ``seconds``. Beside the digest the file holds
 every episode's fields in short, so that a difference can be told. Standard library only; what it calls is installed in
 the Python that ``--python`` names.
 """
@@ -32,7 +32,9 @@ NET = Path(__file__).with_name("net.json")
 OUT = "run"
 """The run directory of every command, in its own temporary folder."""
 
-TIMES = ("solver_seconds", "wall_seconds", "wall_overrun_seconds")
+LEFT_OUT = ("solver_seconds", "wall_seconds", "wall_overrun_seconds", "detail")
+"""Fields of a result that are times, or words for people."""
+
 LIMIT_S = 600
 SHOWN = 60
 """Longer values are kept as a hash."""
@@ -62,7 +64,7 @@ RUNS = {
     "sokoban-labelling": f"{HARD} --solver labelling --score expected --discount 0.95 --horizon 12 --limit 3",
     "sokoban-bare": f"{HARD} --no-repeat --cautious off --probe off --extend 0 --doubt 0 --replan off --limit 4",
     "sokoban-tokens": f"{HARD} --budget tokens=1200,calls=70 --planning-reserve tokens=100 --limit 4",
-    "sokoban-workers": f"{HARD} --workers 2 --cohort 2 --limit 4",
+    "sokoban-workers": f"{HARD} --workers 2 --batch 2 --limit 4",
     # AEC and its search.
     "sokoban-aec": f"{HARD} --verify aec --limit 3",
     "sokoban-two-frontier": f"{EASY} --proposer two_frontier --limit 3",
@@ -104,7 +106,7 @@ RUNS = {
 """Arguments of ``tape run``, without ``--out``."""
 
 UNORDERED = frozenset({"sokoban-workers"})
-"""Runs whose cohorts end in any order: their lines are sorted by task."""
+"""Runs whose batches end in any order: their lines are sorted by task."""
 
 SOLVES = {
     "solve-feasible": "graph.json --budget usd=6,steps=4",
@@ -255,7 +257,7 @@ def _read(place: Path, argv: Sequence[str], printed: str) -> Iterator[dict[str, 
     for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
         record = json.loads(line)
         record.pop("key", None)
-        for name in TIMES:
+        for name in LEFT_OUT:
             record["result"].pop(name, None)
         yield record
 

@@ -20,7 +20,6 @@ from envs.alfworld.games import Game
 from envs.alfworld.grounder import Grounder
 from envs.alfworld.projector import all_seen, layout_of, updated
 from envs.alfworld.resolve import resolved
-from envs.alfworld.sdp import truth
 from envs.alfworld.state import Knowledge
 from envs.alfworld.textworld_game import GameView, TextWorldGame
 from tape.budget import Resources
@@ -125,6 +124,8 @@ class AlfworldEnvironment:
 
     def truth(self, target: Target) -> bool | None:
         """Whether a target of a chain holds, by the engine's own facts: to measure validators by."""
+        from envs.alfworld.sdp import truth
+
         return truth(target, self.engine.facts(), won=self._won)
 
     def close(self) -> None:

@@ -1,75 +1,115 @@
 """What there is in a household: kinds of receptacles and objects, and the rules of the game about them.
 
-The names are those of the game's text. ``CAN_CONTAIN`` and the properties are what the games of ALFWorld declare in
-their PDDL; which kinds can be closed is the same in all of them, although not every cabinet and drawer can.
+The names are those of the game's text, in ``data/kinds.toml``. What a receptacle can hold and what can be done to an
+object is what the games of ALFWorld declare in their PDDL; which kinds can be closed is the same in all of them,
+although not every cabinet and drawer can.
 """
 
 from __future__ import annotations
 
-from importlib.resources import files
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
 from types import MappingProxyType
 
+from envs.data_files import Entry, Folder, read_toml
 
-def _read(text: str) -> dict[str, frozenset[str]]:
-    rows = (line.partition(":") for line in text.splitlines())
-    return {kind: frozenset(inside.split()) for kind, _, inside in rows}
+VERBS = ("clean", "heat", "cool")
+"""What can be done to objects by a receptacle."""
 
 
-CAN_CONTAIN = MappingProxyType(
-    _read(files("envs.alfworld").joinpath("data/can_contain.txt").read_text(encoding="utf-8"))
-)
+@dataclass(frozen=True)
+class Kinds:
+    """What ``kinds.toml`` says; the constants of this module have the same names and say more.
+
+    Attributes:
+        lamps: Kinds of objects that can be switched on.
+        openable: Kinds of receptacles that may be closed.
+        always_openable: Those that can always.
+        treatments: By verb, the kind of receptacle that does it and the kinds of objects that it can be done to.
+        after: By verb, what an object is after it.
+        can_contain: By kind of receptacle, the kinds of objects that it can hold.
+    """
+
+    lamps: tuple[str, ...]
+    openable: frozenset[str]
+    always_openable: frozenset[str]
+    treatments: Mapping[str, tuple[str, frozenset[str]]]
+    after: Mapping[str, str]
+    can_contain: Mapping[str, frozenset[str]]
+
+
+def read_kinds(folder: Folder) -> Kinds:
+    """Read ``kinds.toml`` in a folder of data files.
+
+    Raises:
+        DataFileError: The file is not as it should be; says where.
+    """
+    file = read_toml(folder, "kinds.toml")
+    file.only("lamps", "openable", "always_openable", "treatments", "can_contain")
+    table = file.table("can_contain")
+    can_contain = {kind: frozenset(table.words(kind, least=0)) for kind in table.fields}
+    objects = frozenset().union(*can_contain.values())
+    treatments, after = {}, {}
+    verbs = file.table("treatments")
+    verbs.only(*VERBS)
+    for verb in VERBS:
+        entry = verbs.table(verb)
+        entry.only("receptacle", "after", "objects")
+        check_known(entry, "receptacle", (entry.text("receptacle"),), can_contain)
+        check_known(entry, "objects", entry.words("objects"), objects)
+        treatments[verb] = (entry.text("receptacle"), frozenset(entry.words("objects")))
+        after[verb] = entry.text("after")
+    check_known(file, "openable", file.words("openable"), can_contain)
+    check_known(file, "always_openable", file.words("always_openable"), file.words("openable"))
+    return Kinds(
+        file.words("lamps"),
+        frozenset(file.words("openable")),
+        frozenset(file.words("always_openable")),
+        MappingProxyType(treatments),
+        MappingProxyType(after),
+        MappingProxyType(can_contain),
+    )
+
+
+def check_known(
+    entry: Entry, field: str, kinds: tuple[str, ...], known: Mapping[str, object] | frozenset[str] | tuple[str, ...]
+) -> None:
+    """Refuse kinds that are not among those known.
+
+    Raises:
+        DataFileError: There is one.
+    """
+    for kind in kinds:
+        if kind not in known:
+            raise entry.error(field, f"there is no kind {kind!r} here; there is: {', '.join(sorted(known))}")
+
+
+_KINDS = read_kinds(resources.files("envs.alfworld") / "data")
+
+CAN_CONTAIN = _KINDS.can_contain
 """Kinds of objects that each kind of receptacle can hold."""
 
 RECEPTACLES = tuple(sorted(CAN_CONTAIN))
 """All kinds of receptacles."""
 
-OPENABLE = frozenset({"cabinet", "drawer", "fridge", "microwave", "safe"})
+OPENABLE = _KINDS.openable
 """Kinds of receptacles that may be closed; all fridges, microwaves and safes can, not all cabinets and drawers."""
 
-ALWAYS_OPENABLE = frozenset({"fridge", "microwave", "safe"})
+ALWAYS_OPENABLE = _KINDS.always_openable
 
-LAMPS = ("desklamp", "floorlamp")
+LAMPS = _KINDS.lamps
 """Kinds of objects that can be switched on."""
 
-OBJECTS = tuple(sorted(set().union(*CAN_CONTAIN.values()))) + LAMPS
+OBJECTS = tuple(sorted(frozenset().union(*CAN_CONTAIN.values()))) + LAMPS
 """All kinds of objects that can be carried, and the lamps."""
 
-CLEANABLE = frozenset(
-    {
-        "apple",
-        "bowl",
-        "butterknife",
-        "cloth",
-        "cup",
-        "dishsponge",
-        "egg",
-        "fork",
-        "kettle",
-        "knife",
-        "ladle",
-        "lettuce",
-        "mug",
-        "pan",
-        "plate",
-        "pot",
-        "potato",
-        "soapbar",
-        "spatula",
-        "spoon",
-        "tomato",
-    }
-)
-HEATABLE = frozenset({"apple", "bread", "cup", "egg", "mug", "plate", "potato", "tomato"})
-COOLABLE = frozenset(
-    {"apple", "bowl", "bread", "cup", "egg", "lettuce", "mug", "pan", "plate", "pot", "potato", "tomato", "winebottle"}
-)
-
-TREATMENTS = MappingProxyType(
-    {"clean": ("sinkbasin", CLEANABLE), "heat": ("microwave", HEATABLE), "cool": ("fridge", COOLABLE)}
-)
+TREATMENTS = _KINDS.treatments
 """Verb to the kind of receptacle that does it and the kinds of objects that it can be done to."""
 
-AFTER = MappingProxyType({"clean": "clean", "heat": "hot", "cool": "cool"})
+CLEANABLE, HEATABLE, COOLABLE = (TREATMENTS[verb][1] for verb in VERBS)
+
+AFTER = _KINDS.after
 """What an object is after each treatment; heating and cooling undo each other."""
 
 

@@ -10,7 +10,6 @@ from envs.alfworld.errors import AlfworldError
 from envs.alfworld.games import PACKAGED, SPLITS, Game, load_games
 from envs.alfworld.oracle import shortest
 from envs.alfworld.simulator_model import RulesWorldModel
-from tape.aec.noisy_environment import NoisyEnvironment
 from tape.budget import Budget
 from tape.protocols import Environment, Task, WorldModel
 from tape.seeds import derive
@@ -89,11 +88,15 @@ class AlfworldPlugin:
         facts = task.facts
         environment = AlfworldEnvironment(facts["game"], facts["observation"], shown=facts["shown"])
         rate = facts["query_errors"]
-        return NoisyEnvironment(environment, rate, derive(0, task.id, rate)) if rate else environment
+        if not rate:
+            return environment
+        from tape.aec.noisy_environment import NoisyEnvironment  # only where it is asked for
+
+        return NoisyEnvironment(environment, rate, derive(0, task.id, rate))
 
     def simulator(self, environment: Environment) -> WorldModel:
         """The rules of the game on what is known and assumed; it knows no more of the household than the agent."""
-        environment = environment.inner if isinstance(environment, NoisyEnvironment) else environment
+        environment = getattr(environment, "inner", environment)  # behind simulated errors of its queries
         assert isinstance(environment, AlfworldEnvironment)
         return RulesWorldModel(environment.domain)
 

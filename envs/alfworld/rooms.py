@@ -1,140 +1,126 @@
-"""What our own households look like: furniture of four rooms and where things tend to be.
+"""What our own households look like: furniture of four rooms and where things tend to be, from ``data/rooms.toml``.
 
 The numbers are our own, chosen by common sense and never fitted to any of the official games.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
 from types import MappingProxyType
 
-from envs.alfworld.kinds import LAMPS
+from envs.alfworld.kinds import LAMPS, OBJECTS, RECEPTACLES, check_known
+from envs.data_files import Entry, Folder, read_toml
+
+_MOST_LIKELY = 100.0
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
+@dataclass(frozen=True)
+class Liking:
+    """Objects that are more or less likely in some receptacles.
+
+    Attributes:
+        things: Kinds of objects.
+        factors: By kind of receptacle; 1 for others.
+    """
+
+    things: frozenset[str]
+    factors: Mapping[str, float]
 
 
-FURNITURE = MappingProxyType(
-    {
-        "kitchen": {
-            "cabinet": (3, 16),
-            "drawer": (2, 9),
-            "countertop": (1, 3),
-            "fridge": (1, 1),
-            "microwave": (1, 1),
-            "sinkbasin": (1, 2),
-            "stoveburner": (2, 4),
-            "garbagecan": (1, 1),
-            "coffeemachine": (0, 1),
-            "toaster": (0, 1),
-            "diningtable": (0, 2),
-            "shelf": (0, 4),
-            "sidetable": (0, 1),
-        },
-        "bedroom": {
-            "bed": (1, 1),
-            "desk": (1, 2),
-            "drawer": (2, 8),
-            "shelf": (0, 8),
-            "sidetable": (0, 2),
-            "dresser": (0, 1),
-            "garbagecan": (1, 1),
-            "laundryhamper": (0, 1),
-            "safe": (0, 1),
-            "armchair": (0, 1),
-        },
-        "livingroom": {
-            "sofa": (1, 2),
-            "armchair": (0, 2),
-            "coffeetable": (0, 2),
-            "diningtable": (0, 1),
-            "sidetable": (0, 3),
-            "dresser": (0, 1),
-            "drawer": (0, 6),
-            "cabinet": (0, 4),
-            "shelf": (0, 9),
-            "safe": (0, 1),
-            "garbagecan": (1, 1),
-            "tvstand": (0, 1),
-            "ottoman": (0, 1),
-        },
-        "bathroom": {
-            "cabinet": (1, 5),
-            "countertop": (1, 1),
-            "sinkbasin": (1, 2),
-            "toilet": (1, 1),
-            "toiletpaperhanger": (1, 1),
-            "garbagecan": (1, 1),
-            "handtowelholder": (1, 2),
-            "towelholder": (0, 1),
-            "drawer": (0, 5),
-            "shelf": (0, 3),
-            "bathtubbasin": (0, 1),
-            "cart": (0, 1),
-        },
-    }
-)
+@dataclass(frozen=True)
+class Rooms:
+    """What ``rooms.toml`` says.
+
+    Attributes:
+        furniture: By room, the fewest and most of each kind of receptacle.
+        things: By room, kinds of objects.
+        places: How likely an object is in one receptacle of a kind, up to a factor; 1 for others.
+        likings: What differs from that; no object is in two of them.
+        lamp_places: Kinds of receptacles that lamps stand on.
+        sometimes_open: Share of the receptacles of a kind that cannot be closed.
+    """
+
+    furniture: Mapping[str, Mapping[str, tuple[int, int]]]
+    things: Mapping[str, tuple[str, ...]]
+    places: Mapping[str, float]
+    likings: tuple[Liking, ...]
+    lamp_places: tuple[str, ...]
+    sometimes_open: Mapping[str, float]
+
+
+def read_rooms(folder: Folder) -> Rooms:
+    """Read ``rooms.toml`` in a folder of data files.
+
+    Raises:
+        DataFileError: The file is not as it should be; says where.
+    """
+    file = read_toml(folder, "rooms.toml")
+    file.only("rooms", "places", "likings", "lamps", "sometimes_open")
+    furniture, things = {}, {}
+    for room in file.table("rooms").tables():
+        room.only("things", "furniture")
+        name = room.name.rpartition(".")[2]
+        table = room.table("furniture")
+        furniture[name] = {kind: _counts(table, kind) for kind in _receptacles(table)}
+        things[name] = _objects(room)
+    likings: list[Liking] = []
+    for entry in file.table("likings").tables():
+        entry.only("things", "factors")
+        its = frozenset(_objects(entry))
+        twice = sorted(thing for thing in its for liking in likings if thing in liking.things)
+        if twice:
+            raise entry.error("things", f"{twice[0]!r} has another liking too; leave one out")
+        likings.append(Liking(its, _numbers(entry.table("factors"), _MOST_LIKELY)))
+    lamps = file.table("lamps")
+    lamps.only("places")
+    check_known(lamps, "places", lamps.words("places"), RECEPTACLES)
+    return Rooms(
+        MappingProxyType(furniture),
+        MappingProxyType(things),
+        _numbers(file.table("places"), _MOST_LIKELY),
+        tuple(likings),
+        lamps.words("places"),
+        _numbers(file.table("sometimes_open"), 1.0),
+    )
+
+
+def _objects(entry: Entry) -> tuple[str, ...]:
+    check_known(entry, "things", entry.words("things"), OBJECTS)
+    return entry.words("things")
+
+
+def _receptacles(table: Entry) -> tuple[str, ...]:
+    for kind in table.fields:
+        check_known(table, kind, (kind,), RECEPTACLES)
+    return tuple(table.fields)
+
+
+def _numbers(table: Entry, high: float) -> Mapping[str, float]:
+    return MappingProxyType({kind: table.number(kind, 0.0, high) for kind in _receptacles(table)})
+
+
+def _counts(table: Entry, kind: str) -> tuple[int, int]:
+    match table.fields[kind]:
+        case [int(least), int(most)] if 0 <= least <= most:
+            return least, most
+        case value:
+            raise table.error(kind, f"is {value!r:.40}; give the fewest and the most, for instance [1, 3]")
+
+
+_ROOMS = read_rooms(resources.files("envs.alfworld") / "data")
+
+FURNITURE = _ROOMS.furniture
 """Fewest and most of each kind of receptacle in a room."""
 
-THINGS = MappingProxyType(
-    {
-        "kitchen": _words(
-            "apple bowl bread butterknife cup dishsponge egg fork glassbottle kettle knife ladle lettuce mug pan "
-            "papertowel peppershaker plate pot potato saltshaker soapbottle spatula spoon statue tomato vase "
-            "winebottle book creditcard cellphone pencil pen"
-        ),
-        "bedroom": _words(
-            "alarmclock baseballbat basketball book bowl box cd cellphone cloth creditcard desklamp keychain laptop "
-            "mug pen pencil pillow tennisracket tissuebox statue vase watch"
-        ),
-        "livingroom": _words(
-            "book box cellphone creditcard desklamp floorlamp keychain laptop newspaper pillow plate remotecontrol "
-            "statue tissuebox vase watch wateringcan bowl candle pen pencil"
-        ),
-        "bathroom": _words(
-            "candle cloth dishsponge handtowel plunger soapbar soapbottle spraybottle tissuebox toiletpaper "
-            "toiletpaperroll towel newspaper"
-        ),
-    }
-)
+THINGS = _ROOMS.things
 """Kinds of objects of a room."""
 
-_PLACES = MappingProxyType(
-    {
-        "countertop": 5.0,
-        "diningtable": 5.0,
-        "desk": 5.0,
-        "coffeetable": 4.0,
-        "dresser": 3.0,
-        "sidetable": 3.0,
-        "bed": 2.5,
-        "sofa": 2.5,
-        "shelf": 2.0,
-        "toilet": 2.0,
-        "cart": 2.0,
-        "tvstand": 2.0,
-        "stoveburner": 2.0,
-        "coffeemachine": 1.5,
-        "sinkbasin": 1.5,
-        "fridge": 1.5,
-        "armchair": 1.5,
-        "ottoman": 1.5,
-        "cabinet": 1.2,
-        "drawer": 1.2,
-        "bathtubbasin": 1.0,
-        "safe": 1.0,
-        "garbagecan": 0.5,
-        "microwave": 0.5,
-        "laundryhamper": 0.5,
-    }
-)
-
-_FRESH = frozenset({"apple", "egg", "lettuce", "tomato", "potato", "bread", "winebottle"})
-_SMALL = frozenset({"butterknife", "fork", "knife", "spoon", "spatula", "pen", "pencil", "ladle", "watch", "keychain"})
-LAMP_PLACES = ("desk", "sidetable", "dresser", "coffeetable", "shelf", "diningtable")
+LAMP_PLACES = _ROOMS.lamp_places
 """Kinds of receptacles that lamps stand on."""
 
-SOMETIMES_OPEN = MappingProxyType({"cabinet": 0.25, "drawer": 0.2})
+SOMETIMES_OPEN = _ROOMS.sometimes_open
 """Share of the receptacles of a kind that cannot be closed."""
 
 
@@ -142,9 +128,5 @@ def tendency(thing: str, receptacle: str) -> float:
     """How likely a kind of object is in one receptacle of a kind that can hold it, up to a factor."""
     if thing in LAMPS:
         return float(receptacle in LAMP_PLACES)
-    factor = 1.0
-    if thing in _FRESH:
-        factor = {"fridge": 6.0, "cabinet": 0.1, "drawer": 0.1}.get(receptacle, 1.0)
-    elif thing in _SMALL:
-        factor = {"drawer": 3.0, "fridge": 0.1}.get(receptacle, 1.0)
-    return factor * _PLACES.get(receptacle, 1.0)
+    factors = next((liking.factors for liking in _ROOMS.likings if thing in liking.things), {})
+    return factors.get(receptacle, 1.0) * _ROOMS.places.get(receptacle, 1.0)

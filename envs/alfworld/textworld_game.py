@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.util
 import warnings
 import weakref
 from collections.abc import Iterable, Iterator
@@ -16,6 +15,9 @@ from typing import Any, NamedTuple
 from envs.alfworld.errors import GameError
 from envs.alfworld.game_data import GameData, read_game_data
 from tape.errors import MissingExtraError
+from tape.plugins import missing_extra
+
+_PACKAGES = ("textworld", "fast_downward")
 
 Fact = tuple[str, ...]
 """A predicate and readable names, for instance ``("in", "apple 1", "fridge 1")``."""
@@ -142,21 +144,19 @@ def _readable(facts: Iterable[Any], names: dict[str, str], here: set[str]) -> It
 
 def installed() -> bool:
     """Whether the packages that play the games are installed."""
-    return all(importlib.util.find_spec(package) is not None for package in ("textworld", "fast_downward"))
+    return missing_extra("alfworld", *_PACKAGES) is None
 
 
 @functools.cache
 def _engines() -> ModuleType:
     """The module that imports TextWorld."""
-    try:
-        return importlib.import_module("envs.alfworld.fast_textworld")
-    except ImportError as error:
+    if reason := missing_extra("alfworld", *_PACKAGES, what="an ALFWorld game"):
         raise MissingExtraError(
-            "household games are played by the packages alfworld and textworld, which are not installed "
-            f"({error}): pip install 'tape-agents[alfworld]'. Where there is no ready-made build of them for this "
-            "system, that compiles parts of them for some minutes and needs a C and a C++ compiler, make, "
-            "cmake, git, bison and flex (on Debian and Ubuntu: apt install build-essential cmake git bison flex)"
-        ) from error
+            f"{reason}. Where there is no ready-made build for this system, that compiles parts of it for some minutes "
+            "and needs a C and a C++ compiler, make, cmake, git, bison and flex (on Debian and Ubuntu: "
+            "apt install build-essential cmake git bison flex)"
+        )
+    return importlib.import_module("envs.alfworld.fast_textworld")
 
 
 @functools.cache

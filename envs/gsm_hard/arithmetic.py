@@ -1,4 +1,4 @@
-"""The arithmetic tools: exact on floats, bounded in time and memory for any input, with one error."""
+"""The arithmetic tools: exact on floats, bounded in time and memory for any input, with one error; and the judge."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ OFF_BY = (0.06, 0.5)
 """Relative error of a result that is not exact: always outside the judge's 5 %."""
 _TINY = 1e-300
 """Below this a relative error would be lost in rounding."""
+TOLERANCE = 0.05
+"""Relative error up to which an answer is right."""
+AT_ZERO = 1e-9
+"""Absolute error up to which an answer is right where the target is zero."""
 
 
 def add(a: float, b: float) -> float:
@@ -134,3 +138,15 @@ def _value(arg: float | str, found: Sequence[float], number: int) -> float:
             else f"step {number}: {arg!r}: there is no earlier result to refer to; give numbers"
         )
     return found[int(k) - 1]
+
+
+def is_right(answer: float, target: float) -> bool:
+    """Whether an answer is within 5 % of the target; what is not finite is wrong.
+
+    Args:
+        answer: What the agent answered.
+        target: What is right, a finite number.
+    """
+    if not math.isfinite(answer):
+        return False
+    return abs(answer - target) <= (TOLERANCE * abs(target) if target else AT_ZERO)

@@ -7,18 +7,15 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from envs.gsm_hard.arithmetic import ARITY, KINDS, perturbed
+from envs.gsm_hard.arithmetic import ARITY, KINDS, is_right, perturbed
 from envs.gsm_hard.errors import ArithmeticToolError
-from envs.gsm_hard.judge import is_right
 from envs.gsm_hard.problem import Problem
 from envs.gsm_hard.profiles import DEFAULT, PROFILES, Profile
-from envs.gsm_hard.prompts import ArithmeticLexicon
+from envs.gsm_hard.prompts import word_problem
 from tape.budget import Budget, Resources
 from tape.tools.cost import Uniform
-from tape.tools.environment import PromptFormats, ToolEnvironment
+from tape.tools.environment import ToolEnvironment
 from tape.tools.errors import ToolFailedError
-from tape.tools.prompts.chat import ChatToolFormat
-from tape.tools.prompts.compact import CompactToolFormat
 from tape.tools.tool import Tool, Toolbox, make_tool
 
 
@@ -49,18 +46,6 @@ def _tool(kind: str, number: int, profile: Profile) -> Tool:
     worst = Resources({name: count for name, count in variant.worst.items() if name != "steps"})
     cost = Uniform(worst, profile.least_seconds_share)
     return make_tool(function, kind=kind, variant=variant.name, cost=cost, quality=variant.quality)
-
-
-def word_problem(text: str) -> PromptFormats:
-    """A word problem as general models and as the bundled tool LM read it.
-
-    Tools of your own can be used with it, if their kinds and arguments are named as here: ``add(a, b)``,
-    ``factorial(a)``.
-
-    Args:
-        text: The problem.
-    """
-    return {"chat": ChatToolFormat, "tools": lambda domain: CompactToolFormat(domain, ArithmeticLexicon(text))}
 
 
 class GsmHardEnvironment(ToolEnvironment):

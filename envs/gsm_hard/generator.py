@@ -9,11 +9,8 @@ from functools import cache
 from envs.gsm_hard.arithmetic import results
 from envs.gsm_hard.errors import ArithmeticToolError, GsmHardError
 from envs.gsm_hard.problem import Problem, Step
-from envs.gsm_hard.templates import Template
-from envs.gsm_hard.templates_all import TEMPLATES
-from envs.gsm_hard.templates_order import in_order_of_text
-from envs.gsm_hard.templates_telling import Telling
-from envs.gsm_hard.templates_telling import number as draw_number
+from envs.gsm_hard.telling import Telling, draw_number, in_order_of_text
+from envs.gsm_hard.templates import TEMPLATES, Template
 from envs.gsm_hard.words import delexicalise
 
 SPLITS = ("train", "fresh", "wordings", "templates")

@@ -12,7 +12,9 @@ from envs.gsm_hard.templates import CONSTANTS
 from envs.gsm_hard.words import argument_token, argument_value, delexicalise, unknown_words
 from tape.errors import InvalidOutputError, ModelError
 from tape.tools.calls import Call, call
-from tape.tools.prompts.compact import Reading
+from tape.tools.environment import PromptFormats
+from tape.tools.prompts.chat import ChatToolFormat
+from tape.tools.prompts.compact import CompactToolFormat, Reading
 from tape.tools.state import ToolState
 
 UNKNOWN_SHARE = 0.05
@@ -106,3 +108,15 @@ class ArithmeticLexicon:
     def longest_reading(self) -> Reading | None:
         """None: results are numbers."""
         return None
+
+
+def word_problem(text: str) -> PromptFormats:
+    """A word problem as general models and as the bundled tool LM read it.
+
+    Tools of your own can be used with it, if their kinds and arguments are named as here: ``add(a, b)``,
+    ``factorial(a)``.
+
+    Args:
+        text: The problem.
+    """
+    return {"chat": ChatToolFormat, "tools": lambda domain: CompactToolFormat(domain, ArithmeticLexicon(text))}

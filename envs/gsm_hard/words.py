@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from envs.gsm_hard.errors import ArgumentError, TooManyNumbersError
-from envs.gsm_hard.templates import CONSTANTS, literals
-from envs.gsm_hard.templates_all import TEMPLATES
-from envs.gsm_hard.templates_lists import ASIDES, LISTS, PRONOUNS
+from envs.gsm_hard.templates import CONSTANTS, TEMPLATES, WORD_LISTS, literals
 
 MOST_NUMBERS = 12
 """Numbers of a text have the names ``n1`` to ``n12``."""
@@ -69,9 +67,9 @@ def _is_slot(token: str) -> bool:
 @cache
 def _known() -> frozenset[str]:
     texts = [text for template in TEMPLATES for parts in template.parsed for text in literals(parts)]
-    texts += [re.sub(r"\{\w+\}", " ", text) for text in ASIDES]
-    texts += [word for words in LISTS.values() for word in words]
-    texts += [word for words in PRONOUNS.values() for word in words.values()]
+    texts += [re.sub(r"\{\w+\}", " ", text) for text in WORD_LISTS.asides]
+    texts += [word for words in WORD_LISTS.lists.values() for word in words]
+    texts += [word for words in WORD_LISTS.pronouns.values() for word in words.values()]
     return frozenset(word for text in texts for word in delexicalise(text).tokens)
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from envs.musique.errors import MusiqueError
 from envs.musique.question import Passage
 from envs.musique.retrieval import Searchable
+from tape.plugins import require_extra
 
 BATCH = 32
 
@@ -25,6 +26,7 @@ class DenseCorpus(Searchable):
 
     Raises:
         MusiqueError: There is no such model.
+        MissingExtraError: torch or transformers is not installed.
     """
 
     def __init__(self, passages: Sequence[Passage], model: str) -> None:
@@ -35,6 +37,7 @@ class DenseCorpus(Searchable):
                 "(config.json, weights and tokenizer)"
             )
         super().__init__(passages)
+        require_extra("local", "torch", "transformers", what=f"embeddings by {model}")
         from transformers import AutoModel, AutoTokenizer
 
         try:

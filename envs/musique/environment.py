@@ -8,7 +8,7 @@ from typing import Any
 
 from envs.musique.errors import MusiqueError
 from envs.musique.metrics import exact_match, f1
-from envs.musique.prompts import LookUpLexicon
+from envs.musique.prompts import look_up_question
 from envs.musique.question import Question
 from envs.musique.retrieval import RETRIEVERS, Searchable
 from envs.musique.scripted_reader import read
@@ -16,13 +16,10 @@ from tape.budget import Budget, Resources
 from tape.tools.cost import Fixed
 from tape.tools.environment import ToolEnvironment
 from tape.tools.errors import ToolFailedError
-from tape.tools.prompts.chat import ChatToolFormat
-from tape.tools.prompts.compact import CompactToolFormat
 from tape.tools.tool import Tool, Toolbox, make_tool
 from tape.tools.variants import Variant
 
 KIND = "search"
-
 
 READERS = ("lm", "scripted")
 """Who reads what was retrieved: the model, or the script of :mod:`envs.musique.scripted_reader`."""
@@ -74,10 +71,7 @@ class MusiqueEnvironment(ToolEnvironment):
             tools(corpus, reader),
             budget=budget,
             judge=lambda answer: bool(exact_match(_text(answer), question.answers)),
-            prompt_formats={
-                "chat": ChatToolFormat,
-                "tools": lambda domain: CompactToolFormat(domain, LookUpLexicon(question.text)),
-            },
+            prompt_formats=look_up_question(question.text),
         )
         self.question = question
 

@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from envs.musique.asking import Asked, ask, draw_chain, hops_of
 from envs.musique.corpus import is_held_out
 from envs.musique.question import Passage
-from envs.musique.wordings_ask import Asked, ask, draw_chain, hops_of
 from envs.musique.words import delexicalise
 from envs.musique.world import World, describe, make_world
 

@@ -8,13 +8,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from envs.musique.budgets import TIGHTNESSES, budget
 from envs.musique.corpus import PARTS, load_corpus, load_questions
 from envs.musique.environment import READERS, MusiqueEnvironment
 from envs.musique.errors import MusiqueError
 from envs.musique.loader import load
 from envs.musique.question import Passage, Question
-from envs.musique.retrieval import Corpus, Searchable
+from envs.musique.retrieval import TIGHTNESSES, Corpus, Searchable, budget
 from tape.budget import Budget
 from tape.errors import ConfigError
 from tape.protocols import Environment, Task, WorldModel

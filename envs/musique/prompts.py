@@ -21,7 +21,9 @@ from envs.musique.words import (
 )
 from tape.errors import InvalidOutputError, ModelError
 from tape.tools.calls import Call, call
-from tape.tools.prompts.compact import Reading
+from tape.tools.environment import PromptFormats
+from tape.tools.prompts.chat import ChatToolFormat
+from tape.tools.prompts.compact import CompactToolFormat, Reading
 from tape.tools.state import ToolState
 
 UNKNOWN_SHARE = 0.05
@@ -170,3 +172,12 @@ def _beginning(text: str, subject: str) -> Words:
 
 def _slots(words: Words) -> dict[str, str]:
     return {f"e{number}": name for number, name in enumerate(words.entities, 1)}
+
+
+def look_up_question(text: str) -> PromptFormats:
+    """A question as general models and as the bundled tool LM read it.
+
+    Args:
+        text: The question.
+    """
+    return {"chat": ChatToolFormat, "tools": lambda domain: CompactToolFormat(domain, LookUpLexicon(text))}

@@ -1,4 +1,4 @@
-"""Five retrievers over a local corpus, from fast, cheap and poor to slow, dear and good."""
+"""Five retrievers over a local corpus, from fast, cheap and poor to slow, dear and good, and budgets that fit them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from envs.musique.errors import MusiqueError
 from envs.musique.question import Passage
-from tape.budget import Resources
+from tape.budget import Budget, Resources
+from tape.plugins import require_extra
 from tape.tools.variants import Variant
 
 RETRIEVERS: tuple[Variant, ...] = tuple(
@@ -38,7 +39,26 @@ NOISE: Mapping[str, float] = MappingProxyType({"v1": 0.24, "v2": 0.21, "v3": 0.1
 MASKED: Mapping[str, float] = MappingProxyType({"v1": 0.89, "v2": 0.69, "v3": 0.5, "v4": 0.29, "v5": 0.09})
 """How often a passage that would be retrieved is withheld, and the next one retrieved in its place."""
 
+TIGHTNESSES = ("tight", "loose")
+
+_PER_HOP = {"tight": {"seconds": 1_400, "usd": 130_000}, "loose": {"seconds": 4_800, "usd": 1_300_000}}
+"""Milliseconds and micro-dollars. ``tight`` pays a look-up by the middle retriever in each hop and, about every other
+hop, a second one by the next better; ``loose`` the best one in each hop and a second try by the one below."""
+
 _WORD = re.compile(r"[^\W_]+")
+
+
+def budget(hops: int, tightness: str) -> Budget:
+    """A budget for a question: dollars and seconds for so many hops, steps for four tries at each and the answer.
+
+    Raises:
+        MusiqueError: Fewer than one hop, or an unknown tightness.
+    """
+    if hops < 1:
+        raise MusiqueError(f"a budget is for at least one hop, got {hops}")
+    if tightness not in _PER_HOP:
+        raise MusiqueError(f"there is no budget {tightness!r}; there is: {', '.join(TIGHTNESSES)}")
+    return Budget({"steps": 4 * hops + 3, **{kind: count * hops for kind, count in _PER_HOP[tightness].items()}})
 
 
 def _words(text: str) -> list[str]:
@@ -100,6 +120,7 @@ class Corpus(Searchable):
     """
 
     def __init__(self, passages: Sequence[Passage]) -> None:
+        require_extra("search", "bm25s", what="the retriever")
         import bm25s  # It takes a while to import, and most commands do not need it.
 
         super().__init__(passages)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from envs.musique.question import Passage
-from envs.musique.wordings import RELATIONS, SYMMETRIC
+from envs.musique.wordings import RELATIONS
 from envs.musique.words import parse_query
 
 _NAME = r"(?:[A-Z][a-z]+ ?)+"
@@ -50,6 +50,6 @@ def read(query: str, passages: Sequence[Passage]) -> str | None:
                 answer = match["o"].strip()
                 if about == subject:
                     return answer
-                if relation in SYMMETRIC and answer == subject:
+                if RELATIONS[relation].symmetric and answer == subject:
                     return about
     return None

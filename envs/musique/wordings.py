@@ -1,88 +1,195 @@
-"""All wordings of our own worlds: relations, frames of questions, and sentences beside the point."""
+"""All wordings of our own worlds: relations, types of entities, frames of questions, and invented names.
+
+They are data files, ``data/*.toml``, with one table per relation in :data:`FILES`:
+
+.. code-block:: toml
+
+    [founder]
+    subjects = ["firm", "school"]
+    answer = "person"
+    sentences = ["{s} was founded by {o}.", "{o} founded {s}."]
+    phrases = ["the founder of {x}", "the person who founded {x}"]
+    questions = ["who founded {x}?", "by whom was {x} founded?"]
+
+and one per type of entities in ``entities.toml``; :class:`Relation` and :class:`EntityType` say what the fields mean.
+``words.toml`` has the frames of questions and the syllables of names.
+"""
 
 from __future__ import annotations
 
-from envs.musique.wordings_people import PEOPLE
-from envs.musique.wordings_places import PLACES
-from envs.musique.wordings_relation import Relation
-from envs.musique.wordings_things import THINGS
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
 
-RELATIONS: dict[str, Relation] = {relation.name: relation for relation in (*PEOPLE, *PLACES, *THINGS)}
+from envs.data_files import Entry, Folder, read_toml
 
-SYMMETRIC = ("spouse", "rival")
-"""What is said of one side holds for the other."""
+FILES = ("people.toml", "places.toml", "things.toml")
+"""The files of relations in a fixed order: what a seed generates depends on it."""
+ENTITIES_FILE = "entities.toml"
+WORDS_FILE = "words.toml"
 
-TYPES = ("person", "town", "country", "river", "firm", "ship", "book", "school", "festival")
 
-OF_TYPE: dict[str, tuple[str, ...]] = {
+@dataclass(frozen=True)
+class Relation:
+    """A relation with one answer for each subject.
+
+    Of each group of wordings the last is held out: no training text has it.
+
+    Attributes:
+        name: One lower-case word.
+        subjects: The types of entities that have it.
+        answer: The type of its answers.
+        sentences: Passages state it so; ``{s}`` is the subject, ``{o}`` the answer.
+        phrases: Questions speak of the answer so; ``{x}`` is the subject or the phrase for it.
+        questions: Questions ask for the answer so.
+        symmetric: What is said of one side holds for the other.
+    """
+
+    name: str
+    subjects: tuple[str, ...]
+    answer: str
+    sentences: tuple[str, ...]
+    phrases: tuple[str, ...]
+    questions: tuple[str, ...]
+    symmetric: bool = False
+
+
+@dataclass(frozen=True)
+class EntityType:
+    """A type of entities.
+
+    Attributes:
+        name: One lower-case word.
+        alone: How often a name is one word.
+        second: The second word of other names; where there is none it is invented too.
+        beside: Sentences that state no relation; ``{s}`` is the entity, others in them are named by their type.
+    """
+
+    name: str
+    alone: float
+    second: tuple[str, ...]
+    beside: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Questions for whatever ``{p}`` names; of each group the last is held out.
+
+    Attributes:
+        who: Where it is a person.
+        what: Where it is anything else.
+    """
+
+    who: tuple[str, ...]
+    what: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Syllables:
+    """What invented names are put together from: one of each, in this order."""
+
+    starts: tuple[str, ...]
+    middles: tuple[str, ...]
+    ends: tuple[str, ...]
+
+
+def read_entity_types(folder: Folder) -> dict[str, EntityType]:
+    """Read the types of entities of a folder of data files.
+
+    Raises:
+        DataFileError: The file is not as it should be; says where.
+    """
+    file = read_toml(folder, ENTITIES_FILE)
+    found: dict[str, EntityType] = {}
+    for entry in file.tables():
+        entry.only("alone", "second", "beside")
+        _check_name(entry)
+        beside = entry.texts("beside")
+        for sentence in beside:
+            _check_gaps(entry, "beside", sentence, needed={"s"}, allowed=set(file.fields))
+        second = entry.words("second") if "second" in entry.fields else ()
+        found[entry.name] = EntityType(entry.name, entry.number("alone", 0, 1), second, beside)
+    return found
+
+
+def read_relations(folder: Folder, types: Mapping[str, EntityType]) -> dict[str, Relation]:
+    """Read the relations of a folder of data files, in the order of :data:`FILES`.
+
+    Raises:
+        DataFileError: A file is not as it should be; says where.
+    """
+    found: dict[str, Relation] = {}
+    for name in FILES:
+        for entry in read_toml(folder, name).tables():
+            if entry.name in found:
+                raise entry.error("", "is in another file too; give each relation its own name")
+            found[entry.name] = _relation(entry, types)
+    return found
+
+
+def _relation(entry: Entry, types: Mapping[str, EntityType]) -> Relation:
+    entry.only("subjects", "answer", "symmetric", "sentences", "phrases", "questions")
+    _check_name(entry)
+    subjects, answer, symmetric = entry.texts("subjects"), entry.text("answer"), entry.flag("symmetric")
+    for field, kinds in (("subjects", subjects), ("answer", (answer,))):
+        for kind in kinds:
+            if kind not in types:
+                raise entry.error(field, f"there is no type {kind!r}; there is: {', '.join(types)}")
+    if symmetric and subjects != (answer,):
+        raise entry.error("symmetric", "needs subjects and answers of one type")
+    groups = {}
+    for field, gaps in (("sentences", {"s", "o"}), ("phrases", {"x"}), ("questions", {"x"})):
+        groups[field] = entry.texts(field, least=2)
+        for wording in groups[field]:
+            _check_gaps(entry, field, wording, needed=gaps)
+    return Relation(entry.name, subjects, answer, **groups, symmetric=symmetric)
+
+
+def read_frames_and_syllables(folder: Folder) -> tuple[Frames, Syllables]:
+    """Read the frames of questions and the syllables of names of a folder of data files.
+
+    Raises:
+        DataFileError: The file is not as it should be; says where.
+    """
+    file = read_toml(folder, WORDS_FILE)
+    file.only("frames", "names")
+    frames, names = file.table("frames"), file.table("names")
+    frames.only("who", "what", "all")
+    names.only("starts", "middles", "ends")
+    for field in frames.fields:
+        for frame in frames.texts(field):
+            _check_gaps(frames, field, frame, needed={"p"})
+    both = frames.texts("all", least=2)
+    return (
+        Frames((*frames.texts("who"), *both), (*frames.texts("what"), *both)),
+        Syllables(names.words("starts"), names.words("middles"), names.words("ends")),
+    )
+
+
+def _check_name(entry: Entry) -> None:
+    if re.fullmatch("[a-z]+", entry.name) is None:
+        raise entry.error("", "cannot be its name; give one lower-case word")
+
+
+def _check_gaps(
+    entry: Entry, field: str, wording: str, needed: set[str], allowed: set[str] | frozenset[str] = frozenset()
+) -> None:
+    gaps = set(re.findall(r"\{(\w+)\}", wording))
+    if re.search(r"[{}]", re.sub(r"\{\w+\}", "", wording)) or not needed <= gaps <= needed | allowed:
+        shown = " and ".join(f"{{{gap}}}" for gap in sorted(needed))
+        others = f", and may have {', '.join(f'{{{gap}}}' for gap in allowed)}" if allowed else ""
+        raise entry.error(field, f"{wording!r} must have {shown}{others}; nothing else stands in braces")
+
+
+_DATA = resources.files("envs.musique") / "data"
+ENTITY_TYPES = read_entity_types(_DATA)
+"""Types of entities by name."""
+TYPES = tuple(ENTITY_TYPES)
+RELATIONS = read_relations(_DATA, ENTITY_TYPES)
+"""Relations by name."""
+OF_TYPE: Mapping[str, tuple[str, ...]] = {
     kind: tuple(name for name, relation in RELATIONS.items() if kind in relation.subjects) for kind in TYPES
 }
 """The relations that entities of a type have."""
-
-_FRAMES = ("name {p}.", "what is the name of {p}?", "give the name of {p}.", "find {p}.", "find the name of {p}.")
-FRAMES_WHO = ("who is {p}?", "who was {p}?", *_FRAMES)
-FRAMES_WHAT = ("what is {p}?", *_FRAMES)
-"""Questions for whatever ``{p}`` names; of each group the last is held out."""
-
-BESIDE: dict[str, tuple[str, ...]] = {
-    "person": (
-        "{s} is fond of long walks.",
-        "{s} once spent a winter in {town}.",
-        "{s} wrote a letter to {person}.",
-        "old songs please {s} more than new ones.",
-        "{s} gave a speech at {festival}.",
-        "{s} has a painting of {river} at home.",
-    ),
-    "town": (
-        "{s} is known for its market.",
-        "many people of {s} have been to {festival}.",
-        "the walls of {s} are very old.",
-        "{person} once gave a speech in {s}.",
-        "the road from {s} to {town} is long.",
-        "a painting of {ship} is in the council house of {s}.",
-    ),
-    "country": (
-        "{s} is known for its forests.",
-        "winters in {s} are long.",
-        "{s} sells wool to {country}.",
-        "{person} once wrote a letter about {s}.",
-    ),
-    "river": (
-        "{s} is slow and deep.",
-        "in spring {s} is full of fish.",
-        "{s} is longer than {river}.",
-        "{ship} is too big for {s}.",
-    ),
-    "firm": (
-        "{s} sells rope and tools.",
-        "{s} is known for its fair prices.",
-        "{s} once had a fire.",
-        "{s} sold an old house to {person}.",
-        "{s} has many buyers in {country}.",
-    ),
-    "ship": (
-        "{s} has two masts.",
-        "{s} is faster than {ship}.",
-        "{s} once lay in {town} for a winter.",
-        "{s} was painted green long ago.",
-    ),
-    "book": (
-        "{s} is a long story about the sea.",
-        "{s} has been read in many lands.",
-        "{person} is fond of {s}.",
-        "an old copy of {s} is kept in {town}.",
-    ),
-    "school": (
-        "{s} has a large garden.",
-        "{s} is known for its choir.",
-        "the choir of {s} once sang in {town}.",
-        "{s} is older than {school}.",
-    ),
-    "festival": (
-        "{s} is known for its music.",
-        "{s} ends with a dance.",
-        "{s} is older than {festival}.",
-        "{person} once sang at {s}.",
-    ),
-}
-"""Sentences that state no relation; other entities in them are named by their type."""
+FRAMES, SYLLABLES = read_frames_and_syllables(_DATA)

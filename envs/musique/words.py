@@ -22,11 +22,11 @@ _QUERY = re.compile(r"\s*(\w+)\s+of\s+(\S.*?)\s*\Z", re.DOTALL)
 
 
 def _vocabulary() -> tuple[str, ...]:
-    texts: list[str] = [*wordings.TYPES, *wordings.FRAMES_WHO, *wordings.FRAMES_WHAT]
+    texts: list[str] = [*wordings.TYPES, *wordings.FRAMES.who, *wordings.FRAMES.what]
     for relation in wordings.RELATIONS.values():
         texts += [relation.name, *relation.sentences, *relation.phrases, *relation.questions]
-    for sentences in wordings.BESIDE.values():
-        texts += sentences
+    for its in wordings.ENTITY_TYPES.values():
+        texts += its.beside
     found: set[str] = set()
     for text in texts:
         found.update(_TOKEN.findall(re.sub(r"\{\w+\}", " ", text)))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from envs.musique.wordings import BESIDE, OF_TYPE, RELATIONS, SYMMETRIC, TYPES
-from envs.musique.wordings_names import name_maker
+from envs.musique.wordings import ENTITY_TYPES, OF_TYPE, RELATIONS, SYLLABLES, TYPES
 from envs.musique.words import VOCABULARY
 
 SIZES: Mapping[str, int] = MappingProxyType(
@@ -56,6 +55,39 @@ class World:
         return dict(self.stated.get(subject, ())).get(relation)
 
 
+def _word(rng: random.Random) -> str:
+    return rng.choice(SYLLABLES.starts) + rng.choice(SYLLABLES.middles) + rng.choice(SYLLABLES.ends)
+
+
+def name_maker(rng: random.Random, taken: Container[str]) -> Callable[[str], str]:
+    """A function that invents a name for an entity of the type given, so that no language model has heard of it.
+
+    No name that it makes is part of another, and no invented word comes twice.
+
+    Args:
+        rng: Source of randomness.
+        taken: Lower-case words that are none.
+    """
+    used: set[str] = set()
+
+    def fresh() -> str:
+        while True:
+            word = _word(rng)
+            lower = word.lower()
+            if lower not in taken and not any(lower in other or other in lower for other in used):
+                used.add(lower)
+                return word
+
+    def make(kind: str) -> str:
+        first = fresh()
+        if rng.random() < ENTITY_TYPES[kind].alone:
+            return first
+        second = ENTITY_TYPES[kind].second
+        return f"{first} {rng.choice(second) if second else fresh()}"
+
+    return make
+
+
 def _pairs(rng: random.Random, names: Sequence[str]) -> dict[str, str]:
     mixed = rng.sample(names, len(names))
     pairs = dict(zip(mixed[::2], mixed[1::2], strict=False))
@@ -67,7 +99,7 @@ def _truth(rng: random.Random, names: Mapping[str, list[str]]) -> dict[tuple[str
     for relation in RELATIONS.values():
         for kind in relation.subjects:
             others = names[relation.answer]
-            if relation.name in SYMMETRIC:
+            if relation.symmetric:
                 truth |= {(relation.name, a): b for a, b in _pairs(rng, names[kind]).items()}
                 continue
             for number, subject in enumerate(names[kind]):
@@ -128,7 +160,7 @@ def describe(rng: random.Random, world: World, subject: str, held_out: float = 0
         else:
             templates.append((rng.choice(sentences[:-1]), {"o": answer}))
     beside = rng.choices((0, 1, 2), (5, 4, 1))[0]
-    for template in rng.sample(BESIDE[kind], min(beside, MOST_SENTENCES - len(templates))):
+    for template in rng.sample(ENTITY_TYPES[kind].beside, min(beside, MOST_SENTENCES - len(templates))):
         templates.insert(rng.randrange(len(templates) + 1), (template, _others(rng, world, subject, template)))
     text = []
     for number, (template, fillers) in enumerate(templates):

@@ -278,8 +278,8 @@ def _packages() -> Any:
         _constants()
     except (ImportError, PackageNotFoundError) as error:
         raise NotPlayableError(
-            f"ScienceWorld's tasks are played by the package scienceworld, which is not installed ({error}): "
-            "pip install 'tape-agents[scienceworld]'. It also needs a Java runtime of version 8 or newer"
+            f"ScienceWorld needs the package 'scienceworld', which is not installed ({error}): "
+            "pip install 'tape-planner[scienceworld]'. It also needs a Java runtime of version 8 or newer"
         ) from error
     if not found.startswith(SERIES):
         raise NotPlayableError(

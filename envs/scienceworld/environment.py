@@ -18,7 +18,6 @@ from envs.scienceworld import reading
 from envs.scienceworld.domain import STEP, ScienceWorldDomain
 from envs.scienceworld.engine import Game, View
 from envs.scienceworld.errors import ScienceWorldError
-from envs.scienceworld.predicates import truth
 from envs.scienceworld.state import FULL_SCORE, MOST_HISTORY, MOST_REFUSED, ScienceState, ScienceTask
 from envs.scienceworld.things import every_name, read_things
 from tape.budget import Resources
@@ -122,6 +121,8 @@ class ScienceWorldEnvironment:
             return self.success()
         if not target.requires:
             return None
+        from envs.scienceworld.predicates import truth
+
         return truth(target.requires, self.game.objects(), self.state.focused)
 
     def success(self) -> bool:

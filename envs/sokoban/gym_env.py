@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
 import numpy.typing as npt
-from gymnasium.envs.registration import EnvSpec
-from gymnasium.error import ResetNeeded
 
 from envs.sokoban.errors import SokobanError
 from envs.sokoban.level_sets import optimal_length
 from envs.sokoban.simulator import is_solved, legal_actions, step
 from envs.sokoban.state import ACTIONS, Level
 from envs.sokoban.xsb import draw
+from tape.plugins import require_extra
+
+try:
+    import gymnasium
+    from gymnasium.envs.registration import EnvSpec
+    from gymnasium.error import ResetNeeded
+except ImportError:
+    require_extra("sokoban", "gymnasium", what="Sokoban as a gymnasium environment")
+    raise
 
 WALL, FLOOR, GOAL, BOX, BOX_ON_GOAL, PLAYER, PLAYER_ON_GOAL = range(7)
 """The codes of an observation's cells."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from envs.sokoban.errors import SokobanError
 from envs.sokoban.state import ACTIONS, Level, State
+from tape.plugins import require_extra
 
 # gym-sokoban's cell codes. Its `room_fixed` has walls, floor and targets, `room_state` all of them.
 _WALL, _FLOOR, _TARGET, _BOX_ON_TARGET, _BOX, _PLAYER = range(6)
@@ -28,15 +29,10 @@ _NEVER = 10**12
 
 def _environment_class() -> Any:
     """Import gym-sokoban without the notice that the gym package prints when it is imported."""
-    try:
-        with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
-            warnings.simplefilter("ignore")
-            from gym_sokoban.envs.sokoban_env import SokobanEnv
-    except ImportError as error:
-        raise ImportError(
-            f"the comparison needs the packages gym-sokoban, gym and setuptools<82 ({error}); "
-            "install them with: pip install gym-sokoban==0.0.6 gym 'setuptools<82'"
-        ) from error
+    require_extra("sokoban", "gym_sokoban", "gym", "pkg_resources", what="gym-sokoban's simulator")
+    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        from gym_sokoban.envs.sokoban_env import SokobanEnv
     return SokobanEnv
 
 
@@ -49,7 +45,7 @@ class GymSokobanBridge:
             to draw at every step; None (the default) leaves drawing out, and nothing else.
 
     Raises:
-        ImportError: gym-sokoban cannot be imported.
+        MissingExtraError: gym-sokoban, or what it needs, is not installed.
         SokobanError: The level is not enclosed; gym-sokoban would wrap around the board's edge.
     """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from envs.travelplanner.cost import MONEY, charge
 from envs.travelplanner.domain import TripDomain
@@ -13,13 +14,15 @@ from envs.travelplanner.offers import World
 from envs.travelplanner.official import DayPlan, itinerary, to_json
 from envs.travelplanner.prompts import prompt_format
 from envs.travelplanner.query import Query
-from envs.travelplanner.sdp import TripAdapter, slots_in
 from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Trip
 from tape.budget import Budget, Resources
 from tape.protocols import Action, Observation
 from tape.protocols.prompt_format import PromptFormat
-from tape.sdp.target import Target
+
+if TYPE_CHECKING:
+    from tape.sdp.adapter import Adapter
+    from tape.sdp.target import Target
 
 SPARE_STEPS = 24
 """Steps beyond one for each slot: for what is refused."""
@@ -64,8 +67,10 @@ class TripEnvironment:
         """
         return prompt_format(self.domain, name)
 
-    def sdp(self) -> TripAdapter:
-        """Predicate chains for :mod:`tape.sdp`."""
+    def sdp(self) -> Adapter:
+        """Predicate chains for :mod:`tape.sdp`, which is loaded only where it is asked for."""
+        from envs.travelplanner.sdp import TripAdapter
+
         return TripAdapter(self.domain)
 
     def reset(self, seed: int) -> Observation:
@@ -131,6 +136,8 @@ class TripEnvironment:
 
     def truth(self, target: Target) -> bool | None:
         """Whether a predicate of a chain really holds, by the evaluator: its slots are filled, nothing is broken."""
+        from envs.travelplanner.sdp import slots_in
+
         if target.goal:
             return self.success()
         numbers = [self.trip.slots.index(slot) for slot in slots_in(self.trip, target)]

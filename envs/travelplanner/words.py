@@ -1,58 +1,74 @@
-"""Names for our own cities and offers; none is taken from the public benchmark's database."""
+"""Names for our own cities and offers, from ``data/names.toml``; none is taken from the public benchmark's database."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
 
-_FRONT = ("Al", "Bren", "Cor", "Dun", "Els", "Far", "Gal", "Hol", "Ist", "Jor", "Kel", "Lin", "Mor", "Nev", "Ost")
-_FRONT_2 = ("Pell", "Quar", "Rin", "Sol", "Tav", "Ulm", "Vel", "Wes", "Yar", "Zen")
-_BACK = ("denwick", "mereth", "steadle", "valora", "havel", "bourna", "crestow", "fordell", "minsten", "tarn")
-_STATE = ("Ardenia", "Borvia", "Callast", "Doremy", "Eskarra", "Fennmark", "Gorland", "Hestria")
-_STAY = ("Quiet", "Bright", "Old", "Roomy", "Tiny", "Green", "Plain", "Sunny", "Corner", "Upper")
-_STAY_2 = ("Loft", "Cottage", "Flat", "Garret", "Guest House", "Courtyard Room", "Annex", "Studio")
-_FOOD = (
-    "Blue",
-    "Copper",
-    "Salt",
-    "Ember",
-    "Juniper",
-    "Paper",
-    "Lantern",
-    "Saffron",
-    "Twin",
-    "Harbor",
-    "Velvet",
-    "Wild",
-)
-_FOOD_2 = ("Oak", "Spoon", "Table", "Kettle", "Garden", "Anchor", "Fig", "Hearth", "Lark", "Cellar")
-_SIGHT = ("Old Mill", "Glass", "River", "Clock", "Amber", "Tram", "Star", "Moss", "Rope", "Cloud")
-_SIGHT_2 = ("Museum", "Park", "Tower", "Gallery", "Market Hall", "Bridge", "Observatory")
+from envs.data_files import Folder, read_toml
+
+KINDS = ("cities", "stays", "restaurants", "attractions")
+
+
+@dataclass(frozen=True)
+class Names:
+    """What ``names.toml`` says.
+
+    Attributes:
+        states: Names of states.
+        halves: By kind (:data:`KINDS`), the first and the second halves of names.
+    """
+
+    states: tuple[str, ...]
+    halves: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
+
+
+def read_names(folder: Folder) -> Names:
+    """Read ``names.toml`` in a folder of data files.
+
+    Raises:
+        DataFileError: The file is not as it should be; says where.
+    """
+    file = read_toml(folder, "names.toml")
+    file.only("states", *KINDS)
+    halves = {}
+    for kind in KINDS:
+        entry = file.table(kind)
+        entry.only("first", "second")
+        halves[kind] = entry.texts("first"), entry.texts("second")
+    return Names(file.texts("states"), halves)
+
+
+_NAMES = read_names(resources.files("envs.travelplanner") / "data")
 
 
 def states() -> tuple[str, ...]:
     """Names of states."""
-    return _STATE
+    return _NAMES.states
 
 
 def cities(rng: random.Random, count: int) -> list[str]:
     """Distinct names of cities."""
-    return _distinct(rng, (*_FRONT, *_FRONT_2), _BACK, count, "")
+    return _distinct(rng, "cities", count, "")
 
 
 def stays(rng: random.Random, count: int) -> list[str]:
     """Distinct names of stays in a city."""
-    return _distinct(rng, _STAY, _STAY_2, count)
+    return _distinct(rng, "stays", count)
 
 
 def restaurants(rng: random.Random, count: int) -> list[str]:
     """Distinct names of restaurants in a city."""
-    return _distinct(rng, _FOOD, _FOOD_2, count)
+    return _distinct(rng, "restaurants", count)
 
 
 def attractions(rng: random.Random, count: int) -> list[str]:
     """Distinct names of sights in a city."""
-    return _distinct(rng, _SIGHT, _SIGHT_2, count)
+    return _distinct(rng, "attractions", count)
 
 
-def _distinct(rng: random.Random, one: tuple[str, ...], two: tuple[str, ...], count: int, gap: str = " ") -> list[str]:
-    return rng.sample([f"{a}{gap}{b}" for a in one for b in two], count)
+def _distinct(rng: random.Random, kind: str, count: int, gap: str = " ") -> list[str]:
+    first, second = _NAMES.halves[kind]
+    return rng.sample([f"{a}{gap}{b}" for a in first for b in second], count)

@@ -1,7 +1,7 @@
-"""How fast household games are played: the accelerated engine against TextWorld as it is, in one run.
+"""How fast ALFWorld tasks are played: the accelerated engine against TextWorld as it is, in one run.
 
-``python -m experiments.benches.alfworld`` plays the same random commands on both and prints a table. It is for running by
-hand: the original takes minutes for what the other does in seconds. What both say is compared at every step.
+``python -m experiments.benches.alfworld`` plays the same random commands on both and prints a table. It is for running
+by hand: the original takes minutes for what the other does in seconds. What both say is compared at every step.
 """
 
 from __future__ import annotations
@@ -76,7 +76,11 @@ def compare(games: Sequence[Game], steps: int) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Parse the arguments and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.benches.alfworld",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--games", default="packaged", choices=[*PACKAGED, *SPLITS], help="set of games")
     parser.add_argument("--data", help="folder of official games")
     parser.add_argument("--limit", type=int, default=30, help="most games (default: 30)")

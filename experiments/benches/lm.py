@@ -13,13 +13,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import torch
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.level_sets import load_set
 from envs.sokoban.prompts.compact import CompactFormat
 from tape.lm.base import Request
+from tape.lm.bundled import weights_folder
 from tape.lm.registry import open_model
-from tape.lm.transformers_lm import TransformersLM
 
 
 def timed(call: Callable[[], object]) -> float:
@@ -31,14 +32,24 @@ def timed(call: Callable[[], object]) -> float:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.benches.lm",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--model", default="bundled:mini")
     parser.add_argument("--repeats", type=int, default=30)
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     lm = open_model(args.model)
-    assert isinstance(lm, TransformersLM)
+    # The same checkpoint as transformers has it, for its ``generate``.
+    model = LlamaForCausalLM.from_pretrained(
+        weights_folder() / args.model.removeprefix("bundled:"), dtype=torch.float32
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_file=str(weights_folder() / "tokenizer.json"), eos_token="<eos>", pad_token="<pad>"
+    )
     levels = load_set("hard")
     act = [CompactFormat(SokobanDomain(v)).act_request(v.start, {"steps": 12}, "U", ["U"]) for v in levels]
     plan = [CompactFormat(SokobanDomain(v)).plan_request(v.start, {"steps": 12}) for v in levels]
@@ -58,7 +69,7 @@ def main() -> None:
             some = [plan[(i + j) % 10] for j in range(batch)]
             rows["constrained"].append(timed(ours(some)))
             rows["free"].append(timed(ours([free[(i + j) % 10] for j in range(batch)])))
-            rows["generate"].append(timed(lambda some=some: _generate(lm, some)))  # type: ignore[misc]
+            rows["generate"].append(timed(lambda some=some: _generate(model, tokenizer, some)))  # type: ignore[misc]
         medians = {name: statistics.median(values) for name, values in rows.items()}
         print(
             f"whole plans, batch {batch}: ours constrained {medians['constrained']:.1f} ms, ours free "
@@ -67,8 +78,7 @@ def main() -> None:
         )
 
 
-def _generate(lm: TransformersLM, requests: list[Request]) -> object:
-    model, tokenizer = lm._model, lm._tokenizer
+def _generate(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, requests: list[Request]) -> object:
     tokenizer.padding_side = "left"
     batch = tokenizer([str(r.prompt) for r in requests], return_tensors="pt", padding=True, add_special_tokens=False)
     return model.generate(

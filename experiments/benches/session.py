@@ -127,7 +127,11 @@ def table(rows: Sequence[Row]) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.benches.session",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     families = ["folded", "grid", "layered", "stress"]
     parser.add_argument("--families", nargs="+", choices=families, default=families)
     parser.add_argument("--out", type=Path, default=FILE, help="where the JSON goes")

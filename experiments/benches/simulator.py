@@ -57,7 +57,7 @@ COMPETITORS: dict[str, tuple[Run, int]] = {
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m experiments.benches.simulator", description=__doc__)
     parser.add_argument("--steps", type=int, default=20_000, help="moves per level and repeat of the simulator")
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()

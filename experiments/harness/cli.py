@@ -1,4 +1,4 @@
-"""What every ``python -m experiments.NAME`` shares: options, the dry run, playing, resuming, the report.
+"""What every ``python -m experiments.studies.STUDY.NAME`` shares: options, the dry run, playing, resuming, the report.
 
 Exit codes: 0 complete, 1 some episodes ended by a fault, 2 usage or an error, 3 the run's budget is exhausted, 130
 interrupted.
@@ -15,7 +15,8 @@ from functools import partial
 from pathlib import Path
 
 from experiments.harness.elapsed import stopwatch
-from experiments.harness.matrix import Experiment, Options, identity, most_calls
+from experiments.harness.experiment import Experiment
+from experiments.harness.matrix import Options, identity, most_calls
 from experiments.harness.measured import Measured
 from experiments.harness.standard import results_table, sections_of
 from solvers.errors import SolverError
@@ -60,7 +61,7 @@ def main(
         The exit code.
     """
     given = list(sys.argv[1:] if argv is None else argv)
-    parser = make_parser(experiment.name, f"{experiment.title} ({experiment.source}). {experiment.about}")
+    parser = make_parser(experiment.module, f"{experiment.title} ({experiment.source}). {experiment.about}")
     parser.set_defaults(seeds=experiment.seeds, models=list(experiment.models), out=Path("runs") / experiment.name)
     parser.add_argument(
         "--run-budget", default="", metavar="KIND=AMOUNT,...", help="hard caps on the whole run (docs/budgets.md)"
@@ -91,15 +92,20 @@ def main(
         print(f"report: {files[0]} and {files[1]}   episodes: {args.out / 'results.csv'}")
         return int(errored(list(measured.groups.values())) > 0)
 
-    return guarded(run, experiment.name, given)
+    return guarded(run, experiment.module, given)
 
 
-def make_parser(name: str, description: str) -> argparse.ArgumentParser:
-    """The options that all scripts have."""
-    parser = argparse.ArgumentParser(prog=f"python -m experiments.{name}", description=description)
+def make_parser(module: str, description: str) -> argparse.ArgumentParser:
+    """The options that all scripts have.
+
+    Args:
+        module: The script, as ``python -m`` finds it.
+        description: What it does.
+    """
+    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=description)
     parser.add_argument("--dry-run", action="store_true", help="only print the matrix; opens no model")
-    parser.add_argument("--limit", type=positive, metavar="N", help="only the first N levels of every set")
-    parser.add_argument("--seeds", type=positive, metavar="N", help="episodes per level (default: %(default)s)")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only the first N tasks of every set")
+    parser.add_argument("--seeds", type=positive, metavar="N", help="episodes per task (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="the root of all seeds (default: 0)")
     parser.add_argument("--models", nargs="+", metavar="MODEL", help="default: %(default)s")
     parser.add_argument("--workers", default="1", help="processes, or ray://HOST:PORT (default: %(default)s)")
@@ -111,6 +117,18 @@ def make_parser(name: str, description: str) -> argparse.ArgumentParser:
     parser.add_argument("--quiet", action="store_true", help="about ten lines of progress")
     parser.add_argument("--publish", type=Path, metavar="FOLDER", help="also write what the repository keeps")
     return parser
+
+
+def known(arguments: Callable[[argparse.ArgumentParser], None], argv: Sequence[str]) -> argparse.Namespace:
+    """What a script's own options say, before the parser that needs to know them is made; others are passed over.
+
+    Args:
+        arguments: Adds them.
+        argv: The command line.
+    """
+    parser = argparse.ArgumentParser(add_help=False)
+    arguments(parser)
+    return parser.parse_known_args(argv)[0]
 
 
 def positive(text: str) -> int:
@@ -156,9 +174,9 @@ def require_known(model: str) -> None:
 
 
 def dry_run(parts: Iterable[tuple[str, Sequence[Cell]]]) -> str:
-    """The matrix: cells, levels, repeats, episodes, and the most LM calls they can make.
+    """The matrix: configurations, tasks, repeats, episodes, and the most LM calls they can make.
 
-    An episode that several cells have is played once; the totals count it once.
+    An episode that several configurations have is played once; the totals count it once.
     """
     rows: list[tuple[str, ...]] = []
     bounds: dict[str, int | None] = {}
@@ -171,9 +189,9 @@ def dry_run(parts: Iterable[tuple[str, Sequence[Cell]]]) -> str:
             asked += len(jobs)
             row = (name, cell.name, str(len(cell.tasks)), str(cell.spec.repeats), str(len(jobs)))
             rows.append((*row, _total(calls.values())))
-    text = table(("run", "cell", "levels", "repeats", "episodes", "LM calls at most"), rows)
+    text = table(("run", "configuration", "tasks", "repeats", "episodes", "LM calls at most"), rows)
     return (
-        f"{text}\n\n{len(rows)} cells, {asked} episodes, {len(bounds)} of them distinct, each played once; "
+        f"{text}\n\n{len(rows)} configurations, {asked} episodes, {len(bounds)} of them distinct, each played once; "
         f"LM calls at most: {_total(bounds.values())}. Nothing was run."
     )
 
@@ -235,17 +253,23 @@ def publish(experiment: Experiment, measured: Measured, folder: Path) -> list[Pa
     return list(write_report(folder / experiment.name, experiment.title, timeless, html_too=False))
 
 
-def guarded(run: Callable[[], int], name: str, argv: Sequence[str]) -> int:
-    """Run, and turn errors and Ctrl-C into a message and an exit code."""
+def guarded(run: Callable[[], int], module: str, argv: Sequence[str]) -> int:
+    """Run, and turn errors and Ctrl-C into a message and an exit code.
+
+    Args:
+        run: What to do.
+        module: The script, as ``python -m`` finds it.
+        argv: Its command line, to resume it by.
+    """
     try:
         return run()
     except ExhaustedError as error:
-        print(f"experiments.{name}: {error}", file=sys.stderr)
+        print(f"{module}: {error}", file=sys.stderr)
         return 3
     except (TapeError, SolverError) as error:
-        print(f"experiments.{name}: {error}", file=sys.stderr)
+        print(f"{module}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        command = shlex.join(["python", "-m", f"experiments.{name}", *argv])
+        command = shlex.join(["python", "-m", module, *argv])
         print(f"\ninterrupted; finished episodes are kept. Resume with:\n  {command}", file=sys.stderr)
         return 130

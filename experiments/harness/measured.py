@@ -16,7 +16,9 @@ from tape.runner.spec import RunSpec
 from tape.show.plots import Value
 from tape.statistics import Paired, clustered, paired
 
-Line = Mapping[str, Any]
+Record = Mapping[str, Any]
+"""What ``episodes.jsonl`` holds of an episode."""
+
 Outcomes = dict[tuple[str, int], float]
 
 
@@ -26,15 +28,15 @@ class Measured:
 
     Attributes:
         directory: Where they are.
-        specs: The cells' configurations by name, in order.
-        lines: The cells' episodes by name, in the order of levels and repeats.
-        groups: The cells' statistics by name; cells without episodes have none.
+        specs: The configurations by name, in order.
+        records: The configurations' episodes by name, in the order of levels and repeats.
+        groups: Their statistics by name; those without episodes have none.
         times: Whether tables may show what differs from machine to machine.
     """
 
     directory: RunDirectory
     specs: Mapping[str, RunSpec]
-    lines: Mapping[str, Sequence[Line]]
+    records: Mapping[str, Sequence[Record]]
     groups: Mapping[str, Mapping[str, Any]]
     times: bool = True
 
@@ -48,10 +50,10 @@ class Measured:
             times: See the class.
         """
         specs = directory.cells()
-        lines: dict[str, list[Line]] = {name: [] for name in specs}
-        for line in in_order(directory.episodes(), list(specs)):
-            lines[line["cell"]].append(line)
-        return cls(directory, specs, lines, {group["cell"]: group for group in groups}, times)
+        records: dict[str, list[Record]] = {name: [] for name in specs}
+        for record in in_order(directory.episodes(), list(specs)):
+            records[record["cell"]].append(record)
+        return cls(directory, specs, records, {group["cell"]: group for group in groups}, times)
 
     @classmethod
     def read(cls, path: Path) -> Measured:
@@ -72,12 +74,12 @@ class Measured:
         return list(dict.fromkeys(split(name)[2] for name in self.specs))
 
     def name(self, setting: str, model: str, method: str) -> str | None:
-        """The name of a cell that has episodes."""
+        """The name of a configuration that has episodes."""
         wanted = (setting, model, method)
         return next((name for name in self.groups if split(name) == wanted), None)
 
     def group(self, setting: str, model: str, method: str) -> Mapping[str, Any] | None:
-        """The statistics of a cell."""
+        """The statistics of a configuration."""
         name = self.name(setting, model, method)
         return None if name is None else self.groups[name]
 
@@ -91,14 +93,14 @@ class Measured:
         setting: str,
         model: str,
         method: str,
-        of: Callable[[Line], float] = lambda line: line["result"]["success"],
+        of: Callable[[Record], float] = lambda record: record["result"]["success"],
     ) -> Outcomes:
         """A number per (level, repeat), for paired differences."""
         name = self.name(setting, model, method)
-        return {} if name is None else {(line["digest"], line["repeat"]): float(of(line)) for line in self.lines[name]}
+        return {} if name is None else {(r["digest"], r["repeat"]): float(of(r)) for r in self.records[name]}
 
     def difference(self, setting: str, model: str, ours: str, against: str) -> Paired | None:
-        """Our success minus another's on identical levels; None where they share no episode."""
+        """Our success minus another's on identical levels; None if they share no episode."""
         a, b = self.outcomes(setting, model, ours), self.outcomes(setting, model, against)
         return paired(a, b) if a.keys() & b.keys() else None
 
@@ -107,14 +109,15 @@ class Measured:
         name = self.name(setting, model, method)
         if name is None:
             return None
-        shares = [line["result"]["steps"] / line["result"]["budget"]["steps"] for line in self.lines[name]]
-        return Value(fmean(shares), *clustered(shares, [line["digest"] for line in self.lines[name]]))
+        records = self.records[name]
+        shares = [record["result"]["steps"] / record["result"]["budget"]["steps"] for record in records]
+        return Value(fmean(shares), *clustered(shares, [record["digest"] for record in records]))
 
     def missing(self) -> int:
-        """Episodes that the cells ask for and that are not played yet, as far as the levels seen so far can tell."""
+        """Episodes asked for and not played yet, as far as the tasks seen so far can tell."""
         missing = 0
         for setting in self.settings():
-            mine = {name: found for name, found in self.lines.items() if split(name)[0] == setting}
-            levels = max(len({line["digest"] for line in found}) for found in mine.values())
+            mine = {name: found for name, found in self.records.items() if split(name)[0] == setting}
+            levels = max(len({record["digest"] for record in found}) for found in mine.values())
             missing += sum(max(1, levels) * self.specs[name].repeats - len(found) for name, found in mine.items())
         return missing

@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.harness.matrix import TAPE, short, split
+from experiments.harness.matrix import short, split
 from experiments.harness.measured import Measured
+from experiments.harness.methods import TAPE
 from experiments.harness.places import RESULTS
 from tape.files import replace_file
 from tape.show.document import Table
@@ -20,17 +21,17 @@ ENGINE = "2"
 
 
 def entry(measured: Measured, engine: str, settings: Collection[str] | None = None) -> dict[str, Any] | None:
-    """What a run adds to the list; None where it played nothing of the test set.
+    """What a run adds to the list; None if it played nothing of the test set.
 
     Args:
         measured: The run.
         engine: The engine's label.
         settings: Settings that are played on a test set; :data:`TEST_SET` by default.
     """
-    cells = {name: group for name, group in measured.groups.items() if split(name)[0] in (settings or (TEST_SET,))}
-    if not cells:
+    played = {name: group for name, group in measured.groups.items() if split(name)[0] in (settings or (TEST_SET,))}
+    if not played:
         return None
-    specs = [measured.specs[name] for name in cells]
+    specs = [measured.specs[name] for name in played]
     return {
         "engine": engine,
         "source": measured.directory.versions()["sources"],
@@ -38,9 +39,9 @@ def entry(measured: Measured, engine: str, settings: Collection[str] | None = No
         "models": {spec.model: spec.model_identity for spec in specs},
         "seed": specs[0].seed,
         "seeds": specs[0].repeats,
-        "levels": max(group["levels"] for group in cells.values()),
+        "levels": max(group["levels"] for group in played.values()),
         "complete": measured.missing() == 0,
-        "solved": {name: [group["successes"], group["episodes"]] for name, group in cells.items()},
+        "solved": {name: [group["successes"], group["episodes"]] for name, group in played.items()},
     }
 
 

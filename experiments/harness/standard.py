@@ -1,12 +1,13 @@
-"""The parts that the reports share: the table of all cells, paired differences, and what they say in words."""
+"""The parts that the reports share: the table of all configurations, paired differences, and what they say in words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from experiments.harness.elapsed import in_all
-from experiments.harness.matrix import SIMULATOR, TAPE, Experiment
+from experiments.harness.experiment import Experiment
 from experiments.harness.measured import Measured
+from experiments.harness.methods import SIMULATOR, TAPE
 from tape.show.document import Bullets, Section, Table
 from tape.show.plots import Panel, Plot, Series, Value
 from tape.statistics import Paired
@@ -15,8 +16,11 @@ INTERVALS = (
     "Intervals are 95 %: by bootstrap over levels, each with all its repeats; Wilson's where no level is repeated or "
     "all levels come out the same. n counts episodes (levels)."
 )
-SIMULATED = f"**{SIMULATOR.label}** is told by the simulator what its actions lead to; it is no competitor."
+SIMULATED = f"**{SIMULATOR.label}**: oracle upper bound (uses the simulator); not a baseline."
 Pair = tuple[str, str, str, str]
+
+
+NO_DIFFERENCE = "no significant difference"
 
 
 def share(value: Value | None) -> str:
@@ -41,11 +45,11 @@ def verdict(pair: Paired) -> str:
         return "above"
     if pair.below:
         return "below"
-    return "equal in every episode" if pair.wins == pair.losses == 0 else "not told apart"
+    return "equal in every episode" if pair.wins == pair.losses == 0 else NO_DIFFERENCE
 
 
 def results_table(measured: Measured) -> Table:
-    """Every cell: n, success with interval, steps, replans, LM calls and tokens, and over budget."""
+    """Every configuration: n, success with interval, steps, replans, LM calls and tokens, and over budget."""
     head = ["levels", "model", "method", "n", "success", "steps", "replans", "LM calls", "LM tokens"]
     head += ["tokens per solved episode", "over budget"]
     if measured.times:
@@ -105,7 +109,7 @@ def differences_table(measured: Measured, pairs: Sequence[Pair]) -> Table:
 
 
 def in_words(measured: Measured, pairs: Sequence[Pair]) -> list[str]:
-    """One sentence per setting, model and method of ours: what it is above, below, and not told apart from."""
+    """One sentence per setting, model and method of ours: what it is above and below, and how clearly."""
     found: dict[tuple[str, str, str], dict[str, list[str]]] = {}
     for setting, model, ours, other in pairs:
         pair = measured.difference(setting, model, ours, other)
@@ -118,7 +122,7 @@ def in_words(measured: Measured, pairs: Sequence[Pair]) -> list[str]:
         for word, text in (
             ("above", "above {}"),
             ("below", "**below** {}"),
-            ("not told apart", "not told apart from {}"),
+            (NO_DIFFERENCE, "not significantly different from {}"),
             ("equal in every episode", "equal in every episode to {}"),
         ):
             if word in by:
@@ -128,7 +132,7 @@ def in_words(measured: Measured, pairs: Sequence[Pair]) -> list[str]:
 
 
 def beside_the_paper(experiment: Experiment, measured: Measured) -> Table | None:
-    """The paper's numbers and, per model, ours; None where the paper gives none."""
+    """The paper's numbers and, per model, ours; None if the paper gives none."""
     if not experiment.paper:
         return None
     models = measured.models()
@@ -158,7 +162,7 @@ def sections_of(experiment: Experiment, measured: Measured) -> list[Section]:
         first.append(said)
     sections = [Section(experiment.title, tuple(first))]
     sections += experiment.sections(measured)
-    sections.append(Section("All cells", (results_table(measured),), level=3))
+    sections.append(Section("All configurations", (results_table(measured),), level=3))
     if pairs:
         sections.append(Section("Paired differences", (differences_table(measured, pairs),), level=3))
     beside = beside_the_paper(experiment, measured)

@@ -216,7 +216,11 @@ def _save_state(
 
 def main() -> None:
     """Parse the command line and train."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.training.train",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--size", choices=sorted(SIZES), default="mini")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, help="optimizer steps; the size's own by default")

@@ -144,7 +144,7 @@ class Agent(ABC):
             parent: An enclosing ledger; the agent sees and plans with what is left of its caps too.
             payer: Is asked for every reservation, but its caps are not seen: a run's ledger.
             simulator: The exact world model for ``world_model="simulator"``.
-            model: Answers instead of the agent's own model (a cohort's view of it).
+            model: Answers instead of the agent's own model (a batch's view of it).
 
         Returns:
             The result. What ends by a limit or a fault returns its partial episode too.

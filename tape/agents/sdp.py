@@ -1,4 +1,4 @@
-"""SDP: what should be true next, realized, validated and certified; with TAPE's path and AEC's verifier where asked."""
+"""SDP: certified subgoal chains, alone, on TAPE's path, or with AEC's verifier."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ class SdpAgent(TapeAgent):
     def _caps(self, adapter: Adapter) -> Caps:
         """The environment's caps, with the switches before them.
 
-        On a path one failed attempt at an edge is enough: the edge is refuted, and the graph may know another way. So
-        that a predicate gets as many attempts in all, it may then be replanned more often.
+        On a path one failed attempt at an edge is enough: the edge is contradicted, and the graph may know another
+        way. So that a predicate gets as many attempts in all, it may then be replanned more often.
         """
         settings, own = SdpSettings.of(self.config), adapter.caps
         attempts, replans = own.attempts, own.replans

@@ -3,7 +3,8 @@
 A decision is one executed action together with the one that the agent meant to execute. An action is *viable* in a
 state with R steps left if the goal is at most R - 1 steps away after it; an invalid action leaves the state as it is
 and costs its step all the same. To judge it takes an environment's oracle: for Sokoban, that is in
-``experiments.studies.tape.error_analysis``. ``docs/error-analysis.md`` says how each rate is defined and what it leaves out.
+``experiments.studies.tape.error_analysis``. ``docs/error-analysis.md`` says how each rate is defined and what it leaves
+out.
 """
 
 from __future__ import annotations

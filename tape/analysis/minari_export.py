@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tape.analysis.transitions import Transition, transitions
-from tape.errors import ConfigError, MissingExtraError
+from tape.errors import ConfigError
+from tape.plugins import require_extra
 from tape.sdp.trajectory import CertifiedTrajectory
 
 FORMAT = "arrow"
@@ -47,15 +48,13 @@ def export_minari(
         MissingExtraError: minari or what it needs is not installed.
         ConfigError: There is no attempt at all, the name is malformed, or the dataset is there already.
     """
-    try:
-        import minari
-        import PIL.Image  # noqa: F401 - minari's arrow storage needs it and pyarrow
-        import pyarrow  # noqa: F401
-        from minari.data_collector.episode_buffer import EpisodeBuffer
-        from minari.dataset.minari_dataset import parse_dataset_id
-        from minari.dataset.minari_storage import MinariStorage
-    except ImportError as error:
-        raise MissingExtraError(f"this needs minari ({error}); pip install 'tape-agents[minari]'") from error
+    # minari's arrow storage needs pyarrow and Pillow
+    require_extra("minari", "minari", "gymnasium", "pyarrow", "PIL", what="the export")
+    import minari
+    from minari.data_collector.episode_buffer import EpisodeBuffer
+    from minari.dataset.minari_dataset import parse_dataset_id
+    from minari.dataset.minari_storage import MinariStorage
+
     try:
         parse_dataset_id(dataset_id)
     except (ValueError, TypeError) as error:

@@ -16,8 +16,8 @@ class Found:
     """What a run holds.
 
     Attributes:
-        trajectories: By cell, in the order of the cells; cells without a trajectory are left out.
-        without: How many episodes of each of those cells have no chain: they had ended before one could be made.
+        trajectories: By configuration, in the order of the run; those without a trajectory are left out.
+        without: How many episodes of each of those have no chain: they had ended before one could be made.
     """
 
     trajectories: Mapping[str, list[CertifiedTrajectory]]
@@ -25,7 +25,7 @@ class Found:
 
     @property
     def all(self) -> list[CertifiedTrajectory]:
-        """The trajectories of all cells."""
+        """The trajectories of all configurations."""
         return [one for found in self.trajectories.values() for one in found]
 
 
@@ -34,30 +34,30 @@ def trajectories_in(directory: RunDirectory, cells: Iterable[str] | None = None)
 
     Args:
         directory: The run.
-        cells: Only these cells.
+        cells: Only these configurations.
 
     Raises:
         RunDirectoryError: There is no run.
-        UnknownNameError: It has no such cell.
+        UnknownNameError: It has no such configuration.
         TraceError: A trace is malformed.
         ConfigError: No episode has a chain.
     """
     names = [*directory.cells()]
     wanted = set(names if cells is None else cells)
     if unknown := sorted(wanted.difference(names)):
-        raise UnknownNameError("cell", unknown[0], names, f"{directory.path} is another run.")
+        raise UnknownNameError("configuration", unknown[0], names, f"{directory.path} is another run.")
     found: dict[str, list[CertifiedTrajectory]] = {name: [] for name in names}
     without = dict.fromkeys(names, 0)
-    for line in sorted(directory.episodes(), key=lambda line: (line["digest"], line["repeat"])):
-        if line["cell"] not in wanted:
+    for record in sorted(directory.episodes(), key=lambda record: (record["digest"], record["repeat"])):
+        if record["cell"] not in wanted:
             continue
-        where = {name: line[name] for name in ("cell", "environment", "task", "digest", "repeat")}
+        where = {name: record[name] for name in ("cell", "environment", "task", "digest", "repeat")}
         try:
-            made = CertifiedTrajectory.from_trace(directory.trace_file(line["key"]), **where)
+            made = CertifiedTrajectory.from_trace(directory.trace_file(record["key"]), **where)
         except NotSdpError:
-            without[line["cell"]] += 1
+            without[record["cell"]] += 1
             continue
-        found[line["cell"]].append(made)
+        found[record["cell"]].append(made)
     found = {name: made for name, made in found.items() if made}
     if not found:
         raise ConfigError(

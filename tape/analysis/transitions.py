@@ -13,8 +13,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from tape.errors import MissingExtraError, TraceError
+from tape.errors import TraceError
 from tape.files import replace_file
+from tape.plugins import require_extra
 from tape.sdp.records import Move, State
 from tape.sdp.trajectory import CertifiedTrajectory
 
@@ -241,9 +242,8 @@ def require_arrow() -> Any:
     Raises:
         MissingExtraError: It is not installed.
     """
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtraError("Parquet needs pyarrow; pip install 'tape-agents[parquet]'") from error
+    require_extra("parquet", "pyarrow", what="Parquet")
+    import pyarrow
+    import pyarrow.parquet
+
     return pyarrow

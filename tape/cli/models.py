@@ -12,9 +12,11 @@ def main(argv: Sequence[str]) -> int:
     from tape.errors import TapeError
     from tape.lm.bundled import describe
     from tape.lm.hosted.providers import Provider
-    from tape.plugins import load, names
+    from tape.plugins import LOCAL, load, missing_extra, names
 
-    rows = [(name, text, "") for name, text in describe()]
+    reason = missing_extra("local", *LOCAL)
+    local = f"not usable: {reason}" if reason else ""
+    rows = [(name, text, local) for name, text in describe()]
     notes = {
         "hf": ("hf:PATH_OR_ID", "a local transformers checkpoint"),
         "scripted": ("scripted:FILE.json", "for tests"),
@@ -36,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
                 (name, text, "ready; whether it answers is not tried" if missing is None else f"not usable: {missing}")
             )
         else:
-            rows.append((name, text, ""))
+            rows.append((name, text, local if backend == "hf" else ""))
     width = max(len(name) for name, _, _ in rows)
     for name, text, problem in rows:
         print(f"{name:<{width}}  {text}" + (f"   {problem}" if problem else ""))

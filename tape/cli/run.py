@@ -63,7 +63,7 @@ def main(argv: Sequence[str]) -> int:
         budget=dict(Budget.parse(args.budget)),
         seed=args.seed,
         repeats=args.repeats,
-        cohort=args.cohort,
+        batch=args.batch,
         prompt_version=plugin.prompt_version,
     )
     out = args.out or new_directory(argv[0])
@@ -122,12 +122,12 @@ def _parser(environment: str, model: str, methods: Sequence[str]) -> argparse.Ar
     parser.add_argument("--limit", type=positive, help="only the first N tasks")
     parser.add_argument("--seed", type=int, default=0, help="the root of all randomness (default: 0)")
     parser.add_argument(
-        "--cohort", type=positive, default=8, help="episodes in lock-step, batched together (default: 8)"
+        "--batch", type=positive, default=8, help="episodes played together, their requests batched (default: 8)"
     )
     parser.add_argument(
         "--cache",
         type=Path,
-        help="an SQLite file that keeps completions (a half-filled one changes batch shapes, hence last digits)",
+        help="an SQLite file that keeps completions (a partly filled cache can change floating-point results)",
     )
     parser.add_argument(
         "--workers",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--no-pictures", action="store_true")
     args = parser.parse_args(argv)
     from tape.errors import RunDirectoryError
+    from tape.plugins import missing_extra
     from tape.runner.directory import RunDirectory
     from tape.runner.runner import find_episode
     from tape.show.progress import one_line
@@ -39,7 +41,11 @@ def main(argv: Sequence[str]) -> int:
         print(text, flush=True)
         if args.delay > 0:
             time.sleep(args.delay)
-    if not args.no_pictures:
-        for path in pictures(events, directory.path / "plots", line["key"]):
-            print(f"written: {path}")
+    if args.no_pictures:
+        return 0
+    if reason := missing_extra("plots", "matplotlib", what="drawing"):
+        print(f"\nno pictures: {reason}", file=sys.stderr)
+        return 0
+    for path in pictures(events, directory.path / "plots", line["key"]):
+        print(f"written: {path}")
     return 0

@@ -34,7 +34,7 @@ _HELP = {
     "doubt": "predict an action again that is called invalid with less probability; 0: never",
     "cautious": "prefer a path of confident predictions to a goal",
     "on_infeasible": "then follow the best partial path, or stop",
-    "probe": "try an action predicted invalid at last",
+    "probe": "as a last resort, try an action predicted invalid",
     "score": "how nodes are scored",
     "world_model": "simulator: an upper bound only",
     "planning_reserve": "kept from the selector for later planning calls, for instance tokens=500",
@@ -97,10 +97,13 @@ def methods_of(argv: Sequence[str]) -> list[str]:
     """
     if "-h" in argv or "--help" in argv:
         return [*METHOD_FIELDS]
-    early = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    early = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     early.add_argument("--agent", default="tape")
     early.add_argument("--verify", default="none")
-    chosen, _ = early.parse_known_args([*argv])
+    try:
+        chosen, _ = early.parse_known_args([*argv])
+    except argparse.ArgumentError:
+        return []  # the real parser says what is wrong
     agent: type[Agent] = load("tape.agents", chosen.agent)
     # AEC is chosen by --verify; the other methods of an agent are what it is.
     return [*(["aec"] if chosen.verify == "aec" else []), *(name for name in agent.methods if name != "aec")]

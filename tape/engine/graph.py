@@ -12,10 +12,9 @@ import networkx as nx
 
 from solvers import PathProblem
 from tape.budget import Resources
+from tape.engine.graph_file import SCHEMA, read_node_link, read_object
 from tape.errors import GraphError
 from tape.protocols import Action, State
-
-SCHEMA = 1
 
 GOAL_SCORE = 0.5
 """A node scored at least this is taken as a goal, hence as a terminal node."""
@@ -161,7 +160,7 @@ class PlanGraph:
         return self.edge(data["id"])
 
     def certify(self, before: State, action: Action, after: State) -> None:
-        """Record an observed transition: it is certified, its rivals are refuted."""
+        """Record an observed transition: it is certified, its rivals are contradicted."""
         source, target = self.add_state(before), self.add_state(after)
         observed = self._edge(source, action, target)
         for _, _, data in self.nx.out_edges(source, data=True):
@@ -350,32 +349,8 @@ class PlanGraph:
         Raises:
             GraphError: Says what is wrong.
         """
-        if data.get("kind") != "plan_graph" or data.get("schema") != SCHEMA:
-            raise GraphError(f"not a plan graph of schema {SCHEMA}")
         graph = cls()
-        try:
-            graph.nx = nx.node_link_graph(dict(data), directed=True, multigraph=True, edges="links")
-            for node, attributes in graph.nx.nodes(data=True):
-                for name, default in (("label", node), ("goal", False), ("plan_end", False), ("support", 0)):
-                    attributes.setdefault(name, default)
-                attributes["reward"] = float(attributes.get("reward", 0.0))
-            read = sorted(graph.nx.edges(keys=True, data=True), key=lambda edge: edge[3].get("id", edge[2]))
-            graph.nx.remove_edges_from([edge[:3] for edge in read])
-            for number, (source, target, _, attributes) in enumerate(read):
-                for name, default in (
-                    ("votes", 1),
-                    ("confidence", 1.0),
-                    ("certified", False),
-                    ("refuted", False),
-                    ("cost", {}),
-                ):
-                    attributes.setdefault(name, default)
-                attributes |= {"id": number, "target": target, "action": str(attributes["action"])}
-                Resources(attributes["cost"])
-                graph._ends.append((source, target))
-                graph.nx.add_edge(source, target, key=number, **attributes)
-        except (KeyError, TypeError, ValueError, nx.NetworkXError) as error:
-            raise GraphError(f"malformed plan graph: {error!r}") from error
+        graph.nx, graph._ends = read_node_link(data)
         return graph
 
     def save(self, path: Path, **extra: Any) -> None:
@@ -390,13 +365,7 @@ class PlanGraph:
             GraphError: Names the file and what is wrong.
         """
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise GraphError(f"{path}: cannot be read as a plan graph: {error}") from error
-        if not isinstance(data, dict):
-            raise GraphError(f"{path}: a plan graph is a JSON object")
-        try:
-            return cls.from_dict(data)
+            return cls.from_dict(read_object(path))
         except GraphError as error:
             raise GraphError(f"{path}: {error}") from error
 

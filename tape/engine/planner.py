@@ -10,9 +10,9 @@ from tape.engine.annotation import PAID, Annotator
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.expansion import Frontier, add_variants, frontier, possible
 from tape.engine.graph import PlanGraph
-from tape.engine.likelihood import Likelihood, FoldedPlan
+from tape.engine.likelihood import FoldedPlan, Likelihood
 from tape.engine.memory import Memory, RememberingWorldModel
-from tape.engine.selection import Planned, PathSelection
+from tape.engine.selection import PathSelection, Planned
 from tape.engine.selector import Selector
 from tape.engine.steps import sample_plans, sample_plans_from
 from tape.errors import BudgetExceededError

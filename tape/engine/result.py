@@ -46,7 +46,7 @@ class EpisodeResult(BaseModel):
         detail: One sentence where the end state needs one.
         measures: The environment's own measures beside success, for instance the F1 of an answer.
         final_answer: What was answered at a limit, with ``on_limit="final_answer"``.
-        queries: Queries begun, with ``verify="aec"``, like all up to ``disabled_rules``.
+        queries: Queries begun, under verification (``aec``), like all up to ``disabled_rules``.
         simulations: Predictions by which hypotheses were filtered.
         commitments: Paths that were committed to.
         refusals: Hypotheses refused by the verifier, or for want of a query.

@@ -1,8 +1,8 @@
 """One batch from many episodes, without a clock.
 
 Rounding in a batched forward pass depends on the batch's shape, so a batch must not depend on
-timing. Episodes of a cohort advance in lock-step: a batch is sent when every episode that still runs
-is waiting for the model, and it holds their requests in the cohort's order.
+timing. Episodes that are played together advance in lock-step: their requests are sent when every one that still runs
+is waiting for the model, in the order of the episodes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _Waiting:
     future: asyncio.Future[list[Any]]
 
 
-class Cohort:
+class EpisodeBatch:
     """Merges the requests of a fixed number of episodes.
 
     Args:
@@ -39,9 +39,9 @@ class Cohort:
         self._sent: set[asyncio.Task[None]] = set()
         self.batches = 0
 
-    def member(self, index: int) -> CohortMember:
+    def member(self, index: int) -> BatchMember:
         """The model as the episode ``index`` sees it."""
-        return CohortMember(self, self._model, index)
+        return BatchMember(self, self._model, index)
 
     async def ask(self, member: int, kind: str, requests: Sequence[Request]) -> list[Any]:
         """Wait for the others, then for the batch."""
@@ -130,17 +130,17 @@ class Cohort:
             waiting.future.set_result(answers)
 
 
-class CohortMember(WrappedLM):
-    """A language model that sends its requests with its cohort's."""
+class BatchMember(WrappedLM):
+    """A language model that sends its requests with those of the episodes beside it."""
 
-    def __init__(self, cohort: Cohort, model: LanguageModel, index: int) -> None:
+    def __init__(self, episodes: EpisodeBatch, model: LanguageModel, index: int) -> None:
         super().__init__(model)
-        self._cohort, self._index = cohort, index
+        self._episodes, self._index = episodes, index
 
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        """Answer requests together with the rest of the cohort."""
-        return await self._cohort.ask(self._index, "generate", requests)
+        """Answer requests together with those of the episodes beside it."""
+        return await self._episodes.ask(self._index, "generate", requests)
 
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
-        """Score options together with the rest of the cohort."""
-        return await self._cohort.ask(self._index, "score", requests)
+        """Score options together with those of the episodes beside it."""
+        return await self._episodes.ask(self._index, "score", requests)

@@ -11,6 +11,7 @@ from typing import Any
 
 from tape.errors import ModelError, UnknownNameError
 from tape.lm.base import LanguageModel
+from tape.plugins import require_extra
 
 
 def weights_folder() -> Path:
@@ -22,7 +23,7 @@ def sizes(prompt_format: str | None = None) -> tuple[str, ...]:
     """Names of the shipped checkpoints, by size and then by training steps.
 
     Args:
-        prompt format: Only those that read this prompt format.
+        prompt_format: Only those that read this prompt format.
     """
     found = [card(path.parent.name) for path in weights_folder().glob("*/card.json")]
     found = [facts for facts in found if prompt_format in (None, facts.get("prompt_format", "compact"))]
@@ -42,16 +43,19 @@ def load_folder(folder: Path, name: str, prompt_format: str = "compact") -> Lang
     Args:
         folder: Weights, configuration, and the tokenizer if it is not the Sokoban family's.
         name: The string it is opened with.
-        prompt format: In which its prompts are written.
+        prompt_format: In which its prompts are written.
 
     Raises:
         ModelError: The folder does not hold such a checkpoint.
+        MissingExtraError: The packages of the extra ``local`` are not installed.
     """
+    require_extra("local", "torch", "tokenizers", "safetensors", "outlines_core", what=name)
     import torch
-    from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
-    from transformers.utils import logging
 
-    from tape.lm.transformers_lm import TransformersLM
+    from tape.lm.decoding import LocalLM
+    from tape.lm.llama import Llama
+    from tape.lm.outlines_engine import plain_compiler
+    from tape.lm.word_tokenizer import WordTokenizer
 
     weights = folder / "model.safetensors"
     if not weights.is_file():
@@ -59,16 +63,18 @@ def load_folder(folder: Path, name: str, prompt_format: str = "compact") -> Lang
     tokenizer_file = folder / "tokenizer.json"
     if not tokenizer_file.is_file():
         tokenizer_file = weights_folder() / "tokenizer.json"
-    special = {"eos_token": "<eos>", "pad_token": "<pad>"}
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_file=str(tokenizer_file), clean_up_tokenization_spaces=False, **special
-    )
-    logging.disable_progress_bar()
+    tokenizer = WordTokenizer(tokenizer_file)
     # Matrices this small gain nothing from a second thread, and results do not depend on the core count.
     torch.set_num_threads(1)
-    model = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
     digest = hashlib.sha256(weights.read_bytes()).hexdigest()[:16]
-    return TransformersLM(model, tokenizer, name=name, identity=f"{name}@{digest}", prompt_format=prompt_format)
+    return LocalLM(
+        Llama(folder),
+        tokenizer,
+        plain_compiler(tokenizer, tokenizer.texts()),
+        name=name,
+        identity=f"{name}@{digest}",
+        prompt_format=prompt_format,
+    )
 
 
 @lru_cache(maxsize=4)

@@ -7,6 +7,7 @@ import re
 
 from tape.errors import ConstraintError
 from tape.lm.base import Choice, Constraint, Forced, Grammar, JsonSchema, Regex
+from tape.plugins import require_extra
 
 _META = re.compile(r"[\\.+*?()|\[\]{}^$#&~-]")
 
@@ -31,6 +32,7 @@ def to_pattern(constraint: Constraint) -> str:
         case Regex(pattern):
             return pattern
         case JsonSchema(model):
+            require_extra("local", "outlines_core", what="a constraint by a JSON schema")
             from outlines_core.json_schema import build_regex_from_schema
 
             # No free whitespace: a small model could write nothing else for ever.

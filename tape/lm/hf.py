@@ -8,16 +8,18 @@ from pathlib import Path
 
 from tape.errors import ModelError
 from tape.lm.base import LanguageModel
+from tape.plugins import LOCAL, require_extra
 
 
 def open_hf(argument: str) -> LanguageModel:
     """Open a transformers model from a folder or the local hub cache.
 
-    A folder made by ``experiments/training/train.py`` speaks the prompt format that it was trained on, every other model the
-    chat prompt format.
+    A folder made by ``experiments/training/train.py`` speaks the prompt format that it was trained on, every
+    other model the chat prompt format.
 
     Raises:
         ModelError: The model cannot be loaded.
+        MissingExtraError: The packages of the extra ``local`` are not installed.
     """
     if not argument:
         raise ModelError("hf: needs a folder or a model id, for instance hf:./my-model")
@@ -27,6 +29,7 @@ def open_hf(argument: str) -> LanguageModel:
 
         recipe = json.loads((folder / "recipe.json").read_text(encoding="utf-8"))
         return load_folder(folder, f"hf:{argument}", recipe.get("prompt_format", "compact"))
+    require_extra("local", *LOCAL, what=f"hf:{argument}")
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

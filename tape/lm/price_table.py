@@ -154,8 +154,8 @@ def priced(model: LanguageModel, name: str, own: PriceTable | None = None) -> La
 
 def _listed(name: str) -> str:
     """The name of a hosted model without what does not concern its price; other endpoints have prices of their own."""
-    from tape.lm.hosted.providers import Provider
-
     backend, _, argument = name.partition(":")
     opener = load("tape.models", backend) if backend in names("tape.models") else None
-    return opener.listed(argument) if isinstance(opener, Provider) else name
+    # Only openers of hosted models have a list name, and asking so does not load what makes them.
+    listed = getattr(opener, "listed", None)
+    return str(listed(argument)) if callable(listed) else name

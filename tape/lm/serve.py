@@ -16,6 +16,7 @@ from typing import Any
 from tape.errors import ConfigError, ConstraintError, TapeError
 from tape.lm.base import Choice, Constraint, LanguageModel, Message, Regex, Request
 from tape.lm.hosted.forms import ANSWER
+from tape.plugins import require_extra
 
 MOST_BYTES = 8_000_000
 """Longest request body that is read."""
@@ -171,6 +172,7 @@ def constraint_of(body: dict[str, Any]) -> tuple[Constraint | None, bool]:
 
 
 def _pattern_of(schema: dict[str, Any]) -> str:
+    require_extra("local", "outlines_core", what="a constraint by a JSON schema")
     from outlines_core.json_schema import build_regex_from_schema
 
     try:

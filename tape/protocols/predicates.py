@@ -170,7 +170,7 @@ def map_plain(domain: Domain, states: Sequence[State]) -> list[State]:
     return [domain.plain(state) for state in states] if isinstance(domain, AssumingDomain) else list(states)
 
 
-def require_predicates(domain: Domain, what: str = "verify='aec'") -> PredicateDomain:
+def require_predicates(domain: Domain, what: str = "verification (aec)") -> PredicateDomain:
     """The domain, if it declares predicates.
 
     Args:

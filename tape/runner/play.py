@@ -1,4 +1,4 @@
-"""Plays one cohort; the same code in this process, in a worker process and on another machine."""
+"""Plays one batch; the same code in this process, in a worker process and on another machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tape.agents.base import Agent
 from tape.budget import Payer, Resources
 from tape.errors import BudgetExceededError, TapeError
 from tape.lm.base import LanguageModel
-from tape.lm.batching import Cohort
+from tape.lm.batching import EpisodeBatch
 from tape.plugins import load
 from tape.protocols import EnvironmentPlugin
 from tape.runner.cells import Job
@@ -26,7 +26,7 @@ Listener = Callable[[str, Event], None]
 
 
 class TextTrace(TraceWriter):
-    """A trace that is kept as text until its cohort is committed.
+    """A trace that is kept as text until its batch is committed.
 
     Args:
         episode: The episode's key.
@@ -45,9 +45,9 @@ class TextTrace(TraceWriter):
 
 
 class StopOnRefusal:
-    """A payer that stops a cohort when the run's budget refuses one of its members.
+    """A payer that stops a batch when the run's budget refuses one of its members.
 
-    What happens in the cohort from then on depends on a budget that is no part of the episodes' keys.
+    What happens in the batch from then on depends on a budget that is no part of the episodes' keys.
 
     Args:
         payer: The run's ledger, or a way to it.
@@ -80,10 +80,10 @@ class StopOnRefusal:
 async def play(
     work: Work, model: LanguageModel, listener: Listener | None = None, payer: Payer | None = None
 ) -> list[Played]:
-    """Play a cohort in lock-step.
+    """Play a batch in lock-step.
 
     Args:
-        work: The cohort.
+        work: The batch.
         model: The model of its configuration, opened.
         listener: Is told every event.
         payer: The run's ledger, if it has one.
@@ -95,10 +95,10 @@ async def play(
     plugin: EnvironmentPlugin = load("tape.environments", work.spec.environment)
     agent_class: type[Agent] = load("tape.agents", work.spec.agent)
     agent = agent_class(model, work.spec.config)
-    cohort = Cohort(model, len(work.jobs))
+    batch = EpisodeBatch(model, len(work.jobs))
     run = None if payer is None else StopOnRefusal(payer)
     tasks = [
-        asyncio.create_task(_episode(work, job, plugin, agent, cohort, i, listener, run))
+        asyncio.create_task(_episode(work, job, plugin, agent, batch, i, listener, run))
         for i, job in enumerate(work.jobs)
     ]
     if run is not None:
@@ -115,7 +115,7 @@ async def play(
     finally:
         for task in tasks:
             task.cancel()
-        await cohort.close()
+        await batch.close()
 
 
 async def _episode(
@@ -123,7 +123,7 @@ async def _episode(
     job: Job,
     plugin: EnvironmentPlugin,
     agent: Agent,
-    cohort: Cohort,
+    batch: EpisodeBatch,
     index: int,
     listener: Listener | None,
     run: StopOnRefusal | None,
@@ -138,11 +138,11 @@ async def _episode(
             seed=spec.episode_seed(job.task, job.repeat),
             trace=trace,
             simulator=plugin.simulator(env) if spec.config.world_model == "simulator" else None,
-            model=cohort.member(index),
+            model=batch.member(index),
             payer=run,
         )
     finally:
-        await cohort.leave()
+        await batch.leave()
     line = {
         "key": job.key,
         "cell": work.cell,
@@ -172,12 +172,12 @@ class Reply:
 
 
 def answer(work: Work, models: Models, payer: Payer | None = None) -> Reply:
-    """Play a cohort in a worker; an error is part of the answer.
+    """Play a batch in a worker; an error is part of the answer.
 
     Args:
-        work: The cohort.
+        work: The batch.
         models: What the worker keeps open.
-        payer: The way to the run's ledger, for a metered cohort.
+        payer: The way to the run's ledger, for a metered batch.
     """
     try:
         model = models.get(work.spec.model, work.spec.model_identity)

@@ -12,7 +12,7 @@ from tape.errors import TapeError
 from tape.runner.work import Played, Watcher, Work
 
 Ended = Generator[tuple[Work, list[Played]], None, None]
-"""Cohorts as they end."""
+"""Batches as they end."""
 
 
 class WorkerError(TapeError):
@@ -20,17 +20,17 @@ class WorkerError(TapeError):
 
 
 class Pool(Protocol):
-    """Plays cohorts. It may be used for one run after the other, and is closed by who opened it."""
+    """Plays batches. It may be used for one run after the other, and is closed by who opened it."""
 
     def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
-        """Play cohorts; they come back in the order in which they end, which is not always the given one.
+        """Play batches; they come back in the order in which they end, which is not always the given one.
 
         Closing the generator drops what is in flight.
 
         Args:
-            work: The cohorts.
+            work: The batches.
             watcher: Is told what happens.
-            run: Pays for all of them. Once it has refused something no cohort is begun; those in flight go on.
+            run: Pays for all of them. Once it has refused something no batch is begun; those in flight go on.
 
         Raises:
             WorkerError: A worker failed or died.

@@ -32,7 +32,7 @@ class _Worker:
 
 
 class Processes(ClosingPool):
-    """Plays cohorts in worker processes, which open the models themselves and keep them between runs.
+    """Plays batches in worker processes, which open the models themselves and keep them between runs.
 
     The processes are started when they are first needed. They ignore Ctrl-C, which is for the parent to
     handle, and end with the parent however it ends.
@@ -107,7 +107,7 @@ class Processes(ClosingPool):
 
     @staticmethod
     def _serve(worker: _Worker, host: LedgerHost | None) -> Reply | None:
-        """Take one message of a worker in: its answer to a cohort, or a request to the run's ledger."""
+        """Take one message of a worker in: its answer to a batch, or a request to the run's ledger."""
         try:
             message = worker.pipe.recv()
         except (EOFError, OSError):  # also an answer that breaks off
@@ -190,7 +190,7 @@ def _main(pipe: connection.Connection, opener: Opener) -> None:
 
 
 def _end_with_parent() -> None:
-    """Leave at once when the parent is gone, in the middle of a cohort if need be: nobody will read it."""
+    """Leave at once when the parent is gone, in the middle of a batch if need be: nobody will read it."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     connection.wait([parent.sentinel])

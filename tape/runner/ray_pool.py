@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tape.budget import Ledger
-from tape.errors import ConfigError, MissingExtraError
+from tape.errors import ConfigError
 from tape.lm.registry import open_model as open_by_name
+from tape.plugins import require_extra
 from tape.runner.models import Models, Opener
 from tape.runner.play import Reply, answer
 from tape.runner.pool import ClosingPool, Ended, WorkerError
@@ -18,7 +19,7 @@ from tape.runner.work import Watcher, Work
 LOCAL = "ray:local"
 LOCAL_CPUS = 2
 AHEAD = 2
-"""Cohorts handed out per processor: one that is played, one that waits, so that none is idle."""
+"""Batches handed out per processor: one that is played, one that waits, so that none is idle."""
 HINT = (
     " Check that the port is that of its Ray Client server and, where it asks for a token, that RAY_AUTH_MODE and "
     "RAY_AUTH_TOKEN (or RAY_AUTH_TOKEN_PATH) are set here too"
@@ -29,7 +30,7 @@ _models: list[Models] = []
 
 
 class RayPool(ClosingPool):
-    """Plays cohorts as Ray tasks. The machines need this package, of the same version, and the models.
+    """Plays batches as Ray tasks. The machines need this package, of the same version, and the models.
 
     Args:
         address: ``ray://HOST:PORT`` of a cluster, or ``ray:local`` to start one on this machine.
@@ -44,12 +45,9 @@ class RayPool(ClosingPool):
     def __init__(self, address: str, open_model: Opener = open_by_name) -> None:
         if address != LOCAL and not (address.startswith("ray://") and len(address) > len("ray://")):
             raise ConfigError(f"a Ray cluster is ray://HOST:PORT or {LOCAL}, not {address!r}")
-        try:
-            import ray
-        except ImportError as error:
-            raise MissingExtraError(
-                f"--workers {address} needs Ray, which is not installed: pip install 'tape-agents[ray]'"
-            ) from error
+        require_extra("ray", "ray", what=f"--workers {address}")
+        import ray
+
         self._ray, self._opener = ray, open_model
         quiet = {"log_to_driver": False, "logging_level": "warning"}
         try:

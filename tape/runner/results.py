@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import io
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tape.files import replace_file
+from tape.plugins import missing_extra
 from tape.runner.summary import VERIFICATION
+
+if TYPE_CHECKING:
+    import pyarrow
 
 Value: TypeAlias = str | int | float | bool | None
 LINE = ("cell", "environment", "level_set", "task", "digest", "repeat", "key", "agent", "model")
@@ -28,17 +31,17 @@ def write_results(folder: Path, episodes: Sequence[Mapping[str, Any]]) -> None:
     table = rows(episodes)
     replace_file(folder / "results.csv", csv_text(table).encode("utf-8"))
     parquet = folder / "results.parquet"
-    if importlib.util.find_spec("pyarrow") is None:
+    if reason := missing_extra("parquet", "pyarrow"):
         parquet.unlink(missing_ok=True)  # one of an earlier state would contradict the rest
-        _say_left_out()
+        _say_left_out(reason)
         return
     replace_file(parquet, parquet_bytes(table))
 
 
 @lru_cache(maxsize=1)
-def _say_left_out() -> None:
+def _say_left_out(reason: str) -> None:
     """Once per process."""
-    logger.warning("results.parquet is left out: pyarrow is not installed; pip install 'tape-agents[parquet]'")
+    logger.warning("results.parquet is left out: %s", reason)
 
 
 def rows(episodes: Sequence[Mapping[str, Any]]) -> list[dict[str, Value]]:
@@ -88,7 +91,40 @@ def parquet_bytes(table: Sequence[Mapping[str, Value]]) -> bytes:
     import pyarrow
     import pyarrow.parquet
 
-    columns = {name: [row[name] for row in table] for name in (table[0] if table else ())}
+    columns = {name: _column([row[name] for row in table]) for name in (table[0] if table else ())}
     sink = pyarrow.BufferOutputStream()
     pyarrow.parquet.write_table(pyarrow.table(columns), sink)
     return bytes(sink.getvalue().to_pybytes())
+
+
+def _column(values: Sequence[Value]) -> pyarrow.Array:
+    """A column of Parquet: text, flags, or numbers, which are whole where all known ones are.
+
+    It is given as buffers in Arrow's layout (https://arrow.apache.org/docs/format/Columnar.html), because
+    ``pyarrow.array`` imports pandas, which takes longer than to play an easy episode.
+    """
+    import numpy as np
+    import pyarrow
+
+    known = [value for value in values if value is not None]
+    if not known:
+        return pyarrow.nulls(len(values))
+    if isinstance(known[0], str):
+        texts = [str(value or "").encode("utf-8") for value in values]
+        offsets = np.cumsum([0, *map(len, texts)]).astype(np.int32)
+        kind, parts = pyarrow.string(), [offsets.tobytes(), b"".join(texts)]
+    elif isinstance(known[0], bool):
+        kind, parts = pyarrow.bool_(), [_bits([bool(value) for value in values])]
+    elif any(isinstance(value, float) for value in known):
+        kind, parts = pyarrow.float64(), [np.array([value or 0.0 for value in values], np.float64).tobytes()]
+    else:
+        kind, parts = pyarrow.int64(), [np.array([value or 0 for value in values], np.int64).tobytes()]
+    buffers = [pyarrow.py_buffer(part) for part in (_bits([value is not None for value in values]), *parts)]
+    return pyarrow.Array.from_buffers(kind, len(values), buffers)
+
+
+def _bits(flags: Sequence[bool]) -> bytes:
+    """Eight a byte, the first is the lowest."""
+    import numpy as np
+
+    return np.packbits(np.array(flags, bool), bitorder="little").tobytes()

@@ -1,4 +1,4 @@
-"""Plays the episodes of a run that are not committed yet, cohort by cohort."""
+"""Plays the episodes of a run that are not committed yet, batch by batch."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Runner:
                 process is at work in it.
             UnknownCostError: The run's budget caps something of which an unknown amount was or may be spent.
             WorkerError: A worker failed or died. What is committed stays; the same command goes on.
-            KeyboardInterrupt: Passed on after the summary of what is committed is written; cohorts in
+            KeyboardInterrupt: Passed on after the summary of what is committed is written; batches in
                 flight are dropped and will be played again as a whole.
         """
         with self._directory.locked():
@@ -139,20 +139,20 @@ class Runner:
             self._watcher.drained({kind: run.remaining(kind) or 0 for kind in run.budget}, run.budget)
 
     def _missing(self) -> list[Work]:
-        """The cohorts of which an episode is missing, in order; their members never change."""
+        """The batches of which an episode is missing, in order; their members never change."""
         missing = []
         for cell in self.cells:
-            jobs, size = self._jobs[cell.name], cell.spec.cohort
+            jobs, size = self._jobs[cell.name], cell.spec.batch
             for first in range(0, len(jobs), size):
-                cohort = jobs[first : first + size]
-                if any(self._is_ours(cell.name, job.key) for job in cohort):
-                    missing.append(Work(cell.name, cell.spec, tuple(cohort)))
+                batch = jobs[first : first + size]
+                if any(self._is_ours(cell.name, job.key) for job in batch):
+                    missing.append(Work(cell.name, cell.spec, tuple(batch)))
         return missing
 
     def _is_ours(self, cell: str, key: str) -> bool:
         """Whether an episode is missing, and this cell is the one that plays it.
 
-        Which cell plays an episode must not depend on which cohort ends first, since the last digits of a
+        Which cell plays an episode must not depend on which batch ends first, since the last digits of a
         batch depend on its other members.
         """
         return self._places[key][0][0] == cell and (cell, key) not in self._committed

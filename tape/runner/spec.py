@@ -52,7 +52,18 @@ def _digest(named: tuple[tuple[str, str], ...]) -> str:
     return whole.hexdigest()[:16]
 
 
-PACKAGES = ("tape-agents", "torch", "transformers", "outlines", "outlines_core", "networkx", "pulp", "ortools", "numpy")
+PACKAGES = (
+    "tape-planner",
+    "torch",
+    "transformers",
+    "outlines",
+    "outlines_core",
+    "networkx",
+    "pulp",
+    "ortools",
+    "numpy",
+)
+"""Whose versions are kept with a run."""
 
 
 class RunSpec(BaseModel):
@@ -68,7 +79,7 @@ class RunSpec(BaseModel):
         budget: Hard caps beside the tasks' own, in counts.
         seed: The root seed.
         repeats: Episodes per task.
-        cohort: Episodes that advance in lock-step (it shapes batches, so it is part of the run).
+        batch: Episodes that advance in lock-step (it shapes batches, so it is part of the run).
         prompt_version: Of the environment's prompts.
         tasks_digest: Hash of all tasks, filled in by the runner: a level file that has changed makes
             another run.
@@ -85,7 +96,7 @@ class RunSpec(BaseModel):
     budget: dict[str, int] = Field(default_factory=dict)
     seed: int = 0
     repeats: int = Field(default=1, ge=1)
-    cohort: int = Field(default=8, ge=1)
+    batch: int = Field(default=8, ge=1)
     prompt_version: str = ""
     tasks_digest: str = ""
 

@@ -26,7 +26,7 @@ HEAD = (
     "over budget",
 )
 VERIFICATION = ("queries", "simulations", "commitments", "refusals", "infeasible_commitments")
-"""Totals of episodes with ``verify="aec"``; lines of earlier versions have none of them."""
+"""Totals of episodes under verification (``aec``); lines of earlier versions have none of them."""
 
 NOTES = {
     "wilson": "Wilson's, where no level is repeated",
@@ -137,7 +137,7 @@ def table(groups: Sequence[Mapping[str, Any]]) -> str:
 
 def _about_verification(group: Mapping[str, Any]) -> str:
     """What a group's verifier did, where there is one."""
-    if group.get("configuration", {}).get("verify", "none") == "none":
+    if group.get("configuration", {}).get("aec") is None:
         return ""
     n = group["episodes"]
     counts = [f"{group[name] / n:.2f} {name.replace('_', ' ')}" for name in VERIFICATION]

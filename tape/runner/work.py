@@ -16,12 +16,12 @@ Line = dict[str, Any]
 
 @dataclass(frozen=True)
 class Work:
-    """One cohort: consecutive episodes of one cell, played in lock-step and committed together.
+    """One batch: consecutive episodes of one cell, played in lock-step and committed together.
 
     Attributes:
         cell: The cell's name.
         spec: Its configuration.
-        jobs: Its episodes, in order. Membership is fixed, since it shapes the batches.
+        jobs: Its episodes, in order. Which they are is fixed: what a model is asked at once shapes its last digits.
         metered: There is a run's ledger, which must be asked before anything is spent.
     """
 
@@ -51,7 +51,7 @@ class Watcher:
     """What a display is told; each is called in the runner's own thread.
 
     Attributes:
-        started: A cohort begins: its jobs.
+        started: A batch begins: its jobs.
         event: An event of an episode: key and event. Only where episodes are played in this process.
         finished: A committed episode, how many are done, how many there are.
         drained: What is left of the run's budget and its caps, in counts by kind; before each ``finished``.

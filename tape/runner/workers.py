@@ -19,7 +19,7 @@ from tape.runner.work import Watcher, Work
 
 
 class InProcess(ClosingPool):
-    """Plays cohorts one after the other in this process; a display can follow every event.
+    """Plays batches one after the other in this process; a display can follow every event.
 
     Args:
         open_model: Opens a model by its name.
@@ -30,7 +30,7 @@ class InProcess(ClosingPool):
 
     def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
         """See :class:`Pool`."""
-        # One event loop for all cohorts: an interrupt between two finds nothing half made.
+        # One event loop for all batches: an interrupt between two finds nothing half made.
         with asyncio.Runner() as loop:
             for item in work:
                 if run is not None and run.refused:
@@ -40,7 +40,7 @@ class InProcess(ClosingPool):
                 try:
                     played = loop.run(play(item, model, watcher.event, run))
                 except asyncio.CancelledError:
-                    # Nobody cancels a cohort but an interrupt; asyncio.Runner forgets that it was one if it comes
+                    # Nobody cancels a batch but an interrupt; asyncio.Runner forgets that it was one if it comes
                     # right after the handler is set, before the count of interrupts is.
                     raise KeyboardInterrupt from None
                 yield item, played

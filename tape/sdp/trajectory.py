@@ -114,7 +114,7 @@ class CertifiedTrajectory(Record):
 
     @classmethod
     def load(cls, path: Path) -> CertifiedTrajectory:
-        """Read what :meth:`save` wrote; whether it is consistent is for :func:`tape.analysis.revalidation.revalidate` to say.
+        """Read what :meth:`save` wrote; whether it is consistent says :func:`tape.analysis.revalidation.revalidate`.
 
         Raises:
             TraceError: It cannot be read, or is of another schema.

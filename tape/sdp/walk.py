@@ -49,7 +49,7 @@ class WalkChain:
     """PROPOSE and REPLAN by planner and solver; with verification, only paths that may be committed to.
 
     Validation certifies edges: every step is recorded in the graph and in the memory that outlives it, a prediction
-    that turned out wrong is refuted.
+    that turned out wrong is contradicted.
 
     Args:
         episode: The episode.

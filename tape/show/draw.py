@@ -8,6 +8,7 @@ from typing import Any
 
 from tape.engine.graph import Edge, PlanGraph
 from tape.errors import GraphError
+from tape.plugins import require_extra
 
 WALK, CERTIFIED, REFUTED, PLAIN = "#0b5cad", "#1a7f37", "#b42318", "#8a8a8a"
 
@@ -58,7 +59,7 @@ def _distances(start: str, neighbours: Mapping[str, Sequence[str]]) -> dict[str,
 def draw(graph: PlanGraph, file: Path, *, start: str, path: Sequence[int] = (), title: str = "") -> None:
     """Write a picture; of a graph of more than :data:`MOST_NODES` nodes only what plans and the path pass through.
 
-    The path is a thick solid line with filled arrow heads, refuted edges are dotted with a cross,
+    The path is a thick solid line with filled arrow heads, contradicted edges are dotted with a cross,
     certified ones dash-dotted with a tick, so that the picture reads without colour too.
 
     Args:
@@ -73,6 +74,7 @@ def draw(graph: PlanGraph, file: Path, *, start: str, path: Sequence[int] = (), 
     """
     if file.suffix not in (".svg", ".png", ".pdf"):
         raise GraphError(f"{file}: a picture ends in .svg, .png or .pdf")
+    require_extra("plots", "matplotlib", what="drawing")
     graph.attributes(start)
     graph, path, left_out = _essence(graph, start, path)
     import matplotlib
@@ -101,7 +103,8 @@ def draw(graph: PlanGraph, file: Path, *, start: str, path: Sequence[int] = (), 
     usable = {edge.id for edge in graph.usable_edges()}
     for edge in graph.edges():
         _edge(axes, edge, spots, boxes, on_path=edge.id in chosen, usable=edge.id in usable)
-    caption = f"{left_out}thick: selected path   ✓ certified   ✗ refuted   double frame: goal   ×n: plans through it"
+    legend = "thick: selected path   ✓ certified   ✗ contradicted   double frame: goal   ×n: plans through it"
+    caption = f"{left_out}{legend}"
     axes.text(
         -0.5 * dx, 0.5 * dy + 0.42, title or "plan graph", fontsize=10, weight="bold", va="center", parse_math=False
     )

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tape.plugins import require_extra
+
 OURS = "o"
 MARKERS = ("s", "^", "D", "v", "P", "X", "<", ">", "h", "*", "d")
 DASHES: tuple[Any, ...] = ("--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)), (0, (2, 4)))
@@ -80,6 +82,7 @@ def draw(plot: Plot, files: Sequence[Path]) -> None:
     Raises:
         ValueError: The plot is of no known kind.
     """
+    require_extra("plots", "matplotlib", what="drawing")
     import matplotlib as mpl
 
     mpl.use("Agg")

@@ -24,8 +24,8 @@ from tape.trace import (
     LedgerEvent,
     MismatchEvent,
     ObservedEvent,
-    ReplannedEvent,
     PathSelectedEvent,
+    ReplannedEvent,
 )
 
 
@@ -194,7 +194,7 @@ class _Scene:
 
 
 class LiveDisplay:
-    """The cohort's boards with their paths, what is left of each budget, and the running score.
+    """The batch's boards with their paths, what is left of each budget, and the running score.
 
     Args:
         label: What runs.

@@ -17,11 +17,11 @@ from tape.trace import (
     MalformedEvent,
     MismatchEvent,
     ObservedEvent,
+    PathSelectedEvent,
     PlansSampledEvent,
     ReplannedEvent,
     StartedEvent,
     ToldEvent,
-    PathSelectedEvent,
 )
 
 

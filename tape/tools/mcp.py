@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from pydantic import BaseModel
 
-from tape.errors import MissingExtraError
+from tape.plugins import require_extra
 from tape.tools.cost import Amount, Cost, Unknown, amounts
 from tape.tools.errors import ToolError, ToolFailedError
 from tape.tools.mcp_schema import arguments_model
@@ -171,13 +171,10 @@ class _Server:
 
     async def start(self, seconds: float) -> list[Any]:
         """Start it and list its tools."""
-        try:
-            from mcp import Client, StdioServerParameters
-            from mcp.client.stdio import stdio_client
-        except ImportError as error:
-            raise MissingExtraError(
-                "tools of MCP servers need the package mcp; install it with pip install 'tape-agents[mcp]'"
-            ) from error
+        require_extra("mcp", "mcp", what=self.name)
+        from mcp import Client, StdioServerParameters
+        from mcp.client.stdio import stdio_client
+
         settings = StdioServerParameters(
             command=self._command[0], args=self._command[1:], env=dict(self._env or {}), cwd=self._cwd
         )

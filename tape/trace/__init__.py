@@ -12,16 +12,17 @@ from tape.trace.events import (
     MalformedEvent,
     MismatchEvent,
     ObservedEvent,
+    PathSelectedEvent,
     PlansSampledEvent,
     ReplannedEvent,
     StartedEvent,
     ToldEvent,
-    PathSelectedEvent,
     register_event,
 )
 from tape.trace.file import SCHEMA, TraceWriter, read_trace
 
 __all__ = [
+    "SCHEMA",
     "ActedEvent",
     "ActionsSampledEvent",
     "AnsweredEvent",
@@ -33,13 +34,12 @@ __all__ = [
     "MalformedEvent",
     "MismatchEvent",
     "ObservedEvent",
+    "PathSelectedEvent",
     "PlansSampledEvent",
     "ReplannedEvent",
-    "SCHEMA",
     "StartedEvent",
     "ToldEvent",
     "TraceWriter",
-    "PathSelectedEvent",
     "read_trace",
     "register_event",
 ]

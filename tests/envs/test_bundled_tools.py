@@ -40,7 +40,7 @@ def test_some_episodes_succeed_and_none_ends_by_a_fault(environment: str, agent:
 def test_episodes_through_http_are_those_without_it(environment: str, tmp_path: Path) -> None:
     pytest.importorskip("openai")
     # Hosted models show no probabilities, so plans are judged by the answer alone in both.
-    more = ("--cohort", "1", "--score", "argmax")
+    more = ("--batch", "1", "--score", "argmax")
     with Endpoint(open_bundled("tools")) as endpoint:
         name = f"openai:bundled:tools@{endpoint.url}#format=tools,concurrency=1"
         # Dollars are capped, so what a hosted model costs must be known, even if it is nothing.
@@ -61,8 +61,8 @@ def test_episodes_through_http_are_those_without_it(environment: str, tmp_path: 
 
 
 def test_the_same_command_gives_the_same_episodes_on_two_workers(tmp_path: Path) -> None:
-    one = run("musique", "bundled:tools", tmp_path / "one", "--cohort", "3")
-    two = run("musique", "bundled:tools", tmp_path / "two", "--cohort", "3", "--workers", "2")
+    one = run("musique", "bundled:tools", tmp_path / "one", "--batch", "3")
+    two = run("musique", "bundled:tools", tmp_path / "two", "--batch", "3", "--workers", "2")
     assert sorted(map(json.dumps, one)) == sorted(map(json.dumps, two))
 
 
@@ -81,4 +81,4 @@ def test_it_plays_no_sokoban_and_the_sokoban_models_call_no_tools(
 ) -> None:
     for environment, model in (("sokoban", "bundled:tools"), ("gsm_hard", "bundled:mini")):
         assert main(["run", environment, "--model", model, "--limit", "1", "--out", str(tmp_path / model[8:])]) == 2
-        assert "prompt_format" in capsys.readouterr().err
+        assert "prompt format" in capsys.readouterr().err

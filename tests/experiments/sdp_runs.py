@@ -7,7 +7,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from experiments.harness.matrix import Method, sokoban_cell
+from experiments.harness.methods import Method
+from experiments.studies.tape.levels import on_levels
 from tape.engine.result import EpisodeResult
 from tape.runner.cells import Job, checked
 from tape.runner.directory import RunDirectory
@@ -29,7 +30,7 @@ def make_sdp_run(path: Path, methods: Mapping[str, Mapping[str, Any]] = AS_GIVEN
     chosen = options(limit=limit, seeds=2)
     cells = checked(
         [
-            sokoban_cell(
+            on_levels(
                 # Another cap for each, since equal cells have their episodes in common.
                 Method(label, "sdp" if made else "react", {"max_replans": number}),
                 "bundled:nano-750",

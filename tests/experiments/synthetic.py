@@ -7,7 +7,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from experiments.harness.matrix import Experiment, Options, split
+from experiments.harness.experiment import Experiment
+from experiments.harness.matrix import Options, split
 from tape.engine.result import EpisodeResult
 from tape.runner.cells import Cell, Job, checked
 from tape.runner.directory import RunDirectory

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from experiments import demo
+from experiments import tables as readme_table
 from experiments.harness import cli
-from experiments.harness import tables as readme_table
-from experiments.harness.matrix import find
+from experiments.studies.tape.catalogue import find
 from experiments.training.sokoban import card as model_card
 from experiments.training.tools import card as tool_model_card
 from tape.lm.bundled import weights_folder

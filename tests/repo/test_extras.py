@@ -15,7 +15,11 @@ def unmet() -> str:
 
 
 def test_only_declared_extras_are_looked_at() -> None:
-    assert survey({"dev": ["pytest"], "highs": ["highspy"]}) == [Extra("highs", ("highspy",), None)]
+    assert survey({"dev": ["pytest"], "mcp": ["mcp"]}) == [Extra("mcp", ("mcp",), None)]
+
+
+def test_what_comes_with_the_project_is_not_looked_at_again() -> None:
+    assert survey({"local": ["torch"], "all": ["tape-planner[local]"]}) == []
 
 
 def test_first_unmet_need_is_named() -> None:

@@ -55,9 +55,25 @@ def test_torch_wheel_must_exist_and_be_one(tmp_path: Path) -> None:
 
 
 def test_torch_comes_first_and_dev_only_on_request() -> None:
-    project = {"dependencies": ["numpy>=1", "torch>=2"], "optional-dependencies": {"dev": ["pytest>=8"]}}
-    assert base_requirements(project, dev=False) == ["torch>=2", "numpy>=1"]
-    assert base_requirements(project, dev=True) == ["torch>=2", "numpy>=1", "pytest>=8"]
+    extras = {**{name: [] for name in install.BASE}, "local": ["torch>=2"], "mcp": ["mcp"], "dev": ["pytest>=8"]}
+    pyproject = {
+        "build-system": {"requires": ["setuptools>=77"]},
+        "project": {"dependencies": ["numpy>=1"], "optional-dependencies": extras},
+    }
+    assert base_requirements(pyproject, dev=False) == ["torch>=2", "setuptools>=77", "numpy>=1"]
+    assert base_requirements(pyproject, dev=True) == ["torch>=2", "setuptools>=77", "numpy>=1", "pytest>=8"]
+
+
+def test_the_former_distribution_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(install, "VENV", tmp_path)
+    calls: list[tuple[str, ...]] = []
+    monkeypatch.setattr(Pip, "run", lambda self, *args, **options: calls.append(args))
+    Installer(Settings())._remove_former()
+    assert calls == []
+    (tmp_path / "lib" / "python3.11" / "site-packages" / "tape_agents-0.1.0.dist-info").mkdir(parents=True)
+    Installer(Settings())._remove_former()
+    assert [args[0] for args in calls] == ["uninstall"]
+    assert calls[0][-1] == "tape-agents"
 
 
 def test_pin_of_torch_is_found_and_removed() -> None:
@@ -74,7 +90,7 @@ def test_constraints_pin_every_direct_requirement() -> None:
     }
     with (install.ROOT / "pyproject.toml").open("rb") as stream:
         project = install.tomllib.load(stream)["project"]
-    extras = [text for texts in project["optional-dependencies"].values() for text in texts]
+    extras = [text for name, texts in project["optional-dependencies"].items() if name != "all" for text in texts]
     assert {install.requirement_name(text) for text in project["dependencies"] + extras} <= pins
 
 

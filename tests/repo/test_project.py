@@ -6,16 +6,23 @@ from importlib.metadata import EntryPoint
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.places import ROOT
 
-GROUPS = {"tape.solvers": "solvers", "tape.agents": "tape", "tape.environments": "envs", "tape.models": "tape"}
+GROUPS = {
+    "tape.solvers": "solvers",
+    "tape.agents": "tape",
+    "tape.environments": "envs",
+    "tape.methods": "tape",
+    "tape.models": "tape",
+}
 STAND_INS = {"simulated": "envs", "declared": "envs"}
 """Models that play one environment only, and come with it."""
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
-def test_the_four_groups_are_declared() -> None:
+def test_the_groups_are_declared() -> None:
     assert set(PROJECT["entry-points"]) == set(GROUPS)
 
 
@@ -27,6 +34,20 @@ def test_entry_points_parse(group: str) -> None:
         assert found.module.partition(".")[0] == STAND_INS.get(name, GROUPS[group])
         assert found.attr.isidentifier()
         assert found.extras == []
+
+
+def test_all_takes_every_extra_of_the_project() -> None:
+    extras = PROJECT["optional-dependencies"]
+    names = ",".join(name for name in extras if name not in ("all", "dev"))
+    assert extras["all"] == [f"{PROJECT['name']}[{names}]"]
+
+
+def test_the_citation_names_the_software_and_the_paper() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert cited["cff-version"] == "1.2.0"
+    assert cited["authors"] == [{"name": "The TAPE authors"}]
+    assert (cited["version"], cited["license"]) == (PROJECT["version"], PROJECT["license"])
+    assert [reference["url"] for reference in cited["references"]] == ["https://arxiv.org/abs/2602.19633"]
 
 
 def test_licence_is_the_whole_apache_text() -> None:

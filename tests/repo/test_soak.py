@@ -43,6 +43,19 @@ def test_results_are_written_and_the_status_is_that_of_pytest(monkeypatch: pytes
     assert len(json.loads((tmp_path / "soak.json").read_text())["sweeps"]) == 3
 
 
+def test_property_tests_are_swept_with_all_examples(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    commands: list[list[str]] = []
+    monkeypatch.setattr(soak, "RESULTS", tmp_path)
+    monkeypatch.setattr(
+        soak.subprocess, "run", lambda command, **_: commands.append(command) or subprocess.CompletedProcess(command, 5)
+    )
+    soak.main(["tests/tape/engine"])
+    [command] = commands
+    assert command[command.index("-m", 3) + 1] == "soak or hypothesis"
+    assert "--hypothesis-profile=soak" in command
+    assert command[-1] == "tests/tape/engine"
+
+
 def test_no_sweep_is_a_failure_and_leaves_the_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert run(monkeypatch, tmp_path, 5) == 5
     assert not (tmp_path / "soak.json").exists()

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import PathProblem, Status, available, check, solve
+from solvers.testing import SolverConformance, layered, risky, small, tight
+from solvers.testing.reference import same_walk_as_brute_force
 from tests.profiles import examples
-from tests.solvers.conformance import SolverConformance
-from tests.solvers.instances import layered, risky, small, tight
-from tests.solvers.reference import same_walk_as_brute_force
 from tests.solvers.test_networkx import agrees_with_brute_force, without_budgets
 
 BACKENDS = ["cp-sat", "mathopt:scip", "mathopt:highs", "pulp:cbc", "pulp:highs"]

@@ -14,9 +14,9 @@ from solvers import PathProblem, Status, check, solve
 from solvers.chances import LinearParts, linear_parts
 from solvers.compiled import AVAILABLE, Ending, Found, can_solve, search
 from solvers.labelling import answer_of
+from solvers.testing import demanding, layered, plain, tight
+from solvers.testing.reference import Reference, same_walk_as_brute_force
 from tests.places import ROOT
-from tests.solvers.instances import demanding, layered, plain, tight
-from tests.solvers.reference import Reference, same_walk_as_brute_force
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="the extension was not built")
 

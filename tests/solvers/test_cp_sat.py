@@ -6,8 +6,7 @@ import pytest
 
 from solvers import BackendError, ProblemError, Status, check, solve
 from solvers.cp_sat import CpSatSolver
-from tests.solvers.conformance import CASES, SolverConformance
-from tests.solvers.instances import layered
+from solvers.testing import CASES, SolverConformance, layered
 
 
 class TestCpSat(SolverConformance):

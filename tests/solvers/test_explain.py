@@ -24,9 +24,7 @@ from solvers import (
     explain,
 )
 from solvers.answer import without_walk
-from tests.solvers.brute_force import walks
-from tests.solvers.enumeration import Enumeration
-from tests.solvers.instances import risky, small
+from solvers.testing import Enumeration, risky, small, walks
 
 
 def feasible(problem: PathProblem, **changes: Any) -> bool:

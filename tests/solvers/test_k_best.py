@@ -24,9 +24,7 @@ from solvers import (
     solve,
 )
 from solvers.answer import with_walk, without_walk
-from tests.solvers.brute_force import ranking
-from tests.solvers.enumeration import Enumeration
-from tests.solvers.instances import endless, layered, risky, small, tight
+from solvers.testing import Enumeration, endless, layered, ranking, risky, small, tight
 
 COUNTS = (1, 2, 5, 50)
 MANY = small(3030)  # 522 walks

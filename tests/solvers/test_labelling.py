@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from solvers import PathProblem, Status, check, solve
-from tests.solvers.conformance import SolverConformance
-from tests.solvers.instances import demanding, endless, layered, risky, small, tight
-from tests.solvers.reference import Reference, same_walk_as_brute_force
+from solvers.testing import SolverConformance, demanding, endless, layered, risky, small, tight
+from solvers.testing.reference import Reference, same_walk_as_brute_force
 
 MISSING = "solvers.compiled.AVAILABLE"
 

@@ -10,7 +10,7 @@ import pytest
 from solvers import BackendError, Status
 from solvers.mathopt import _status
 from solvers.mathopt_highs import MathOptHighsSolver
-from tests.solvers.conformance import CASES, SolverConformance
+from solvers.testing import CASES, SolverConformance
 
 
 class TestMathOptScip(SolverConformance):

@@ -7,9 +7,7 @@ from dataclasses import replace
 import pytest
 
 from solvers import PathProblem, Status, UnsupportedProblemError, check, solve
-from tests.solvers.brute_force import best
-from tests.solvers.conformance import CASES, Case
-from tests.solvers.instances import layered, small
+from solvers.testing import CASES, Case, best, layered, small
 
 UNBUDGETED = [case for case in CASES if not case.problem.budgets]
 

@@ -7,8 +7,8 @@ import pytest
 
 from solvers import Status, check, solve
 from solvers.numpy_dominance import undominated
-from tests.solvers.instances import layered, risky, small, tight
-from tests.solvers.reference import Reference, same_walk_as_brute_force
+from solvers.testing import layered, risky, small, tight
+from solvers.testing.reference import Reference, same_walk_as_brute_force
 
 
 @pytest.mark.slow

@@ -13,9 +13,8 @@ from solvers import PathProblem, Status, get, solve
 from solvers.errors import BackendError
 from solvers.pulp_cbc import CbcSolver
 from solvers.pulp_model import Stopwatch
+from solvers.testing import CASES, SolverConformance, tight
 from solvers.worker import stop_workers
-from tests.solvers.conformance import CASES, SolverConformance
-from tests.solvers.instances import tight
 
 PROBLEM = CASES[0].problem
 

@@ -9,7 +9,7 @@ import pytest
 
 from solvers import SolverUnavailableError, Status, get
 from solvers.pulp_highs import PulpHighsSolver
-from tests.solvers.conformance import CASES, SolverConformance
+from solvers.testing import CASES, SolverConformance
 
 
 class TestPulpHighs(SolverConformance):

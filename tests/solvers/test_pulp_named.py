@@ -11,7 +11,7 @@ import pytest
 from solvers import SolverUnavailableError, Status, UnknownSolverError, available, get, solve
 from solvers.pulp_named import PulpNamedSolver
 from solvers.pulp_survey import Survey
-from tests.solvers.conformance import CASES, SolverConformance
+from solvers.testing import CASES, SolverConformance
 
 PROBLEM = CASES[0].problem
 

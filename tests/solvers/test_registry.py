@@ -106,9 +106,9 @@ def test_the_built_in_ones_need_no_metadata(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(SolverUnavailableError, match=r"'cp-sat'.*'ortools' is not installed; pip install ortools"):
+    with pytest.raises(SolverUnavailableError, match=r"'cp-sat'.*needs the package 'ortools'.*tape-planner\[solvers\]"):
         get("cp-sat")
-    with pytest.raises(SolverUnavailableError, match="pip install 'pulp<4'"):
+    with pytest.raises(SolverUnavailableError, match=r"pip install 'tape-planner\[solvers\]'"):
         get("pulp")
 
 

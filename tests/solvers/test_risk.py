@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import (
@@ -28,10 +28,8 @@ from solvers import (
     variance_of,
 )
 from solvers.risk import SCALE, keeps, least_budget, variance_limit
+from solvers.testing import Enumeration, best, risky, small, walks
 from tests.profiles import examples
-from tests.solvers.brute_force import best, walks
-from tests.solvers.enumeration import Enumeration
-from tests.solvers.instances import risky, small
 
 # Two ways to the terminal: sure and poor, or rich with a spread of 3 and 4, hence 5 for the whole way.
 PROBLEM = PathProblem(

@@ -6,13 +6,13 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import PathProblem, PathSolution, ProblemError, Risk, Session, Status, check, solve
 from solvers.compiled import AVAILABLE
+from solvers.testing import layered, risky, small, tight
 from tests.profiles import examples
-from tests.solvers.instances import layered, risky, small, tight
 
 
 def next_problem(rng: random.Random, problem: PathProblem, walk: tuple[int, ...]) -> PathProblem:

@@ -16,7 +16,7 @@ from solvers import PathSolution, Status, solve
 from solvers.worker import WorkerSolver, stop_workers
 from tests.places import ROOT
 from tests.solvers.misbehaving import CRASH, EXIT, HANG, OBEY, PRINT, RAISE, REFUSE, Misbehaving, Unloadable, problem
-from tests.solvers.processes import running
+from tests.solvers.processes import running, until
 
 HANG_GUARD = 120.0
 
@@ -34,6 +34,11 @@ def solver(notes: Path) -> WorkerSolver:
 def workers(notes: Path) -> list[int]:
     """The ids of the workers, request by request; each is also that of a process group."""
     return [int(line) for line in notes.read_text().split()]
+
+
+def noted(notes: Path) -> bool:
+    """Whether a worker has written its id, as it does before anything else."""
+    return notes.exists() and notes.read_text().endswith("\n")
 
 
 class TestOneProcess:
@@ -111,8 +116,7 @@ class TestOneProcess:
         answers: list[PathSolution] = []
         hanging = threading.Thread(target=lambda: answers.append(solve(problem(HANG), solver)))
         hanging.start()
-        while not notes.exists() or not notes.read_text().endswith("\n"):
-            pass
+        until(lambda: noted(notes))
         assert solve(problem(OBEY), solver).status is Status.OPTIMAL
         stop_workers()
         hanging.join(HANG_GUARD)
@@ -152,9 +156,8 @@ def parent(body: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 def until_none_runs(groups: list[int]) -> None:
-    """Returns when all the processes are gone; the runner's own limit ends a test that waits in vain."""
-    while running(groups):
-        pass
+    """Returns when all the processes are gone."""
+    until(lambda: not running(groups))
 
 
 class TestTheEndOfTheParent:
@@ -181,8 +184,7 @@ class TestTheEndOfTheParent:
 
     def test_a_kill_while_a_worker_searches(self, notes: Path) -> None:
         process = parent("solve(problem(HANG), Misbehaving(sys.argv[1]))", str(notes))
-        while not notes.exists() or not notes.read_text().endswith("\n"):
-            pass
+        until(lambda: noted(notes))
         process.kill()
         process.communicate(timeout=HANG_GUARD)
         until_none_runs(workers(notes))
@@ -198,8 +200,7 @@ class TestTheEndOfTheParent:
             """,
             str(notes),
         )
-        while not notes.exists() or not notes.read_text().endswith("\n"):
-            pass
+        until(lambda: noted(notes))
         process.send_signal(2)
         assert process.stdout is not None
         assert process.stdout.readline() == "interrupted\n"

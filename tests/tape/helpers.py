@@ -34,13 +34,12 @@ def bundled_tokenizer() -> PreTrainedTokenizerFast:
 
 
 @lru_cache(maxsize=1)
-def tiny_lm() -> TransformersLM:
-    """Random weights, real tokenizer, real constrained decoding."""
+def tiny_model() -> LlamaForCausalLM:
+    """A transformer with random weights."""
     torch.set_num_threads(1)  # several test processes share the cores
     torch.manual_seed(0)
-    tokenizer = bundled_tokenizer()
     config = LlamaConfig(
-        vocab_size=len(tokenizer),
+        vocab_size=len(bundled_tokenizer()),
         hidden_size=16,
         intermediate_size=32,
         num_hidden_layers=2,
@@ -51,7 +50,13 @@ def tiny_lm() -> TransformersLM:
         pad_token_id=0,
         bos_token_id=None,
     )
-    return TransformersLM(LlamaForCausalLM(config), tokenizer, name="tiny", identity="tiny", prompt_format="compact")
+    return LlamaForCausalLM(config)
+
+
+@lru_cache(maxsize=1)
+def tiny_lm() -> TransformersLM:
+    """Random weights, real tokenizer, real constrained decoding."""
+    return TransformersLM(tiny_model(), bundled_tokenizer(), name="tiny", identity="tiny", prompt_format="compact")
 
 
 def without_times(path: Path) -> list[dict[str, Any]]:

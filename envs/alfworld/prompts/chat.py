@@ -35,7 +35,7 @@ _Answer = TypeVar("_Answer", bound=BaseModel)
 
 
 class ChatFormat:
-    """Implements :class:`tape.protocols.prompt_format.PromptFormat` and the optional protocols of beliefs, with chat messages.
+    """Chat messages: implements :class:`tape.protocols.prompt_format.PromptFormat` and the protocols of beliefs.
 
     Objects may be named or called by their kind; commands are read by kind, as predicates speak of them, and the
     environment finds the object that is meant.

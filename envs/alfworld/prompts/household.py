@@ -1,4 +1,4 @@
-"""The ``household`` prompt format as requests and readers; its texts are those of :mod:`envs.alfworld.prompts.lexicon`."""
+"""The ``household`` prompt format as requests and readers; its texts: :mod:`envs.alfworld.prompts.lexicon`."""
 
 from __future__ import annotations
 

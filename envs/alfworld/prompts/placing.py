@@ -1,4 +1,4 @@
-"""What prompt formats make of the commands that models write: places for lamps, no going to where one is, no repetitions."""
+"""What is made of the commands that models write: places for lamps, no going to where one is, no repetitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ``tools`` prompt format here: the bundled model decomposes, reads and verifies for SDP; other agents it cannot play.
+"""The ``tools`` prompt format here: the bundled model decomposes, reads and verifies, for SDP alone.
 
 It plans and acts with calls of tools alone, so the other agents play the same questions with it on the environment
 ``musique``.

@@ -19,7 +19,7 @@ _THOUGHT = re.compile(rf"\s*next: (?:move|push) ({'|'.join(ACTIONS)})(?!\S)")
 
 
 class CompactFormat:
-    """Implements :class:`tape.protocols.prompt_format.PromptFormat`; see :mod:`envs.sokoban.prompts.compact_text` for the texts.
+    """Implements :class:`tape.protocols.prompt_format.PromptFormat`; texts: :mod:`envs.sokoban.prompts.compact_text`.
 
     Raises:
         ConfigError: The board is too small or too large for the vocabulary.

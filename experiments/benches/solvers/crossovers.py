@@ -104,7 +104,11 @@ def _competes(backend: str, spec: Spec, _size: int, _place: int) -> bool:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.benches.solvers.crossovers",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--out", type=Path, default=Path("runs/crossovers"), help="where rows are kept")
     parser.add_argument("--limit", type=int, default=None, metavar="N", help="only the first N instances")
     parser.add_argument("--backends", nargs="+", choices=CANDIDATES, default=list(CANDIDATES))

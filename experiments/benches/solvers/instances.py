@@ -1,14 +1,11 @@
-"""The seeded walk problems that solvers are measured on: plan graphs, grids, layered graphs, and a stress family.
+"""The seeded path problems that solvers are measured on: plan graphs, grids, layered graphs, and a stress family.
 
-``python -m experiments.benches.solvers.instances [--quick]`` lists them with their sizes. Every instance is made from its
-parameters alone: the same parameters give the same problem on every machine.
+Every instance is made from its parameters alone: the same parameters give the same problem on every machine.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -222,28 +219,3 @@ def stress(rng: random.Random, kind: str, n: int, L: int) -> Graph:  # noqa: N80
 
 
 GENERATORS: dict[str, Callable[..., Graph]] = {"folded": folded, "grid": grid, "layered": layered, "stress": stress}
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Print the list."""
-    from experiments.benches.solvers.catalogue import catalogue
-
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="the small set")
-    parser.add_argument("--families", nargs="+", choices=sorted(GENERATORS), default=sorted(GENERATORS))
-    args = parser.parse_args(argv)
-    found = [spec.build() for spec in catalogue(quick=args.quick) if spec.family in args.families]
-    for one in found:
-        problem = one.problem
-        share = "-" if one.share is None else f"{one.share:.2f}"
-        print(f"{one.name:66s} n={problem.n_nodes:5d} E={len(problem.edges):6d} L={problem.horizon:3d} "
-              f"edge-steps={one.size:8d} share={share}")  # fmt: skip
-    for family in args.families:
-        sizes = sorted(one.size for one in found if one.spec.family == family)
-        if sizes:
-            print(f"{family}: {len(sizes)} instances, {sizes[0]} to {sizes[-1]} edge-steps")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -50,7 +50,7 @@ class Comparison:
     unmeasured: int
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures; None where nothing could be compared."""
+        """The figures; None if nothing could be compared."""
         theirs, both_sided = len(self.at_least), [*self.ratios, *self.at_least]
         return {
             "group": self.group,

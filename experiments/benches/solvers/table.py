@@ -1,4 +1,4 @@
-"""The README's table of solvers beside each other, from the committed results of the benchmark."""
+"""The table of solvers in docs/results.md, from the committed results of the benchmark."""
 
 from __future__ import annotations
 

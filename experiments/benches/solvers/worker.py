@@ -88,7 +88,7 @@ def _timed(problem: PathProblem, solver: Solver, limit: float) -> tuple[PathSolu
 
 
 def _resident() -> float | None:
-    """Resident megabytes now; None where the system does not tell."""
+    """Resident megabytes now; None if the system does not tell."""
     return _memory("VmRSS")
 
 

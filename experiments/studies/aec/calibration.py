@@ -16,11 +16,12 @@ from typing import Any
 
 from envs.alfworld.games import load_games
 from experiments.harness.cli import guarded, positive, require_known
-from experiments.studies.aec.aec import QUICK, spread
+from experiments.harness.matrix import spread
+from experiments.studies.aec.aec import QUICK
 from experiments.studies.aec.asked import SEEN, ask
 from experiments.studies.aec.calibration_plot import draw_reliability
 from tape.aec.calibration import IsotonicCalibration, Pair, Reliability, reliability
-from tape.engine.settings import TapeConfig
+from tape.aec.settings import AecSettings
 from tape.errors import RunDirectoryError
 from tape.lm.base import LanguageModel
 from tape.runner.models import open_at_price
@@ -28,6 +29,7 @@ from tape.show.document import Figure, Section, Table, table, write_report
 from tape.statistics import clustered
 
 NAME = "aec_calibration"
+MODULE = "experiments.studies.aec.calibration"
 TITLE = "Calibration of the predictor"
 FIT, HELD_OUT = "dev", "packaged"
 Row = Mapping[str, Any]
@@ -36,11 +38,11 @@ Row = Mapping[str, Any]
 def main(argv: Sequence[str] | None = None) -> int:
     """Ask, fit and report; returns the exit code."""
     given = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(prog=f"python -m experiments.{NAME}", description=__doc__)
+    parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__)
     parser.add_argument("--model", default="bundled:household", help="(default: %(default)s)")
     parser.add_argument("--count", type=positive, metavar="N", help="games of each set (default: all)")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} games of each set, of all types")
-    parser.add_argument("--samples", type=positive, default=TapeConfig().ensemble, help="(default: %(default)s)")
+    parser.add_argument("--samples", type=positive, default=AecSettings().ensemble, help="(default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("runs") / NAME, help="the same command resumes it")
     parser.add_argument("--quiet", action="store_true", help="no progress")
@@ -60,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"report: {files[0]} and {files[1]}")
         return 0
 
-    return guarded(run, NAME, given)
+    return guarded(run, MODULE, given)
 
 
 def asked(
@@ -69,7 +71,7 @@ def asked(
     """Ask about the games that are missing in ``out/asked.jsonl``; all rows that belong to this command, in order.
 
     Raises:
-        RunDirectoryError: A kept line cannot be read.
+        RunDirectoryError: A kept record cannot be read.
     """
     out.mkdir(parents=True, exist_ok=True)
     file = out / "asked.jsonl"
@@ -122,7 +124,7 @@ def pairs_of(rows: Sequence[Row], name: str = "") -> list[Pair]:
 def measured(rows: Sequence[Row]) -> dict[str, tuple[list[Row], list[Pair], Reliability]]:
     """By predictor: the rows, its predictions and how reliable they are.
 
-    The calibration is fitted on the development games, so only its line on the packaged games says anything.
+    The calibration is fitted on the development games, so only its row on the packaged games says anything.
     """
     fit, held = ([row for row in rows if row["set"] == name] for name in (FIT, HELD_OUT))
     calibration = IsotonicCalibration.fit(pairs_of(fit))
@@ -166,7 +168,7 @@ def sections(rows: Sequence[Row], model: str, picture: Path) -> list[Section]:
     )
     caption = "Reliability diagrams; the dashed line is perfect calibration."
     return [
-        Section(TITLE, (about, f"Made by `python -m experiments.{NAME}`. In the paper: AEC appendix B.2.")),
+        Section(TITLE, (about, f"Made by `python -m {MODULE}`. In the paper: AEC appendix B.2.")),
         Section("Figures", (summary_table(rows), Figure("reliability", caption, file=picture)), 3),
     ]
 

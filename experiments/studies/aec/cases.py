@@ -15,21 +15,21 @@ from tape.trace import Event, read_trace
 def cases_in(directory: RunDirectory, cells: Iterable[str] | None = None) -> list[Case]:
     """The cases in the traces of a run: one for every prediction of which the truth came to light.
 
-    Selection is part of it: only preconditions of considered walks are predicted, and only what the agent looks at
+    Selection is part of it: only preconditions of considered paths are predicted, and only what the agent looks at
     comes to light.
 
     Args:
         directory: The run.
-        cells: Only these cells.
+        cells: Only these configurations.
 
     Raises:
         TraceError: A trace cannot be read.
     """
     wanted = None if cells is None else set(cells)
     found: list[Case] = []
-    for line in directory.episodes():
-        if wanted is None or line["cell"] in wanted:
-            found += cases_of(line["task"], read_trace(directory.trace_file(line["key"])))
+    for record in directory.episodes():
+        if wanted is None or record["cell"] in wanted:
+            found += cases_of(record["task"], read_trace(directory.trace_file(record["key"])))
     return sorted(set(found))
 
 

@@ -1,7 +1,7 @@
 """AEC theorem 3.4 by injection: wrong query results at known rates. ``python -m experiments.studies.aec.errors``.
 
-All results here are with *simulated query errors*. Whether a committed walk was feasible is asked of the engine alone:
-the episode's commands are played again in a fresh game without errors, then the walk.
+All results here are with *simulated query errors*. Whether a committed path was feasible is asked of the engine alone:
+the episode's commands are played again in a fresh game without errors, then the path.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from envs.alfworld.games import load_games
-from experiments.harness.cli import main
-from experiments.harness.matrix import Experiment, Options, split
+from experiments.harness.cli import known, main
+from experiments.harness.experiment import Experiment
+from experiments.harness.matrix import Options, configuration, plugin_of, split, spread
 from experiments.harness.measured import Measured
 from experiments.harness.standard import against
-from experiments.studies.aec.aec import QUICK, cell_of, plugin_of, spread, tasks_of
+from experiments.studies.aec.aec import QUICK, declared_tasks
 from experiments.studies.aec.injected import injected
 from experiments.studies.aec.methods import AEC, QUERY_ALL
 from tape.aec.bound import BoundCheck, check_bound, feasibility_bound
@@ -45,11 +46,11 @@ def label(rate: float) -> str:
 
 
 class Commitment(NamedTuple):
-    """A walk that was committed to.
+    """A path that was committed to.
 
     Attributes:
         before: All commands before it.
-        actions: The walk.
+        actions: The path.
         later: How many predicates were grounded after the start, at that moment: |Q|.
     """
 
@@ -71,7 +72,7 @@ def commitments_of(events: Iterable[Event]) -> list[Commitment]:
 
 
 def feasible(environment: Environment, commitment: Commitment) -> bool:
-    """Whether a walk reaches the goal in the environment as it is, which alone says so; its steps are all taken."""
+    """Whether a path reaches the goal in the environment as it is, which alone says so; its steps are all taken."""
     environment.reset(0)
     for action in (*commitment.before, *commitment.actions):
         if environment.success():
@@ -81,21 +82,21 @@ def feasible(environment: Environment, commitment: Commitment) -> bool:
 
 
 def checks(measured: Measured, chosen: Mapping[str, Any]) -> dict[str, tuple[BoundCheck, BoundCheck]]:
-    """For each cell, the first commitments of all episodes and all commitments, against the bound."""
+    """For each configuration, the first commitments of all episodes and all commitments, against the bound."""
     found = {}
-    clean = {task.id: task for task in tasks_of(ENVIRONMENT, {**chosen, "query_errors": 0.0})}
+    clean = {task.id: task for task in declared_tasks(ENVIRONMENT, {**chosen, "query_errors": 0.0})}
     make = plugin_of(ENVIRONMENT).make
-    for name, lines in measured.lines.items():
-        if not lines:
+    for name, records in measured.records.items():
+        if not records:
             continue
         rate = float(measured.specs[name].options["query_errors"])
         first: list[tuple[float, bool]] = []
         every: list[tuple[float, bool]] = []
-        for line in lines:
-            made = commitments_of(read_trace(measured.directory.trace_file(line["key"])))
+        for record in records:
+            made = commitments_of(read_trace(measured.directory.trace_file(record["key"])))
             for number, commitment in enumerate(made):
                 later = [Predicate(str(i)) for i in range(commitment.later)]
-                environment = make(clean[line["task"]])
+                environment = make(clean[record["task"]])
                 judged = feasibility_bound(later, rate), feasible(environment, commitment)
                 close = getattr(environment, "close", None)
                 if close is not None:
@@ -134,7 +135,7 @@ def sections(chosen: Mapping[str, Any], measured: Measured, *, quick: bool = Fal
     note = (
         "**Simulated query errors**: what is grounded after the start is told wrongly at the given rate. n: the first "
         "commitment of each episode that has one, so that they are independent; Wilson's 95 % intervals. Feasible: "
-        "when the walk is played on the engine, without errors, the engine says that the game is won. The bound counts "
+        "when the path is played on the engine, without errors, the engine says that the game is won. The bound counts "
         "every predicate grounded after the start, so it soon allows everything (1.00)."
     )
     caption = "Infeasible first commitments by rate of simulated query errors, beside what the theorem allows."
@@ -158,7 +159,7 @@ def _alone(chosen: Mapping[str, Any], measured: Measured, *, quick: bool) -> lis
         allowed.append(Value(check.allowed, check.allowed, check.allowed) if check.n else None)
     head = ("error rate", "episodes", "n committed", "infeasible", "allowed: mean of 1 - bound", "compatible")
     note = (
-        "**Simulated query errors.** No model: receptacles are looked into in a random order, and the first walk that "
+        "**Simulated query errors.** No model: receptacles are looked into in a random order, and the first path that "
         "the verifier accepts on facts of which some are wrong is played on the engine. One commitment an episode; "
         f"Wilson's 95 % intervals over {len(games)} games, {1 if quick else REPEATS} times each with other errors."
     )
@@ -182,8 +183,13 @@ def cells(chosen: Mapping[str, Any], options: Options, *, quick: bool = False) -
     for model in options.models:
         for rate in RATES:
             own = {**chosen, "query_errors": rate}
-            tasks = spread(tasks_of(ENVIRONMENT, own)[: options.limit], QUICK if quick else None)
-            found += [cell_of(ENVIRONMENT, own, label(rate), method, model, options, tasks) for method in METHODS]
+            tasks = spread(declared_tasks(ENVIRONMENT, own)[: options.limit], QUICK if quick else None)
+            found += [
+                configuration(
+                    method, model, options, environment=ENVIRONMENT, own=own, setting=label(rate), tasks=tasks
+                )
+                for method in METHODS
+            ]
     return found
 
 
@@ -191,10 +197,11 @@ def experiment(chosen: Mapping[str, Any], *, quick: bool = False) -> Experiment:
     """The experiment on chosen games."""
     return Experiment(
         name="aec_errors",
+        module="experiments.studies.aec.errors",
         title="Theorem 3.4 with simulated query errors",
         source="AEC theorem 3.4; the paper has no experiment on it",
         about=(
-            "What comes to light after the start is told wrongly at known rates, and the frequency of committed walks "
+            "What comes to light after the start is told wrongly at known rates, and the frequency of committed paths "
             "that do not win on the engine is compared with the theorem's bound. Every result here is with "
             "simulated query errors; only the row of rate 0 is without."
         ),
@@ -213,11 +220,9 @@ def experiment(chosen: Mapping[str, Any], *, quick: bool = False) -> Experiment:
 def run(argv: Sequence[str] | None = None) -> int:
     """The command line."""
     given = list(sys.argv[1:] if argv is None else argv)
-    first = argparse.ArgumentParser(add_help=False)
-    _arguments(first)
-    known = first.parse_known_args(given)[0]
-    chosen = {"games": known.games, "count": known.count, "data": None, "observation": "partial", "commands": "hidden"}
-    return main(experiment(chosen, quick=known.quick), given, arguments=_arguments)
+    first = known(_arguments, given)
+    chosen = {"games": first.games, "count": first.count, "data": None, "observation": "partial", "commands": "hidden"}
+    return main(experiment(chosen, quick=first.quick), given, arguments=_arguments)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,7 +1,7 @@
 """Commitments on facts of which some are wrong, without a language model: the test of AEC theorem 3.4 itself.
 
 An agent whose world model sees the truth is seldom misled by a wrong fact, so few of its commitments fail. Here nothing
-but the grounded facts decides: receptacles are looked into in a random order, and the first walk that the verifier
+but the grounded facts decides: receptacles are looked into in a random order, and the first path that the verifier
 accepts is committed to. The verifier, the declarations and the engine are the real ones; the errors are simulated.
 """
 
@@ -32,7 +32,7 @@ class Injected(NamedTuple):
 
     Attributes:
         rate: Of simulated query errors.
-        committed: Whether a walk was committed to.
+        committed: Whether a path was committed to.
         bound: The least probability that the theorem gives it.
         feasible: Whether the engine says that it wins.
     """
@@ -44,7 +44,7 @@ class Injected(NamedTuple):
 
 
 def commit(game: Game, rate: float, seed: int) -> Injected:
-    """Look around until a walk is certified, and play it on the engine.
+    """Look around until a path is certified, and play it on the engine.
 
     Args:
         game: The game.
@@ -82,7 +82,7 @@ def _look(environment: AlfworldEnvironment, state: Knowledge, place: str) -> Kno
 
 
 def _walk(state: Knowledge, known: Assignment) -> list[Action]:
-    """The shortest walk to the goal if what is known is right; empty where there is none."""
+    """The shortest path to the goal if what is known is right; empty where there is none."""
     layout = state.layout
     pairs = tuple(
         (kind, place, ())

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from experiments.harness.matrix import OPEN_LOOP, REACT, REPLANNING, Method
-from experiments.studies.aec.alfworld import GUARD
+from experiments.harness.methods import GUARD, OPEN_LOOP, REACT, REPLANNING, Method
 from experiments.studies.aec.refinement import Refined
 
 CAP = int(GUARD["max_replans"])
@@ -13,16 +10,12 @@ CAP = int(GUARD["max_replans"])
 
 
 def _tape(label: str, **changes: object) -> Method:
-    return Method(label, "tape", {**GUARD, **changes})
-
-
-def _guarded(method: Method, label: str | None = None) -> Method:
-    return replace(method, label=label or method.label, changes={**GUARD, **method.changes})
+    return Method(label, "tape", changes).on(GUARD)
 
 
 _BLIND = {"gate": "simulate_all", "commit": "belief"}
 
-DIRECT = _guarded(OPEN_LOOP, "direct (open-loop plan)")
+DIRECT = OPEN_LOOP.on(GUARD, "direct (open-loop plan)")
 TAPE = _tape("TAPE (no verifier)")
 BELIEF = _tape("belief only (no verifier)", aec=_BLIND)
 QUERY_ALL = _tape("query all", aec={"gate": "query_all"})
@@ -32,7 +25,7 @@ JOINT = _tape("AEC-joint", aec={"gate": "joint"})
 # More plans, since no model samples them and the world model refuses some; none from inside the graph, which is slow.
 SEARCH = _tape("AEC, two-frontier proposer", proposer="two_frontier", num_plans=12, extend=0, aec=True)
 
-BASELINES = (DIRECT, _guarded(REACT), _guarded(REPLANNING), TAPE, BELIEF)
+BASELINES = (DIRECT, REACT.on(GUARD), REPLANNING.on(GUARD), TAPE, BELIEF)
 VERIFIED = (QUERY_ALL, NO_GATING, AEC, JOINT)
 
 RULES_LABEL = "belief only, learned rules"

@@ -1,4 +1,4 @@
-"""The README's tables of household games, from the committed figures of their runs."""
+"""The tables on ALFWorld in docs/results.md, from the committed figures of their runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def keep(file: Path, measured: Measured) -> None:
 
 
 def read(file: Path) -> list[dict[str, Any]]:
-    """The figures, one row a cell."""
+    """The figures, one row a configuration."""
     found: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
     return [row for row in found if row["model"] == "household"]
 
@@ -44,35 +44,36 @@ def agents_table(file: Path) -> Table:
     rows = read(file)
     settings = list(dict.fromkeys(row["setting"] for row in rows))
     methods = list(dict.fromkeys(row["method"] for row in rows))
-    cells = [(method, *(_success(rows, method, setting) for setting in settings)) for method in methods]
+    body = [(method, *(_success(rows, method, setting) for setting in settings)) for method in methods]
     sizes = {row["setting"]: row["episodes"] for row in rows}
     note = (
         "Games won with as many commands as the fewest possible and 2 (tight) or 10 more (loose), 95 % intervals; n: "
         f"{', '.join(f'{name} {n}' for name, n in sizes.items())}. What is in every receptacle is told at the start, "
         "which commands the engine admits is not. `bundled:household`, M = 4, temperature 0.3. Episodes over budget: "
-        f"{sum(row['budget_violations'] for row in rows)}. Made by `python -m experiments.studies.aec.alfworld --data DIR`."
+        f"{sum(row['budget_violations'] for row in rows)}. Made by `python -m experiments.studies.aec.alfworld --data "
+        "DIR`."
     )
-    return Table(("", *settings), tuple(cells), note)
+    return Table(("", *settings), tuple(body), note)
 
 
 def checks_table(file: Path) -> Table:
     """What agents that check differently achieve and spend."""
     rows = read(file)
-    cells = []
+    body = []
     for row in rows:
         n = row["episodes"]
         low, high = row["ci95"]
         committed = f"{row['infeasible_commitments']} of {row['commitments']}" if row["commitments"] else "-"
         success = f"{row['success_rate']:.2f} ({low:.2f} to {high:.2f})"
         spent = [f"{row['mean_steps']:.1f}", f"{row['replans'] / n:.2f}", f"{row['queries'] / n:.2f}"]
-        cells.append((row["setting"], row["method"], str(n), success, *spent, committed, f"{row['lm_tokens'] / n:.0f}"))
+        body.append((row["setting"], row["method"], str(n), success, *spent, committed, f"{row['lm_tokens'] / n:.0f}"))
     head = ("games", "agent", "n", "success", "steps", "replans", "queries", "infeasible commitments", "LM tokens")
     note = (
         "Only what the agent has seen is known; at most 50 commands; 95 % intervals; steps, replans, queries and "
         "tokens are means per episode. Which commands the engine admits is told to no agent. Made by `python -m "
         "experiments.studies.aec.aec --data DIR`."
     )
-    return Table(head, tuple(cells), note)
+    return Table(head, tuple(body), note)
 
 
 def _success(rows: list[dict[str, Any]], method: str, setting: str) -> str:

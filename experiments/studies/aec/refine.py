@@ -1,8 +1,8 @@
 """Failure-driven refinement: rules and calibration learned from what predictions got wrong (in the spirit of WALL-E).
 
-``python -m experiments.studies.aec.refine``. Every iteration plays fresh training games with what was learned so far, collects
-the predictions whose truth came to light, and learns from them; the development games say what it is worth. The same
-command resumes it.
+``python -m experiments.studies.aec.refine``. Every iteration plays fresh training games with what was learned so far,
+collects the predictions whose truth came to light, and learns from them; the development games say what it is worth.
+The same command resumes it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from envs.alfworld.games import Game, held_out
 from envs.alfworld.generator import draw_house
 from envs.alfworld.goal import TASK_TYPES
 from experiments.harness.cli import guarded, make_parser, options_of, play, positive
-from experiments.harness.matrix import Experiment, Method, Options, short
+from experiments.harness.experiment import Experiment
+from experiments.harness.matrix import Options, configuration, short, split, spread
 from experiments.harness.measured import Measured
+from experiments.harness.methods import Method
 from experiments.harness.standard import share
 from experiments.studies.aec import refinement as aec_refinement
-from experiments.studies.aec.aec import QUICK, cell_of, spread, tasks_of
+from experiments.studies.aec.aec import QUICK, declared_tasks
 from experiments.studies.aec.cases import calibration_of, cases_in, pairs_of
 from experiments.studies.aec.methods import CALIBRATED_LABEL, RULES_LABEL, calibrated, with_rules
 from experiments.studies.aec.refinement import Refined
@@ -38,6 +40,7 @@ from tape.show.document import Bullets, Figure, Section, Table, table, write_rep
 from tape.show.plots import Panel, Plot, Series, Value
 
 NAME = "aec_refine"
+MODULE = "experiments.studies.aec.refine"
 TITLE = "Failure-driven refinement"
 ENVIRONMENT = "alfworld"
 OWN: dict[str, Any] = {"games": "dev", "data": None, "observation": "partial", "commands": "hidden"}
@@ -99,7 +102,10 @@ def _cells(
     setting: str, tasks: Sequence[Task], learned: tuple[LearnedRules, IsotonicCalibration], options: Options
 ) -> list[Cell]:
     model = options.models[0]
-    return [cell_of(ENVIRONMENT, OWN, setting, method, model, options, tasks) for method in methods(*learned)]
+    return [
+        configuration(method, model, options, environment=ENVIRONMENT, own=OWN, setting=setting, tasks=tasks)
+        for method in methods(*learned)
+    ]
 
 
 def _played(name: str, cells: list[Cell], options: Options, out: Path, pool: Pool, *, quiet: bool) -> Measured:
@@ -155,7 +161,7 @@ def sections(steps: Sequence[Step], model: str, count: int) -> list[Section]:
     rules = tuple(f"`{rule}`" for rule in last.rules) or ("none",)
     dropped = tuple(f"dropped: `{rule}`" for rule in last.dropped)
     return [
-        Section(TITLE, (about, f"Made by `python -m experiments.{NAME}`. In the paper: AEC's comparison with WALL-E.")),
+        Section(TITLE, (about, f"Made by `{EXPERIMENT.command}`. In the paper: AEC's comparison with WALL-E.")),
         Section(
             "By iteration",
             (summary_table(steps), Figure(NAME, "Success by iteration, 95 % intervals.", _plot(steps))),
@@ -174,25 +180,28 @@ def summary_table(steps: Sequence[Step]) -> Table:
         row = [str(step.iteration), str(len(step.cases)), f"{len(step.rules)} ({len(step.dropped)})"]
         row.append(f"{raw.ece:.3f}, {fitted.ece:.3f}" if raw.n else "-")
         for label in LABELS:
-            name = _cell_name(step.measured, label)
-            lines = step.measured.lines[name]
-            row += [str(len(lines)), share(_success(step.measured, label))]
-            row.append(told(mean_of(lines, [rounds(line["result"]) for line in lines])))
-            row.append(told(mean_of(lines, [line["result"]["queries"] for line in lines])))
+            name = _name(step.measured, label)
+            records = step.measured.records[name]
+            row += [str(len(records)), share(_success(step.measured, label))]
+            row.append(told(mean_of(records, [rounds(record["result"]) for record in records])))
+            row.append(told(mean_of(records, [record["result"]["queries"] for record in records])))
         rows.append(tuple(row))
     head = ["iteration", "cases", "rules (dropped)", "ECE on these cases, raw and fitted"]
     for label in LABELS:
         head += [f"{label}: n", "success", "rounds", "queries"]
-    note = f"{ROUNDS} The fitted ECE is on the cases it was fitted on; `python -m experiments.studies.aec.calibration` has others."
+    note = (
+        f"{ROUNDS} The fitted ECE is on the cases it was fitted on; "
+        "`python -m experiments.studies.aec.calibration` has others."
+    )
     return Table(tuple(head), tuple(rows), note)
 
 
-def _cell_name(measured: Measured, label: str) -> str:
+def _name(measured: Measured, label: str) -> str:
     return next(name for name in measured.specs if name.endswith(f" / {label}"))
 
 
 def _success(measured: Measured, label: str) -> Value | None:
-    setting, model, method = _cell_name(measured, label).split(" / ", 2)
+    setting, model, method = split(_name(measured, label))
     return measured.success(setting, model, method)
 
 
@@ -207,6 +216,7 @@ def _plot(steps: Sequence[Step]) -> Plot:
 
 EXPERIMENT = Experiment(
     name=NAME,
+    module=MODULE,
     title=TITLE,
     source="AEC: its comparison with rules learned from failures",
     about="Rules and calibration learned from predictions that were wrong, iteration by iteration.",
@@ -221,7 +231,7 @@ EXPERIMENT = Experiment(
 def main(argv: Sequence[str] | None = None) -> int:
     """The command line."""
     given = list(sys.argv[1:] if argv is None else argv)
-    parser = make_parser(NAME, f"{EXPERIMENT.title} ({EXPERIMENT.source}). {EXPERIMENT.about}")
+    parser = make_parser(MODULE, f"{EXPERIMENT.title} ({EXPERIMENT.source}). {EXPERIMENT.about}")
     parser.set_defaults(seeds=1, models=list(EXPERIMENT.models), out=Path("runs") / NAME)
     parser.add_argument("--iterations", type=int, default=ITERATIONS, help="(default: %(default)s)")
     parser.add_argument("--count", type=positive, default=GAMES, help="training games of each (default: %(default)s)")
@@ -231,7 +241,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     def run() -> int:
         options = options_of(args, args.models[:1])
         iterations, count = (2, QUICK) if args.quick else (args.iterations, args.count)
-        dev = spread(tasks_of(ENVIRONMENT, OWN), QUICK if args.quick else args.limit)
+        dev = spread(declared_tasks(ENVIRONMENT, OWN), QUICK if args.quick else args.limit)
         if args.dry_run:
             print(
                 f"{iterations} iterations of 2 x {count} training games, {iterations + 1} times 2 x {len(dev)} others"
@@ -253,7 +263,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"report: {files[0]} and {files[1]}   learned: {args.out / aec_refinement.FILE.name}")
         return int(any(errored(list(step.measured.groups.values())) for step in steps))
 
-    return guarded(run, NAME, given)
+    return guarded(run, MODULE, given)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from tape.errors import ConfigError
 from tape.files import replace_file
 
 FILE = RESULTS / "aec_refinement.json"
-SCHEMA = "experiments.studies.aec.refinement/1"
+SCHEMA = "experiments.aec_refinement/1"
 
 
 @dataclass(frozen=True)

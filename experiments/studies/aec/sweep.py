@@ -12,11 +12,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from experiments.harness.cli import main
-from experiments.harness.matrix import Experiment, Method, Options
+from experiments.harness.cli import known, main
+from experiments.harness.experiment import Experiment
+from experiments.harness.matrix import Options, configuration, spread
 from experiments.harness.measured import Measured
+from experiments.harness.methods import Method
 from experiments.harness.standard import against
-from experiments.studies.aec.aec import QUICK, cell_of, spread, tasks_of
+from experiments.studies.aec.aec import QUICK, declared_tasks
 from experiments.studies.aec.methods import AEC, JOINT
 from experiments.studies.aec.tables import mean_of, table
 from tape.aec.settings import AecSettings
@@ -39,10 +41,10 @@ METHODS = (*(_threshold(m, tau) for m in MARGINS for tau in UNCERTAINTIES), JOIN
 
 def cells(chosen: Mapping[str, Any], options: Options, *, quick: bool = False) -> list[Cell]:
     """Every pair of thresholds, and the joint choice."""
-    tasks = spread(tasks_of(ENVIRONMENT, chosen)[: options.limit], QUICK if quick else None)
+    tasks = spread(declared_tasks(ENVIRONMENT, chosen)[: options.limit], QUICK if quick else None)
     setting = str(chosen["games"])
     return [
-        cell_of(ENVIRONMENT, chosen, setting, method, model, options, tasks)
+        configuration(method, model, options, environment=ENVIRONMENT, own=chosen, setting=setting, tasks=tasks)
         for model in options.models
         for method in METHODS
     ]
@@ -71,11 +73,11 @@ def _bars(measured: Measured, model: str, what: str) -> Plot:
     for setting in measured.settings():
         series = []
         for method in measured.methods():
-            cell = measured.name(setting, model, method)
-            if cell is not None:
-                lines = measured.lines[cell]
-                values: list[float] = [float(line["result"][what]) for line in lines]
-                value: Value | None = mean_of(lines, values)
+            name = measured.name(setting, model, method)
+            if name is not None:
+                records = measured.records[name]
+                values: list[float] = [float(record["result"][what]) for record in records]
+                value: Value | None = mean_of(records, values)
                 if what == "success":
                     value = measured.success(setting, model, method)
                 series.append(Series(method, (value,), "strong" if method == JOINT.label else "plain"))
@@ -85,6 +87,7 @@ def _bars(measured: Measured, model: str, what: str) -> Plot:
 
 EXPERIMENT = Experiment(
     name="aec_sweep",
+    module="experiments.studies.aec.sweep",
     title="Thresholds of active epistemic control, and the joint choice",
     source="AEC eq. 4 and algorithm 1 (values not published)",
     about=(
@@ -102,11 +105,9 @@ EXPERIMENT = Experiment(
 def run(argv: Sequence[str] | None = None) -> int:
     """The command line."""
     given = list(sys.argv[1:] if argv is None else argv)
-    first = argparse.ArgumentParser(add_help=False)
-    _arguments(first)
-    known = first.parse_known_args(given)[0]
-    chosen = {"games": known.games, "count": known.count, "data": None, "observation": "partial", "commands": "hidden"}
-    return main(replace(EXPERIMENT, cells=partial(cells, chosen, quick=known.quick)), given, arguments=_arguments)
+    first = known(_arguments, given)
+    chosen = {"games": first.games, "count": first.count, "data": None, "observation": "partial", "commands": "hidden"}
+    return main(replace(EXPERIMENT, cells=partial(cells, chosen, quick=first.quick)), given, arguments=_arguments)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

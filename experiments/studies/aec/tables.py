@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from experiments.harness.measured import Measured
+from experiments.harness.measured import Measured, Record
 from experiments.harness.standard import INTERVALS, share
 from experiments.studies.aec.methods import AEC, CAP, JOINT
 from tape.runner.summary import tokens
@@ -22,7 +22,7 @@ COUNTS = {
     "refusals": "refusals",
 }
 ROUNDS = (
-    f"Rounds are replanning rounds, with a failed episode counted as {CAP}, the cap; infeasible: committed walks that "
+    f"Rounds are replanning rounds, with a failed episode counted as {CAP}, the cap; infeasible: committed paths that "
     "the environment showed not to execute."
 )
 
@@ -32,9 +32,9 @@ def rounds(result: Mapping[str, Any]) -> int:
     return int(result["replans"]) if result["success"] else CAP
 
 
-def mean_of(lines: Sequence[Mapping[str, Any]], values: Sequence[float]) -> Value:
+def mean_of(records: Sequence[Record], values: Sequence[float]) -> Value:
     """A mean with its interval by task."""
-    return Value(fmean(values), *clustered(values, [line["digest"] for line in lines]))
+    return Value(fmean(values), *clustered(values, [record["digest"] for record in records]))
 
 
 def told(value: Value) -> str:
@@ -50,11 +50,11 @@ def table(measured: Measured, model: str) -> Table:
             name = measured.name(setting, model, method)
             if name is None:
                 continue
-            lines = measured.lines[name]
-            results = [line["result"] for line in lines]
-            row = [setting, method, str(len(lines)), share(measured.success(setting, model, method))]
-            row.append(told(mean_of(lines, [rounds(r) for r in results])))
-            row.append(told(mean_of(lines, [r["steps"] for r in results])))
+            records = measured.records[name]
+            results = [record["result"] for record in records]
+            row = [setting, method, str(len(records)), share(measured.success(setting, model, method))]
+            row.append(told(mean_of(records, [rounds(r) for r in results])))
+            row.append(told(mean_of(records, [r["steps"] for r in results])))
             row += [f"{fmean(r.get(count, 0) for r in results):.2f}" for count in COUNTS]
             row.append(f"{fmean(tokens(r) for r in results):.0f}")
             rows.append(tuple(row))
@@ -80,12 +80,11 @@ def rounds_bars(measured: Measured, model: str, name: str) -> Figure:
     for setting in measured.settings():
         series = []
         for method in measured.methods():
-            cell = measured.name(setting, model, method)
-            if cell is not None:
-                lines = measured.lines[cell]
-                series.append(
-                    Series(method, (mean_of(lines, [rounds(one["result"]) for one in lines]),), _role(method))
-                )
+            found = measured.name(setting, model, method)
+            if found is not None:
+                records = measured.records[found]
+                value = mean_of(records, [rounds(record["result"]) for record in records])
+                series.append(Series(method, (value,), _role(method)))
         panels.append(Panel(f"rounds, {setting}", tuple(series)))
     caption = f"Replanning rounds with `{model}`, {CAP} for a failed episode; 95 % intervals; fewer are better."
     return Figure(name, caption, Plot("bars", tuple(panels), "replanning rounds", top=float(CAP)))

@@ -1,9 +1,9 @@
 """SDP without VALIDATE, REPLAN or cascade, estimated and played (SDP section 4.3, table 6, appendix C).
 
 ``python -m experiments.studies.sdp.ablation`` plays an environment with its options, Sokoban by default;
-``--run RUN_DIR`` takes the SDP cells of a run instead, whose episodes are not played again. The paper only estimates:
-it rescales the scores of recorded trajectories. Here the same levels and seeds are really played without each part,
-and the estimate is set beside that.
+``--run RUN_DIR`` takes the SDP configurations of a run instead, whose episodes are not played again. The paper only
+estimates: it rescales the scores of recorded trajectories. Here the same levels and seeds are really played without
+each part, and the estimate is set beside that.
 """
 
 from __future__ import annotations
@@ -16,16 +16,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from experiments.harness.cli import dry_run, guarded, make_parser, options_of, play
-from experiments.harness.matrix import SEPARATOR, Experiment, Method, Options, short
+from experiments.harness.cli import dry_run, guarded, known, make_parser, options_of, play
+from experiments.harness.experiment import Experiment
+from experiments.harness.matrix import (
+    SEPARATOR,
+    Options,
+    configuration,
+    named,
+    own_options,
+    plugin_of,
+    spread,
+    tasks_of,
+)
 from experiments.harness.measured import Measured
-from experiments.studies.aec.aec import plugin_of, spread
-from experiments.studies.aec.alfworld import GUARD
+from experiments.harness.methods import GUARD, Method, merged
 from experiments.studies.sdp.ablation_report import FULL, LABELS, publish, sections_of, summary
 from tape.budget import Budget
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
-from tape.protocols import Task
 from tape.runner.cells import Cell
 from tape.runner.directory import RunDirectory
 from tape.runner.runner import errored
@@ -55,34 +63,29 @@ def cells(
     Raises:
         ConfigError: There is no task.
     """
-    plugin = plugin_of(environment)
-    tasks = spread(tuple(plugin.tasks(dict(chosen)))[: options.limit], QUICK if quick else None)
-    if not tasks:
-        raise ConfigError(f"{environment}: these options name no task")
+    tasks = spread(tasks_of(environment, chosen)[: options.limit], QUICK if quick else None)
     shared = GUARD if environment == "alfworld" else {}
-    found = []
-    for model in options.models:
-        for chain in chains:
-            spec = RunSpec(
-                environment=environment,
-                options={**chosen, "limit": options.limit},
-                agent="sdp",
-                config=TapeConfig.make(sdp={"chain": chain}, **shared),
-                model=model,
-                model_identity=options.identify(model),
-                seed=options.seed,
-                repeats=options.seeds,
-                prompt_version=plugin.prompt_version,
-            )
-            found += _four(f"{environment}, chain from {chain}", spec, tasks)
-    return found
+    return [
+        configuration(
+            method.on({**shared, "sdp": {"chain": chain}}),
+            model,
+            options,
+            environment=environment,
+            own=chosen,
+            setting=f"{environment}, chain from {chain}",
+            tasks=tasks,
+        )
+        for model in options.models
+        for chain in chains
+        for method in METHODS
+    ]
 
 
 def cells_of_runs(directories: Sequence[RunDirectory], options: Options) -> list[Cell]:
-    """The same four for every SDP cell of some runs, on the tasks that they have episodes of.
+    """The same four for every SDP configuration of some runs, on the tasks that they have episodes of.
 
     Raises:
-        ConfigError: No cell plays the agent ``sdp`` as a whole, or its tasks are not what they were.
+        ConfigError: None of them plays the agent ``sdp`` as a whole, or its tasks are not what they were.
     """
     found = [cell for directory in directories for cell in _cells_of(directory, options.limit)]
     if not found:
@@ -93,41 +96,37 @@ def cells_of_runs(directories: Sequence[RunDirectory], options: Options) -> list
 
 def _cells_of(directory: RunDirectory, limit: int | None) -> list[Cell]:
     held: dict[str, set[str]] = {}
-    for line in directory.episodes():
-        held.setdefault(line["cell"], set()).add(line["digest"])
+    for record in directory.episodes():
+        held.setdefault(record["cell"], set()).add(record["digest"])
     found = []
     for name, spec in directory.cells().items():
-        whole = spec.agent == "sdp" and all(
-            getattr(spec.config, switch) == getattr(TapeConfig(), switch)
-            for changes in WITHOUT.values()
-            for switch in changes
-        )
-        if not whole or name not in held:
+        if not _whole(spec) or name not in held:
             continue
         own = {key: value for key, value in spec.options.items() if key != "limit"}
-        tasks = tuple(task for task in plugin_of(spec.environment).tasks(own) if task.digest in held[name])
+        tasks = tuple(task for task in tasks_of(spec.environment, own) if task.digest in held[name])
         if {task.digest for task in tasks} != held[name]:
-            raise ConfigError(f"{directory.path}: cell {name!r}: its tasks are not what they were; play the run anew")
-        found += _four(name.replace(SEPARATOR, ", "), spec, spread(tasks, limit))
+            raise ConfigError(f"{directory.path}: {name!r}: its tasks are not what they were; play the run anew")
+        for method in METHODS:  # with the run's own seeds and repeats, so that its episodes need not be played again
+            config = TapeConfig.make(**merged(spec.config.model_dump(), method.changes))
+            one = named(name.replace(SEPARATOR, ", "), spec.model, method.label)
+            found.append(Cell(one, spec.model_copy(update={"config": config}), spread(tasks, limit)))
     return found
 
 
-def _four(setting: str, spec: RunSpec, tasks: tuple[Task, ...]) -> list[Cell]:
-    found = []
-    for method in METHODS:
-        config = TapeConfig.make(**{**spec.config.model_dump(), **method.changes})
-        name = SEPARATOR.join([setting, short(spec.model), method.label])
-        found.append(Cell(name, spec.model_copy(update={"config": config}), tasks))
-    return found
+def _whole(spec: RunSpec) -> bool:
+    """Whether a run's configuration is SDP with all its parts."""
+    held = spec.config.model_dump()
+    return spec.agent == "sdp" and all(merged(held, changes) != held for changes in WITHOUT.values())
 
 
 EXPERIMENT = Experiment(
     name="sdp_ablation",
+    module="experiments.studies.sdp.ablation",
     title="SDP without VALIDATE, REPLAN or cascade",
     source="SDP section 4.3, table 6, appendix C",
     about="Each part is taken away twice: estimated from recorded trajectories, and really played without it.",
     models=(),
-    cells=partial(cells, "sokoban", {}, CHAINS),
+    cells=partial(cells, "sokoban", own_options("sokoban"), CHAINS),
     sections=sections_of,
     pairs=lambda _: [],
     seeds=1,
@@ -137,29 +136,25 @@ EXPERIMENT = Experiment(
 def run(argv: Sequence[str] | None = None) -> int:
     """The command line."""
     given = list(sys.argv[1:] if argv is None else argv)
-    return guarded(lambda: _run(given), EXPERIMENT.name, given)
+    return guarded(lambda: _run(given), EXPERIMENT.module, given)
 
 
 def _run(given: list[str]) -> int:
-    first = argparse.ArgumentParser(add_help=False)
-    _arguments(first)
-    known = first.parse_known_args(given)[0]
-    parser = make_parser(EXPERIMENT.name, f"{EXPERIMENT.title} ({EXPERIMENT.source}). {EXPERIMENT.about}")
+    first = known(_arguments, given)
+    parser = make_parser(EXPERIMENT.module, f"{EXPERIMENT.title} ({EXPERIMENT.source}). {EXPERIMENT.about}")
     _arguments(parser)
-    if known.run is not None:
-        sources = [RunDirectory(path) for path in known.run]
-        shared, models = known.run, sorted({spec.model for one in sources for spec in one.cells().values()})
+    if first.run is not None:
+        sources = [RunDirectory(path) for path in first.run]
+        shared, models = first.run, sorted({spec.model for one in sources for spec in one.cells().values()})
         make: Callable[[Options], list[Cell]] = partial(cells_of_runs, sources)
-        parser.set_defaults(out=Path("runs") / "-".join([EXPERIMENT.name, *(p.resolve().name for p in known.run)]))
+        parser.set_defaults(out=Path("runs") / "-".join([EXPERIMENT.name, *(p.resolve().name for p in first.run)]))
     else:
-        plugin = plugin_of(known.environment)
-        own = argparse.ArgumentParser(add_help=False)
-        plugin.add_arguments(own)
-        chosen = vars(own.parse_known_args(given)[0])
-        plugin.add_arguments(parser.add_argument_group(f"{known.environment} options"))
-        parser.set_defaults(out=Path("runs") / f"{EXPERIMENT.name}-{known.environment}")
+        plugin = plugin_of(first.environment)
+        chosen = own_options(first.environment, given)
+        plugin.add_arguments(parser.add_argument_group(f"{first.environment} options"))
+        parser.set_defaults(out=Path("runs") / f"{EXPERIMENT.name}-{first.environment}")
         shared, models = [], [plugin.model]
-        make = partial(cells, known.environment, chosen, known.chains, quick=known.quick)
+        make = partial(cells, first.environment, chosen, first.chains, quick=first.quick)
     parser.set_defaults(seeds=1, models=models)
     args = parser.parse_args(given)
     played = replace(EXPERIMENT, cells=make, models=tuple(args.models))
@@ -184,7 +179,7 @@ def _report(args: argparse.Namespace, measured: Measured) -> int:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--run", type=Path, nargs="+", metavar="RUN_DIR", help="take the SDP cells of runs")
+    parser.add_argument("--run", type=Path, nargs="+", metavar="RUN_DIR", help="take the SDP configurations of runs")
     parser.add_argument(
         "--environment", default="sokoban", metavar="NAME", help="one that the agent sdp plays (default: sokoban)"
     )

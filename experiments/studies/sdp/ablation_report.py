@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from experiments.harness.matrix import split
-from experiments.harness.measured import Line, Measured, Outcomes
+from experiments.harness.measured import Measured, Outcomes, Record
 from experiments.harness.standard import signed, verdict
 from tape.analysis.estimates import Estimates, estimates
 from tape.analysis.measures import Share, mean
@@ -62,23 +62,23 @@ class Row:
     error: Paired
 
 
-def score_of(line: Line) -> float:
+def score_of(record: Record) -> float:
     """The measure ``score`` of an episode, else success."""
-    result = line["result"]
+    result = record["result"]
     return float(result.get("measures", {}).get("score", result["success"]))
 
 
 def estimated(measured: Measured, name: str) -> dict[str, Outcomes]:
-    """The estimated scores of a cell's episodes by what is taken away; an episode without a chain keeps its score.
+    """The estimated scores of episodes by what is taken away; an episode without a chain keeps its score.
 
     Raises:
         TraceError: A trace cannot be read.
     """
     found: dict[str, Outcomes] = {part: {} for part in LABELS}
-    for line in measured.lines[name]:
-        key, score = (line["digest"], line["repeat"]), score_of(line)
+    for record in measured.records[name]:
+        key, score = (record["digest"], record["repeat"]), score_of(record)
         try:
-            one = estimates(CertifiedTrajectory.from_trace(measured.directory.trace_file(line["key"])))
+            one = estimates(CertifiedTrajectory.from_trace(measured.directory.trace_file(record["key"])))
         except NotSdpError:
             one = Estimates(score, score, score)
         for part, value in asdict(one).items():
@@ -122,12 +122,12 @@ def summary(measured: Measured) -> Table:
 def counts(measured: Measured) -> Table:
     """What the episodes were like."""
     lines = []
-    for name, own in measured.lines.items():
+    for name, own in measured.records.items():
         if own:
-            results = [line["result"] for line in own]
+            results = [record["result"] for record in own]
             told = [f"{fmean(result.get(key, 0) for result in results):.2f}" for key in _COUNTS]
             lines.append((name, str(len(own)), *told, f"{sum(result['success'] for result in results)}"))
-    return Table(("cell", "n", *_COUNTS.values(), "successes"), tuple(lines), "Means per episode.")
+    return Table(("configuration", "n", *_COUNTS.values(), "successes"), tuple(lines), "Means per episode.")
 
 
 _COUNTS = {"steps": "steps", "certified": "certified", "chain_length": "planned", "rejections": "rejected",
@@ -135,7 +135,7 @@ _COUNTS = {"steps": "steps", "certified": "certified", "chain_length": "planned"
 
 
 def figure(measured: Measured) -> Figure | None:
-    """Bars: SDP, and for every part the estimate and what was played; None where nothing was."""
+    """Bars: SDP, and for every part the estimate and what was played; None if nothing was."""
     panels = []
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows(measured):
@@ -174,7 +174,7 @@ def sections_of(measured: Measured, *, drawn: bool = True) -> list[Section]:
         first.append(shown)
     return [
         Section("SDP without VALIDATE, REPLAN or cascade", tuple(first)),
-        Section("All cells", (counts(measured),), 3),
+        Section("All configurations", (counts(measured),), 3),
     ]
 
 
@@ -196,7 +196,7 @@ def publish(measured: Measured, folder: Path, title: str) -> list[Path]:
     data, text = folder / "sdp_ablation.json", folder / "sdp_ablation.md"
     models = {spec.model: spec.model_identity for spec in measured.specs.values()}
     record = {
-        "schema": "experiments.studies.sdp.ablation/1",
+        "schema": "experiments.sdp_ablation/1",
         "models": models,
         "rows": [plain(row) for row in rows(measured)],
     }

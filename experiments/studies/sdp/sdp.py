@@ -1,4 +1,4 @@
-"""Certified predicate chains, alone and with TAPE's walk and AEC's verifier: ``python -m experiments.studies.sdp.sdp``."""
+"""Certified subgoal chains, alone, with TAPE's path and AEC's verifier: ``python -m experiments.studies.sdp.sdp``."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from experiments.harness.cli import guarded, main
-from experiments.harness.matrix import Experiment, Method, Options
+from experiments.harness.cli import guarded, known, main
+from experiments.harness.experiment import Experiment
+from experiments.harness.matrix import Options, configuration, plugin_of, spread
 from experiments.harness.measured import Measured
 from experiments.harness.standard import Pair, against
-from experiments.studies.aec.aec import cell_of, plugin_of, spread
 from experiments.studies.sdp.settings import ALL, SETTINGS, SETTINGS_BY_NAME, WALK, Setting
 from experiments.studies.sdp.tables import bars, by_group, table
 from tape.errors import ConfigError, TapeError
-from tape.protocols import Task
 from tape.runner.cells import Cell
 from tape.show.document import Section
 
@@ -29,9 +28,9 @@ def cells(
     Raises:
         ConfigError: There is no such setting, or none can be played.
     """
-    known = {setting.name: setting for setting in settings}
-    if unknown := [name for name in names or () if name not in known]:
-        raise ConfigError(f"there is no setting {unknown[0]!r}; there is: {', '.join(known)}")
+    there = {setting.name: setting for setting in settings}
+    if unknown := [name for name in names or () if name not in there]:
+        raise ConfigError(f"there is no setting {unknown[0]!r}; there is: {', '.join(there)}")
     found: list[Cell] = []
     for setting in settings:
         if names and setting.name not in names:
@@ -41,7 +40,20 @@ def cells(
             tasks = spread(setting.tasks(), setting.quick if quick else None)[: options.limit] if models else ()
             if tasks:
                 plugin_of(setting.environment).make(tasks[0])  # says what is missing, if anything is
-            mine = [_cell(setting, model, method, tasks, options) for model in models for method in setting.methods]
+            environment, own = setting.environment, setting.own()
+            mine = [
+                configuration(
+                    method.on(setting.switches),
+                    model,
+                    options,
+                    environment=environment,
+                    own=own,
+                    setting=setting.name,
+                    tasks=tasks,
+                )
+                for model in models
+                for method in setting.methods
+            ]
         except TapeError as error:
             print(f"left out: {setting.name}: {error}", file=sys.stderr)
             continue
@@ -49,11 +61,6 @@ def cells(
     if not found:
         raise ConfigError("nothing to play: no setting can be played here with these models")
     return found
-
-
-def _cell(setting: Setting, model: str, method: Method, tasks: tuple[Task, ...], options: Options) -> Cell:
-    switched = replace(method, changes={**setting.switches, **method.changes})
-    return cell_of(setting.environment, setting.own(), setting.name, switched, model, options, tasks)
 
 
 def sections(measured: Measured) -> list[Section]:
@@ -70,12 +77,13 @@ EVERYTHING = tuple(SETTINGS_BY_NAME.values())
 
 EXPERIMENT = Experiment(
     name="sdp",
-    title="What should be true next",
+    module="experiments.studies.sdp.sdp",
+    title="Certified subgoal chains (SDP)",
     source="SDP: its main comparison and the anatomy of its trajectories; SDP x TAPE x AEC is ours",
     about=(
         "SDP alone takes its chain from one sample of the model, or from the environment's own operators where it has "
-        "them; SDP x TAPE from the nodes of the walk that the solver picks under the budgets; SDP x TAPE x AEC only "
-        "from walks that the grounded verifier accepts. Tasks, budgets, model, temperature and seeds are the same for "
+        "them; SDP x TAPE from the nodes of the path that the solver picks under the budgets; SDP x TAPE x AEC only "
+        "from paths that the grounded verifier accepts. Tasks, budgets, model, temperature and seeds are the same for "
         "all. Success is the environment's own check. What is simulated or scripted says so in its name."
     ),
     models=tuple(dict.fromkeys(model for setting in EVERYTHING for model in setting.models)),
@@ -89,18 +97,16 @@ EXPERIMENT = Experiment(
 def run(argv: Sequence[str] | None = None) -> int:
     """The command line: the shared options, ``--settings`` and ``--quick``."""
     given = list(sys.argv[1:] if argv is None else argv)
-    return guarded(lambda: _run(given), EXPERIMENT.name, given)
+    return guarded(lambda: _run(given), EXPERIMENT.module, given)
 
 
 def _run(given: list[str]) -> int:
-    first = argparse.ArgumentParser(add_help=False)
-    _arguments(first)
-    known = first.parse_known_args(given)[0]
-    settings = SETTINGS[known.part] if known.part else EVERYTHING
-    played = replace(EXPERIMENT, cells=partial(cells, settings, known.settings, quick=known.quick))
-    if known.part:
+    first = known(_arguments, given)
+    settings = SETTINGS[first.part] if first.part else EVERYTHING
+    played = replace(EXPERIMENT, cells=partial(cells, settings, first.settings, quick=first.quick))
+    if first.part:
         models = tuple(dict.fromkeys(model for setting in settings for model in setting.models))
-        played = replace(played, name=f"{played.name}-{known.part}", models=models, arguments=f"--part {known.part}")
+        played = replace(played, name=f"{played.name}-{first.part}", models=models, arguments=f"--part {first.part}")
     return main(played, given, arguments=_arguments)
 
 

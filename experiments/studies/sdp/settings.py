@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
-from experiments.harness.matrix import PLAN_AND_ACT, REACT, REPLANNING, Method
-from experiments.studies.aec.aec import plugin_of
-from experiments.studies.aec.alfworld import GUARD
+from experiments.harness.matrix import own_options, tasks_of
+from experiments.harness.methods import GUARD, PLAN_AND_ACT, REACT, REPLANNING, Method
 from tape.protocols import Task
 
 TAPE = Method("TAPE", "tape")
@@ -52,9 +49,7 @@ class Setting:
 
     def own(self) -> dict[str, Any]:
         """The environment's options, with its defaults."""
-        parser = argparse.ArgumentParser(add_help=False)
-        plugin_of(self.environment).add_arguments(parser)
-        return vars(parser.parse_args(list(self.options)))
+        return own_options(self.environment, self.options)
 
     def tasks(self) -> tuple[Task, ...]:
         """The tasks.
@@ -62,15 +57,7 @@ class Setting:
         Raises:
             TapeError: The environment cannot be played here; says what is missing.
         """
-        return _tasks(self.environment, self.options)
-
-
-@lru_cache(maxsize=16)
-def _tasks(environment: str, options: Sequence[str]) -> tuple[Task, ...]:
-    parser = argparse.ArgumentParser(add_help=False)
-    plugin = plugin_of(environment)
-    plugin.add_arguments(parser)
-    return tuple(plugin.tasks(vars(parser.parse_args(list(options)))))
+        return tasks_of(self.environment, self.own())
 
 
 SETTINGS: Mapping[str, tuple[Setting, ...]] = {

@@ -1,4 +1,4 @@
-"""Tables and bars of the experiment on certified predicate chains."""
+"""Tables and bars of the experiment on certified subgoal chains."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from experiments.harness.matrix import SEPARATOR, split
-from experiments.harness.measured import Measured
+from experiments.harness.measured import Measured, Record
 from experiments.harness.standard import INTERVALS, share
 from experiments.studies.sdp.settings import SETTINGS_BY_NAME
 from tape.protocols import Task
@@ -19,7 +19,7 @@ from tape.statistics import clustered
 _HEAD = ("tasks", "model", "method", "n", "success", "measures", "certified", "rejected", "k >= 2", "replans")
 _NOTE = (
     "Means per episode. Certified: share of the chain that was certified, of all episodes and of the failed ones; k >= "
-    "2: share of certifying actions that certified two predicates or more; infeasible: committed walks that the "
+    "2: share of certifying actions that certified two predicates or more; infeasible: committed paths that the "
     "environment showed not to execute. "
 )
 
@@ -38,12 +38,12 @@ def table(measured: Measured) -> Table:
 
 
 def _row(measured: Measured, name: str) -> tuple[str, ...]:
-    lines, group = measured.lines[name], measured.groups[name]
-    results = [line["result"] for line in lines]
+    records, group = measured.records[name], measured.groups[name]
+    results = [record["result"] for record in records]
     infeasible, committed = (sum(r.get(w, 0) for r in results) for w in ("infeasible_commitments", "commitments"))
-    measures = "; ".join(f"{what} {_mean(lines, what)}" for what in sorted(group["measures"])) or "-"
+    measures = "; ".join(f"{what} {_mean(records, what)}" for what in sorted(group["measures"])) or "-"
     return (
-        f"{len(lines)} ({group['levels']})",
+        f"{len(records)} ({group['levels']})",
         share(Value(group["success_rate"], *group["ci95"])),
         measures,
         _certified(results),
@@ -59,11 +59,11 @@ def _row(measured: Measured, name: str) -> tuple[str, ...]:
     )
 
 
-def _mean(lines: Sequence[Mapping[str, Any]], what: str, *, n: bool = False) -> str:
-    if not lines:
+def _mean(records: Sequence[Record], what: str, *, n: bool = False) -> str:
+    if not records:
         return "-"
-    values = [float(line["result"]["measures"].get(what, 0.0)) for line in lines]
-    low, high = clustered(values, [line["digest"] for line in lines])
+    values = [float(record["result"]["measures"].get(what, 0.0)) for record in records]
+    low, high = clustered(values, [record["digest"] for record in records])
     return f"{fmean(values):.2f} ({low:.2f} to {high:.2f}{f'; {len(values)}' if n else ''})"
 
 
@@ -82,12 +82,12 @@ def _cascades(results: Sequence[Mapping[str, Any]]) -> str:
 
 
 def by_group(measured: Measured, measure: str, group: Callable[[Task], object]) -> Section | None:
-    """A measure by groups of tasks, for example short, medium and long ones; None where no task has a group.
+    """A measure by groups of tasks, for example short, medium and long ones; None if no task has a group.
 
     Args:
         measured: The run.
         measure: The environment's measure.
-        group: The group of a task; None where it has none.
+        group: The group of a task; None if it has none.
     """
     of: dict[str, str] = {}
     for setting in SETTINGS_BY_NAME.values():
@@ -95,11 +95,11 @@ def by_group(measured: Measured, measure: str, group: Callable[[Task], object]) 
             of |= {task.digest: str(found) for task in setting.tasks() if (found := group(task)) is not None}
     names = list(dict.fromkeys(of.values()))
     rows = []
-    for cell, lines in measured.lines.items():
-        mine = [(of[line["digest"]], line) for line in lines if line["digest"] in of]
+    for own, records in measured.records.items():
+        mine = [(of[record["digest"]], record) for record in records if record["digest"] in of]
         if mine:
-            parts = [[line for found, line in mine if found == name] for name in names]
-            rows.append((*split(cell), *(_mean(part, measure, n=True) for part in [*parts, lines])))
+            parts = [[record for found, record in mine if found == name] for name in names]
+            rows.append((*split(own), *(_mean(part, measure, n=True) for part in [*parts, records])))
     if not rows:
         return None
     head = ("tasks", "model", "method", *names, "all")

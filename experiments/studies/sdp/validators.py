@@ -1,8 +1,8 @@
 """How often validators are right: ``python -m experiments.studies.sdp.validators``.
 
-Every environment has cases with known truth (:mod:`experiments.studies.sdp.cases`): what was really observed, right words about
-the wrong object, negations, texts that are cut off, several predicates at once. No model is asked unless a validator's
-name says so.
+Every environment has cases with known truth (:mod:`experiments.studies.sdp.cases`): what was really observed, right
+words about the wrong object, negations, texts that are cut off, several predicates at once. No model is asked unless a
+validator's name says so.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import experiments.studies.sdp.cases
 from experiments.harness.cli import guarded, positive
 from experiments.harness.places import RESULTS
+from experiments.studies.sdp import cases as all_cases
 from experiments.studies.sdp.cases.case import Case
 from tape.errors import MissingExtraError, TapeError
 from tape.sdp.operators import Validate
 from tape.show.document import Table, table
 from tape.statistics import wilson
 
+MODULE = "experiments.studies.sdp.validators"
 TITLE = "Precision and recall of the validators"
 COUNT, QUICK = 2000, 200
 PARTS = 10
@@ -71,7 +72,7 @@ def measure(seed: int, n: int, names: Iterable[str] | None = None) -> Measured:
     measured = Measured(seed)
     for name in environments() if names is None else names:
         try:
-            module: Any = importlib.import_module(f"{experiments.studies.sdp.cases.__name__}.{name}")
+            module: Any = importlib.import_module(f"{all_cases.__name__}.{name}")
             cases, validators = _cases(module, seed, n), module.validators()
         except MissingExtraError as error:
             measured.skipped[name] = str(error)
@@ -89,9 +90,7 @@ def _cases(module: Any, seed: int, n: int) -> list[Case]:
 
 def environments() -> list[str]:
     """The environments with cases."""
-    return sorted(
-        found.name for found in pkgutil.iter_modules(experiments.studies.sdp.cases.__path__) if found.name != "case"
-    )
+    return sorted(found.name for found in pkgutil.iter_modules(all_cases.__path__) if found.name != "case")
 
 
 async def _measure(measured: Measured, name: str, validator: str, validate: Validate, cases: Sequence[Case]) -> None:
@@ -110,7 +109,7 @@ def share(part: int, whole: int) -> str:
 
 
 def summary(measured: Measured) -> Table:
-    """One line per environment, validator and family."""
+    """One row per environment, validator and family."""
     rows = []
     for (name, validator, family), found in measured.families.items():
         told = (share(found.both, found.found), share(found.both, found.true))
@@ -152,7 +151,7 @@ def kept(path: Path, measured: Measured, without: Collection[str]) -> None:
 def as_markdown(measured: Measured) -> str:
     """The table as a page."""
     found = summary(measured)
-    head = [f"# {TITLE}", "", f"Made by `python -m experiments.studies.sdp.validators --seed {measured.seed}`.", ""]
+    head = [f"# {TITLE}", "", f"Made by `python -m {MODULE} --seed {measured.seed}`.", ""]
     lines = [*head, table(found.head, found.rows), "", found.note]
     lines += [f"\nNot measured: {name}: {why}" for name, why in measured.skipped.items()]
     return "\n".join(lines) + "\n"
@@ -161,12 +160,12 @@ def as_markdown(measured: Measured) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and report; returns the exit code."""
     given = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(prog="python -m experiments.studies.sdp.validators", description=__doc__)
+    parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__)
     parser.add_argument("--count", type=positive, default=COUNT, metavar="N", help="cases (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} cases of each environment")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--only", choices=environments(), action="append", help="this environment alone, the others' lines are kept"
+        "--only", choices=environments(), action="append", help="this environment alone, the others' rows are kept"
     )
     parser.add_argument("--out", type=Path, default=RESULTS, metavar="FOLDER", help="(default: %(default)s)")
     args = parser.parse_args(given)
@@ -181,7 +180,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(as_markdown(measured))
         return 0
 
-    return guarded(run, "sdp_validators", given)
+    return guarded(run, MODULE, given)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Table 2: TAPE without its parts, and without each switch of this engine. ``python -m experiments.studies.tape.ablation``."""
+"""Table 2: TAPE without its parts, and without each switch of this engine.
+
+``python -m experiments.studies.tape.ablation`` plays it.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,12 @@ from itertools import product
 from typing import Any
 
 from experiments.harness.cli import main
-from experiments.harness.matrix import OTHER_LM, TAPE, Experiment, Method, Options, PaperValue, grid
+from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
+from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
+from experiments.harness.methods import TAPE, Method
 from experiments.harness.standard import against, share, success_bars
+from experiments.studies.tape.levels import grid
 from tape.runner.cells import Cell
 from tape.show.document import Figure, Section, Table
 
@@ -67,7 +73,7 @@ def sections(measured: Measured) -> list[Section]:
     note = (
         "Solver off: the LM picks among the sampled plans. Constrained execution off: the planned step is only a hint. "
     )
-    note += "Replanning off: no mismatch check, and the episode ends with the walk. Success on the hard levels."
+    note += "Replanning off: no mismatch check, and the episode ends with the path. Success on the hard levels."
     caption = "Success on the hard levels with and without the parts of TAPE, 95 % intervals."
     figure = Figure("ablation", caption, success_bars(measured, by_model=True))
     return [Section("Table 2 with the bundled models", (Table(head, tuple(rows), note), figure), level=3)]
@@ -75,6 +81,7 @@ def sections(measured: Measured) -> list[Section]:
 
 EXPERIMENT = Experiment(
     name="ablation",
+    module="experiments.studies.tape.ablation",
     title="TAPE without its parts",
     source="table 2 (easy levels there, hard levels here)",
     about="The eight on/off combinations of solver, constrained execution and replanning, and the engine without each "
@@ -95,7 +102,7 @@ EXPERIMENT = Experiment(
         OTHER_LM,
         "The bundled models were trained on prompts with a plan in them and tend to do the step that they are shown, "
         "so there are few sampling errors for constrained execution to prevent (the chapter on errors counts them).",
-        "Where replanning is off the episode ends with the walk, whatever budget is left; the paper's agent goes on "
+        "Where replanning is off the episode ends with the path, whatever budget is left; the paper's agent goes on "
         "along its path.",
     ),
 )

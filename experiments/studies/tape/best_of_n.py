@@ -5,21 +5,12 @@ from __future__ import annotations
 import sys
 
 from experiments.harness.cli import main
-from experiments.harness.matrix import (
-    BEST_PLAN_AND_ACT,
-    BEST_REACT,
-    OTHER_LEVELS,
-    OTHER_LM,
-    PLAN_AND_ACT,
-    REACT,
-    TAPE,
-    Experiment,
-    Options,
-    PaperValue,
-    grid,
-)
+from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
+from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
+from experiments.harness.methods import BEST_PLAN_AND_ACT, BEST_REACT, PLAN_AND_ACT, REACT, TAPE
 from experiments.harness.standard import against, success_bars
+from experiments.studies.tape.levels import OTHER_LEVELS, grid
 from tape.runner.cells import Cell
 from tape.show.document import Figure, Section
 
@@ -37,6 +28,7 @@ def sections(measured: Measured) -> list[Section]:
 
 EXPERIMENT = Experiment(
     name="best_of_n",
+    module="experiments.studies.tape.best_of_n",
     title="Best-of-N with as many samples",
     source="table 4",
     about="At every step Best-of-N samples 4 actions, lets the model predict and score where they lead, and takes the "

@@ -1,4 +1,4 @@
-"""The experiments on Sokoban by name; a new one is a module here with an ``EXPERIMENT``, and a name in :data:`NAMES`."""
+"""The experiments on Sokoban by name; a new one is a module with an ``EXPERIMENT`` and a name in :data:`NAMES`."""
 
 from __future__ import annotations
 

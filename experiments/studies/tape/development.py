@@ -8,10 +8,13 @@ from __future__ import annotations
 import sys
 
 from experiments.harness.cli import main
-from experiments.harness.matrix import LADDER, OTHER_LM, REPLANNING, SIMULATOR, TAPE, Experiment, Options, grid
+from experiments.harness.experiment import OTHER_LM, Experiment
+from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
+from experiments.harness.methods import REPLANNING, SIMULATOR, TAPE
 from experiments.harness.standard import against, success_bars
 from experiments.studies.tape.ablation import switches
+from experiments.studies.tape.levels import LADDER, grid
 from tape.runner.cells import Cell
 from tape.show.document import Figure, Section
 
@@ -29,6 +32,7 @@ def sections(measured: Measured) -> list[Section]:
 
 EXPERIMENT = Experiment(
     name="development",
+    module="experiments.studies.tape.development",
     title="The engine's switches on the development levels",
     source="nothing; these are additions to its algorithm",
     about="100 hard levels that no other experiment uses. Each row takes one addition away; `all of these` is the "

@@ -1,7 +1,7 @@
 """Planning and sampling errors of finished Sokoban runs, from traces and the exact oracle (TAPE section 5.2, G.1).
 
-``python -m experiments.studies.tape.error_analysis RUN_DIR`` prints one row per cell; no model is opened. ``docs/error-analysis.md``
-defines the rates.
+``python -m experiments.studies.tape.error_analysis RUN_DIR`` prints one row per configuration; no model is opened.
+``docs/error-analysis.md`` defines the rates. What traces show without an oracle, ``tape diagnose`` prints.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from tape.trace import (
     Event,
     LedgerEvent,
     ObservedEvent,
+    PathSelectedEvent,
     PlansSampledEvent,
     StartedEvent,
-    PathSelectedEvent,
     read_trace,
 )
 
@@ -197,7 +197,7 @@ def _steps_left(seen: ObservedEvent, horizon: int | None) -> int | None:
 
 
 def judge_run(directory: RunDirectory, judges: Judges | None = None) -> dict[str, list[JudgedEpisode]]:
-    """The judged episodes of every cell of a Sokoban run, in the order of the cells.
+    """The judged episodes of every configuration of a Sokoban run, in its order.
 
     Raises:
         RunDirectoryError: There is no run, or it is not one of Sokoban.
@@ -210,20 +210,20 @@ def judge_run(directory: RunDirectory, judges: Judges | None = None) -> dict[str
     for name, spec in cells.items():
         if spec.environment != PLUGIN.name:
             raise RunDirectoryError(
-                f"{directory.path}: cell {name!r} is {spec.environment}; errors are judged by Sokoban's oracle only"
+                f"{directory.path}: {name!r} plays {spec.environment}; errors are judged by Sokoban's oracle only"
             )
     # By level, so that a board's distances are computed once even where there are very many boards.
-    for line in sorted(directory.episodes(), key=lambda line: (line["digest"], line["cell"], line["repeat"])):
-        judge = judges.of(line["level_set"], line["digest"])
-        file = directory.trace_file(line["key"])
-        episode = f"{line['cell']}, {line['task']} #{line['repeat']} ({file})"
-        judged = judge_episode(read_trace(file), judge, success=line["result"]["success"], episode=episode)
-        found[line["cell"]].append(judged)
+    for record in sorted(directory.episodes(), key=lambda record: (record["digest"], record["cell"], record["repeat"])):
+        judge = judges.of(record["level_set"], record["digest"])
+        file = directory.trace_file(record["key"])
+        episode = f"{record['cell']}, {record['task']} #{record['repeat']} ({file})"
+        judged = judge_episode(read_trace(file), judge, success=record["result"]["success"], episode=episode)
+        found[record["cell"]].append(judged)
     return found
 
 
 def error_table(directory: RunDirectory, judges: Judges | None = None) -> list[dict[str, Any]]:
-    """One row per cell: what it is, how many episodes and successes, every rate and the bounds.
+    """One row per configuration: what it is, how many episodes and successes, every rate and the bounds.
 
     Each rate of :data:`tape.analysis.error_rates.RATES`, and ``draw_error``, is a dictionary with the fields of
     :class:`tape.analysis.error_rates.Rate`; ``success`` has the same fields; ``bounds`` is a list with those of
@@ -272,8 +272,8 @@ COLUMNS = {
 
 
 def markdown(rows: Sequence[dict[str, Any]]) -> str:
-    """The table for people: per cell ``percent [interval] (n)``."""
-    lines = [f"| cell | {' | '.join(COLUMNS.values())} |", "| --- " * (1 + len(COLUMNS)) + "|"]
+    """The table for people: per configuration ``percent [interval] (n)``."""
+    lines = [f"| configuration | {' | '.join(COLUMNS.values())} |", "| --- " * (1 + len(COLUMNS)) + "|"]
     for row in rows:
         lines.append(f"| {row['cell']} | " + " | ".join(_shown(row[name]) for name in COLUMNS) + " |")
     return "\n".join(lines)
@@ -287,7 +287,7 @@ def _shown(rate: dict[str, Any]) -> str:
 
 def bounds_markdown(rows: Sequence[dict[str, Any]]) -> str:
     """Success beside the bounds, means over the levels weighted by their episodes."""
-    lines = ["| cell | levels | T | success | path | U_ReAct | U_ours |", "| --- " * 7 + "|"]
+    lines = ["| configuration | levels | T | success | path | U_ReAct | U_ours |", "| --- " * 7 + "|"]
     for row in rows:
         found = row["bounds"]
         if not found:
@@ -307,7 +307,11 @@ def _mean(found: Sequence[dict[str, Any]], name: str) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the tables of a run directory."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.studies.tape.error_analysis",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="a finished run of Sokoban")
     parser.add_argument("--levels", help="a level set or XSB file, where the run's own was moved")
     args = parser.parse_args(argv)

@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from experiments.harness.cli import main
-from experiments.harness.matrix import PLAN_AND_ACT, REACT, REPLANNING, TAPE, Experiment, Options, grid, split
+from experiments.harness.experiment import Experiment
+from experiments.harness.matrix import Options, split
 from experiments.harness.measured import Measured
+from experiments.harness.methods import PLAN_AND_ACT, REACT, REPLANNING, TAPE
 from experiments.harness.standard import INTERVALS, against, role
 from experiments.studies.tape.ablation import combination
 from experiments.studies.tape.error_analysis import error_table
+from experiments.studies.tape.levels import grid
 from tape.runner.cells import Cell
 from tape.show.document import Figure, Section, Table
 from tape.show.plots import Panel, Plot, Series, Value
@@ -97,6 +100,7 @@ def _plot(rows: list[dict[str, Any]]) -> Plot:
 
 EXPERIMENT = Experiment(
     name="errors",
+    module="experiments.studies.tape.errors",
     title="Planning and sampling errors",
     source="table 1, section 5.2, appendix G.1 (easy levels there)",
     about="The move that the thought intends, the move executed, and what the exact oracle says of both.",

@@ -1,8 +1,8 @@
 """The headline: every agent and bundled model on ten shipped and 200 fresh hard levels.
 
-``python -m experiments.studies.tape.headline`` resumes if run again. The fresh levels are the test set: they are for this
-comparison alone, once per version of the engine, and every run on them is listed (``--register``). ``--publish FOLDER``
-writes ``headline.json``, of which ``experiments.harness.tables`` makes the README's table.
+``python -m experiments.studies.tape.headline`` resumes if run again. The fresh levels are the test set: they are for
+this comparison alone, once per version of the engine, and every run on them is listed (``--register``). ``--publish
+FOLDER`` writes ``headline.json``, of which ``experiments.tables`` makes the table in docs/results.md.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ from typing import Any
 
 from experiments.harness import register
 from experiments.harness.cli import main as run
-from experiments.harness.matrix import EVERYTHING, LADDER, OTHER_LM, TAPE, Experiment, Options, grid, split
+from experiments.harness.experiment import OTHER_LM, Experiment
+from experiments.harness.matrix import Options, split
 from experiments.harness.measured import Measured
+from experiments.harness.methods import EVERYTHING, TAPE
 from experiments.harness.standard import PAIRED, SIMULATED, against, success_bars
+from experiments.studies.tape.levels import LADDER, grid
 from experiments.studies.tape.losses import losses_section
 from experiments.studies.tape.reproduce import groups_without_times
 from experiments.studies.tape.targets import WEAKER, verdicts
@@ -68,6 +71,7 @@ def _only(measured: Measured, setting: str) -> Measured:
 
 EXPERIMENT = Experiment(
     name="headline",
+    module="experiments.studies.tape.headline",
     title="The headline: TAPE beside every baseline, with every bundled model",
     source="its claim as a whole; no single figure",
     about="Hard levels (T* = 10, at most 12 moves): ten shipped and 200 fresh ones, the same for all. Tokens and calls "
@@ -91,7 +95,7 @@ def record(measured: Measured) -> dict[str, Any]:
     first = next(iter(measured.specs.values()))
     return {
         "schema": 1,
-        "made_by": "python -m experiments.studies.tape.headline",
+        "made_by": EXPERIMENT.command,
         "seed": first.seed,
         "seeds": first.repeats,
         "num_plans": first.config.num_plans,
@@ -104,7 +108,7 @@ def record(measured: Measured) -> dict[str, Any]:
 
 
 def write_record(measured: Measured, file: Path) -> None:
-    """Write what the README's table is made of."""
+    """Write what the table in docs/results.md is made of."""
     found = record(measured)
     lists = {key: value for key, value in found.items() if isinstance(value, list)}
     head = json.dumps({key: value for key, value in found.items() if key not in lists}, indent=1)
@@ -124,7 +128,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def after(args: argparse.Namespace, measured: Measured) -> None:
-    """List the run, and write what the README needs."""
+    """List the run, and write what docs/results.md needs."""
     new = register.entry(measured, args.engine)
     if new is not None:
         entries = register.add(args.register, new)

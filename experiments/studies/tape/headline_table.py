@@ -1,4 +1,4 @@
-"""The README's headline table, from the committed results of ``experiments.studies.tape.headline``."""
+"""The headline table of docs/results.md, from the committed results of ``experiments.studies.tape.headline``."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.harness.matrix import BASELINES, BEST_PLAN_AND_ACT, SIMULATOR, TAPE, split
+from experiments.harness.matrix import split
+from experiments.harness.methods import BASELINES, BEST_PLAN_AND_ACT, SIMULATOR, TAPE
 from experiments.harness.places import RESULTS
 from experiments.harness.register import TEST_SET
+from experiments.harness.standard import SIMULATED
 from tape.show.document import table
 
 HEADLINE_RESULTS = RESULTS / "headline.json"
 
 
 def headline_text(path: Path = HEADLINE_RESULTS) -> str:
-    """The table and its note; empty where the comparison has not been run yet.
+    """The table and its note; empty if the comparison has not been run yet.
 
     All baselines are shown, and every target that is missed is counted.
 
@@ -42,7 +44,7 @@ def headline_text(path: Path = HEADLINE_RESULTS) -> str:
         f"seeds, with 95 % intervals over levels; M = {record['num_plans']}, temperature "
         f"{record['temperature']}. "
         "The same levels, model, budget and seeds for all; differences are paired. "
-        f"**{SIMULATOR.label}** is told by the simulator what actions lead to and is no competitor. "
+        f"{SIMULATED} "
         f"Episodes over budget: {sum(group['budget_violations'] for group in record['groups'])}. "
         f"Targets met: {sum(target['met'] for target in asked)} of {len(asked)}. Made by `{record['made_by']}`."
     )

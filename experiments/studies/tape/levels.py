@@ -1,4 +1,4 @@
-"""Sokoban's part of a matrix: every method with every model on level sets, within the shortest solution plus a slack."""
+"""Sokoban's part of a matrix: every method with every model on level sets, with a budget of T* plus a slack."""
 
 from __future__ import annotations
 

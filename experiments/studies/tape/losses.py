@@ -1,7 +1,7 @@
 """Which stage of TAPE lost an episode: plan sampling, prediction, score, selection, execution or replanning.
 
 Read off traces and the exact oracle. An episode is lost by the first action after which the goal is out of reach
-within the budget; that action belongs to a walk, and the walk to a plan graph.
+within the budget; that action belongs to a path, and the path to a plan graph.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 from envs.sokoban.simulator import is_solved, step
 from envs.sokoban.state import Level, State
-from experiments.harness.matrix import TAPE
 from experiments.harness.measured import Measured
+from experiments.harness.methods import TAPE
 from experiments.studies.tape.error_analysis import Judge, Judges
 from tape.engine.graph import PlanGraph
 from tape.show.document import Section, Table
@@ -23,18 +23,18 @@ from tape.trace import (
     Event,
     GraphFoldedEvent,
     ObservedEvent,
-    PlansSampledEvent,
     PathSelectedEvent,
+    PlansSampledEvent,
     read_trace,
 )
 
 STAGES = {
     "sampling": "plan sampling: no sampled plan wins",
-    "prediction": "prediction: a plan that wins was cut or bent, or the walk was not as predicted",
+    "prediction": "prediction: a plan that wins was cut or bent, or the path was not as predicted",
     "score": "score: a goal was missed, or seen where there is none",
-    "selection": "selection: another walk was preferred to one that wins",
+    "selection": "selection: another path was preferred to one that wins",
     "execution": "execution: another action than the planned one",
-    "replanning": "no walk was left, the goal still within reach or a step tried in the dark",
+    "replanning": "no path was left, the goal still within reach or a step tried in the dark",
 }
 
 
@@ -132,17 +132,17 @@ def _wins(level: Level, reached: Mapping[str, tuple[State, int]], current: _Roun
 
 
 def losses(measured: Measured, setting: str, model: str, judges: Judges) -> Counter[str] | None:
-    """How many of TAPE's lost episodes each stage lost; None where it was not played, or traces are missing."""
+    """How many of TAPE's lost episodes each stage lost; None if it was not played, or traces are missing."""
     name = measured.name(setting, model, TAPE.label)
     if name is None:
         return None
     found: Counter[str] = Counter()
-    for line in measured.lines[name]:
-        file = measured.directory.trace_file(line["key"])
+    for record in measured.records[name]:
+        file = measured.directory.trace_file(record["key"])
         if not file.exists():
             return None
-        if not line["result"]["success"]:
-            found[stage_of(read_trace(file), judges.of(line["level_set"], line["digest"]))] += 1
+        if not record["result"]["success"]:
+            found[stage_of(read_trace(file), judges.of(record["level_set"], record["digest"]))] += 1
     return found
 
 

@@ -1,24 +1,16 @@
-"""Figure 4a: the bundled models, the weakest first, on the hard levels. ``python -m experiments.studies.tape.models``."""
+"""Figure 4a: the bundled models, the weakest first, on hard levels: ``python -m experiments.studies.tape.models``."""
 
 from __future__ import annotations
 
 import sys
 
 from experiments.harness.cli import main
-from experiments.harness.matrix import (
-    LADDER,
-    OTHER_LM,
-    PLAN_AND_ACT,
-    REACT,
-    REPLANNING,
-    TAPE,
-    Experiment,
-    Options,
-    PaperValue,
-    grid,
-)
+from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
+from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
+from experiments.harness.methods import PLAN_AND_ACT, REACT, REPLANNING, TAPE
 from experiments.harness.standard import against, role
+from experiments.studies.tape.levels import LADDER, grid
 from experiments.studies.tape.losses import losses_section
 from tape.runner.cells import Cell
 from tape.show.document import Figure, Section
@@ -47,6 +39,7 @@ def sections(measured: Measured) -> list[Section]:
 
 EXPERIMENT = Experiment(
     name="models",
+    module="experiments.studies.tape.models",
     title="Models of rising ability",
     source="figure 4a",
     about="The same four agents with every bundled model: three early checkpoints of the smallest one, then the three "

@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 
 from experiments.harness.cli import main
-from experiments.harness.matrix import OTHER_LM, Experiment, Method, Options, PaperValue, grid
+from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
+from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
+from experiments.harness.methods import Method
 from experiments.harness.standard import Pair
+from experiments.studies.tape.levels import grid
 from tape.runner.cells import Cell
 from tape.show.document import Figure, Section
 from tape.show.plots import Panel, Plot, Series
@@ -58,6 +61,7 @@ def pairs(measured: Measured) -> list[Pair]:
 
 EXPERIMENT = Experiment(
     name="num_plans",
+    module="experiments.studies.tape.num_plans",
     title="The number of sampled plans",
     source="figure 4b",
     about="TAPE with M sampled plans, beside Best-of-N Plan-and-Act with N = M samples at every step.",

@@ -1,9 +1,9 @@
 """Every Sokoban figure and table of the paper from one command, with one report.
 
-``python -m experiments.studies.tape.reproduce`` plays all experiments but ``headline``, one run directory each under ``--out``;
-episodes that two of them have are played once. It resumes if run again, and writes ``report.md`` and a self-contained
-``report.html``. ``--quick`` plays fewer levels and seeds. ``--publish FOLDER`` writes what is committed to the
-repository: the report without times, PNG files, and the groups as JSON.
+``python -m experiments.studies.tape.reproduce`` plays all experiments but ``headline``, one run directory each under
+``--out``; episodes that two of them have are played once. It resumes if run again, and writes ``report.md`` and a
+self-contained ``report.html``. ``--quick`` plays fewer levels and seeds. ``--publish FOLDER`` writes what is committed
+to the repository: the report without times, PNG files, and the groups as JSON.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments.harness.cli import dry_run, guarded, make_parser, options_of, play
-from experiments.harness.matrix import PAPER, Experiment, find
+from experiments.harness.experiment import Experiment
 from experiments.report import TITLE, chapters, write
+from experiments.studies.tape.catalogue import PAPER, find
 from experiments.studies.toy import chapter as toy_part
 from tape.runner.directory import RunDirectory
 from tape.runner.runner import errored
@@ -26,6 +27,7 @@ from tape.runner.spec import RunSpec
 from tape.runner.workers import open_pool
 from tape.show.document import write_report
 
+MODULE = "experiments.studies.tape.reproduce"
 PLAYED = PAPER
 QUICK = {"limit": 4, "seeds": 2}
 FULL = {"limit": None, "seeds": 10}
@@ -46,12 +48,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 0
         return _run(args, experiments)
 
-    return guarded(run, "reproduce", given)
+    return guarded(run, MODULE, given)
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The command line, with the profile's levels and seeds filled in."""
-    parser = make_parser("reproduce", __doc__.splitlines()[0])
+    parser = make_parser(MODULE, __doc__.splitlines()[0])
     parser.set_defaults(workers="2", out=Path("runs/reproduce"))
     parser.add_argument("--quick", action="store_true", help="4 levels and 2 seeds: minutes instead of an hour")
     parser.add_argument("--only", nargs="+", choices=PLAYED, default=list(PLAYED), metavar="NAME", help="some of them")
@@ -99,7 +101,7 @@ def publish(source: Path, target: Path) -> list[Path]:
     groups = {name: groups_without_times(source / name) for name in PAPER if (source / name / "summary.json").exists()}
     file = target / "groups.json"
     file.write_text(
-        json_lines({"schema": 1, "made_by": "python -m experiments.studies.tape.reproduce", "groups": groups}),
+        json_lines({"schema": 1, "made_by": f"python -m {MODULE}", "groups": groups}),
         encoding="utf-8",
     )
     return [*written, file]

@@ -5,18 +5,12 @@ from __future__ import annotations
 import sys
 
 from experiments.harness.cli import main
-from experiments.harness.matrix import (
-    OTHER_LM,
-    PLAN_AND_ACT,
-    REACT,
-    TAPE,
-    Experiment,
-    Options,
-    PaperValue,
-    sokoban_cell,
-)
+from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
+from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
+from experiments.harness.methods import PLAN_AND_ACT, REACT, TAPE
 from experiments.harness.standard import against, role
+from experiments.studies.tape.levels import on_levels
 from tape.runner.cells import Cell
 from tape.show.document import Figure, Section
 from tape.show.plots import Panel, Plot, Series
@@ -33,7 +27,7 @@ def setting(budget: int) -> str:
 
 def cells(options: Options) -> list[Cell]:
     return [
-        sokoban_cell(method, model, options, levels="easy", slack=budget - SHORTEST, setting=setting(budget))
+        on_levels(method, model, options, levels="easy", slack=budget - SHORTEST, setting=setting(budget))
         for model in options.models
         for budget in BUDGETS
         for method in (REACT, PLAN_AND_ACT, TAPE)
@@ -64,6 +58,7 @@ def sections(measured: Measured) -> list[Section]:
 
 EXPERIMENT = Experiment(
     name="slack",
+    module="experiments.studies.tape.slack",
     title="Larger step budgets",
     source="figure 5a",
     about=f"Easy levels (T* = {SHORTEST}) with budgets of {', '.join(map(str, BUDGETS))} moves.",

@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 
 from experiments.harness.cli import main
-from experiments.harness.matrix import EVERYTHING, OTHER_LEVELS, OTHER_LM, TAPE, Experiment, Options, PaperValue, grid
+from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
+from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
+from experiments.harness.methods import EVERYTHING, TAPE
 from experiments.harness.standard import SIMULATED, against, success_bars
+from experiments.studies.tape.levels import OTHER_LEVELS, grid
 from tape.runner.cells import Cell
 from tape.show.document import Figure, Section
 
@@ -26,6 +29,7 @@ def sections(measured: Measured) -> list[Section]:
 
 EXPERIMENT = Experiment(
     name="sokoban",
+    module="experiments.studies.tape.sokoban",
     title="Every agent on easy and hard levels",
     source="figure 3 (its part on Sokoban)",
     about="All agents with one model, on the same levels, with the same budget, seeds and sampling temperature.",

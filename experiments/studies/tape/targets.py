@@ -5,19 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from experiments.harness.matrix import (
-    BASELINES,
-    BEST_PLAN_AND_ACT,
-    BEST_REACT,
-    LADDER,
-    PLAN_AND_ACT,
-    REACT,
-    SIMULATOR,
-    TAPE,
-    short,
-)
+from experiments.harness.matrix import short
 from experiments.harness.measured import Measured
+from experiments.harness.methods import BASELINES, BEST_PLAN_AND_ACT, BEST_REACT, PLAN_AND_ACT, REACT, SIMULATOR, TAPE
 from experiments.harness.standard import signed
+from experiments.studies.tape.levels import LADDER
 
 MARGIN, CLOSE = 0.15, 0.05
 WEAKER = tuple(short(model) for model in (*LADDER[:2], *LADDER[3:5]))
@@ -32,7 +24,7 @@ class Verdict:
         target: What is asked.
         setting: The level set.
         model: The model.
-        met: Whether it is met; None where it is not asked of this model, or was not measured.
+        met: Whether it is met; None if it is not asked of this model, or was not measured.
         found: The numbers.
     """
 

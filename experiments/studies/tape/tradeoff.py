@@ -1,13 +1,16 @@
-"""Figure 5b: success against the share of the step budget used, hard levels. ``python -m experiments.studies.tape.tradeoff``."""
+"""Figure 5b: success against the share of the step budget used: ``python -m experiments.studies.tape.tradeoff``."""
 
 from __future__ import annotations
 
 import sys
 
 from experiments.harness.cli import main
-from experiments.harness.matrix import EVERYTHING, OTHER_LEVELS, OTHER_LM, TAPE, Experiment, Options, PaperValue, grid
+from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
+from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
+from experiments.harness.methods import EVERYTHING, TAPE
 from experiments.harness.standard import SIMULATED, against, role, share
+from experiments.studies.tape.levels import OTHER_LEVELS, grid
 from tape.runner.cells import Cell
 from tape.show.document import Figure, Section, Table
 from tape.show.plots import Panel, Plot, Series
@@ -36,6 +39,7 @@ def sections(measured: Measured) -> list[Section]:
 
 EXPERIMENT = Experiment(
     name="tradeoff",
+    module="experiments.studies.tape.tradeoff",
     title="Success against steps used",
     source="figure 5b",
     about="The hard half of the first experiment seen from another side: the same episodes, shared by key.",

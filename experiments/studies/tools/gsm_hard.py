@@ -1,14 +1,19 @@
-"""Figure 3, its part on GSM-Hard: arithmetic tools under two budgets. ``python -m experiments.studies.tools.gsm_hard``."""
+"""Figure 3, its part on GSM-Hard: arithmetic tools under two budgets.
+
+``python -m experiments.studies.tools.gsm_hard`` plays it.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import partial
 
-from experiments.harness.matrix import Experiment, PaperValue
+from experiments.harness import tightness
+from experiments.harness.experiment import Experiment, PaperValue
 from experiments.harness.measured import Measured
 from experiments.harness.standard import against
-from experiments.studies.tools import matrix as tool_cells
+from experiments.studies.tools import table
 from tape.show.document import Section
 
 ENVIRONMENT = "gsm_hard"
@@ -22,10 +27,10 @@ def _operations(count: int) -> str:
 
 def sections(measured: Measured) -> list[Section]:
     return [
-        tool_cells.bars(measured, ENVIRONMENT),
-        tool_cells.spending(measured),
-        tool_cells.by_category(measured, "By wording", lambda task: task.facts["split"] or "file"),
-        tool_cells.by_category(
+        tightness.bars(measured, ENVIRONMENT),
+        tightness.spending(measured),
+        tightness.by_category(measured, "By wording", lambda task: task.facts["split"] or "file"),
+        tightness.by_category(
             measured, "By number of operations", lambda task: _operations(task.facts["problem"].operations)
         ),
     ]
@@ -33,6 +38,7 @@ def sections(measured: Measured) -> list[Section]:
 
 EXPERIMENT = Experiment(
     name=ENVIRONMENT,
+    module="experiments.studies.tools.gsm_hard",
     title="Arithmetic tools on word problems",
     source="figure 3 (its part on GSM-Hard), appendix E.1",
     about=(
@@ -40,9 +46,9 @@ EXPERIMENT = Experiment(
         "and nothing tells. The same problems, budgets in seconds and dollars, seeds and model for all agents."
     ),
     models=("bundled:tools",),
-    cells=partial(tool_cells.cells, ENVIRONMENT, OWN),
+    cells=partial(tightness.cells, ENVIRONMENT, OWN),
     sections=sections,
-    pairs=against(tool_cells.TAPE.label),
+    pairs=against(tightness.TAPE.label),
     paper=(
         PaperValue(
             "relative drop from easy to hard, mean of four tasks: TAPE, Plan-and-Act, ReAct", "28 %, 52 %, 55 %"
@@ -59,5 +65,11 @@ EXPERIMENT = Experiment(
     seeds=1,
 )
 
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """The command line: the shared options and the environment's own."""
+    return tightness.run(EXPERIMENT, ENVIRONMENT, OWN, argv, keep=partial(table.publish, ENVIRONMENT))
+
+
 if __name__ == "__main__":
-    sys.exit(tool_cells.run(EXPERIMENT, ENVIRONMENT, OWN))
+    sys.exit(run())

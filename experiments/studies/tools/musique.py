@@ -1,14 +1,19 @@
-"""Figure 3, its part on MuSiQue: five retrievers under tight and loose budgets. ``python -m experiments.studies.tools.musique``."""
+"""Figure 3, its part on MuSiQue: five retrievers under tight and loose budgets.
+
+``python -m experiments.studies.tools.musique`` plays it.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import partial
 
-from experiments.harness.matrix import Experiment, PaperValue
+from experiments.harness import tightness
+from experiments.harness.experiment import Experiment, PaperValue
 from experiments.harness.measured import Measured
 from experiments.harness.standard import against
-from experiments.studies.tools import matrix as tool_cells
+from experiments.studies.tools import table
 from tape.show.document import Section
 
 ENVIRONMENT = "musique"
@@ -21,14 +26,15 @@ OTHERS = {"": {}, ", scripted reader": {"reader": "scripted"}}
 
 def sections(measured: Measured) -> list[Section]:
     return [
-        tool_cells.bars(measured, ENVIRONMENT),
-        tool_cells.spending(measured),
-        tool_cells.by_category(measured, "By number of hops", lambda task: f"{task.facts['question'].operations} hops"),
+        tightness.bars(measured, ENVIRONMENT),
+        tightness.spending(measured),
+        tightness.by_category(measured, "By number of hops", lambda task: f"{task.facts['question'].operations} hops"),
     ]
 
 
 EXPERIMENT = Experiment(
     name=ENVIRONMENT,
+    module="experiments.studies.tools.musique",
     title="Retrievers on multi-hop questions",
     source="figure 3 (its part on MuSiQue), appendix E.1",
     about=(
@@ -37,9 +43,9 @@ EXPERIMENT = Experiment(
         "same questions, budgets in seconds and dollars, seeds and model for all agents. Success is an exact match."
     ),
     models=("bundled:tools",),
-    cells=partial(tool_cells.cells, ENVIRONMENT, OWN, others=OTHERS),
+    cells=partial(tightness.cells, ENVIRONMENT, OWN, others=OTHERS),
     sections=sections,
-    pairs=against(tool_cells.TAPE.label),
+    pairs=against(tightness.TAPE.label),
     paper=(
         PaperValue(
             "relative drop from easy to hard, mean of four tasks: TAPE, Plan-and-Act, ReAct", "28 %, 52 %, 55 %"
@@ -59,5 +65,11 @@ EXPERIMENT = Experiment(
     seeds=1,
 )
 
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """The command line: the shared options and the environment's own."""
+    return tightness.run(EXPERIMENT, ENVIRONMENT, OWN, argv, keep=partial(table.publish, ENVIRONMENT), others=OTHERS)
+
+
 if __name__ == "__main__":
-    sys.exit(tool_cells.run(EXPERIMENT, ENVIRONMENT, OWN, others=OTHERS))
+    sys.exit(run())

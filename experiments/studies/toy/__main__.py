@@ -2,8 +2,9 @@
 
 No language model takes part. An oracle's action is replaced by a planning error with one probability and by a
 sampling error with another; the budget is T* + 2. Every point is computed exactly where there is a dynamic programme
-for it, and sampled as well, with Wilson's 95 % interval. ``python -m experiments.studies.toy`` takes about a minute and writes
-``toy.json``, ``toy.md``, ``toy.png`` and ``toy.svg``; those in ``experiments/results`` are copies of a default run's.
+for it, and sampled as well, with Wilson's 95 % interval. ``python -m experiments.studies.toy`` takes about a minute and
+writes ``toy.json``, ``toy.md``, ``toy.png`` and ``toy.svg``; those in ``experiments/results`` are copies of a default
+run's.
 Exit codes: 0 complete, 1 a proven bound is exceeded (a bug), 2 usage, 130 interrupted.
 """
 

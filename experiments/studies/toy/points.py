@@ -46,7 +46,7 @@ class Bound:
     Attributes:
         name: What it is.
         value: Its value, averaged over the worlds of the point.
-        broken: The assumption that does not hold here, a key of ``ASSUMPTIONS``; None where the bound is proven.
+        broken: The assumption that does not hold here, a key of ``ASSUMPTIONS``; None if the bound is proven.
     """
 
     name: str

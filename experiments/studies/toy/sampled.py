@@ -1,4 +1,4 @@
-"""The simulated agents played out step by step: the same rules as :mod:`experiments.studies.toy.exact`, other arithmetic."""
+"""The simulated agents played out step by step: the rules of :mod:`experiments.studies.toy.exact`, other arithmetic."""
 
 from __future__ import annotations
 

@@ -42,10 +42,10 @@ class World(ABC):
 
     @abstractmethod
     def cost(self, state: Hashable) -> int | None:
-        """Steps to the goal; None where it cannot be reached any more."""
+        """Steps to the goal; None if it cannot be reached any more."""
 
     def after(self, state: Hashable, remaining: int) -> tuple[int | None, ...]:
-        """The cost-to-go after each action, None where that action is not viable with ``remaining`` steps left."""
+        """The cost-to-go after each action, None if that action is not viable with ``remaining`` steps left."""
         if (state, remaining) not in self._after:
             costs = (self.cost(self.move(state, action)) for action in range(N_ACTIONS))
             found = tuple(cost if cost is not None and cost < remaining else None for cost in costs)

@@ -1,4 +1,7 @@
-"""Whole itineraries under a budget, walk and greedy choice: ``python -m experiments.studies.travelplanner.travelplanner``."""
+"""Whole itineraries under a budget, chosen as one path or greedily.
+
+``python -m experiments.studies.travelplanner.travelplanner`` plays it.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,12 @@ from functools import partial
 from statistics import fmean
 from typing import Any
 
-from experiments.harness.cli import main
-from experiments.harness.matrix import Experiment, Method, Options, PaperValue
-from experiments.harness.measured import Line, Measured
+from experiments.harness.cli import known, main
+from experiments.harness.experiment import Experiment, PaperValue
+from experiments.harness.matrix import Options, configuration, tasks_of
+from experiments.harness.measured import Measured, Record
+from experiments.harness.methods import Method
 from experiments.harness.standard import against
-from experiments.studies.aec.aec import cell_of
-from experiments.studies.tools.matrix import tasks_of
 from tape.runner.cells import Cell
 from tape.show.document import Figure, Section, Table
 from tape.show.plots import Panel, Plot, Series, Value
@@ -24,7 +27,7 @@ from tape.statistics import clustered, wilson
 
 ENVIRONMENT = "travelplanner"
 COUNT, QUICK = 36, 9
-_FIXED = {"num_plans": 1, "execution": "forced", "on_infeasible": "stop"}
+_FIXED: dict[str, Any] = {"num_plans": 1, "execution": "forced", "on_infeasible": "stop"}
 TAPE = Method("TAPE: the itinerary as one walk", "tape", _FIXED)
 SDP_WALK = Method("SDP x TAPE: the walk as the chain", "sdp", {**_FIXED, "sdp": {"chain": "walk"}})
 SDP = Method("SDP, slot by slot, the first option", "sdp", {**_FIXED, "sdp": {"chain": "adapter"}})
@@ -47,61 +50,60 @@ SETTINGS = (
 
 def cells(count: int, options: Options) -> list[Cell]:
     """Every method on every setting: the same trips and budgets for all."""
-    return [
-        _cell(setting, {"tightness": tightness, "objective": objective}, method, model, count, options)
-        for setting, tightness, objective in SETTINGS
-        for method, model in PLAYED
-        if model in options.models
-    ]
-
-
-def _cell(setting: str, own: dict[str, Any], method: Method, model: str, count: int, options: Options) -> Cell:
-    given = {"data": None, "database": None, "problems": "test", "count": count, **own}
-    tasks = tasks_of(ENVIRONMENT, tuple(sorted(given.items())))[: options.limit]
-    return cell_of(ENVIRONMENT, given, setting, method, model, options, tasks)
+    found = []
+    for setting, tightness, objective in SETTINGS:
+        own = {"data": None, "database": None, "problems": "test", "count": count}
+        own |= {"tightness": tightness, "objective": objective}
+        tasks = tasks_of(ENVIRONMENT, own)[: options.limit]
+        found += [
+            configuration(method, model, options, environment=ENVIRONMENT, own=own, setting=setting, tasks=tasks)
+            for method, model in PLAYED
+            if model in options.models
+        ]
+    return found
 
 
 # --- what was measured ----------------------------------------------------------------------------
 
 
-def _measure(line: Line, name: str) -> float:
-    return float(line["result"]["measures"][name])
+def _measure(record: Record, name: str) -> float:
+    return float(record["result"]["measures"][name])
 
 
-def _share(lines: Sequence[Line], name: str) -> str:
+def _share(records: Sequence[Record], name: str) -> str:
     """A share of episodes with Wilson's interval."""
-    return _told(share(lines, lambda line: _measure(line, name)))
+    return _told(share(records, lambda record: _measure(record, name)))
 
 
-def share(lines: Sequence[Line], of: Callable[[Line], float]) -> Value:
+def share(records: Sequence[Record], of: Callable[[Record], float]) -> Value:
     """A share of yes-or-no answers with Wilson's interval."""
-    held = sum(of(line) for line in lines)
-    return Value(held / len(lines), *wilson(held, len(lines)))
+    held = sum(of(record) for record in records)
+    return Value(held / len(records), *wilson(held, len(records)))
 
 
-def mean(lines: Sequence[Line], of: Callable[[Line], float]) -> Value | None:
-    """A mean over episodes with the bootstrap's interval; None where there are none."""
-    values = [of(line) for line in lines]
+def mean(records: Sequence[Record], of: Callable[[Record], float]) -> Value | None:
+    """A mean over episodes with the bootstrap's interval; None if there are none."""
+    values = [of(record) for record in records]
     if not values:
         return None
-    return Value(fmean(values), *clustered(values, [line["digest"] for line in lines]))
+    return Value(fmean(values), *clustered(values, [record["digest"] for record in records]))
 
 
 def _told(value: Value | None, digits: int = 2) -> str:
     return "-" if value is None else f"{value.at:.{digits}f} ({value.low:.{digits}f} to {value.high:.{digits}f})"
 
 
-def hard_micro(lines: Sequence[Line]) -> Value:
+def hard_micro(records: Sequence[Record]) -> Value:
     """Held over asked hard constraints of all trips; the interval is that of the trips' shares, centred there."""
-    held, asked = (fmean(_measure(line, name) for line in lines) for name in ("hard_held", "hard_asked"))
-    ratios = [_measure(line, "hard_held") - held / asked * _measure(line, "hard_asked") for line in lines]
-    low, high = clustered(ratios, [line["digest"] for line in lines])
+    held, asked = (fmean(_measure(record, name) for record in records) for name in ("hard_held", "hard_asked"))
+    ratios = [_measure(record, "hard_held") - held / asked * _measure(record, "hard_asked") for record in records]
+    low, high = clustered(ratios, [record["digest"] for record in records])
     return Value(held / asked, max(0.0, held / asked + low / asked), min(1.0, held / asked + high / asked))
 
 
-def _named(measured: Measured) -> list[tuple[str, str, Sequence[Line]]]:
+def _named(measured: Measured) -> list[tuple[str, str, Sequence[Record]]]:
     return [
-        (setting, method, measured.lines[name])
+        (setting, method, measured.records[name])
         for setting in measured.settings()
         for method in measured.methods()
         for model in measured.models()
@@ -112,13 +114,13 @@ def _named(measured: Measured) -> list[tuple[str, str, Sequence[Line]]]:
 def metrics(measured: Measured) -> Section:
     """The benchmark's metrics."""
     rows = []
-    for setting, method, lines in _named(measured):
-        row = [setting, method, str(len(lines)), _share(lines, "delivered")]
+    for setting, method, records in _named(measured):
+        row = [setting, method, str(len(records)), _share(records, "delivered")]
         row += [
-            _told(mean(lines, lambda line: _measure(line, "commonsense_micro"))),
-            _share(lines, "commonsense_macro"),
+            _told(mean(records, lambda record: _measure(record, "commonsense_micro"))),
+            _share(records, "commonsense_macro"),
         ]
-        row += [_told(hard_micro(lines)), _share(lines, "hard_macro"), _share(lines, "final_pass")]
+        row += [_told(hard_micro(records)), _share(records, "hard_macro"), _share(records, "final_pass")]
         rows.append(tuple(row))
     head = ("budget", "method", "n", "delivery", "commonsense micro", "commonsense macro", "hard micro")
     note = (
@@ -132,17 +134,19 @@ def metrics(measured: Measured) -> Section:
 def costs(measured: Measured) -> Section:
     """What delivered itineraries cost, how they are rated, and how the other episodes ended."""
     rows = []
-    for setting, method, lines in _named(measured):
-        done = [line for line in lines if _measure(line, "delivered")]
-        row = [setting, method, str(len(done)), _told(mean(done, lambda line: _measure(line, "cost_usd")), 0)]
-        row.append(_told(mean(done, lambda line: _measure(line, "cost_over_least")), 3))
-        row.append(_told(mean(done, lambda line: _measure(line, "rating"))))
-        spent = [line for line in lines if not line["result"]["success"] and line["result"]["used"].get("trip_usd")]
+    for setting, method, records in _named(measured):
+        done = [record for record in records if _measure(record, "delivered")]
+        row = [setting, method, str(len(done)), _told(mean(done, lambda record: _measure(record, "cost_usd")), 0)]
+        row.append(_told(mean(done, lambda record: _measure(record, "cost_over_least")), 3))
+        row.append(_told(mean(done, lambda record: _measure(record, "rating"))))
+        spent = [
+            record for record in records if not record["result"]["success"] and record["result"]["used"].get("trip_usd")
+        ]
         row.append(str(len(spent)))
         if measured.times:
-            row.append(f"{1000 * fmean(line['result']['solver_seconds'] for line in lines):.1f}")
-        ends = sorted({line["result"]["end_state"] for line in lines})
-        counted = [f"{end} {sum(line['result']['end_state'] == end for line in lines)}" for end in ends]
+            row.append(f"{1000 * fmean(record['result']['solver_seconds'] for record in records):.1f}")
+        ends = sorted({record["result"]["end_state"] for record in records})
+        counted = [f"{end} {sum(record['result']['end_state'] == end for record in records)}" for end in ends]
         rows.append((*row, ", ".join(counted)))
     head = ["budget", "method", "delivered", "cost, USD", "over the least possible", "rating", "failed after paying"]
     head += ["solver ms"] if measured.times else []
@@ -155,14 +159,14 @@ def costs(measured: Measured) -> Section:
 
 
 def both_delivered(measured: Measured) -> Section:
-    """Cost and rating of the walk and of the greedy choice on trips that both deliver."""
+    """Cost and rating of the path and of the greedy choice on trips that both deliver."""
     rows = []
     for setting in measured.settings():
         found = []
         for method in (TAPE.label, SDP.label):
             name = measured.name(setting, FIRST, method)
-            lines = [] if name is None else measured.lines[name]
-            found.append({line["digest"]: line for line in lines if _measure(line, "final_pass")})
+            records = [] if name is None else measured.records[name]
+            found.append({record["digest"]: record for record in records if _measure(record, "final_pass")})
         common = [(found[0][digest], found[1][digest]) for digest in found[0] if digest in found[1]]
         if not common:
             continue
@@ -173,9 +177,9 @@ def both_delivered(measured: Measured) -> Section:
             at, low, high = (round(value, digits) + 0.0 for value in (fmean(differences), *interval))
             row.append(f"{at:+.{digits}f} ({low:+.{digits}f} to {high:+.{digits}f})")
         rows.append(tuple(row))
-    head = ("budget", "n", "cost over the least, walk minus greedy", "rating, walk minus greedy")
+    head = ("budget", "n", "cost over the least, path minus greedy", "rating, path minus greedy")
     note = "Trips on which both pass everything; 95 % intervals by bootstrap over trips."
-    return Section("The walk and the greedy choice on the same trips", (Table(head, tuple(rows), note),), level=3)
+    return Section("The path and the greedy choice on the same trips", (Table(head, tuple(rows), note),), level=3)
 
 
 def figure(measured: Measured) -> Section:
@@ -183,8 +187,8 @@ def figure(measured: Measured) -> Section:
     panels = []
     for setting in measured.settings():
         bars = [
-            Series(method, (share(lines, lambda line: _measure(line, "final_pass")),), _role(method))
-            for own, method, lines in _named(measured)
+            Series(method, (share(records, lambda record: _measure(record, "final_pass")),), _role(method))
+            for own, method, records in _named(measured)
             if own == setting
         ]
         panels.append(Panel(setting, tuple(bars)))
@@ -203,13 +207,14 @@ def sections(measured: Measured) -> list[Section]:
 
 EXPERIMENT = Experiment(
     name=ENVIRONMENT,
+    module="experiments.studies.travelplanner.travelplanner",
     title="Whole itineraries under a budget",
     source="SDP table 2, appendix A.2",
     about=(
         "Generated trips of 3, 5 and 7 days; the budget is a multiple of what the cheapest itinerary costs. TAPE's "
-        "solver chooses the whole itinerary as one walk on the plan graph; SDP x TAPE certifies that walk booking by "
+        "solver chooses the whole itinerary as one path on the plan graph; SDP x TAPE certifies that path booking by "
         "booking; SDP alone takes slot by slot the first option that the constraint-upfront filters leave: the "
-        "cheapest, or in the settings that end in `best rated` the best rated, which is also what the solver's walk is "
+        "cheapest, or in the settings that end in `best rated` the best rated, which is also what the solver's path is "
         "worth there. No language model plays: the rows of a simulated LM take any allowed option."
     ),
     models=(FIRST, RANDOM),
@@ -238,10 +243,8 @@ EXPERIMENT = Experiment(
 def run(argv: Sequence[str] | None = None) -> int:
     """The command line: the shared options, ``--count`` and ``--quick``."""
     given = list(sys.argv[1:] if argv is None else argv)
-    own = argparse.ArgumentParser(add_help=False)
-    _arguments(own)
-    known = own.parse_known_args(given)[0]
-    count = QUICK if known.quick else known.count
+    first = known(_arguments, given)
+    count = QUICK if first.quick else first.count
     played = replace(EXPERIMENT, cells=partial(cells, count))
     return main(played, given, arguments=_arguments, after=_keep)
 
@@ -259,14 +262,14 @@ def _keep(args: argparse.Namespace, measured: Measured) -> None:
         {
             "budget": setting,
             "method": method,
-            "n": len(lines),
+            "n": len(records),
             "measures": {
-                name: fmean(line["result"]["measures"][name] for line in lines)
+                name: fmean(record["result"]["measures"][name] for record in records)
                 for name in ("delivered", "commonsense_micro", "commonsense_macro", "hard_macro", "final_pass")
             }
-            | {"hard_micro": hard_micro(lines).at},
+            | {"hard_micro": hard_micro(records).at},
         }
-        for setting, method, lines in _named(measured)
+        for setting, method, records in _named(measured)
     ]
     args.publish.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"schema": 1, "rows": found}, indent=1, ensure_ascii=False)

@@ -13,10 +13,10 @@ They are real and imperfect: they forget to open things, predict outcomes that d
 are not. The recipe was fixed before training (but for its length, below), and what ships was decided before agents were
 compared.
 
-- **What they read and write**: the `household` prompt format of `envs/alfworld/prompts/lexicon.py`: what is known of the household,
-  followed by one query: a plan, the next command, what a command changes, how many commands are left, where something
-  is likely to be, whether a cabinet or drawer can be closed. One token per word; one for each receptacle. Only objects
-  of the kinds that the goal names are written.
+- **What they read and write**: the `household` prompt format of `envs/alfworld/prompts/lexicon.py`: what is known of
+  the household, followed by one query: a plan, the next command, what a command changes, how many commands are left,
+  where something is likely to be, whether a cabinet or drawer can be closed. One token per word; one for each
+  receptacle. Only objects of the kinds that the goal names are written.
 - **Architecture**: Llama (rotary embeddings with theta 1000, SwiGLU, tied embeddings, {words} words), float16
   safetensors; computed in float32 on a CPU.
 - **Data**: moments of games in households of the project's own generator (`envs/alfworld/generator.py`), with
@@ -25,7 +25,8 @@ compared.
   {sequences:,} households of the run were drawn again and compared by hash (`experiments/training/household/check.py`).
   The official games never occur either: the generator's numbers were chosen by common sense and not fitted to them.
 - **Training**: Muon on the matrices, AdamW on the rest, learning rate 4e-3, warm-up, hold, linear fall, 64 sequences a
-  step, bfloat16 matrix products, one busy CPU thread (`python -m experiments.training.train --size household --out DIR`).
+  step, bfloat16 matrix products, one busy CPU thread
+  (`python -m experiments.training.train --size household --out DIR`).
 {length}
 - **The ladder**: `household` is the end of the run, the others are earlier checkpoints of it, for comparisons across
   backbones.

@@ -1,7 +1,7 @@
 """Training text for the bundled household LM: our own households by the rules of the game, never a shipped one.
 
-Every sequence is one moment of a game and several queries (``envs/alfworld/prompts/lexicon.py``). Where the agent has not
-seen the whole household, the answer is what is really so: the model learns how likely it is.
+Every sequence is one moment of a game and several queries (``envs/alfworld/prompts/lexicon.py``). Where the agent has
+not seen the whole household, the answer is what is really so: the model learns how likely it is.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def renamed(rng: random.Random, house: House) -> dict[str, str]:
 
 
 def example(rng: random.Random, size: float, drawn: list[House] | None = None) -> Sequence | None:
-    """One moment of one game with its queries; None where the game is over.
+    """One moment of one game with its queries; None if the game is over.
 
     Args:
         rng: All randomness.
@@ -167,7 +167,10 @@ def _ask_places(rng: random.Random, row: Sequence, world: World, state: Knowledg
 
 
 def batches(seed: int, size: str, batch: int, first: int = 0) -> Iterator[dict[str, torch.Tensor]]:
-    """Endless batches; batch ``i`` depends on ``seed`` and ``i`` alone. See :func:`experiments.training.sokoban.data.batches`."""
+    """Endless batches; batch ``i`` depends on ``seed`` and ``i`` alone.
+
+    See :func:`experiments.training.sokoban.data.batches`.
+    """
     del size
     for index in count(first):
         yield collate(_rows(seed, batch, index, None), ID[PAD])

@@ -228,7 +228,11 @@ def report(folder: Path, count: int, data: Path | None = None) -> dict[str, obje
 
 def main() -> None:
     """Print a report as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.training.household.evaluate",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--data", type=Path, help="a folder of official games")

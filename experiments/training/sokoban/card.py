@@ -13,16 +13,16 @@ Small language models trained from nothing for this project, so that everything 
 They are real and imperfect: they mispredict, mis-score and mis-plan. Recipes were fixed before training (`base` was
 extended once, see below) and the last checkpoint of each run is what ships; no agent's results took part in any choice.
 
-- **What they read and write**: the `compact` prompt format of `envs/sokoban/prompts/compact_text.py`: a state followed by one query
-  (`<plan>`, `<act>`, `<next>`, `<score>`, `<left>`), one token per word. Boards from 5x5 to 10x10.
+- **What they read and write**: the `compact` prompt format of `envs/sokoban/prompts/compact_text.py`: a state followed
+  by one query (`<plan>`, `<act>`, `<next>`, `<score>`, `<left>`), one token per word. Boards from 5x5 to 10x10.
 - **Architecture**: Llama (rotary embeddings with theta 1000, SwiGLU, tied embeddings, 226 words), float16 safetensors;
   computed in float32 on a CPU.
 - **Data**: states of random boards from our own generator, answers from our own simulator and exact cost-to-go tables
-  (`experiments/training/sokoban/data.py`). A sequence is one state and several queries; each sees the state and itself. A plan step's
-  target is spread evenly over all optimal actions. Half of the states stand beside an inner wall and blocked
-  moves are asked about four times as often as free ones. Boards whose walls and goals hash to the held-out sixteenth
-  (`envs.sokoban.state.is_held_out`, equal under mirroring and rotation) are never trained on; all shipped level sets
-  and all generated evaluation levels come from that sixteenth.
+  (`experiments/training/sokoban/data.py`). A sequence is one state and several queries; each sees the state and
+  itself. A plan step's target is spread evenly over all optimal actions. Half of the states stand beside an inner wall
+  and blocked moves are asked about four times as often as free ones. Boards whose walls and goals hash to the held-out
+  sixteenth (`envs.sokoban.state.is_held_out`, equal under mirroring and rotation) are never trained on; all shipped
+  level sets and all generated evaluation levels come from that sixteenth.
 - **Training**: Muon on the matrices, AdamW on the rest, learning rate 4e-3, warm-up, hold, linear fall from 55 % of the
   steps on, 64 sequences a step, bfloat16 matrix products, one CPU thread
   (`python -m experiments.training.train --size SIZE --out DIR`). `base` had finished at step 6500, behind `mini` on 7x9

@@ -145,7 +145,11 @@ def report(folder: Path, count: int, kinds: Sequence[str]) -> dict[str, object]:
 
 def main() -> None:
     """Print a checkpoint's accuracies as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.training.sokoban.evaluate",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--count", type=int, default=400)
     parser.add_argument("--kinds", nargs="*", default=["7x9, one box"], choices=[*KINDS])

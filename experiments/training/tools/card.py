@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from envs.gsm_hard.templates_all import TEMPLATES
+from envs.gsm_hard.templates import TEMPLATES
 from experiments.training.tools.data import WORDS
 from tape.lm.bundled import card, sizes, weights_folder
 
@@ -14,9 +14,9 @@ A small language model trained from nothing for this project, so that agents wit
 offline. It is real and imperfect: it plans wrong programs, misjudges them and misreads passages. The recipe was fixed
 before training but for one extension (below), and the last checkpoint of the run is what ships.
 
-- **What it reads and writes**: the `tools` prompt format of `tape/tools/prompts/compact.py`: a task and what has been done,
-  followed by one query (`<plan>`, `<act>`, `<score>`), or passages and `<read>`; one token per word. Numbers and names
-  are slots (`n1`, `e1`): it never sees a digit of a number or a letter of a name.
+- **What it reads and writes**: the `tools` prompt format of `tape/tools/prompts/compact.py`: a task and what has been
+  done, followed by one query (`<plan>`, `<act>`, `<score>`), or passages and `<read>`; one token per word. Numbers
+  and names are slots (`n1`, `e1`): it never sees a digit of a number or a letter of a name.
 - **Architecture**: Llama (rotary embeddings with theta 1000, SwiGLU, tied embeddings, {words} words), float16
   safetensors; computed in float32 on a CPU.
 - **Data**: up to step 2200 half word problems of the project's own generator ({templates} templates of six wordings
@@ -27,11 +27,11 @@ before training but for one extension (below), and the last checkpoint of the ru
   best product of qualities under a random budget.
 - **Training**: Muon on the matrices, AdamW on the rest, learning rate 4e-3, warm-up, hold, linear fall from 55 % of the
   steps on, 64 sequences a step, bfloat16 matrix products, one CPU thread
-  (`python -m experiments.training.train --size tools --out DIR`). The run had finished at step 2200 with plans at .96 and
-  reading at .57 on its own training text, and was extended to step 3200 with mostly passages to read, from step 2500 on
-  with 8 to 12 questions to each (`experiments/training/tools/data.py`): its learning rate rose again to 2.8e-3 and fell to
-  nothing anew. What led to that was the accuracy of reading, and episodes of all agents on the development questions
-  that were lost by misreading; no comparison between agents, and nothing of the test sets.
+  (`python -m experiments.training.train --size tools --out DIR`). The run had finished at step 2200 with plans at .96
+  and reading at .57 on its own training text, and was extended to step 3200 with mostly passages to read, from step
+  2500 on with 8 to 12 questions to each (`experiments/training/tools/data.py`): its learning rate rose again to 2.8e-3
+  and fell to nothing anew. What led to that was the accuracy of reading, and episodes of all agents on the development
+  questions that were lost by misreading; no comparison between agents, and nothing of the test sets.
 - **Not for**: anything else. It reads no sentence of the public GSM-Hard or MuSiQue files; asked to, it says
   `unsupported`. Some words occur only in held-out wordings, so their embeddings are as they were drawn.
 - **Licence**: Apache-2.0, like the project.

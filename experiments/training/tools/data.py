@@ -55,7 +55,10 @@ MIXES = (Mix(0, 0.5, 0.5), Mix(2200, 0.15, 0.8), Mix(2500, 0.12, 0.88, (8, 12)))
 
 
 def batches(seed: int, size: str, batch: int, first: int = 0) -> Iterator[dict[str, torch.Tensor]]:
-    """Endless batches; batch ``i`` depends on ``seed`` and ``i`` alone. See :func:`experiments.training.sokoban.data.batches`."""
+    """Endless batches; batch ``i`` depends on ``seed`` and ``i`` alone.
+
+    See :func:`experiments.training.sokoban.data.batches`.
+    """
     del size
     index = first
     while True:

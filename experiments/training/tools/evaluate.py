@@ -17,19 +17,18 @@ from pathlib import Path
 
 import torch
 
-from envs.gsm_hard.arithmetic import results
+from envs.gsm_hard.arithmetic import is_right, results
 from envs.gsm_hard.environment import GsmHardEnvironment
 from envs.gsm_hard.errors import ArithmeticToolError
 from envs.gsm_hard.generator import generate
-from envs.gsm_hard.judge import is_right
 from envs.gsm_hard.problem import Problem, Step
 from envs.gsm_hard.profiles import DEFAULT, PROFILES, budget
-from envs.musique.budgets import budget as hop_budget
 from envs.musique.corpus import load_corpus, load_questions
 from envs.musique.environment import MusiqueEnvironment
 from envs.musique.make_corpus import SEED, SIZES
 from envs.musique.question import Passage, Question
 from envs.musique.retrieval import Corpus
+from envs.musique.retrieval import budget as hop_budget
 from envs.musique.words import query_text
 from envs.musique.world import World, make_world
 from experiments.training.sokoban.evaluate import Tally
@@ -66,7 +65,7 @@ def report(folder: Path, count: int, parts: Sequence[str] = PARTS) -> dict[str, 
 
 
 def value_of(actions: Sequence[str]) -> float | None:
-    """What a plan of arithmetic calls answers with exact tools; None where it answers nothing."""
+    """What a plan of arithmetic calls answers with exact tools; None if it answers nothing."""
     calls = [parse(action) for action in actions]
     if not calls or calls[-1].kind != ANSWER:
         return None
@@ -217,7 +216,11 @@ def _shown(corpus: Corpus, relation: str, subject: str, *, there: bool) -> list[
 
 def main() -> None:
     """Print a checkpoint's accuracies as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.training.tools.evaluate",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--count", type=int, default=200, help="problems of each arithmetic part (default: 200)")
     parser.add_argument("--parts", nargs="*", default=list(PARTS), choices=PARTS)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from envs.gsm_hard.arithmetic import ARITY, results
+from envs.gsm_hard.arithmetic import ARITY, is_right, results
 from envs.gsm_hard.errors import ArithmeticToolError
-from envs.gsm_hard.judge import is_right
 from envs.gsm_hard.problem import Step
 from envs.gsm_hard.words import Words, argument_value
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from envs.musique import wordings
+from envs.musique.asking import ask, draw_chain, hops_of
 from envs.musique.corpus import is_held_out
 from envs.musique.retrieval import RETRIEVERS
-from envs.musique.wordings_ask import ask, draw_chain, hops_of
 from envs.musique.words import MOST_ENTITIES, RELATIONS, VOCABULARY, delexicalise
 from envs.musique.world import World, describe, make_world
 from experiments.training.tools.example import Example
@@ -216,7 +216,7 @@ def _facts(world: World, shown: Sequence[str]) -> dict[tuple[str, str], str]:
     """What the passages state, both ways round where a relation holds both ways."""
     stated = {(relation, name): answer for name in shown for relation, answer in world.stated[name]}
     turned = {(r, answer): name for (r, name), answer in stated.items() if world.truth.get((r, answer)) == name}
-    return {pair: answer for pair, answer in turned.items() if pair[0] in wordings.SYMMETRIC} | stated
+    return {pair: answer for pair, answer in turned.items() if wordings.RELATIONS[pair[0]].symmetric} | stated
 
 
 _ANY_SHARE = 0.05
@@ -226,7 +226,7 @@ _ANY_SHARE = 0.05
 def _draw_pair(
     rng: random.Random, world: World, facts: Mapping[tuple[str, str], str], subject: str
 ) -> tuple[str, str] | None:
-    """Draw a relation to ask of a subject; None where this draw would ask for what is only implied."""
+    """Draw a relation to ask of a subject; None if this draw would ask for what is only implied."""
     stated = [relation for relation, name in facts if name == subject]
     if stated and rng.random() >= STATED_NONE_SHARE:
         return rng.choice(stated), subject

@@ -1,4 +1,4 @@
-"""One client per event loop: its connections belong to the loop, and every cohort runs in a loop of its own."""
+"""One client per event loop: its connections belong to the loop, and every batch runs in a loop of its own."""
 
 from __future__ import annotations
 

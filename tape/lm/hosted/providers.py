@@ -10,16 +10,16 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from importlib.util import find_spec
 from urllib.parse import urlsplit
 
-from tape.errors import ConfigError, MissingExtraError, ModelError
+from tape.errors import ConfigError, ModelError
 from tape.lm.base import LanguageModel, Price
 from tape.lm.hosted.anthropic_wire import AnthropicWire
 from tape.lm.hosted.limits import Limits
 from tape.lm.hosted.model import HostedLM
 from tape.lm.hosted.openai_wire import OpenAIWire
 from tape.lm.hosted.wire import Wire
+from tape.plugins import missing_extra, require_extra
 
 PROMPT_FORMATS = ("chat", "compact", "tools")
 
@@ -60,8 +60,8 @@ class Provider:
 
     def missing(self) -> str | None:
         """What is not there; None where it can be used now, as far as that shows without calling it."""
-        if find_spec(self.package) is None:
-            return f"the package {self.package} is missing: pip install 'tape-agents[{self.package}]'"
+        if reason := missing_extra(self.package, self.package, "outlines"):
+            return reason
         if self.needs_key and not os.environ.get(self.url_variable) and not os.environ.get(self.key):
             return f"{self.key} is not set"
         return None
@@ -84,11 +84,7 @@ class Provider:
         url = found["url"] or os.environ.get(self.url_variable) or self.url
         self._check_url(url)
         limits, prompt_format = _options(self.name, found["options"] or "")
-        if find_spec(self.package) is None:
-            raise MissingExtraError(
-                f"{self.name}: models need the package {self.package}; install it with "
-                f"pip install 'tape-agents[{self.package}]'"
-            )
+        require_extra(self.package, self.package, "outlines", what=f"{self.name}:{found['model']}")
         key = os.environ.get(self.key, "")
         if not key and self.needs_key and url == self.url:
             raise ModelError(f"{self.name}:{found['model']} needs a key: set the environment variable {self.key}")
@@ -130,7 +126,7 @@ def _options(provider: str, text: str) -> tuple[Limits, str]:
     prompt_format = PROMPT_FORMATS[0]
     for part in filter(None, text.split(",")):
         name, _, value = part.partition("=")
-        if name == "prompt_format" and value in PROMPT_FORMATS:
+        if name == "format" and value in PROMPT_FORMATS:
             prompt_format = value
             continue
         try:

@@ -23,7 +23,7 @@ Judgements err, and of answers that are all judged wrong the one by better tools
 
 
 class ToolFormat(ABC):
-    """Implements the part of :class:`tape.protocols.prompt_format.PromptFormat` in which tools differ from other environments.
+    """The part of :class:`tape.protocols.prompt_format.PromptFormat` in which tools differ from other environments.
 
     Args:
         domain: The task and its tools.

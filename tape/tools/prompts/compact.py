@@ -1,4 +1,4 @@
-"""The ``tools`` prompt format: calls of tools in the words of the bundled tool LM, one token a word and the space after it.
+"""The ``tools`` prompt format: calls in the words of the bundled tool LM, one token a word and the space after it.
 
 A prompt is the state followed by one query; what follows the arrow is the model's::
 

@@ -6,9 +6,13 @@ from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.domain import STEP, HouseholdDomain
 from envs.alfworld.kinds import kind_of
+from envs.alfworld.prompts import prompt_format
+from envs.alfworld.sdp import adapter
 from experiments.training.household.world import World
 from tape.budget import Budget, Resources
 from tape.protocols import Observation
+from tape.protocols.prompt_format import PromptFormat
+from tape.sdp.adapter import Adapter
 
 
 class PlayedHousehold:
@@ -30,6 +34,12 @@ class PlayedHousehold:
         if command is not None:
             self.world.do(Command(command.verb, command.place, kind_of(command.thing) if command.thing else ""))
         return Observation("", self.world.known), STEP
+
+    def prompt_format(self, name: str) -> PromptFormat:
+        return prompt_format(self.domain, name)
+
+    def sdp(self) -> Adapter:
+        return adapter(self.domain)
 
     def success(self) -> bool:
         return rules.satisfied(self.world.known)

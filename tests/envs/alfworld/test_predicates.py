@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command

@@ -3,7 +3,7 @@
 import random
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from envs.alfworld import rules
 from envs.alfworld.commands import Command

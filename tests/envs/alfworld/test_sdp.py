@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from envs.alfworld.sdp import unread
+from envs.alfworld.sdp import adapter, unread
 from envs.alfworld.sentences import whole
 from tape.errors import InvalidOutputError
 from tape.protocols import Observation
@@ -54,7 +54,7 @@ def test_what_is_known_from_before_certifies_nothing_with_an_answer_that_is_cut_
     """The agent took something, as it may be: what was known of its hand is not what is true of it."""
     domain, state = domain_of(world_of(KITCHEN)), known(KITCHEN)
     wanted = Target("empty_handed()", "take", ((Predicate("empty_handed"), True),))
-    validator = domain.sdp().validator(cast(Any, None))
+    validator = adapter(domain).validator(cast(Any, None))
     outcome = Outcome(state, "take apple from fridge 1", Observation(text), state)
     verdict = asyncio.run(validator.validate((wanted,), outcome))
     assert (verdict.k, verdict.reason) == (0, unread(outcome))

@@ -107,7 +107,7 @@ def test_without_the_packages_the_extra_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "textworld", None)
     textworld_game._engines.cache_clear()
     try:
-        with pytest.raises(MissingExtraError, match=r"tape-agents\[alfworld\].*compiler"):
+        with pytest.raises(MissingExtraError, match=r"tape-planner\[alfworld\].*compiler"):
             TextWorldGame(GameData("a game", "(define)", "grammar", "(define)"))
     finally:
         textworld_game._engines.cache_clear()

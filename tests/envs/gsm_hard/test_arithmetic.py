@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.gsm_hard.arithmetic import ARITY, KINDS, OFF_BY, perturbed, run
+from envs.gsm_hard.arithmetic import ARITY, KINDS, OFF_BY, is_right, perturbed, run
 from envs.gsm_hard.errors import ArithmeticToolError
-from envs.gsm_hard.judge import is_right
 from envs.gsm_hard.problem import Problem, Step
 
 ANY = st.floats() | st.integers(-200, 200).map(float)

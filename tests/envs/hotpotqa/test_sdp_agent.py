@@ -24,7 +24,8 @@ from tests.envs.hotpotqa.test_environment import MOVES, player
 def play(
     env: HotpotEnvironment, lm: ScriptedLM | None = None, trace: Path | None = None, **switches: Any
 ) -> EpisodeResult:
-    return SdpAgent(lm or knowing(), sdp={"chain": "adapter"}, **switches).run(env, trace=trace)
+    settings = {"chain": "adapter", **switches.pop("sdp", {})}
+    return SdpAgent(lm or knowing(), sdp=settings, **switches).run(env, trace=trace)
 
 
 @pytest.mark.parametrize("benchmark", ["hotpotqa", "musique"])

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from envs.musique.budgets import TIGHTNESSES, budget
 from envs.musique.corpus import load_corpus, load_questions
 from envs.musique.environment import MusiqueEnvironment, tools
 from envs.musique.errors import MusiqueError
 from envs.musique.plugin import PLUGIN
 from envs.musique.prompts import LookUpLexicon
 from envs.musique.question import Passage, Question
-from envs.musique.retrieval import RETRIEVERS, Corpus
+from envs.musique.retrieval import RETRIEVERS, TIGHTNESSES, Corpus, budget
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent

@@ -4,11 +4,11 @@ import random
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.musique import wordings
-from envs.musique.wordings_ask import ask, draw_chain, hops_of
+from envs.musique.asking import ask, draw_chain, hops_of
 from envs.musique.words import VOCABULARY, delexicalise, unknown_words
 from envs.musique.world import MOST_SENTENCES, World, describe, make_world
 from tests.profiles import examples
@@ -39,9 +39,9 @@ def test_there_are_enough_wordings_of_each_relation() -> None:
 def test_held_out_wordings_have_no_word_that_training_has_not() -> None:
     seen = set(wordings.TYPES)
     texts = [
-        *wordings.FRAMES_WHO[:-1],
-        *wordings.FRAMES_WHAT[:-1],
-        *(s for all_ in wordings.BESIDE.values() for s in all_),
+        *wordings.FRAMES.who[:-1],
+        *wordings.FRAMES.what[:-1],
+        *(s for its in wordings.ENTITY_TYPES.values() for s in its.beside),
     ]
     for relation in wordings.RELATIONS.values():
         for group in (relation.sentences, relation.phrases, relation.questions):
@@ -68,7 +68,7 @@ def test_worlds_contradict_nothing(seed: int) -> None:
             assert world.kinds[answer] == relation.answer
             assert answer != subject
             assert world.truth[name, subject] == answer == world.answer(name, subject)
-            if name in wordings.SYMMETRIC:
+            if relation.symmetric:
                 assert world.truth[name, answer] == subject
             if name in ("capital", "mouth"):
                 assert world.truth[{"capital": "country", "mouth": "river"}[name], answer] == subject

@@ -14,9 +14,9 @@ def test_without_the_package_the_extra_is_named(monkeypatch):
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(engine, "version", absent)
-    with pytest.raises(MissingExtraError, match=r"tape-agents\[scienceworld\]"):
+    with pytest.raises(MissingExtraError, match=r"tape-planner\[scienceworld\]"):
         engine._packages()
-    assert "tape-agents[scienceworld]" in (engine.missing() or "")
+    assert "tape-planner[scienceworld]" in (engine.missing() or "")
 
 
 def test_another_version_is_refused(monkeypatch):

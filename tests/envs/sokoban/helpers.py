@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import deque
 
-from hypothesis import assume, settings
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from envs.sokoban.generator import random_board

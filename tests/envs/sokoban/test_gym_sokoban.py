@@ -98,6 +98,6 @@ def test_a_level_that_is_not_enclosed_is_refused() -> None:
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "gym_sokoban.envs.sokoban_env", None)
-    with pytest.raises(ImportError, match="pip install gym-sokoban"):
+    monkeypatch.setitem(sys.modules, "gym_sokoban", None)
+    with pytest.raises(ImportError, match=r"'gym_sokoban'.*pip install 'tape-planner\[sokoban\]'"):
         gym_sokoban_bridge._environment_class()

@@ -4,7 +4,7 @@ import dataclasses
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from envs.sokoban.state import Level, State, is_held_out
 from tests.envs.sokoban.helpers import PlainGame, level_of, levels

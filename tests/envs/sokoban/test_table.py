@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from envs.sokoban.generator import generate
 from envs.sokoban.state import Level, State

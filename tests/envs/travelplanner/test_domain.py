@@ -7,7 +7,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.travelplanner import menu as menus
@@ -66,11 +66,11 @@ def paths(domain: TripDomain, state: TripState, depth: int) -> list[tuple[str, .
 
 
 def test_a_domain_of_trips_is_graded_and_declared() -> None:
-    domain = TripEnvironment(trip().query, trip().world).domain
-    assert isinstance(domain, GradedDomain)
-    assert isinstance(domain, DeclaredDomain)
+    env = TripEnvironment(trip().query, trip().world)
+    assert isinstance(env.domain, GradedDomain)
+    assert isinstance(env.domain, DeclaredDomain)
     with pytest.raises(UnknownNameError, match="prompt format for trips"):
-        domain.prompt_format("compact")
+        env.prompt_format("compact")
 
 
 @pytest.mark.parametrize("seed", range(4))

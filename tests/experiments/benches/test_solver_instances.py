@@ -10,8 +10,8 @@ import pytest
 
 from experiments.benches.solvers.budgets import edge_steps, with_budgets
 from experiments.benches.solvers.catalogue import catalogue, shape
+from experiments.benches.solvers.catalogue import main as list_instances
 from experiments.benches.solvers.instances import COSTS, REWARDS, Spec
-from experiments.benches.solvers.instances import main as list_instances
 from solvers import PathProblem, Status, consumption_of, solve
 
 TINY = [

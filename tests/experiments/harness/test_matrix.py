@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from experiments.harness import matrix
-from experiments.harness.matrix import NAMES, find, most_calls, split
+from experiments.harness.matrix import most_calls, split
+from experiments.harness.methods import Method
 from experiments.studies.tape import reproduce
+from experiments.studies.tape.catalogue import NAMES, find
 from tape.agents.base import Agent
 from tape.engine.settings import TapeConfig
 from tape.plugins import load, names
@@ -31,14 +33,14 @@ def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_dry_run_prints_the_matrix_and_opens_nothing(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    script = importlib.import_module(f"experiments.{name}")
+    script = importlib.import_module(f"experiments.studies.tape.{name}")
     args = ["--dry-run", "--limit", "2", "--seeds", "3", "--out", str(tmp_path / "x")]
     code = script.main(args) if name == "headline" else script.main(script.EXPERIMENT, args)
     text = capsys.readouterr().out
     assert code == 0
     cells = find(name).cells(options(limit=2, seeds=3, models=find(name).models))
     assert text.count(f"| {name} | ") == len(cells)
-    assert f"{len(cells)} cells, {6 * len(cells)} episodes" in text
+    assert f"{len(cells)} configurations, {6 * len(cells)} episodes" in text
     assert "LM calls at most: " in text
     assert not (tmp_path / "x").exists()
 
@@ -66,7 +68,7 @@ def test_all_methods_meet_the_same_tasks_budgets_seeds_and_temperature(name: str
         caps = tuple(tuple(cell.spec.caps(task).items()) for task in cell.tasks)
         spec = cell.spec
         rules[setting, model].add(
-            (seeds, caps, spec.model, spec.seed, spec.repeats, spec.cohort, spec.config.temperature)
+            (seeds, caps, spec.model, spec.seed, spec.repeats, spec.batch, spec.config.temperature)
         )
         assert spec.repeats == 2
         assert len(cell.tasks) == 3
@@ -154,3 +156,25 @@ def test_usage_errors_exit_2_and_say_why(
 def test_an_unknown_experiment_is_refused() -> None:
     with pytest.raises(KeyError, match="no experiment 'nothing'; there is: sokoban"):
         find("nothing")
+
+
+STUDIES = (
+    *(f"tape.{name}" for name in NAMES),
+    *("tools.gsm_hard", "tools.musique", "travelplanner.travelplanner", "sdp.sdp", "sdp.ablation"),
+    *("aec.aec", "aec.alfworld", "aec.errors", "aec.refine", "aec.sweep"),
+)
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_the_command_of_a_report_names_its_own_module(study: str) -> None:
+    module = importlib.import_module(f"experiments.studies.{study}")
+    assert module.EXPERIMENT.module == module.__name__
+    assert module.EXPERIMENT.command.startswith(f"python -m {module.__name__}")
+
+
+def test_a_methods_own_settings_count_where_others_share_some() -> None:
+    method = Method("m", "sdp", {"sdp": {"validation": "always"}, "max_replans": 3})
+    on = method.on({"max_replans": 50, "no_repeat": True, "sdp": {"chain": "sample"}})
+    assert on.changes == {"max_replans": 3, "no_repeat": True, "sdp": {"chain": "sample", "validation": "always"}}
+    assert (on.label, on.agent, method.on({}, "n").label) == ("m", "sdp", "n")
+    assert method.on({"sdp": True}).changes["sdp"] == {"validation": "always"}

@@ -9,10 +9,11 @@ import pytest
 from experiments import report
 from experiments.harness import register
 from experiments.harness.cli import guarded, publish
-from experiments.harness.matrix import BASELINES, NAMES, SIMULATOR, TAPE, find
 from experiments.harness.measured import Measured
+from experiments.harness.methods import BASELINES, SIMULATOR, TAPE
 from experiments.harness.standard import in_words, sections_of, verdict
 from experiments.studies.tape import headline, reproduce
+from experiments.studies.tape.catalogue import NAMES, find
 from experiments.studies.tape.headline_table import headline_text
 from experiments.studies.tape.targets import verdicts
 from tape.runner.derived import write_derived
@@ -59,6 +60,7 @@ def test_every_experiment_has_a_report_with_its_numbers(name: str, tmp_path: Pat
         assert f"- {reason}" in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_run_directory_and_a_folder_are_rebuilt_without_a_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -97,6 +99,7 @@ def test_what_is_no_run_is_refused(target: str, tmp_path: Path, capsys: pytest.C
     assert ("neither a run directory nor a folder" if target == "nothing" else "'something'") in said
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_is_published_does_not_depend_on_commits_or_times(tmp_path: Path) -> None:
     for shuffle in (0, 1):
         for name in ("best_of_n", "tradeoff"):
@@ -129,10 +132,10 @@ def test_an_incomplete_run_says_so(tmp_path: Path) -> None:
     ("low", "high", "wins", "losses", "p", "said"),
     [
         (0.01, 0.3, 9, 1, 0.02, "above"),
-        (0.01, 0.3, 5, 1, 0.22, "not told apart"),
+        (0.01, 0.3, 5, 1, 0.22, "no significant difference"),
         (-0.3, -0.01, 1, 9, 0.02, "below"),
-        (-0.1, 0.2, 3, 2, 1.0, "not told apart"),
-        (0.0, 0.2, 3, 0, 0.25, "not told apart"),
+        (-0.1, 0.2, 3, 2, 1.0, "no significant difference"),
+        (0.0, 0.2, 3, 0, 0.25, "no significant difference"),
         (-0.2, 0.2, 0, 0, 1.0, "equal in every episode"),
     ],
 )
@@ -147,7 +150,7 @@ def test_where_tape_loses_the_words_say_so(tmp_path: Path) -> None:
     found = measured(tmp_path / "run", "best_of_n", worst, levels=8)
     [sentence] = in_words(found, find("best_of_n").pairs(found))
     assert "**below** Best-of-4 ReAct -1.00 (-1.00 to -0.68)" in sentence
-    assert "not told apart from ReAct -0.12" in sentence
+    assert "not significantly different from ReAct -0.12" in sentence
     assert "above" not in sentence
     assert sentence in markdown("x", sections_of(find("best_of_n"), found))
 
@@ -257,5 +260,5 @@ def test_ctrl_c_prints_the_command_that_resumes(capsys: pytest.CaptureFixture[st
     def stop() -> int:
         raise KeyboardInterrupt
 
-    assert guarded(stop, "sokoban", ["--out", "a folder", "--seeds", "3"]) == 130
+    assert guarded(stop, "experiments.studies.tape.sokoban", ["--out", "a folder", "--seeds", "3"]) == 130
     assert "python -m experiments.studies.tape.sokoban --out 'a folder' --seeds 3" in capsys.readouterr().err

@@ -71,7 +71,7 @@ def test_what_was_learned_is_kept_by_environment_and_model(tmp_path: Path) -> No
     assert (found.cases, found.rules, found.calibration) == (50, LEARNED.rules, LEARNED.calibration)
     assert len(aec_refinement.read(file)) == 2
     assert aec_refinement.find(file, "sokoban", "m@1") is None
-    for text in ("[]", "{", '{"schema": "x"}', '{"schema": "experiments.studies.aec.refinement/1", "learned": [{}]}'):
+    for text in ("[]", "{", '{"schema": "x"}', '{"schema": "experiments.aec_refinement/1", "learned": [{}]}'):
         file.write_text(text, encoding="utf-8")
         with pytest.raises(ConfigError, match=r"aec_refinement\.json"):
             aec_refinement.read(file)
@@ -214,6 +214,7 @@ def test_without_errors_every_commitment_wins_and_what_was_played_is_kept(tmp_pa
 
 @pytest.mark.slow
 @needs_model
+@pytest.mark.usefixtures("undrawn")
 def test_the_comparison_runs_and_names_what_is_left_out(tmp_path: Path) -> None:
     arguments = ["--limit", "1", "--quiet", "--out", str(tmp_path / "run"), "--refinement", str(tmp_path / "none")]
     assert aec.run(arguments) == 0
@@ -226,9 +227,10 @@ def test_the_comparison_runs_and_names_what_is_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @needs_model
+@pytest.mark.usefixtures("undrawn")
 def test_refinement_learns_from_what_it_plays_and_the_comparison_uses_it(tmp_path: Path) -> None:
     out, published = tmp_path / "refine", tmp_path / "published"
-    arguments = ["--iterations", "1", "--count", "2", "--limit", "1", "--quiet", "--out", str(out)]
+    arguments = ["--iterations", "1", "--count", "1", "--limit", "1", "--quiet", "--out", str(out)]
     assert aec_refine.main([*arguments, "--publish", str(published)]) == 0
     [kept] = aec_refinement.read(published / "aec_refinement.json")
     cases = cases_in(RunDirectory(out / "1-training"))
@@ -252,8 +254,12 @@ def test_calibration_asks_every_game_once(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @needs_model
-def test_errors_and_sweep_run(tmp_path: Path) -> None:
-    assert aec_errors.run(["--limit", "1", "--count", "2", "--quiet", "--out", str(tmp_path / "errors")]) == 0
+@pytest.mark.usefixtures("undrawn")
+def test_errors_and_sweep_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aec_errors, "RATES", (0.0, 0.2))
+    monkeypatch.setattr(aec_errors, "ALONE", (0.0, 0.2))
+    monkeypatch.setattr(aec_sweep, "METHODS", aec_sweep.METHODS[-2:])
+    assert aec_errors.run(["--limit", "1", "--count", "1", "--quiet", "--out", str(tmp_path / "errors")]) == 0
     report = (tmp_path / "errors" / "report.md").read_text(encoding="utf-8")
     assert "Simulated query errors" in report
     assert aec_sweep.run(["--limit", "1", "--quiet", "--out", str(tmp_path / "sweep")]) == 0

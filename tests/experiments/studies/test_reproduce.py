@@ -9,8 +9,9 @@ import pytest
 
 from experiments import report
 from experiments.harness import cli, register
-from experiments.harness.matrix import find, most_calls
+from experiments.harness.matrix import most_calls
 from experiments.studies.tape import headline, reproduce, sokoban
+from experiments.studies.tape.catalogue import find
 from experiments.studies.toy import __main__ as toy
 from experiments.studies.toy import chapter as toy_part
 from tape.runner.cells import checked
@@ -24,7 +25,7 @@ TINY = ["--models", MODEL, "--limit", "1", "--seeds", "1", "--quiet"]
 
 
 @pytest.fixture(scope="module")
-def patched() -> Iterator[list[str]]:
+def patched(undrawn: None) -> Iterator[list[str]]:
     """A short toy analysis, and the keys of all episodes that are really played."""
     played: list[str] = []
     play, main = InProcess.play, toy.main
@@ -119,6 +120,7 @@ def test_another_configuration_in_the_same_folder_is_refused(folder: Path, capsy
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("undrawn")
 def test_an_interrupted_run_is_resumed_by_its_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -143,6 +145,7 @@ def test_an_interrupted_run_is_resumed_by_its_command(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("undrawn")
 def test_the_headline_plays_judges_lists_and_publishes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

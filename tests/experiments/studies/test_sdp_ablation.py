@@ -1,4 +1,4 @@
-"""The ablation of SDP: cells, the comparison of estimate and play, and the script once with a bundled model."""
+"""The ablation of SDP: its matrix, the comparison of estimate and play, and the script once with a bundled model."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from experiments.harness.matrix import split
 from experiments.harness.measured import Measured
+from experiments.harness.methods import merged
 from experiments.studies.sdp import ablation as sdp_ablation
 from experiments.studies.sdp.ablation import WITHOUT, cells, cells_of_runs
 from experiments.studies.sdp.ablation_report import FULL, LABELS, estimated, publish, rows, score_of, summary
@@ -39,9 +40,9 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
 def test_every_row_pairs_the_same_episodes(measured: Measured) -> None:
     found = rows(measured)
     assert [row.without for row in found] == [*LABELS]
-    full = {(line["digest"], line["repeat"]): score_of(line) for line in measured.lines[f"easy / nano-750 / {FULL}"]}
+    full = {(line["digest"], line["repeat"]): score_of(line) for line in measured.records[f"easy / nano-750 / {FULL}"]}
     for row in found:
-        own = measured.lines[f"easy / nano-750 / {LABELS[row.without]}"]
+        own = measured.records[f"easy / nano-750 / {LABELS[row.without]}"]
         assert row.n == row.full.n == row.estimate.n == row.played.n == 16
         differences = [score_of(line) - full[line["digest"], line["repeat"]] for line in own]
         assert row.cost.difference == pytest.approx(sum(differences) / 16)
@@ -68,15 +69,16 @@ def test_what_is_published_is_the_same_every_time(measured: Measured, tmp_path: 
     assert b"n counts episodes" in first[1]
 
 
-def test_cells_differ_in_what_is_taken_away_alone() -> None:
+def test_configurations_differ_in_what_is_taken_away_alone() -> None:
     found = cells("sokoban", {"levels": "easy", "slack": 2}, ("walk", "sample"), options())
     assert len(found) == 8
     for four in (found[:4], found[4:]):
         full = four[0].spec.config.model_dump()
         for cell, changes in zip(four[1:], WITHOUT.values(), strict=True):
-            assert {k: v for k, v in cell.spec.config.model_dump().items() if full[k] != v} == changes
+            own = cell.spec.config.model_dump()
+            assert own == merged(full, changes) != full
             assert cell.tasks == four[0].tasks
-    assert [cell.spec.config.chain for cell in found] == ["walk"] * 4 + ["sample"] * 4
+    assert [cell.spec.config.model_dump()["sdp"]["chain"] for cell in found] == ["walk"] * 4 + ["sample"] * 4
     quick = cells("sokoban", {"levels": "easy", "slack": 2}, ("walk",), options(limit=None), quick=True)
     assert len(quick[0].tasks) == sdp_ablation.QUICK
 

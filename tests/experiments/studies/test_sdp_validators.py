@@ -76,7 +76,7 @@ def test_what_is_not_installed_is_named_and_the_rest_measured(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def missing(seed: int, n: int) -> list[Case]:
-        raise MissingExtraError("pip install 'tape-agents[alfworld]'")
+        raise MissingExtraError("pip install 'tape-planner[alfworld]'")
 
     monkeypatch.setattr(alfworld, "cases", missing)
     assert main(["--count", "20", "--only", "sokoban", "--only", "alfworld", "--out", str(tmp_path)]) == 0

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,9 @@ import pytest
 
 from envs.gsm_hard.generator import problem_set
 from envs.musique.corpus import load_questions
-from experiments.harness.matrix import Experiment
-from experiments.studies.tools import gsm_hard, musique
-from experiments.studies.tools import matrix as tool_cells
+from experiments.harness import tightness
+from experiments.harness.experiment import Experiment
+from experiments.studies.tools import gsm_hard, musique, table
 from tape.lm.base import Choice, LanguageModel, Request
 from tape.lm.scripted import ScriptedLM
 from tape.runner.directory import RunDirectory
@@ -85,7 +86,8 @@ class Case:
         return self.experiment.name
 
     def run(self, *args: str) -> int:
-        return tool_cells.run(self.experiment, self.name, self.defaults, args)
+        keep = partial(table.publish, self.name)
+        return tightness.run(self.experiment, self.name, self.defaults, args, keep=keep)
 
 
 PROBLEM, QUESTION = problem_set("dev")[0], load_questions("dev")[0]
@@ -116,9 +118,7 @@ CASES = [
     ),
 ]
 EACH = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-BOTH = [
-    f"{tightness} / scripted:own / {method.label}" for tightness in ("tight", "loose") for method in tool_cells.METHODS
-]
+BOTH = [f"{budget} / scripted:own / {method.label}" for budget in ("tight", "loose") for method in tightness.METHODS]
 
 
 @pytest.fixture
@@ -173,12 +173,12 @@ def test_a_tiny_run_writes_its_report_and_plays_nothing_once_more(
     arguments = tiny(case, "own", tmp_path / "run", *case.own)
     assert case.run(*arguments) == 0
     assert "report: " in capsys.readouterr().out
-    lines = RunDirectory(tmp_path / "run").episodes()
-    assert sorted(line["key"] for line in lines) == sorted(played)
-    assert len(lines) == 16
-    for line in lines:
-        result = line["result"]
-        assert not result["end_state"].endswith("_error"), line["cell"]
+    records = RunDirectory(tmp_path / "run").episodes()
+    assert sorted(record["key"] for record in records) == sorted(played)
+    assert len(records) == 16
+    for record in records:
+        result = record["result"]
+        assert not result["end_state"].endswith("_error"), record["cell"]
         assert result["budget_violations"] == []
         assert {"seconds", "usd", "steps"} <= result["budget"].keys()
 
@@ -222,7 +222,7 @@ def test_an_interrupted_run_goes_on(
         patch.setattr(InProcess, "play", cut)
         assert case.run(*arguments) == 130
     command = re.findall(r"python -m .*", capsys.readouterr().err)
-    assert command == [f"python -m experiments.{case.name} {' '.join(arguments)}"]
+    assert command == [f"{case.experiment.command} {' '.join(arguments)}"]
     kept = {line["key"] for line in RunDirectory(tmp_path / "run").episodes()}
     assert len(kept) == 5
     played.clear()
@@ -252,7 +252,7 @@ def test_a_file_counts_in_the_matrix(tmp_path: Path, capsys: pytest.CaptureFixtu
         rows = [json.dumps({**case.row, "id": number}) for number in "12"]
         file.write_text("\n".join(rows), encoding="utf-8")
         assert case.run("--dry-run", "--models", "scripted:own", "--seeds", "1", "--data", str(file)) == 0
-        assert "16 cells, 32 episodes" in capsys.readouterr().out
+        assert "16 configurations, 32 episodes" in capsys.readouterr().out
 
 
 def test_a_file_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.harness import places
 from experiments.studies.toy import __main__ as toy
 from experiments.studies.toy import exact, points, sampled
 from experiments.studies.toy.exact import Setting
@@ -16,7 +17,7 @@ from experiments.studies.toy.world import DEAD, KINDS, N_ACTIONS, Chain, Sokoban
 from tape.analysis.bounds import ErrorRates, plan_and_act_bound, react_bound, tape_bound
 from tests.profiles import examples
 
-RESULTS = Path(toy.__file__).parents[1] / "results" / "toy.json"
+RESULTS = places.RESULTS / "toy.json"
 share = st.floats(0.0, 1.0)
 some_settings = st.builds(Setting, share, share, share, st.integers(1, 5), st.integers(0, 4))
 EXACT = (exact.react, exact.plan_and_act, exact.tape_step)
@@ -165,7 +166,7 @@ def test_a_known_case_by_hand() -> None:
 def test_the_script_twice_gives_the_same_bytes_and_says_simulation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    args = ["--limit", "2", "--episodes", "20", "--seeds", "3", "4"]
+    args = ["--limit", "2", "--episodes", "10", "--seeds", "3", "4"]
     assert toy.main([*args, "--out", str(tmp_path / "a")]) == 0
     assert toy.main([*args, "--workers", "2", "--out", str(tmp_path / "b")]) == 0
     for kind in ("json", "md", "png", "svg"):

@@ -3,10 +3,9 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from envs.gsm_hard.arithmetic import ARITY, KINDS, results
+from envs.gsm_hard.arithmetic import ARITY, KINDS, is_right, results
 from envs.gsm_hard.errors import ArithmeticToolError
 from envs.gsm_hard.generator import draw
-from envs.gsm_hard.judge import is_right
 from envs.gsm_hard.problem import Step
 from envs.gsm_hard.profiles import PROFILES
 from envs.gsm_hard.words import argument_value, delexicalise

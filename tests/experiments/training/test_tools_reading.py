@@ -6,7 +6,7 @@ import time
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.musique.corpus import is_held_out, load_corpus, load_questions
@@ -18,7 +18,7 @@ from experiments.training.tools.example import Example
 from experiments.training.tools.reading import MOST_READ_TOKENS, example, vocabulary
 from experiments.training.tools.retriever_budgets import COSTS, afford, choose, draw_left
 from tape.tools.variants import affordable, best_assignment
-from tests.profiles import examples
+from tests import profiles
 
 NAMES = ("Subject", "Object")
 
@@ -188,7 +188,7 @@ def test_what_is_read_is_what_a_sentence_states() -> None:
     assert min(counts.values()) > 300
 
 
-@examples(200)
+@profiles.examples(200)
 @given(st.integers(0, 10**6), st.integers(1, 4))
 def test_budgets_are_those_of_the_other_training_text(seed: int, calls: int) -> None:
     paid, chosen = draw_variants(random.Random(seed), RETRIEVERS, calls)
@@ -197,7 +197,7 @@ def test_budgets_are_those_of_the_other_training_text(seed: int, calls: int) -> 
     assert choose(left, calls) == chosen
 
 
-@examples(200)
+@profiles.examples(200)
 @given(st.integers(0, 10**6), st.integers(1, 3), st.sets(st.integers(0, 4), min_size=1, max_size=2))
 def test_after_failures_a_better_retriever_is_taken_where_one_fits(seed: int, calls: int, failed: set[int]) -> None:
     left = draw_left(random.Random(seed), calls)

@@ -67,12 +67,12 @@ def test_training_resumes_to_the_same_weights(tmp_path: Path, monkeypatch: pytes
 def test_a_short_training_of_the_tool_model_writes_a_folder_that_speaks_its_format(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["train_lm", "--size", "tools", "--steps", "3", "--out", str(tmp_path)])
+    monkeypatch.setattr(sys, "argv", ["train", "--size", "tools", "--steps", "1", "--out", str(tmp_path)])
     main()
-    folder = tmp_path / "step-3"
+    folder = tmp_path / "step-1"
     recipe = json.loads((folder / "recipe.json").read_text())
     assert recipe == json.loads((tmp_path / "recipe.json").read_text())
-    assert (recipe["size"], recipe["steps"], recipe["prompt_format"]) == ("tools", 3, "tools")
+    assert (recipe["size"], recipe["steps"], recipe["prompt_format"]) == ("tools", 1, "tools")
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     assert tokenizer.to_str() == build(TOOLS.words, "after").to_str()
     lm = open_model(f"hf:{folder}")
@@ -80,8 +80,8 @@ def test_a_short_training_of_the_tool_model_writes_a_folder_that_speaks_its_form
 
     # It has learnt nothing yet, but what it writes are calls, word by word, and prompts have no unknown words.
     problem = problem_set("dev")[0]
-    domain = GsmHardEnvironment(problem).domain
-    prompt_format = domain.prompt_format(lm.prompt_format)
+    environment = GsmHardEnvironment(problem)
+    domain, prompt_format = environment.domain, environment.prompt_format(lm.prompt_format)
     left = budget(PROFILES["priced"], problem.operations, "tight")
     request = prompt_format.plan_request(ToolState(), left)
     assert isinstance(request.prompt, str)

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from hypothesis import settings
-
 from tape.budget import Resources
 from tape.protocols import Action, Observation, State
 from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule

@@ -4,7 +4,7 @@ import copy
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.aec.bound import NoisyDomain, check_bound, feasibility_bound, grounded_later

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.aec.events import (
@@ -264,7 +264,9 @@ def test_a_domain_without_predicates_is_refused_by_name() -> None:
         setattr(Silent, name, getattr(BoxDomain, name))
     silent: Any = Silent()
     silent.boxes = 3
-    with pytest.raises(ConfigError, match="verify='aec' needs an environment that declares predicates, and Silent"):
+    with pytest.raises(
+        ConfigError, match=r"verification \(aec\) needs an environment that declares predicates, and Silent"
+    ):
         play(BoxWorld(0, OPEN, silent), BoxModel(0, OPEN))
     result, _ = play(BoxWorld(0, OPEN, silent), BoxModel(0, OPEN), aec=False)
     assert result.success

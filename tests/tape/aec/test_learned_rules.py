@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.aec.learned_rules import SCHEMA, Case, LearnedRules, OverrideRule, Settings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tape.analysis.credit import by_action, by_kind, credit, total_progress
 from tape.sdp.trajectory import CertifiedTrajectory

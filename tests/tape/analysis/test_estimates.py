@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tape.analysis.estimates import action_fidelity, cascade_factor, certified_prefix_ratio, estimates, extra_steps
 from tape.sdp.trajectory import CertifiedTrajectory

@@ -67,5 +67,5 @@ def test_bad_requests_are_refused(tmp_path: Path) -> None:
 
 def test_without_minari_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "minari", None)
-    with pytest.raises(MissingExtraError, match=r"tape-agents\[minari\]"):
+    with pytest.raises(MissingExtraError, match=r"tape-planner\[minari\]"):
         export_minari(MADE, tmp_path)

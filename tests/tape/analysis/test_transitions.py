@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tape.analysis.revalidation import revalidate
 from tape.analysis.transitions import Transition, export_parquet, read_parquet, transitions
@@ -114,5 +114,5 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 
 def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"tape-agents\[parquet\]"):
+    with pytest.raises(MissingExtraError, match=r"tape-planner\[parquet\]"):
         export_parquet([], tmp_path / "x.parquet")

@@ -17,11 +17,12 @@ from tape.budget import Budget, Resources
 from tape.budget.deadline import Deadline, DeadlineError, in_thread
 from tape.engine.result import EpisodeResult
 from tape.lm.base import Completion, Price, Request, Usage
-from tape.lm.batching import Cohort
+from tape.lm.batching import EpisodeBatch
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Observation
 from tape.runner.summary import summarise, table
 from tape.trace import ObservedEvent, TraceWriter
+from tests.tape.deadlines import TimeUp
 from tests.tape.helpers import CORRIDOR, SimulatedModel
 from tests.tape.runner.test_runner import spec_for
 
@@ -49,8 +50,11 @@ class Hanging(SimulatedModel):
     """Never answers."""
 
     cancelled = 0
+    time_up: TimeUp | None = None
 
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+        if self.time_up is not None:
+            self.time_up()
         try:
             return await asyncio.get_running_loop().create_future()
         except asyncio.CancelledError:
@@ -62,9 +66,10 @@ def late(result: EpisodeResult) -> bool:
     return result.end_state == "budget:wall_seconds" and "s were allowed" in result.detail
 
 
-def test_a_call_that_hangs_is_cancelled_and_booked() -> None:
+def test_a_call_that_hangs_is_cancelled_and_booked(time_up: TimeUp) -> None:
     Hanging.cancelled = 0
     model = Hanging(CORRIDOR, price=PAID)
+    model.time_up = time_up
     result = TapeAgent(model).run(SokobanEnvironment(CORRIDOR, 4), budget=SOON | Budget.of(tokens=50_000))
     assert late(result)
     assert Hanging.cancelled == 1
@@ -77,11 +82,12 @@ def test_a_call_that_hangs_is_cancelled_and_booked() -> None:
 class Slow(SokobanEnvironment):
     """Its step waits until it is told otherwise."""
 
-    def __init__(self) -> None:
+    def __init__(self, time_up: TimeUp) -> None:
         super().__init__(CORRIDOR, 4)
-        self.go = threading.Event()
+        self.time_up, self.go = time_up, threading.Event()
 
     def step(self, action: str) -> tuple[Observation, Resources]:
+        self.time_up()
         self.go.wait()
         return super().step(action)
 
@@ -90,6 +96,7 @@ class SlowToBegin(Slow):
     """The same at its reset."""
 
     def reset(self, seed: int) -> Observation:
+        self.time_up()
         self.go.wait()
         return super().reset(seed)
 
@@ -98,8 +105,10 @@ class SlowAsync(SokobanEnvironment):
     """The same as a coroutine."""
 
     cancelled = False
+    time_up: TimeUp
 
     async def astep(self, action: str) -> tuple[Observation, Resources]:
+        self.time_up()
         try:
             return await asyncio.get_running_loop().create_future()
         except asyncio.CancelledError:
@@ -107,8 +116,8 @@ class SlowAsync(SokobanEnvironment):
             raise
 
 
-def test_a_step_that_hangs_is_given_up() -> None:
-    env = Slow()
+def test_a_step_that_hangs_is_given_up(time_up: TimeUp) -> None:
+    env = Slow(time_up)
     result = ReactAgent(SimulatedModel(CORRIDOR)).run(env, budget=SOON)
     assert late(result)
     assert result.used["steps"] == 1, "it may have been taken"
@@ -116,8 +125,8 @@ def test_a_step_that_hangs_is_given_up() -> None:
     end(env)
 
 
-def test_a_reset_that_hangs_is_given_up() -> None:
-    env = SlowToBegin()
+def test_a_reset_that_hangs_is_given_up(time_up: TimeUp) -> None:
+    env = SlowToBegin(time_up)
     result = ReactAgent(SimulatedModel(CORRIDOR)).run(env, budget=SOON)
     assert late(result)
     assert result.used == result.lm_calls == {}
@@ -132,8 +141,9 @@ def end(env: Slow) -> None:
             thread.join()
 
 
-def test_a_coroutine_step_that_hangs_is_cancelled() -> None:
+def test_a_coroutine_step_that_hangs_is_cancelled(time_up: TimeUp) -> None:
     env = SlowAsync(CORRIDOR, 4)
+    env.time_up = time_up
     result = ReactAgent(SimulatedModel(CORRIDOR)).run(env, budget=SOON)
     assert late(result)
     assert env.cancelled
@@ -227,7 +237,7 @@ def test_an_episode_that_is_cancelled_from_outside_is_not_late() -> None:
         asyncio.run(go())
 
 
-# In a cohort
+# In a batch
 
 
 class Held(ScriptedLM):
@@ -251,40 +261,40 @@ class Held(ScriptedLM):
         raise AssertionError("not asked")
 
 
-def with_cohort(story: Callable[[Held, list["asyncio.Task[Any]"], Cohort], Awaitable[None]]) -> None:
+def with_batch(story: Callable[[Held, list["asyncio.Task[Any]"], EpisodeBatch], Awaitable[None]]) -> None:
     async def go() -> None:
         model = Held()
-        cohort = Cohort(model, 2)
-        tasks = [asyncio.create_task(cohort.member(i).generate([Request(str(i), 3)])) for i in range(2)]
+        batch = EpisodeBatch(model, 2)
+        tasks = [asyncio.create_task(batch.member(i).generate([Request(str(i), 3)])) for i in range(2)]
         await model.asked.wait()
-        await story(model, tasks, cohort)
-        await cohort.close()
+        await story(model, tasks, batch)
+        await batch.close()
 
     asyncio.run(go())
 
 
 def test_a_member_whose_time_is_up_does_not_take_the_batch_with_it() -> None:
-    async def story(model: Held, tasks: list["asyncio.Task[Any]"], cohort: Cohort) -> None:
+    async def story(model: Held, tasks: list["asyncio.Task[Any]"], batch: EpisodeBatch) -> None:
         tasks[1].cancel()
-        await cohort.leave()
+        await batch.leave()
         model.go.set()
         [completion] = await tasks[0]
         assert completion.texts == ("yes",)
         assert tasks[1].cancelled()
         assert not model.cancelled
 
-    with_cohort(story)
+    with_batch(story)
 
 
 def test_a_batch_that_nobody_waits_for_is_cancelled() -> None:
-    async def story(model: Held, tasks: list["asyncio.Task[Any]"], cohort: Cohort) -> None:
+    async def story(model: Held, tasks: list["asyncio.Task[Any]"], batch: EpisodeBatch) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
-        await cohort.close()
+        await batch.close()
         assert model.cancelled
 
-    with_cohort(story)
+    with_batch(story)
 
 
 # What a table says

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from envs.sokoban.xsb import write
 from tape.budget import Resources
 from tape.cli import main
-from tape.cli.switches import add_switches, config_of
+from tape.cli.switches import add_switches, config_of, methods_of
 from tape.engine.graph import PlanGraph
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
@@ -53,6 +54,15 @@ def test_run_show_and_resume(tmp_path: Path, levels: str, script: str, capsys: p
     assert "options.slack: 2 there, 3 now" in capsys.readouterr().err
 
 
+def test_interrupts_are_heard_where_a_shell_had_them_ignored() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert main(["solvers"]) == 0
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -70,6 +80,14 @@ def test_run_show_and_resume(tmp_path: Path, levels: str, script: str, capsys: p
         (["--temperature", "-2"], "temperature"),
         (["--budget", "steps"], "KIND=AMOUNT"),
         (["--budget", "gold=1"], "not declared"),
+        (["--verify", "aec"], "settings of aec mean nothing to the agent 'open_loop'; leave them out"),
+        (
+            ["--agent", "react", "--verify", "aec", "--gate", "joint"],
+            "settings of aec mean nothing to the agent 'react'",
+        ),
+        (["--agent", "tape", "--verify", "aec", "--margin", "0.6"], "setting aec.margin = 0.6"),
+        (["--agent", "tape", "--verify", "aec", "--selector", "lm"], "selector='solver'"),
+        (["--agent", "sdp", "--attempts", "0"], "setting sdp.attempts = 0"),
     ],
 )
 def test_usage_errors_say_what_is_wrong_and_leave_nothing(
@@ -80,6 +98,50 @@ def test_usage_errors_say_what_is_wrong_and_leave_nothing(
     assert main([*command, *change]) == 2
     assert says in capsys.readouterr().err
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (["--gate", "joint"], "--gate is a setting of aec, which is not in use here; add --verify aec"),
+        (["--gate=joint"], "--gate is a setting of aec, which is not in use here; add --verify aec"),
+        (["--chain", "sample"], "--chain is a setting of sdp, which is not in use here; add --agent sdp"),
+        (["--verify", "aec", "--step-cap", "5"], "--step-cap is a setting of sdp, which is not in use here"),
+        (["--agent", "sdp", "--bridges"], "--bridges is a setting of aec, which is not in use here; add --verify aec"),
+        (["--agent", "react", "--cascade", "off"], "--cascade is a setting of sdp, which is not in use here"),
+        (["--verify", "aec", "--gate", "nonsense"], "argument --gate: invalid choice: 'nonsense'"),
+        (["--verify", "sdp"], "argument --verify: invalid choice: 'sdp'"),
+        (["--nonsense", "1"], "unrecognized arguments: --nonsense 1"),
+        (["--agent"], "argument --agent: expected one argument"),
+        (["--verify"], "argument --verify: expected one argument"),
+    ],
+)
+def test_options_of_a_method_that_is_not_in_use_are_usage_errors(
+    tmp_path: Path, levels: str, change: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "sokoban", "--levels", levels, "--out", str(out), *change])
+    assert ended.value.code == 2
+    assert says in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "methods"),
+    [
+        ([], []),
+        (["--agent", "react"], []),
+        (["--agent=sdp"], ["sdp"]),
+        (["--verify", "aec"], ["aec"]),
+        (["--verif", "aec"], ["aec"]),  # argparse takes the beginning of an option for it
+        (["--agent", "sdp", "--verify=aec"], ["aec", "sdp"]),
+        (["--agent", "sdp", "--verify", "none"], ["sdp"]),
+        (["--help"], ["aec", "sdp"]),
+    ],
+)
+def test_the_methods_of_a_command_line(said: list[str], methods: list[str]) -> None:
+    assert methods_of(["sokoban", "--levels", "easy", *said]) == methods
 
 
 def test_malformed_levels_name_file_and_line(tmp_path: Path, script: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -221,13 +283,26 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_switch_of_the_agents_is_an_option_with_its_default() -> None:
-    parser = argparse.ArgumentParser()
-    add_switches(parser)
-    assert config_of(parser.parse_args([])) == TapeConfig()
+    def config(methods: list[str], *said: str) -> TapeConfig:
+        parser = argparse.ArgumentParser()
+        add_switches(parser, methods)
+        return config_of(parser.parse_args(said), methods)
+
+    assert config([]) == TapeConfig()
+    assert config(["aec"]) == TapeConfig.make(aec=True)
+    assert config(["aec", "sdp"]) == TapeConfig.make(aec=True, sdp=True)
     said = ["--extend", "3", "--doubt", "0", "--cautious", "off", "--replan-every-step", "--score", "argmax"]
     said += ["--horizon", "7", "--planning-reserve", "tokens=5", "--num-plans", "2"]
     changed = {"extend": 3, "doubt": 0.0, "cautious": False, "replan_every_step": True, "score": "argmax"}
     changed |= {"horizon": 7, "planning_reserve": {"tokens": 5}, "num_plans": 2}
-    assert config_of(parser.parse_args(said)) == TapeConfig.make(**changed)
-    with pytest.raises(ConfigError, match="doubt"):
-        config_of(parser.parse_args(["--doubt", "2"]))
+    assert config([], *said) == TapeConfig.make(**changed)
+    verified = ["--gate", "joint", "--margin", "0.3", "--query-budget", "5", "--bridges"]
+    aec = {"gate": "joint", "margin": 0.3, "query_budget": 5, "bridges": True}
+    assert config(["aec"], *said, *verified) == TapeConfig.make(**changed, aec=aec)
+    chained = ["--chain", "sample", "--attempts", "2", "--cascade", "off", "--strict-algorithm1"]
+    sdp = {"chain": "sample", "attempts": 2, "cascade": False, "strict_algorithm1": True}
+    assert config(["sdp"], *said, *chained) == TapeConfig.make(**changed, sdp=sdp)
+    with pytest.raises(ConfigError, match="setting doubt = 2"):
+        config([], "--doubt", "2")
+    with pytest.raises(ConfigError, match=r"setting aec\.ensemble = 0"):
+        config(["aec"], "--ensemble", "0")

@@ -17,7 +17,7 @@ from tape.engine.graph import PlanGraph
 from tape.engine.selector import SolverSelector
 from tape.lm.base import Choice, Completion, Request, Usage
 from tape.lm.scripted import obeys
-from tape.trace import Event, GraphFoldedEvent, LedgerEvent, PlansSampledEvent, PathSelectedEvent
+from tape.trace import Event, GraphFoldedEvent, LedgerEvent, PathSelectedEvent, PlansSampledEvent
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play, state_of
 
 

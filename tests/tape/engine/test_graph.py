@@ -144,10 +144,10 @@ def test_drawing_writes_a_picture(tmp_path: Path, ending: str) -> None:
     graph.certify(0, "d", 4)
     graph.set_reward("2", 1.0)
     path = tmp_path / f"graph{ending}"
-    draw(graph, path, start="0", walk=[0, 1])
+    draw(graph, path, start="0", path=[0, 1])
     data = path.read_bytes()
     assert data.startswith(b"<?xml" if ending == ".svg" else b"\x89PNG")
-    draw(graph, tmp_path / f"again{ending}", start="0", walk=[0, 1])
+    draw(graph, tmp_path / f"again{ending}", start="0", path=[0, 1])
     assert (tmp_path / f"again{ending}").read_bytes() == data
     with pytest.raises(GraphError, match="ends in"):
         draw(graph, tmp_path / "graph.txt", start="0")

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from envs.alfworld import prompts
 from envs.alfworld.domain import HouseholdDomain
 from envs.alfworld.predicates import inside
 from envs.alfworld.simulator_model import RulesWorldModel
 from envs.alfworld.state import Knowledge
+from envs.sokoban.environment import SokobanEnvironment
 from tape.agents.tape import TapeAgent
 from tape.budget import Ledger
 from tape.engine.context import RoleContext
 from tape.engine.graph import PlanGraph
-from tape.engine.likelihood import Likelihood, FoldedPlan
+from tape.engine.likelihood import FoldedPlan, Likelihood
 from tape.engine.selector import SolverSelector
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import Choice, Request, Usage
@@ -49,12 +49,9 @@ class Guessing(ScriptedLM):
         ]
 
 
-def context_of(likely: Mapping[str, float] = LIKELY, domain: Any = None) -> RoleContext:
-    domain = domain or HouseholdDomain(START.layout)
-    trace = TraceWriter("test")
-    return RoleContext(
-        AccountedLM(Guessing(likely), Ledger(None), trace), prompts.prompt_format(domain, "chat"), domain, trace
-    )
+def context_of(likely: Mapping[str, float] = LIKELY, env: Any = None) -> RoleContext:
+    env, trace = env or PlayedHousehold(world_of(SHELVES), steps=9), TraceWriter("test")
+    return RoleContext(AccountedLM(Guessing(likely), Ledger(None), trace), env.prompt_format("chat"), env.domain, trace)
 
 
 def plan(*places: str) -> list[str]:
@@ -195,10 +192,8 @@ def test_nothing_is_asked_where_nothing_is_assumed() -> None:
 
 
 def test_domains_without_assumptions_are_left_alone() -> None:
-    from envs.sokoban.domain import SokobanDomain
-
-    domain = SokobanDomain(ROOM)
-    context = context_of(domain=domain)
+    context = context_of(env=SokobanEnvironment(ROOM))
+    domain = context.domain
     assert not isinstance(domain, AssumingDomain)
     graph = PlanGraph(domain.key)
     nodes = graph.fold([ROOM.start, ROOM.start], ["U"])

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 import warnings
 from collections.abc import Callable
 from decimal import Decimal
@@ -29,7 +30,7 @@ from tape.lm.base import (
     most_completion_tokens,
     worst_case,
 )
-from tape.lm.batching import Cohort
+from tape.lm.batching import EpisodeBatch
 from tape.lm.cache import CachedLM
 from tape.lm.hosted.limits import Limits
 from tape.lm.hosted.model import HostedLM
@@ -200,7 +201,7 @@ def test_retryable_failures_are_retried(fault: str) -> None:
 
 def test_a_hanging_call_is_cut_off_and_retried() -> None:
     with Endpoint(says("up"), ["hang"]) as endpoint:
-        completion = ask(opened(endpoint, timeout=0.2))
+        completion = ask(opened(endpoint, timeout=3))
     assert completion.texts == ("up",)
     assert completion.usage.calls == 2
 
@@ -249,19 +250,19 @@ def test_the_others_of_a_batch_keep_their_answers(tmp_path: Any) -> None:
     def answers(body: dict[str, Any]) -> list[str]:
         return ["up" if body["messages"][-1]["content"] != "bad" else "?"]
 
-    async def episode(cohort: Cohort, index: int, text: str, ledger: Ledger) -> list[Completion]:
+    async def episode(batch: EpisodeBatch, index: int, text: str, ledger: Ledger) -> list[Completion]:
         try:
-            lm = AccountedLM(cohort.member(index), ledger)
+            lm = AccountedLM(batch.member(index), ledger)
             return await lm.generate([Request("fine", 5), Request(text, 5)])
         finally:
-            await cohort.leave()
+            await batch.leave()
 
     async def play(model: Any) -> list[Any]:
-        cohort = Cohort(model, 3)
+        batch = EpisodeBatch(model, 3)
         ledgers = [Ledger(Budget({"calls": 9})) for _ in range(3)]
         texts = ("first", "bad", "last")
         done = await asyncio.gather(
-            *(episode(cohort, i, text, ledger) for i, (text, ledger) in enumerate(zip(texts, ledgers, strict=True))),
+            *(episode(batch, i, text, ledger) for i, (text, ledger) in enumerate(zip(texts, ledgers, strict=True))),
             return_exceptions=True,
         )
         return [*done, *(ledger.used["calls"] for ledger in ledgers)]
@@ -400,7 +401,7 @@ def test_hard_caps_hold_over_retries_and_repairs(faults: list[str]) -> None:
     price = Price(Decimal("1e-6"), Decimal("2e-6"))
     for factor in (1, 2, 3):
         with Endpoint(wrapped("up"), faults) as endpoint:
-            model = opened(endpoint, price=price, timeout=0.5)
+            model = opened(endpoint, price=price, timeout=3)
             worst = worst_case(model, request)
             caps = Budget({kind: (worst[kind] or 0) * factor for kind in ("calls", "tokens", "usd")})
             ledger = Ledger(caps)
@@ -436,14 +437,14 @@ def test_n_calls_are_in_flight() -> None:
     assert endpoint.most_in_flight == 5
 
 
-def test_a_cohort_has_all_its_calls_in_flight() -> None:
-    async def episode(cohort: Cohort, index: int) -> None:
-        await cohort.member(index).generate([Request(f"{index}.{i}", 5) for i in range(2)])
-        await cohort.leave()
+def test_a_batch_has_all_its_calls_in_flight() -> None:
+    async def episode(batch: EpisodeBatch, index: int) -> None:
+        await batch.member(index).generate([Request(f"{index}.{i}", 5) for i in range(2)])
+        await batch.leave()
 
     async def play(model: HostedLM) -> None:
-        cohort = Cohort(model, 3)
-        await asyncio.gather(*(episode(cohort, i) for i in range(3)))
+        batch = EpisodeBatch(model, 3)
+        await asyncio.gather(*(episode(batch, i) for i in range(3)))
 
     with Endpoint(says("up"), together=6) as endpoint:
         asyncio.run(play(opened(endpoint)))
@@ -474,7 +475,7 @@ def test_reasoning_adds_to_limit_and_worst_case() -> None:
 @pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
 def test_every_fault_ends_in_an_answer_or_a_counted_failure(fault: str) -> None:
     with Endpoint(wrapped("up"), [fault], forever=True) as endpoint:
-        model = opened(endpoint, timeout=0.2 if fault == "hang" else 30, retries=1, repairs=1)
+        model = opened(endpoint, timeout=2 if fault == "hang" else 30, retries=1, repairs=1)
         ledger = Ledger(Budget({"calls": 100}))
         try:
             completion = ask(AccountedLM(model, ledger), Choice(("up", "down")))
@@ -520,7 +521,8 @@ def test_a_missing_key_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tape.lm.hosted.providers.find_spec", lambda name: None)
+    for package in {provider.package for provider in PROVIDERS}:
+        monkeypatch.setitem(sys.modules, package, None)
     for provider in PROVIDERS:
-        with pytest.raises(ImportError, match=rf"tape-agents\[{provider.package}\]"):
+        with pytest.raises(ImportError, match=rf"tape-planner\[{provider.package}\]"):
             provider("some-model")

@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 
 from tape.lm.hosted.limits import Limits
-from tape.lm.hosted.providers import PROVIDERS
+from tape.lm.hosted.providers import PROMPT_FORMATS, PROVIDERS
 from tape.plugins import names
 from tests.places import ROOT
 
@@ -23,3 +23,4 @@ def test_providers_are_documented(provider) -> None:  # type: ignore[no-untyped-
 def test_options_and_their_defaults_are_documented() -> None:
     for option in fields(Limits):
         assert f"| `{option.name}` | {option.default:g} |" in TEXT
+    assert f"| `format` | `{PROMPT_FORMATS[0]}` |" in TEXT

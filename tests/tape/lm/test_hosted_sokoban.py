@@ -32,7 +32,7 @@ def run(model: str, out: Path, *more: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("agent", ["tape", "react"])
 def test_episodes_through_http_are_those_without_it(agent: str, tmp_path: Path) -> None:
     # One episode and one call at a time: rounding depends on the shape of a batch.
-    more = ("--agent", agent, "--cohort", "1")
+    more = ("--agent", agent, "--batch", "1")
     with Endpoint(open_bundled(MODEL.split(":")[1])) as endpoint:
         hosted = run(f"openai:{MODEL}@{endpoint.url}#format=compact,concurrency=1", tmp_path / "http", *more)
     local = run(MODEL, tmp_path / "local", *more)
@@ -47,7 +47,7 @@ def test_episodes_through_http_are_those_without_it(agent: str, tmp_path: Path) 
 @pytest.mark.parametrize("agent", ["tape", "react", "plan_and_act"])
 def test_a_chat_model_plays_through_http(agent: str, tmp_path: Path) -> None:
     with Endpoint(ChatPlayer(open_bundled(MODEL.split(":")[1]))) as endpoint:
-        results = run(f"openai:chat@{endpoint.url}", tmp_path / "out", "--agent", agent, "--cohort", "2")
+        results = run(f"openai:chat@{endpoint.url}", tmp_path / "out", "--agent", agent, "--batch", "2")
     assert sum(r["success"] for r in results) >= 2
     assert all(r["malformed"] == 0 for r in results)
     asked = {tuple(body["response_format"]["json_schema"]["schema"]["properties"]) for body in endpoint.bodies}
@@ -61,7 +61,7 @@ def test_episodes_under_a_hard_cap_survive_faults(tmp_path: Path) -> None:
     faults = ["429", "500", "ignore", "", "cut", "no usage", "garbage", "", "refusal", "ignore", "ignore", ""] * 9
     with Endpoint(ChatPlayer(open_bundled(MODEL.split(":")[1])), faults) as endpoint:
         model = f"openai:chat@{endpoint.url}#backoff=0"
-        results = run(model, tmp_path / "out", "--budget", "calls=60,tokens=60000", "--cohort", "2")
+        results = run(model, tmp_path / "out", "--budget", "calls=60,tokens=60000", "--batch", "2")
     assert sum(r["malformed"] for r in results) > 0
     assert all(not r["broken_declarations"] for r in results)
     assert all(r["used"]["calls"] <= 60 and r["used"]["tokens"] <= 60000 for r in results)

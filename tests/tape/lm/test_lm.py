@@ -9,14 +9,13 @@ from typing import Literal
 import pytest
 import torch
 from pydantic import BaseModel, Field
-from transformers import LlamaForCausalLM
 
 from tape.errors import ConstraintError, ModelError
 from tape.lm.base import Choice, Forced, Grammar, JsonSchema, Message, Regex, Request
 from tape.lm.constraints import escape, to_pattern
-from tape.lm.outlines_engine import BYPASS_VERSIONS, ConstraintCompiler, unwrap_mask_kernel
+from tape.lm.outlines_engine import BYPASS_VERSIONS, transformers_compiler, unwrap_mask_kernel
 from tape.lm.transformers_lm import TransformersLM
-from tests.tape.helpers import bundled_tokenizer, tiny_lm
+from tests.tape.helpers import bundled_tokenizer, tiny_lm, tiny_model
 
 PROMPT = " size: 7x9 wall: none player: (1,1) box: (2,2) goal: (3,3)"
 
@@ -88,7 +87,7 @@ def test_truncation_and_usage_are_reported() -> None:
 
 def chained(option: str) -> float:
     """Log-probability of an option and its end after the prompt, without our own scoring code."""
-    tokenizer, model = bundled_tokenizer(), tiny_lm()._model
+    tokenizer, model = bundled_tokenizer(), tiny_model()
     prompt = tokenizer.encode(PROMPT, add_special_tokens=False)
     wanted = [*tokenizer.encode(option, add_special_tokens=False), tokenizer.eos_token_id]
     with torch.inference_mode():
@@ -135,9 +134,9 @@ def test_chat_messages_need_a_chat_template() -> None:
 def test_a_tokenizer_without_an_end_token_is_refused() -> None:
     tokenizer = bundled_tokenizer()
     tokenizer.eos_token = None
-    model: LlamaForCausalLM = tiny_lm()._model
+    model = tiny_model()
     with pytest.raises(ConstraintError, match="end-of-sequence"):
-        ConstraintCompiler(model, tokenizer)
+        transformers_compiler(model, tokenizer)
     with pytest.raises(ConstraintError, match="end-of-sequence"):
         TransformersLM(model, tokenizer, name="x", identity="x", prompt_format="compact")
 

@@ -11,7 +11,7 @@ from tape.budget import Budget, Ledger, Resources
 from tape.errors import BudgetExceededError, ModelError
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import BatchError, Completion, EndpointError, Price, Request, Usage
-from tape.lm.batching import Cohort
+from tape.lm.batching import EpisodeBatch
 from tape.lm.cache import CachedLM
 from tape.lm.scripted import ScriptedLM
 from tape.trace import LedgerEvent
@@ -119,9 +119,9 @@ def test_nothing_is_set_aside_for_a_repeat_after_its_episode_has_left() -> None:
             return [Completion(("a",), ("stop",), (0.0,), Usage(2, 1)) for _ in requests]
 
     async def go() -> None:
-        cohort = Cohort(Slow([""], price=PRICE), 2)
+        batch = EpisodeBatch(Slow([""], price=PRICE), 2)
         tasks = [
-            asyncio.create_task(AccountedLM(cohort.member(i), ledger).generate([REQUEST]))
+            asyncio.create_task(AccountedLM(batch.member(i), ledger).generate([REQUEST]))
             for i, ledger in enumerate(ledgers)
         ]
         await left.wait()
@@ -129,7 +129,7 @@ def test_nothing_is_set_aside_for_a_repeat_after_its_episode_has_left() -> None:
         await asyncio.wait(tasks[:1])
         resumed.set()
         await tasks[1]
-        await cohort.close()
+        await batch.close()
 
     left, resumed, ledgers = asyncio.Event(), asyncio.Event(), [Ledger(caps(9)), Ledger(caps(9))]
     asyncio.run(go())

@@ -21,7 +21,7 @@ from tape.lm.base import (
     worst_case,
     worst_case_of_scoring,
 )
-from tape.lm.batching import Cohort
+from tape.lm.batching import EpisodeBatch
 from tape.lm.cache import CachedLM
 from tape.lm.scripted import ScriptedLM
 from tape.trace import BrokenDeclarationEvent, TraceWriter
@@ -42,14 +42,14 @@ class Recording(ScriptedLM):
         return await super().generate(requests)
 
 
-async def talk(cohort: Cohort, index: int, turns: int, delays: int) -> list[str]:
-    member, heard = cohort.member(index), []
+async def talk(batch: EpisodeBatch, index: int, turns: int, delays: int) -> list[str]:
+    member, heard = batch.member(index), []
     for turn in range(turns):
         for _ in range(delays):
             await asyncio.sleep(0)  # let the others run: the batch must not depend on it
         [completion] = await member.generate([Request(f"{index}.{turn}", 9)])
         heard.append(completion.texts[0])
-    await cohort.leave()
+    await batch.leave()
     return heard
 
 
@@ -57,9 +57,9 @@ async def talk(cohort: Cohort, index: int, turns: int, delays: int) -> list[str]
 def test_batches_do_not_depend_on_timing(delays: tuple[int, int, int]) -> None:
     async def go() -> tuple[list[list[str]], list[list[str]]]:
         model = Recording()
-        cohort = Cohort(model, 3)
+        batch = EpisodeBatch(model, 3)
         turns = (1, 3, 2)
-        heard = await asyncio.gather(*(talk(cohort, i, turns[i], delays[i]) for i in range(3)))
+        heard = await asyncio.gather(*(talk(batch, i, turns[i], delays[i]) for i in range(3)))
         return model.batches, list(heard)
 
     batches, heard = asyncio.run(go())
@@ -75,13 +75,13 @@ def test_one_bad_request_does_not_fail_its_neighbours() -> None:
             return await super().generate(requests)
 
     async def go() -> list[object]:
-        cohort = Cohort(Picky(), 3)
+        batch = EpisodeBatch(Picky(), 3)
 
         async def episode(index: int) -> list[str]:
             try:
-                return await talk(cohort, index, 1, 0)
+                return await talk(batch, index, 1, 0)
             except ModelError:
-                await cohort.leave()
+                await batch.leave()
                 raise
 
         return list(await asyncio.gather(*(episode(i) for i in range(3)), return_exceptions=True))
@@ -105,8 +105,8 @@ def test_a_failed_batch_of_a_metered_model_is_not_paid_twice() -> None:
             raise ModelError("down")
 
     async def go() -> list[BaseException | list[str]]:
-        cohort = Cohort(Down(), 2)
-        return await asyncio.gather(*(talk(cohort, i, 1, 0) for i in range(2)), return_exceptions=True)
+        batch = EpisodeBatch(Down(), 2)
+        return await asyncio.gather(*(talk(batch, i, 1, 0) for i in range(2)), return_exceptions=True)
 
     assert all(isinstance(outcome, ModelError) for outcome in asyncio.run(go()))
     assert calls == 1
@@ -118,13 +118,13 @@ def test_a_failing_batch_reaches_every_member() -> None:
             raise ModelError("down")
 
     async def go() -> list[BaseException | list[str]]:
-        cohort = Cohort(Down(), 2)
-        return await asyncio.gather(*(talk(cohort, i, 1, 0) for i in range(2)), return_exceptions=True)
+        batch = EpisodeBatch(Down(), 2)
+        return await asyncio.gather(*(talk(batch, i, 1, 0) for i in range(2)), return_exceptions=True)
 
     assert all(isinstance(outcome, ModelError) for outcome in asyncio.run(go()))
 
 
-def test_a_cancelled_cohort_ends_quietly_and_calls_the_model_no_more() -> None:
+def test_a_cancelled_batch_ends_quietly_and_calls_the_model_no_more() -> None:
     class Interrupted(Recording):
         async def generate(self, requests: Sequence[Request]) -> list[Completion]:
             if self.batches:
@@ -134,13 +134,13 @@ def test_a_cancelled_cohort_ends_quietly_and_calls_the_model_no_more() -> None:
 
     async def go() -> tuple[list[list[str]], list[object]]:
         model = Interrupted()
-        cohort = Cohort(model, 3)
+        batch = EpisodeBatch(model, 3)
 
         async def episode(index: int) -> None:
             try:
-                await talk(cohort, index, 5, 0)
+                await talk(batch, index, 5, 0)
             finally:
-                await cohort.leave()
+                await batch.leave()
 
         tasks = [asyncio.create_task(episode(i)) for i in range(3)]
         try:

@@ -36,7 +36,7 @@ def main(out, workers, model):
     options = {"levels": "easy", "slack": 2}
     tasks = tuple(PLUGIN.tasks(options)[:4])
     shared = dict(environment="sokoban", options=options, config=TapeConfig(), model=model,
-                  model_identity=open_model(model).identity, repeats=3, cohort=3)
+                  model_identity=open_model(model).identity, repeats=3, batch=3)
     cells = [Cell(name, RunSpec(agent=name.split()[0], **shared), tasks) for name in ("tape", "react", "tape again")]
     with open_pool(workers) as pool:
         Runner(cells, RunDirectory(Path(out)), pool).run()

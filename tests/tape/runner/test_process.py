@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 def command(out: Path, *more: str) -> list[str]:
     base = [sys.executable, "-m", "tape", "run", "sokoban", "--levels", "easy", "--model", f"bundled:{sizes()[0]}"]
-    return [*base, "--limit", "6", "--repeats", "2", "--cohort", "3", "--out", str(out), *more]
+    return [*base, "--limit", "6", "--repeats", "2", "--batch", "3", "--out", str(out), *more]
 
 
 def play(out: Path, hashseed: str = "0", *more: str) -> list[dict[str, Any]]:
@@ -31,11 +32,17 @@ def play(out: Path, hashseed: str = "0", *more: str) -> list[dict[str, Any]]:
     return without_times(out)
 
 
-def stop_after(out: Path, lines: int, how: signal.Signals, *more: str) -> tuple[int, str]:
+FOREGROUND: list[str] = []
+BACKGROUND = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh"]
+"""What a non-interactive shell does for ``command &``: the command starts with Ctrl-C ignored."""
+
+
+def stop_after(
+    out: Path, lines: int, how: signal.Signals, *more: str, shell: Sequence[str] = FOREGROUND
+) -> tuple[int, str]:
     """Start a run and send it a signal once it has printed that many episodes."""
-    process = subprocess.Popen(
-        command(out, *more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+    full = [*shell, *command(out, *more)]
+    process = subprocess.Popen(full, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert process.stdout is not None
     for _ in range(lines):
         process.stdout.readline()
@@ -77,12 +84,12 @@ def test_the_same_command_gives_the_same_tables_in_every_process(tmp_path: Path,
     assert not any(line["result"]["budget_violations"] for line in whole)
 
 
-@pytest.mark.parametrize(("workers", "lines"), [("1", 4), ("2", 1)])
+@pytest.mark.parametrize(("workers", "lines", "shell"), [("1", 4, FOREGROUND), ("2", 1, BACKGROUND)])
 def test_ctrl_c_keeps_what_is_finished_and_says_how_to_resume(
-    tmp_path: Path, whole: list[Any], workers: str, lines: int
+    tmp_path: Path, whole: list[Any], workers: str, lines: int, shell: list[str]
 ) -> None:
     out = tmp_path / "run"
-    code, error = stop_after(out, lines, signal.SIGINT, "--workers", workers)
+    code, error = stop_after(out, lines, signal.SIGINT, "--workers", workers, shell=shell)
     assert code == 130
     assert "Resume with" in error
     assert f"--workers {workers}" in error
@@ -108,7 +115,7 @@ def test_a_killed_run_has_spent_what_it_may_have_spent(tmp_path: Path, whole: li
     used = [line["result"]["used"] for line in whole]
     for kind in ("tokens", "calls", "steps"):
         assert (journal.spent[kind] or 0) >= sum(found[kind] for found in used)
-    # All episodes but those of one cohort are played once.
+    # All episodes but those of one batch are played once.
     assert (journal.spent["steps"] or 0) <= 2 * sum(found["steps"] for found in used)
 
 

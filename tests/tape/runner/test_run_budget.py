@@ -106,13 +106,13 @@ def test_an_interrupt_does_not_lose_what_was_spent(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, tmp_path / "run", InProcess(lambda _: Interrupted([SCRIPT])), "calls=100")
     [first, second] = tokens(tmp_path / "run")
-    # Two calls of the first cohort; two more were set aside when the interrupt came.
+    # Two calls of the first batch; two more were set aside when the interrupt came.
     assert spent(tmp_path / "run")["calls"] in (2, 4)
     assert (spent(tmp_path / "run")["tokens"] or 0) >= first + second
 
 
 def deadly(name: str, mark: Path) -> LanguageModel:
-    """Dies in its second call, in the middle of a cohort."""
+    """Dies in its second call, in the middle of a batch."""
 
     class Deadly(ScriptedLM):
         async def generate(self, requests: Sequence[Request]) -> list[Completion]:

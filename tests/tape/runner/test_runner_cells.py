@@ -2,7 +2,9 @@
 
 import csv
 import json
+import math
 import random
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,7 +33,7 @@ DERIVED = ("summary.json", "summary.md", "results.csv", "results.parquet")
 
 
 class Signed(InProcess):
-    """Tells what it was asked to play, and leaves in every episode which cohort it was played in."""
+    """Tells what it was asked to play, and leaves in every episode which batch it was played in."""
 
     def __init__(self) -> None:
         super().__init__(lambda _: tiny_lm())
@@ -46,7 +48,7 @@ class Signed(InProcess):
 
 
 class Backwards(Signed):
-    """The last cohort ends first, as may happen with many workers."""
+    """The last batch ends first, as may happen with many workers."""
 
     def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
         yield from super().play(work[::-1], watcher, run)
@@ -147,8 +149,8 @@ def test_an_episode_of_two_cells_is_played_once_and_committed_for_both(tmp_path:
     assert len(list((tmp_path / "run" / "traces").iterdir())) == 12
 
 
-def test_nothing_depends_on_which_cohort_ends_first(tmp_path: Path) -> None:
-    # An episode of two cells is in two cohorts with different members, on which the last digits of a batch depend.
+def test_nothing_depends_on_which_batch_ends_first(tmp_path: Path) -> None:
+    # An episode of two cells is in two batches with different members, on which the last digits of a batch depend.
     cells = cells_of(tmp_path, "one:tape", "both=tape", "react")
     play(cells, tmp_path / "a", Signed())
     play(cells, tmp_path / "b", Backwards())
@@ -163,7 +165,7 @@ def test_a_shared_directory_saves_the_work(tmp_path: Path) -> None:
     cells = cells_of(tmp_path, "react", "mine=tape")
     shared = [RunDirectory(tmp_path / name) for name in ("not there yet", "first", "second")]
     play(cells, tmp_path / "second", pool, shared=shared, watcher=Watcher(finished=lambda line, *n: heard.append(n)))
-    # Of the six episodes of tape, repeats 0 and 1 of both levels are there; cohorts are (0, 1), (2, 0), (1, 2).
+    # Of the six episodes of tape, repeats 0 and 1 of both levels are there; batches are (0, 1), (2, 0), (1, 2).
     assert pool.asked == [*[("react", 2)] * 3, ("mine=tape", 2), ("mine=tape", 2)]
     assert heard == [(i, 12) for i in range(1, 13)]
     play(cells, tmp_path / "alone")
@@ -272,17 +274,53 @@ def test_parquet_holds_what_the_csv_holds(tmp_path: Path) -> None:
     assert read.to_pylist() == results.rows(episodes)
 
 
+def test_parquet_has_the_columns_that_pyarrow_would_infer() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table: list[dict[str, results.Value]] = [
+        {"text": "é", "whole": 1, "real": 0.5, "mixed": 2, "flag": True, "none": None, "late": None, "empty": ""},
+        {
+            "text": None,
+            "whole": None,
+            "real": math.inf,
+            "mixed": 0.25,
+            "flag": None,
+            "none": None,
+            "late": 7,
+            "empty": "",
+        },
+        *(
+            {
+                "text": "b" * n,
+                "whole": -n,
+                "real": 0.0,
+                "mixed": n,
+                "flag": n % 3 == 0,
+                "none": None,
+                "late": None,
+                "empty": "",
+            }
+            for n in range(20)
+        ),
+    ]
+    wanted = pyarrow.table({name: [row[name] for row in table] for name in table[0]})
+    read = parquet.read_table(pyarrow.BufferReader(results.parquet_bytes(table)))
+    assert read.schema == wanted.schema
+    assert read.to_pylist() == wanted.to_pylist() == table
+
+
 def test_without_pyarrow_parquet_is_left_out_and_it_is_said_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(results.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     results._say_left_out.cache_clear()
     (tmp_path / "results.parquet").write_text("of an earlier state")
     for _ in range(2):
         results.write_results(tmp_path, [])
     assert not (tmp_path / "results.parquet").exists()
     assert [record.getMessage() for record in caplog.records] == [
-        "results.parquet is left out: pyarrow is not installed; pip install 'tape-agents[parquet]'"
+        "results.parquet is left out: it needs the package 'pyarrow', which is not installed: "
+        "pip install 'tape-planner[parquet]'"
     ]
 
 

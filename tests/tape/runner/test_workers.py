@@ -52,12 +52,12 @@ def forgotten(name: str) -> LanguageModel:
 
 
 def cell(folder: Path, model: str, name: str = "", **changes: Any) -> Cell:
-    """Open-loop episodes on two levels, three of each, in cohorts of two."""
+    """Open-loop episodes on two levels, three of each, in batches of two."""
     path = folder / "levels.xsb"
     if not path.exists():
         write(path, LEVELS)
     options = {"levels": str(path), "slack": 2}
-    base: dict[str, Any] = {"agent": "open_loop", "config": TapeConfig(), "repeats": 3, "cohort": 2}
+    base: dict[str, Any] = {"agent": "open_loop", "config": TapeConfig(), "repeats": 3, "batch": 2}
     spec = RunSpec(
         environment="sokoban", options=options, model=model, model_identity="scripted", **{**base, **changes}
     )
@@ -146,7 +146,7 @@ def test_an_interrupt_drops_what_is_in_flight_and_ends_its_workers(tmp_path: Pat
         with pytest.raises(KeyboardInterrupt):
             play([cell(tmp_path, "fine")], tmp_path / "a", pool, Watcher(finished=stop))
         assert (tmp_path / "a" / "summary.json").exists()
-        assert len(RunDirectory(tmp_path / "a").episodes()) == 2, "a cohort"
+        assert len(RunDirectory(tmp_path / "a").episodes()) == 2, "a batch"
         play([cell(tmp_path, "fine")], tmp_path / "a", pool)
     play([cell(tmp_path, "fine")], tmp_path / "b", InProcess(scripted))
     assert comparable(tmp_path / "a") == comparable(tmp_path / "b")
@@ -184,18 +184,18 @@ def test_workers_are_named_by_one_string(monkeypatch: pytest.MonkeyPatch) -> Non
         with pytest.raises(ConfigError, match="ray://HOST:PORT or ray:local"):
             open_pool(wrong)
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'tape-agents\[ray\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'tape-planner\[ray\]'"):
         open_pool("ray://head:10001")
 
 
 def bundled_cells(folder: Path) -> list[Cell]:
     name = f"bundled:{sizes()[0]}"
     identity = open_model(name).identity
-    changes = {"model_identity": identity, "cohort": 3, "repeats": 2}
+    changes = {"model_identity": identity, "batch": 3, "repeats": 2}
     options = {"levels": "easy", "slack": 2}
     cells = []
     for agent in ("tape", "react"):
-        spec = cell(folder, name, agent=agent, cohort=3, repeats=2).spec
+        spec = cell(folder, name, agent=agent, batch=3, repeats=2).spec
         spec = spec.model_copy(update={**changes, "options": options})
         cells.append(Cell(agent, spec, tuple(PLUGIN.tasks(options)[:4])))
     return cells
@@ -259,7 +259,7 @@ def deadly_once(name: str, mark: Path) -> LanguageModel:
     return scripted(name)
 
 
-def test_an_interrupt_at_the_very_start_of_a_cohort_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_at_the_very_start_of_a_batch_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real, late = signal.signal, iter([True])
 
     def interrupted(number: int, handler: Any) -> Any:

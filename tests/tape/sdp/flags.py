@@ -6,7 +6,7 @@ An action is words: ``+a`` sets a flag, ``-a`` clears it, ``win`` wins, ``end`` 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -208,11 +208,12 @@ def play(
     trace: Any = None,
     budget: Budget | None = None,
     raises: type[BaseException] | None = None,
+    sdp: Mapping[str, Any] | bool = True,
     **settings: Any,
 ) -> Played:
     """Play one episode; ``raises`` is what may come out of it instead of a result."""
     writer, world = TraceWriter("flags", trace), world or FlagWorld()
-    agent = ScriptedSdp(ScriptedLM(_no_answer), **settings)
+    agent = ScriptedSdp(ScriptedLM(_no_answer), sdp=sdp, **settings)
     agent.operators, agent.caps, agent.watch = Operators(script, script, validate or script, script), caps, watch
     result = None
     try:

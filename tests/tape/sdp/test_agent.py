@@ -71,9 +71,7 @@ def test_every_ablation_plays_to_an_allowed_end(chain: str, replan: bool, ablati
     plans = [" U R", " D D R", " " + " ".join(SimulatedModel(ROOM).shortest(ROOM.start))]
     model = SimulatedModel(ROOM, plans=plans)
     settings = {"chain": chain, **ablation}
-    result, events = play(
-        ROOM, 9, agent=SdpAgent, model=model, num_plans=1, extend=0, replan=replan, sdp=settings
-    )
+    result, events = play(ROOM, 9, agent=SdpAgent, model=model, num_plans=1, extend=0, replan=replan, sdp=settings)
     checked(result, events, 1 if chain == "walk" else 3, cascade=ablation.get("cascade", True))
     assert result.steps
     if not replan:
@@ -121,7 +119,8 @@ def test_wrong_switches_are_refused(settings: dict[str, Any], says: str) -> None
 
 
 def test_an_environment_without_operators_of_its_own_says_what_to_use() -> None:
-    with pytest.raises(ConfigError, match="SokobanEnvironment has no operators of its own; use chain='walk' or 'sample'"):
+    says = "SokobanEnvironment has no operators of its own; use chain='walk' or 'sample'"
+    with pytest.raises(ConfigError, match=says):
         play(ROOM, 5, agent=SdpAgent, sdp={"chain": "adapter"})
 
 

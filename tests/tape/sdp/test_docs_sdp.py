@@ -1,33 +1,26 @@
-"""The example of docs/sdp.md runs as it stands; its tables are those of the configuration, adapters and results."""
+"""docs/sdp.md: its tables are those of the settings, the adapters and the results."""
 
 from __future__ import annotations
 
 import json
 import re
 
-import pytest
-
 from envs.alfworld.sdp import CAPS as HOUSEHOLD
 from envs.sokoban.sdp import CAPS as SOKOBAN
 from experiments.studies.sdp.validators import share
 from tape.engine.settings import TapeConfig
+from tape.sdp.settings import SdpSettings
 from tests.places import ROOT
 
 PAGE = (ROOT / "docs" / "sdp.md").read_text(encoding="utf-8")
-OWN = ("chain", "attempts", "target_replans", "step_cap", "strict_algorithm1", "cascade", "validation")
-
-
-def test_the_example_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
-    [code] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    exec(compile(code, "example", "exec"), {})
-    assert capsys.readouterr().out.splitlines() == re.findall(r"^# (.*)$", code, re.MULTILINE)
 
 
 def test_every_switch_has_the_default_that_the_table_says() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| (\S+) \| ", PAGE, re.MULTILINE))
-    assert set(OWN) <= set(rows)
+    assert set(SdpSettings.model_fields) <= set(rows)
+    defaults = {**dict(TapeConfig()), **dict(SdpSettings())}
     for name, said in rows.items():
-        default = getattr(TapeConfig(), name)
+        default = defaults[name]
         told = "none" if default is None else ("off", "on")[default] if isinstance(default, bool) else str(default)
         assert said.strip("`") == told
 
@@ -50,9 +43,3 @@ def test_the_figures_are_those_that_were_measured() -> None:
         shares = f"{share(row['both'], row['found'])} | {share(row['both'], row['true'])}"
         n, wrong = f"{row['cases']} ({row['predicates']})", row["found"] - row["both"]
         assert f"| {row['environment']} | {row['validator']} | {n} | {shares} | {wrong} |" in PAGE
-
-
-def test_its_links_lead_somewhere() -> None:
-    for link in re.findall(r"\]\(([^)#]+)", PAGE):
-        assert (ROOT / "docs" / link).exists(), link
-    assert "## Declaring predicates" in (ROOT / "docs" / "aec.md").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.budget import Budget, Ledger
@@ -44,8 +44,8 @@ def k(value: Any, reason: str = "so it is") -> str:
 def tools(*answers: str, ledger: Ledger | None = None, temperature: float = 0.0) -> tuple[Tools, ScriptedLM]:
     model, trace = ScriptedLM(answers), TraceWriter("lm")
     lm = AccountedLM(model, ledger or Ledger(), trace)
-    domain: Any = FlagDomain()
-    roles = RoleContext(lm, domain.prompt_format("chat"), domain, trace)
+    world: Any = FlagWorld()
+    roles = RoleContext(lm, world.prompt_format("chat"), world.domain, trace)
     return Tools(roles, TapeConfig.make(temperature=temperature), lambda *parts: derive(0, *parts)), model
 
 

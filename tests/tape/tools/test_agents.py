@@ -20,7 +20,7 @@ from tape.tools import ToolEnvironment, tool
 from tape.tools.prompts.chat import ChatToolFormat
 from tape.tools.results import LONGEST_TEXT
 from tape.tools.state import ToolState
-from tape.trace import ReplannedEvent, TraceWriter, PathSelectedEvent
+from tape.trace import PathSelectedEvent, ReplannedEvent, TraceWriter
 from tests.tape.tools.helpers import TOOLS, follow, prompt, script
 
 PLAN: list[tuple[str, dict[str, Any]]] = [

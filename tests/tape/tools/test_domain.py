@@ -144,7 +144,7 @@ def test_a_state_is_described_with_values_failures_note_and_answer() -> None:
 
 def test_an_unknown_format_names_those_there_are() -> None:
     with pytest.raises(UnknownNameError, match="chat"):
-        domain().prompt_format("klingon")
+        ToolEnvironment("compute", TOOLS).prompt_format("klingon")
 
 
 @pytest.mark.parametrize("text", ["add me(a=1)", "", "add(" + "a" * 5000 + "=1)"])

@@ -14,6 +14,7 @@ from tape.engine.result import EpisodeResult
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool, ToolEnvironment, ToolFailedError, tool
 from tape.tools.calls import call
+from tests.tape.deadlines import TimeUp
 from tests.tape.tools.helpers import TOOLS, add
 
 
@@ -140,12 +141,13 @@ def run(item: Tool, **caps: Any) -> EpisodeResult:
     return OpenLoopAgent(ScriptedLM([plan])).run(ToolEnvironment("task", [item]), budget=Budget.of(**caps))
 
 
-def test_a_hanging_asynchronous_tool_is_cancelled_at_the_deadline() -> None:
+def test_a_hanging_asynchronous_tool_is_cancelled_at_the_deadline(time_up: TimeUp) -> None:
     cancelled = []
 
     @tool(usd="0.5")
     async def hang() -> None:
         """Never end."""
+        time_up()
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -157,12 +159,13 @@ def test_a_hanging_asynchronous_tool_is_cancelled_at_the_deadline() -> None:
     assert result.used["usd"] == 500_000  # what a cancelled call used is unknown: its worst case
 
 
-def test_a_blocking_tool_is_given_up_at_the_deadline() -> None:
+def test_a_blocking_tool_is_given_up_at_the_deadline(time_up: TimeUp) -> None:
     release = threading.Event()
 
     @tool()
     def block() -> None:
         """Block the thread."""
+        time_up()
         release.wait()
 
     try:

@@ -1,7 +1,6 @@
 """Tools of a real MCP server over stdio, started by the test."""
 
 import asyncio
-import builtins
 import json
 import os
 import sys
@@ -222,16 +221,9 @@ def test_declarations_for_tools_that_are_not_there_are_refused(server: list[str]
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *args: Any) -> Any:
-        if name == "mcp" or name.startswith("mcp."):
-            raise ImportError(name)
-        return real(name, *args)
-
     async def body(tools: list[Tool]) -> None:
         raise AssertionError("it started")
 
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtraError, match=r"tape-agents\[mcp\]"):
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    with pytest.raises(MissingExtraError, match=r"tape-planner\[mcp\]"):
         inside(["x"], body)

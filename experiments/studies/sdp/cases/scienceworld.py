@@ -119,7 +119,7 @@ def _random_action(env: ScienceWorldEnvironment, rng: random.Random) -> str:
 
 
 def _case(family: str, step: _Step, rng: random.Random) -> Case | None:
-    """A case of a family; None where a step gives none."""
+    """A case of a family; None if a step gives none."""
     match family:
         case "plain":
             reached = [past.target for past in step.path[max(0, step.at - 3) : step.at]]
@@ -145,7 +145,7 @@ def _case(family: str, step: _Step, rng: random.Random) -> Case | None:
 
 
 def _paraphrase(step: _Step, rng: random.Random) -> Case | None:
-    """A predicate about things in sight in words that look like a typed form or mean one; None where there are none."""
+    """A predicate about things in sight in words that look like a typed form or mean one; None if there are none."""
     seen, held = read_things(step.state.room.things), read_things(step.state.inventory)
     listed = list(every_name((*seen, *held)))
     wording, name, value = rng.choice(_WORDINGS)
@@ -167,7 +167,7 @@ def _paraphrase(step: _Step, rng: random.Random) -> Case | None:
 
 
 def _judged(family: str, step: _Step, tail: list[Target], outcome: Outcome) -> Case | None:
-    """A case with its true k, by the tree of objects; None where it cannot be told."""
+    """A case with its true k, by the tree of objects; None if it cannot be told."""
     if outcome.completed:
         return Case(family, (*tail, GOAL), outcome, len(tail) + 1)
     k = 0

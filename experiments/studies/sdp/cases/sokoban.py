@@ -11,6 +11,7 @@ from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.errors import SokobanError
 from envs.sokoban.generator import generate
 from envs.sokoban.level_sets import load_set
+from envs.sokoban.sdp import adapter
 from envs.sokoban.simulator import is_solved, step
 from envs.sokoban.state import ACTIONS, Level, State
 from envs.sokoban.table import CostToGo
@@ -142,8 +143,7 @@ def _near(level: Level, before: State, rng: random.Random) -> State:
 
 
 def _board(domain: SokobanDomain, state: State) -> Required:
-    adapter = domain.sdp()
-    return adapter.along([state, state], ["U"])[0].requires
+    return adapter(domain).along([state, state], ["U"])[0].requires
 
 
 def _moved(requires: Required, rng: random.Random) -> Required:

@@ -1,0 +1,181 @@
+"""What studies share that compare methods on an environment under tight and loose budgets."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from statistics import fmean
+from types import MappingProxyType
+from typing import Any
+
+from experiments.harness.cli import main
+from experiments.harness.experiment import Experiment
+from experiments.harness.matrix import Options, configuration, own_options, plugin_of, tasks_of
+from experiments.harness.measured import Measured, Record
+from experiments.harness.methods import (
+    BEST_PLAN_AND_ACT,
+    BEST_REACT,
+    OPEN_LOOP,
+    PLAN_AND_ACT,
+    REACT,
+    REPLANNING,
+    Method,
+)
+from experiments.harness.standard import success_bars
+from tape.budget import in_units
+from tape.protocols import Task
+from tape.runner.cells import Cell
+from tape.show.document import Figure, Section, Table
+from tape.statistics import wilson
+
+TAPE = Method("TAPE", "tape")
+LM_SELECTS = Method("TAPE, the LM selects", "tape", {"selector": "lm"})
+METHODS = (OPEN_LOOP, REACT, PLAN_AND_ACT, REPLANNING, BEST_REACT, BEST_PLAN_AND_ACT, TAPE, LM_SELECTS)
+TIGHTNESSES = ("tight", "loose")
+ONLY: Mapping[str, Mapping[str, Any]] = MappingProxyType({"": {}})
+"""Nothing else is played."""
+
+Chosen = Mapping[str, Any]
+"""The environment's own options, but for the tightness."""
+
+Keep = Callable[[Chosen, argparse.Namespace, Measured], None]
+"""What is done with a finished run: given the chosen options, the command line and what was measured."""
+
+Category = Callable[[Task], str]
+
+
+def cells(
+    environment: str,
+    given: Chosen,
+    options: Options,
+    others: Mapping[str, Mapping[str, Any]] = ONLY,
+    *,
+    methods: Sequence[Method] = METHODS,
+    tightnesses: Sequence[str] = TIGHTNESSES,
+) -> list[Cell]:
+    """Every method with every model on all budgets: the same tasks, budgets and seeds for all.
+
+    Args:
+        environment: Its name.
+        given: The environment's own options, but for the tightness.
+        options: What the command line of every experiment decides.
+        others: What else is played: the end of a setting's name, and options that differ in it.
+        methods: What is compared.
+        tightnesses: How tight the budgets are.
+    """
+    found = []
+    for model in options.models:
+        for end, other in others.items():
+            for tightness in tightnesses:
+                own = {**given, **other, "tightness": tightness}
+                tasks = tasks_of(environment, own)[: options.limit]
+                found += [
+                    configuration(
+                        method, model, options, environment=environment, own=own, setting=tightness + end, tasks=tasks
+                    )
+                    for method in methods
+                ]
+    return found
+
+
+def bars(measured: Measured, name: str) -> Section:
+    """A bar per method and budget."""
+    several = len(measured.models()) > 1
+    caption = "Right answers within the budget, 95 % intervals."
+    return Section("Figure", (Figure(name, caption, success_bars(measured, by_model=several)),), level=3)
+
+
+def spending(measured: Measured) -> Section:
+    """What was spent of each capped resource, and how episodes ended."""
+    rows = []
+    for setting, model, method, name in _named(measured):
+        group, records = measured.groups[name], measured.records[name]
+        kinds = sorted({kind for record in records for kind in record["result"]["budget"]} - {"steps"})
+        used = [_used(records, kind) for kind in kinds]
+        ends = ", ".join(f"{state} {count}" for state, count in group["end_states"].items())
+        measures = ", ".join(f"{what} {value:.2f}" for what, value in group["measures"].items())
+        rows.append((setting, f"`{model}`", method, "; ".join(used), measures or "-", ends))
+    head = ("budget", "model", "method", "used of the caps, mean", "measures, mean", "episodes by end state")
+    return Section("Spending", (Table(head, tuple(rows)),), level=3)
+
+
+def _used(records: Sequence[Record], kind: str) -> str:
+    used = [record["result"]["used"].get(kind, 0) or 0 for record in records]
+    caps = [record["result"]["budget"][kind] for record in records]
+    return f"{in_units(kind, round(fmean(used)))} ({fmean(u / c for u, c in zip(used, caps, strict=True)):.0%})"
+
+
+def by_category(measured: Measured, heading: str, category: Category) -> Section:
+    """Success by a property of the task.
+
+    Args:
+        measured: The run.
+        heading: What the categories are.
+        category: The category of a task.
+    """
+    of: dict[str, str] = {}
+    for spec in measured.specs.values():
+        own = {name: value for name, value in spec.options.items() if name != "limit"}
+        of |= {task.digest: category(task) for task in tasks_of(spec.environment, own)}
+    names = sorted({of[record["digest"]] for records in measured.records.values() for record in records})
+    rows = []
+    for setting, model, method, name in _named(measured):
+        found: list[str] = []
+        for wanted in names:
+            won = [one["result"]["success"] for one in measured.records[name] if of[one["digest"]] == wanted]
+            low, high = wilson(sum(won), len(won)) if won else (0.0, 1.0)
+            found.append(f"{fmean(won):.2f} ({low:.2f} to {high:.2f}; {len(won)})" if won else "-")
+        rows.append((setting, f"`{model}`", method, *found))
+    head = ("budget", "model", "method", *names)
+    note = "Success, Wilson's 95 % interval and n; repeats of a task count as if they were independent here."
+    return Section(heading, (Table(head, tuple(rows), note),), level=3)
+
+
+def _named(measured: Measured) -> list[tuple[str, str, str, str]]:
+    return [
+        (setting, model, method, name)
+        for setting in measured.settings()
+        for model in measured.models()
+        for method in measured.methods()
+        if (name := measured.name(setting, model, method)) is not None
+    ]
+
+
+def run(
+    experiment: Experiment,
+    environment: str,
+    defaults: Mapping[str, Any],
+    argv: Sequence[str] | None = None,
+    *,
+    keep: Keep,
+    others: Mapping[str, Mapping[str, Any]] = ONLY,
+    methods: Sequence[Method] = METHODS,
+) -> int:
+    """The command line of an experiment under budgets: the shared options and the environment's own.
+
+    Args:
+        experiment: The experiment.
+        environment: Its environment.
+        defaults: Of the environment's own options.
+        argv: The command line; ``sys.argv`` by default.
+        keep: Called where a finished run is published.
+        others: See :func:`cells`, like ``methods``.
+        methods: What is compared.
+    """
+
+    def arguments(parser: argparse.ArgumentParser) -> None:
+        plugin_of(environment).add_arguments(parser.add_argument_group(f"{environment} options"))
+        parser.set_defaults(**defaults)
+
+    def after(args: argparse.Namespace, measured: Measured) -> None:
+        if args.publish is not None:
+            keep(chosen, args, measured)
+
+    given = list(sys.argv[1:] if argv is None else argv)
+    chosen = own_options(environment, given, defaults)
+    chosen.pop("tightness")
+    made = partial(cells, environment, chosen, others=others, methods=methods)
+    return main(replace(experiment, cells=made), given, arguments=arguments, after=after)

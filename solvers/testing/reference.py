@@ -1,0 +1,34 @@
+"""The NumPy path of `labelling` as a solver of its own, and what both paths must agree with."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pytest
+
+from solvers import PathProblem, PathSolution, Solver, Status, check, solve
+from solvers.numpy_labelling import solve_numpy
+from solvers.testing.brute_force import best
+
+
+class Reference(Solver):
+    """What runs where the extension was not built."""
+
+    name: ClassVar[str] = "reference"
+    summary: ClassVar[str] = "for tests"
+    handles_risk: ClassVar[bool] = True
+
+    def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
+        return solve_numpy(problem, time_limit)
+
+
+def same_walk_as_brute_force(problem: PathProblem, solver: str | Solver = "labelling") -> None:
+    """The very walk that enumeration ranks first, tie-break included."""
+    solution, expected = solve(problem, solver), best(problem)
+    assert check(problem, solution) == []
+    if expected is None:
+        assert solution.status is Status.INFEASIBLE, problem
+        return
+    assert solution.status is Status.OPTIMAL, problem
+    assert solution.edges == expected.edges, problem
+    assert solution.objective == pytest.approx(float(expected.objective), rel=1e-9, abs=1e-12)

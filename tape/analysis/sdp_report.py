@@ -1,0 +1,227 @@
+"""What the certified trajectories of a run show (SDP section 4.2, figure 3): tables and a figure from traces alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tape.analysis.credit import by_kind
+from tape.analysis.measures import (
+    ENDS,
+    MOST,
+    STAGES,
+    Trajectories,
+    agreement,
+    attempts_by_kind,
+    cascades,
+    certified_by_length,
+    endings,
+    failed,
+    goals,
+    progress,
+    progress_by_kind,
+    rejections,
+    score_by_replans,
+    task_of,
+)
+from tape.analysis.revalidation import checked, revalidate
+from tape.analysis.trajectories import Found
+from tape.show.document import Block, Figure, Section, Table
+
+INTERVALS = (
+    "Intervals are 95 %: Wilson's where nothing is repeated, else by bootstrap over episodes (of actions and verdicts) "
+    "or tasks (of episodes)."
+)
+
+
+def measured(found: Trajectories) -> dict[str, Any]:
+    """Everything about one configuration as plain values, for a JSON file."""
+    exact = [checked(one) for one in found]
+    flagged: Counter[str] = Counter()
+    for one in exact:
+        flagged.update(one.flagged)
+    return {
+        "episodes": len(found),
+        "tasks": len({task_of(one) for one in found}),
+        "successes": sum(one.ending.success for one in found),
+        "goal_certified": sum(one.ending.goal_certified for one in found),
+        "certificates": {
+            "recomputed": sum(one.recomputed for one in exact),
+            "unrecorded": sum(one.unrecorded for one in exact),
+            **dict(sorted(flagged.items())),
+        },
+        "findings": sum(len(revalidate(one)) for one in found),
+        "cascades": asdict(cascades(found)),
+        "score_by_replans": [asdict(one) for one in score_by_replans(found)],
+        "failed": len(failed(found)),
+        "progress_of_failed": asdict(progress(found)),
+        "progress_of_failed_by_kind": {kind: asdict(one) for kind, one in progress_by_kind(found).items()},
+        "certified_of_failed_by_planned": certified_by_length(found),
+        "rejections": rejections(found),
+        "endings_of_failed": endings(found),
+        "credit_by_kind": [asdict(one) for one in by_kind(found)],
+        "verdicts": {how: asdict(one) for how, one in agreement(found).items()},
+        "goal": asdict(goals(found)),
+    }
+
+
+def sections_of(found: Found, picture: Path | None = None) -> list[Section]:
+    """The chapter of a report.
+
+    Args:
+        found: What the run holds.
+        picture: The figure as a PNG file, if it was drawn.
+    """
+    own = found.trajectories
+    said: list[Block] = [f"From traces alone. {INTERVALS}"]
+    lost = {name: n for name, n in found.without.items() if n}
+    if lost:
+        listed = ", ".join(f"{n} of {name}" for name, n in lost.items())
+        said.append(f"Left out, since they ended before there was a chain: {listed}.")
+    said.append(_overview(own))
+    if picture is not None:
+        caption = "Cascade depth, score by replans, progress of failed runs, and verdicts beside the truth. "
+        said.append(Figure(picture.stem, caption + INTERVALS, file=picture))
+    return [
+        Section("Certified subgoal chains", tuple(said)),
+        Section("Cascades", (_cascades(own),), 3),
+        Section("Score by replans", (_replans(own),), 3),
+        Section("How far failed episodes get", (_progress(own), _progress_kinds(own), _lengths(own)), 3),
+        Section("Where attempts and episodes fail", (_rejections(own), _endings(own), _credit(own)), 3),
+        Section("Verdicts beside the truth", (_verdicts(own), _goals(own)), 3),
+    ]
+
+
+ByName = Mapping[str, Trajectories]
+"""Trajectories by configuration."""
+
+
+def _overview(found: ByName) -> Table:
+    rows = []
+    for name, own in found.items():
+        one = measured(own)
+        flagged = {how: n for how, n in one["certificates"].items() if how not in ("recomputed", "unrecorded")}
+        listed = ", ".join(f"{n} {how}" for how, n in flagged.items()) or "none"
+        row = [name, f"{one['episodes']} ({one['tasks']})", str(one["successes"]), str(one["goal_certified"])]
+        row += [str(one["certificates"]["recomputed"]), str(one["certificates"]["unrecorded"]), listed]
+        rows.append((*row, str(one["findings"])))
+    head = (
+        "configuration",
+        "n (tasks)",
+        "success",
+        "goal certified",
+        "certificates recomputed",
+        "without facts",
+        "flagged",
+    )
+    note = (
+        "Recomputed: deterministic certificates that follow again from the recorded facts. Without facts: "
+        "deterministic ones that only the environment could repeat. Flagged: those that can be wrong. Findings: "
+        "violated invariants of the trajectories (`docs/sdp-trajectories.md`)."
+    )
+    return Table((*head, "findings"), tuple(rows), note)
+
+
+def _cascades(found: ByName) -> Table:
+    rows = []
+    for name, own in found.items():
+        one = cascades(own)
+        row = [name, str(one.deep.n), *(depth.shown for depth in one.depths), one.deep.shown]
+        rows.append((*row, f"{one.without_completion.shown}, n = {one.without_completion.n}"))
+    depths = [f"k = {k}" for k in range(1, MOST)] + [f"k >= {MOST}"]
+    note = "n: certifying actions. The last column leaves out actions after which the environment reported all as done."
+    return Table(("configuration", "n", *depths, "k >= 2", "k >= 2 without completion"), tuple(rows), note)
+
+
+def _replans(found: ByName) -> Table:
+    rows = []
+    for name, own in found.items():
+        rows.append((name, *(f"{one.shown}, n = {one.n}" for one in score_by_replans(own))))
+    head = ("configuration", *(f"{count} replans" for count in range(MOST)), f"{MOST} or more")
+    return Table(head, tuple(rows), "Mean of the environment's measure `score`, where it has one, else success.")
+
+
+def _progress(found: ByName) -> Table:
+    rows = [(name, str(progress(own).n), progress(own).shown) for name, own in found.items()]
+    return Table(("configuration", "failed runs", "certified share of the chain"), tuple(rows))
+
+
+def _progress_kinds(found: ByName) -> Table:
+    rows = []
+    for name, own in found.items():
+        rows += [(name, kind, str(one.n), one.shown) for kind, one in progress_by_kind(own).items()]
+    head = ("configuration", "kind of predicate", "planned in failed runs", "certified")
+    return Table(head, tuple(rows), "Planned: in the chain at the end.")
+
+
+def _lengths(found: ByName) -> Table:
+    rows = []
+    for name, own in found.items():
+        rows += [(name, str(length), str(n), f"{k:.2f}") for length, (n, k) in certified_by_length(own).items()]
+    return Table(
+        ("configuration", "length of the chain at the end", "failed runs", "predicates certified, mean"), tuple(rows)
+    )
+
+
+def _rejections(found: ByName) -> Table:
+    rows = []
+    for name, own in found.items():
+        tried = attempts_by_kind(own)
+        for kind, by in rejections(own).items():
+            rows.append((name, kind, str(tried[kind]), *(str(by[stage]) for stage in STAGES)))
+    note = "Failed attempts of all runs, by the kind of their target; n: attempts at targets of the kind."
+    return Table(("configuration", "kind of predicate", "n", *STAGES.values()), tuple(rows), note)
+
+
+def _endings(found: ByName) -> Table:
+    rows = []
+    for name, own in found.items():
+        for kind, by in endings(own).items():
+            rows.append((name, kind, str(by.total()), *(str(by[end]) for end in ENDS)))
+    note = "Failed runs, by the kind of the predicate at which they ended."
+    return Table(("configuration", "stuck at", "n", *ENDS.values()), tuple(rows), note)
+
+
+def _credit(found: ByName) -> Table:
+    rows = []
+    for name, own in found.items():
+        for one in by_kind(own):
+            earned = f"{one.progress / len(own):.3f}"
+            rows.append((name, one.name, str(one.certified), str(one.attempts), f"{one.rate:.2f}", earned))
+    head = (
+        "configuration",
+        "kind of predicate",
+        "certified",
+        "attempts",
+        "certified per attempt",
+        "progress per episode",
+    )
+    return Table(head, tuple(rows), "An attempt is its target's kind; a cascade certifies other kinds too.")
+
+
+def _verdicts(found: ByName) -> Table:
+    rows = []
+    for name, own in found.items():
+        for how, one in agreement(own).items():
+            precision, recall = (f"{s.shown}, n = {s.n}" for s in (one.precision, one.recall))
+            rows.append((name, how, precision, recall, str(one.unknown)))
+    note = (
+        "Where the environment can tell the truth of a predicate, which no agent sees. Precision: of the certified, "
+        "the true ones. Recall: of the true ones that were looked at, the certified."
+    )
+    return Table(("configuration", "judged by", "precision", "recall", "truth not known"), tuple(rows), note)
+
+
+def _goals(found: ByName) -> Table:
+    rows = []
+    for name, own in found.items():
+        one = goals(own)
+        shares = (one.agree, one.certified, one.judged, one.forced)
+        rows.append((name, *(f"{s.shown}, n = {s.n}" for s in shares)))
+    head = ("configuration", "goal certified agrees with success", "success where certified",
+            "success where the validator certified it", "success of forced answers")  # fmt: skip
+    note = "Forced: a final answer at a limit; these runs are in the last column alone."
+    return Table(head, tuple(rows), note)

@@ -1,0 +1,177 @@
+"""The forward pass of the bundled checkpoints: a plain Llama.
+
+transformers has this model, and ``hf:`` models use it. Importing it takes four seconds of processor time,
+ten times what an easy episode takes with a checkpoint of half a million parameters, hence these few lines for
+the one architecture that ``experiments.training`` makes. Every operation is the one that transformers does, in
+its order, so the logits are the same to the last bit; a test compares them.
+
+Source: https://github.com/huggingface/transformers, ``models/llama/modeling_llama.py``,
+``integrations/sdpa_attention.py`` and ``masking_utils.py`` of 5.23.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from torch.nn.functional import embedding, linear, scaled_dot_product_attention, silu
+
+from tape.errors import ModelError
+
+FIXED = {
+    "model_type": "llama",
+    "hidden_act": "silu",
+    "attention_bias": False,
+    "mlp_bias": False,
+    "tie_word_embeddings": True,
+}
+"""What a checkpoint's configuration must say; heads must have keys of their own and RoPE no scaling besides."""
+
+
+@dataclass
+class LayerCache:
+    """Keys and values of every layer, each (rows, heads, tokens, head width); the lists are empty at first."""
+
+    keys: list[torch.Tensor] = field(default_factory=list)
+    values: list[torch.Tensor] = field(default_factory=list)
+
+    @property
+    def tokens(self) -> int:
+        """Length of what was read."""
+        return self.keys[0].shape[2] if self.keys else 0
+
+    def update(self, layer: int, key: torch.Tensor, value: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Append to a layer's keys and values; all of them."""
+        if layer == len(self.keys):
+            self.keys.append(key.contiguous())
+            self.values.append(value.contiguous())
+        else:
+            self.keys[layer] = torch.cat([self.keys[layer], key], 2)
+            self.values[layer] = torch.cat([self.values[layer], value], 2)
+        return self.keys[layer], self.values[layer]
+
+    def batch_select_indices(self, indices: torch.Tensor) -> None:
+        """Keep only these rows, (kept,) of int64."""
+        self.keys = [key[indices] for key in self.keys]
+        self.values = [value[indices] for value in self.values]
+
+
+class Llama:
+    """Implements :class:`tape.lm.decoding.Network`.
+
+    Args:
+        folder: ``config.json`` and ``model.safetensors``, whose numbers are used as float32.
+
+    Raises:
+        ModelError: It is another architecture.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        _check(folder, config)
+        self.window = int(config["max_position_embeddings"])
+        self.device = torch.device("cpu")
+        self._eps, self._width = float(config["rms_norm_eps"]), int(config["head_dim"])
+        loaded = load_file(folder / "model.safetensors")
+        self._weights = {name.removeprefix("model."): tensor.float() for name, tensor in loaded.items()}
+        self._layers = range(int(config["num_hidden_layers"]))
+        theta = float(config["rope_parameters"]["rope_theta"])
+        self._frequencies = 1.0 / (theta ** (torch.arange(0, self._width, 2, dtype=torch.float) / self._width))
+
+    def new_cache(self) -> LayerCache:
+        """An empty cache."""
+        return LayerCache()
+
+    @torch.inference_mode()
+    def forward(
+        self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, cache: LayerCache | None, keep: int
+    ) -> torch.Tensor:
+        """Logits of the last positions, (rows, keep, vocabulary); see :class:`tape.lm.decoding.Network`."""
+        hidden = embedding(ids, self._weights["embed_tokens.weight"])
+        allowed = _attention_mask(ids.shape[1], mask)
+        angles = positions[..., None].float() * self._frequencies
+        angles = torch.cat((angles, angles), -1)[:, None]
+        rotation = angles.cos(), angles.sin()
+        for layer in self._layers:
+            name = f"layers.{layer}."
+            hidden = hidden + self._attention(
+                layer, self._norm(name + "input_layernorm", hidden), allowed, rotation, cache
+            )
+            normed = self._norm(name + "post_attention_layernorm", hidden)
+            gated = silu(self._linear(name + "mlp.gate_proj", normed)) * self._linear(name + "mlp.up_proj", normed)
+            hidden = hidden + self._linear(name + "mlp.down_proj", gated)
+        # Contiguous, or torch multiplies row by row, which changes the last bit.
+        return linear(self._norm("norm", hidden)[:, -keep:].contiguous(), self._weights["embed_tokens.weight"])
+
+    def _attention(
+        self,
+        layer: int,
+        hidden: torch.Tensor,
+        allowed: torch.Tensor | None,
+        rotation: tuple[torch.Tensor, torch.Tensor],
+        cache: LayerCache | None,
+    ) -> torch.Tensor:
+        """Self-attention, (rows, length, hidden) to the same."""
+        name, rows, length = f"layers.{layer}.self_attn.", hidden.shape[0], hidden.shape[1]
+        query, key, value = (
+            self._linear(f"{name}{part}_proj", hidden).view(rows, length, -1, self._width).transpose(1, 2)
+            for part in "qkv"
+        )
+        query, key = _rotate(query, *rotation), _rotate(key, *rotation)
+        if cache is not None:
+            key, value = cache.update(layer, key, value)
+        mixed = scaled_dot_product_attention(
+            query,
+            key,
+            value,
+            attn_mask=allowed,
+            is_causal=allowed is None and length > 1,
+            scale=self._width**-0.5,
+        )
+        return self._linear(name + "o_proj", mixed.transpose(1, 2).reshape(rows, length, -1))
+
+    def _linear(self, name: str, hidden: torch.Tensor) -> torch.Tensor:
+        return linear(hidden, self._weights[name + ".weight"])
+
+    def _norm(self, name: str, hidden: torch.Tensor) -> torch.Tensor:
+        """RMSNorm over the last axis."""
+        variance = hidden.pow(2).mean(-1, keepdim=True)
+        normed: torch.Tensor = self._weights[name + ".weight"] * (hidden * torch.rsqrt(variance + self._eps))
+        return normed
+
+
+def _check(folder: Path, config: dict[str, Any]) -> None:
+    """Refuse a checkpoint that this file would read wrongly."""
+    wrong = [f"{name} = {config.get(name)!r}" for name, value in FIXED.items() if config.get(name) != value]
+    if config.get("num_key_value_heads") != config.get("num_attention_heads"):
+        wrong.append("grouped keys")
+    if config.get("rope_parameters", {}).get("rope_type") != "default":
+        wrong.append("scaled RoPE")
+    if wrong:
+        raise ModelError(f"{folder} is not a checkpoint of the bundled architecture: {', '.join(wrong)}")
+
+
+def _attention_mask(length: int, mask: torch.Tensor) -> torch.Tensor | None:
+    """Which token may see which, (rows, 1, length, tokens) of bool; None where that is plainly causal.
+
+    Args:
+        length: New tokens.
+        mask: 1 for a token, 0 for padding, (rows, tokens).
+    """
+    tokens = mask.shape[1]
+    if length in (1, tokens) and bool(mask.all()):
+        return None
+    positions = torch.arange(tokens)
+    causal = positions <= positions[tokens - length :, None]
+    return causal & mask.bool()[:, None, None, :]
+
+
+def _rotate(states: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+    """Rotary position embedding of (rows, heads, length, head width)."""
+    half = states.shape[-1] // 2
+    turned = torch.cat((-states[..., half:], states[..., :half]), -1)
+    return states * cos + turned * sin

@@ -1,0 +1,23 @@
+"""Word problems pass the suite that other environments inherit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from envs.gsm_hard.plugin import PLUGIN
+from tape.protocols import Action, Environment, State
+from tape.testing import EnvironmentConformance
+from tape.tools.calls import answer, call
+
+
+class TestGsmHard(EnvironmentConformance):
+    plugin = PLUGIN
+    prompt_formats = ("chat", "tools")
+
+    def actions(self, environment: Environment, state: State) -> Sequence[Action]:
+        made = [
+            call("add", "quick", a=1, b=2),
+            call("divide", "exact", a=1, b=0),
+            call("subtract", "standard", a=4, b=3),
+        ]
+        return [one.text for one in (*made, answer(7))]

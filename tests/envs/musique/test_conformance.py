@@ -1,0 +1,19 @@
+"""Questions over priced retrievers pass the suite that other environments inherit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from envs.musique.plugin import PLUGIN
+from tape.protocols import Action, Environment, State
+from tape.testing import EnvironmentConformance
+from tape.tools.calls import answer, call
+
+
+class TestMusique(EnvironmentConformance):
+    plugin = PLUGIN
+    prompt_formats = ("chat", "tools")
+
+    def actions(self, environment: Environment, state: State) -> Sequence[Action]:
+        made = [call("search", f"v{number}", query=f"builder of ship {number}") for number in range(1, 6)]
+        return [one.text for one in (*made, answer("nobody"))]

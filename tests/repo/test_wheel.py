@@ -1,0 +1,182 @@
+"""The wheel, in an environment of its own with nothing but the core: what works, and what asks for which extra."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.places import ROOT
+
+pytestmark = pytest.mark.slow
+
+PACKAGES = ("tape", "solvers", "envs")
+CORE = {"numpy", "pydantic", "networkx", "rich"}
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+LINK = {"cost": {"steps": 1}}
+GRAPH = {
+    "schema": 1,
+    "kind": "plan_graph",
+    "start": "home",
+    "directed": True,
+    "multigraph": True,
+    "graph": {},
+    "nodes": [
+        {"id": name, "reward": float(name == "goal"), "goal": name == "goal"} for name in ("home", "way", "goal")
+    ],
+    "links": [
+        {"source": "home", "target": "way", "key": 0, "id": 0, "action": "go", **LINK},
+        {"source": "way", "target": "goal", "key": 1, "id": 1, "action": "enter", **LINK},
+    ],
+}
+"""A plan graph with one path of two steps."""
+
+# What asks for an extra, as an expression in a fresh process that has imported `tape.plugins` and nothing else.
+ASKS = {
+    "local": "load('tape.models', 'bundled')('nano')",
+    "solvers": "__import__('solvers').get('cp-sat')",
+    "sokoban": "__import__('envs.sokoban.gym_env')",
+    "plots": "at('tape.show.plots').draw(None, [])",
+    "search": "at('envs.musique.retrieval').Corpus([at('envs.musique.question').Passage('1', 'A title', 'a text')])",
+    "parquet": "at('tape.analysis.transitions').require_arrow()",
+    "minari": "at('tape.analysis.minari_export').export_minari([], at('pathlib').Path('data'), 'a/b-v0')",
+    "ray": "at('tape.runner.workers').open_pool('ray:local')",
+    "openai": "load('tape.models', 'vllm')('a-model')",
+    "anthropic": "load('tape.models', 'anthropic')('a-model')",
+    "mcp": "at('asyncio').run(at('tape.tools').mcp_tools(['a-server']).__aenter__())",
+    "alfworld": "at('envs.alfworld.textworld_game')._engines()",
+    "scienceworld": "at('envs.scienceworld.engine').task_table()",
+}
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what a wheel is built from: a build leaves folders beside it, and the checkout may change meanwhile."""
+    folder = tmp_path_factory.mktemp("source")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    for name in (*PACKAGES, "experiments", "tests", "tools"):
+        ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd", "results")
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel."""
+    built = tmp_path_factory.mktemp("built")
+    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(built), str(source))
+    return next(built.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of a fresh environment that holds the wheel and what it requires."""
+    folder = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    found = folder / "bin" / "python"
+    pip("--python", str(found), "install", "--no-compile", "--constraint", str(ROOT / "constraints.txt"), str(wheel))
+    return found
+
+
+def pip(*arguments: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "pip", *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+def run(*argv: "str | Path", cwd: Path, text: str = "") -> "subprocess.CompletedProcess[str]":
+    """Run a program outside the checkout, to which no variable points, with a text as its input."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "TAPE_"))}
+    argv = tuple(map(str, argv))
+    return subprocess.run(argv, cwd=cwd, env=environment, input=text, capture_output=True, text=True, check=False)
+
+
+def test_the_wheel_holds_the_packages_and_all_their_data(source: Path, wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert {name.partition("/")[0] for name in held} == set(PACKAGES)
+    files = {path.relative_to(source).as_posix() for name in PACKAGES for path in (source / name).rglob("*.*")}
+    assert len(files) > 100
+    assert files <= held
+
+
+def test_the_core_is_light(python: Path) -> None:
+    required = {text.partition(">")[0] for text in PROJECT["dependencies"]}
+    assert required == CORE
+    listed = subprocess.run(
+        [sys.executable, "-m", "pip", "--python", str(python), "list", "--format", "json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = {row["name"].lower() for row in json.loads(listed.stdout)}
+    assert {*CORE, "tape-planner"} <= names
+    assert not names & {"torch", "transformers", "outlines", "ortools", "pulp", "matplotlib", "gymnasium", "setuptools"}
+
+
+def test_what_needs_no_extra_works(python: Path, tmp_path: Path) -> None:
+    (tmp_path / "graph.json").write_text(json.dumps(GRAPH))
+    tape = python.with_name("tape")
+    for arguments, status, words in (
+        ("--help", 0, "commands:"),
+        ("run --help", 0, "sokoban"),
+        ("run sokoban --help", 0, "--levels"),
+        ("models", 0, "bundled:nano "),
+        ("solvers", 0, "labelling"),
+        ("solve graph.json --budget steps=2", 0, "OPTIMAL"),
+        ("solve graph.json --budget steps=2 --solver auto", 0, "OPTIMAL"),
+        ("solve graph.json --budget steps=1", 1, "INFEASIBLE"),
+    ):
+        done = run(tape, *arguments.split(), cwd=tmp_path)
+        assert done.returncode == status, (arguments, done.stderr)
+        assert words in done.stdout, arguments
+        assert not done.stderr, arguments
+    code = "import tape, solvers, envs; from tape.tools import tool; print([getattr(tape, name) for name in dir(tape)])"
+    done = run(python, "-c", code, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert str(ROOT) not in run(python, "-c", "import tape; print(tape.__file__)", cwd=tmp_path).stdout
+
+
+def test_a_run_is_played_and_shown(python: Path, tmp_path: Path) -> None:
+    tape = python.with_name("tape")
+    played = run(tape, "run", "travelplanner", "--limit", "1", "--quiet", "--out", "a-run", cwd=tmp_path)
+    assert played.returncode == 0, played.stderr
+    assert "pip install 'tape-planner[parquet]'" in played.stderr
+    shown = run(tape, "show", "a-run", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "step 0" in shown.stdout
+    assert "no pictures: drawing needs the package 'matplotlib'" in shown.stderr
+
+
+def test_the_bundled_model_names_its_extra(python: Path, tmp_path: Path) -> None:
+    done = run(python.with_name("tape"), "run", "sokoban", "--levels", "easy", "--limit", "1", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("tape run: bundled:")
+    assert "pip install 'tape-planner[local]'" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_extra_is_asked_for_by_name(python: Path, tmp_path: Path) -> None:
+    assert set(ASKS) == set(PROJECT["optional-dependencies"]) - {"all", "dev"}
+    code = (
+        "import importlib, json, sys; from tape.plugins import load\n"
+        "at = importlib.import_module\n"
+        "said = {}\n"
+        "for extra, ask in json.load(sys.stdin).items():\n"
+        "    try: eval(ask)\n"
+        "    except Exception as error: said[extra] = f'{type(error).__name__}: {error}'\n"
+        "print('SAID', json.dumps(said))\n"
+    )
+    done = run(python, "-c", code, cwd=tmp_path, text=json.dumps(ASKS))
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout.split("SAID ")[1])
+    for extra in ASKS:
+        assert f"pip install 'tape-planner[{extra}]'" in said.get(extra, "nothing"), said

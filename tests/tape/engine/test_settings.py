@@ -1,0 +1,149 @@
+"""Settings of methods inside the engine's: who takes them, who refuses them, and how they are said."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from envs.sokoban.environment import SokobanEnvironment
+from tape.aec.settings import AecSettings
+from tape.agents.base import Agent
+from tape.agents.react import ReactAgent
+from tape.agents.sdp import SdpAgent
+from tape.agents.tape import TapeAgent, TapeAllStepAgent
+from tape.engine.settings import METHOD_FIELDS, TapeConfig, method
+from tape.errors import ConfigError, UnknownNameError
+from tape.plugins import METHODS, load, names
+from tape.sdp.settings import SdpSettings
+from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play
+
+USERS = {"tape": ("aec",), "tape_all_step": ("aec",), "sdp": ("aec", "sdp")}
+"""The methods of each agent; of the others: none."""
+
+
+@pytest.mark.parametrize("given", [True, {}, AecSettings()], ids=["true", "mapping", "object"])
+def test_settings_may_be_said_in_three_ways(given: Any) -> None:
+    config = TapeConfig.make(aec=given)
+    assert config == TapeConfig(aec=AecSettings())
+    assert AecSettings.of(config) == AecSettings()
+
+
+@pytest.mark.parametrize("given", [None, False])
+def test_no_settings_are_none(given: Any) -> None:
+    config = TapeConfig.make(aec=given, sdp=given)
+    assert config == TapeConfig()
+    assert (config.aec, config.sdp) == (None, None)
+    with pytest.raises(ConfigError, match="holds no AecSettings"):
+        AecSettings.of(config)
+
+
+def test_settings_of_one_method_are_not_those_of_the_other() -> None:
+    with pytest.raises(ConfigError, match="setting aec"):
+        TapeConfig.make(aec=SdpSettings())
+    with pytest.raises(ConfigError, match="holds no SdpSettings"):
+        SdpSettings.of(TapeConfig(aec=True))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [TapeConfig(), TapeConfig(aec={"gate": "joint", "margin": 0.3}), TapeConfig(aec=True, sdp={"attempts": 2})],
+    ids=["none", "aec", "both"],
+)
+def test_a_configuration_is_read_back_from_its_record(config: TapeConfig) -> None:
+    assert TapeConfig.make(**config.model_dump()) == config
+    assert TapeConfig.model_validate_json(config.model_dump_json()) == config
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"aec": {"gate": "guess"}}, "setting aec.gate = 'guess'"),
+        ({"aec": {"attempts": 2}}, "setting aec.attempts = 2"),
+        ({"sdp": {"gate": "joint"}}, "setting sdp.gate = 'joint'"),
+        ({"sdp": "sample"}, "setting sdp = 'sample'"),
+        ({"verify": "aec"}, "setting verify = 'aec'"),
+        ({"chain": "sample"}, "setting chain = 'sample'"),
+    ],
+)
+def test_wrong_settings_are_named_with_their_method(settings: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError, match=says.replace(".", r"\.")):
+        TapeConfig.make(**settings)
+
+
+def test_the_methods_are_the_registered_ones() -> None:
+    assert sorted(names(METHODS)) == sorted(METHOD_FIELDS)
+    assert {name: method(name).settings for name in METHOD_FIELDS} == {"aec": AecSettings, "sdp": SdpSettings}
+    assert [method(name).name for name in METHOD_FIELDS] == [*METHOD_FIELDS]
+    with pytest.raises(UnknownNameError, match="there is no"):
+        method("magic")
+
+
+@pytest.mark.parametrize("name", names("tape.agents"))
+@pytest.mark.parametrize("used", METHOD_FIELDS)
+def test_an_agent_takes_the_settings_of_its_own_methods_alone(name: str, used: str) -> None:
+    agent: type[Agent] = load("tape.agents", name)
+    assert agent.methods == USERS.get(name, ())
+    config = TapeConfig.make(**{used: True})
+    if used in agent.methods:
+        assert getattr(agent.resolve(config), used) is not None
+        return
+    says = f"settings of {used} mean nothing to the agent '{name}'; leave them out"
+    with pytest.raises(ConfigError, match=says):
+        agent.resolve(config)
+    with pytest.raises(ConfigError, match=says):
+        agent(SimulatedModel(CORRIDOR), **{used: {}})
+    with pytest.raises(ConfigError, match=says):
+        agent(SimulatedModel(CORRIDOR), config)
+
+
+def test_react_refuses_verification_and_tape_refuses_chains() -> None:
+    with pytest.raises(ConfigError, match="settings of aec mean nothing to the agent 'react'"):
+        ReactAgent(SimulatedModel(CORRIDOR), aec={"gate": "joint"})
+    with pytest.raises(ConfigError, match="settings of sdp mean nothing to the agent 'tape'"):
+        TapeAgent(SimulatedModel(CORRIDOR), sdp={"chain": "sample"})
+
+
+def test_a_configuration_is_resolved_to_what_the_agent_plays() -> None:
+    plain, verified = TapeConfig(num_plans=2), TapeConfig(num_plans=2, aec={"gate": "joint"})
+    assert TapeAgent.resolve(plain) is plain
+    assert TapeAgent.resolve(verified) is verified
+    every_step = TapeAllStepAgent.resolve(verified)
+    assert every_step == verified.model_copy(update={"replan_every_step": True})
+    assert SdpAgent.resolve(plain) == plain.model_copy(update={"sdp": SdpSettings()})
+    chained = TapeConfig(sdp={"chain": "sample"})
+    assert SdpAgent.resolve(chained) == chained
+
+
+def test_an_environment_is_refused_where_it_lacks_what_is_asked_for() -> None:
+    silent: Any = SimpleNamespace(domain=SimpleNamespace())
+    TapeAgent.require(TapeConfig(), silent)
+    with pytest.raises(ConfigError, match=r"verification \(aec\) needs an environment that declares predicates"):
+        TapeAgent.require(TapeConfig(aec=True), silent)
+    with pytest.raises(ConfigError, match="proposer='two_frontier' needs an environment that declares predicates"):
+        TapeAgent.require(TapeConfig(proposer="two_frontier"), silent)
+    with pytest.raises(ConfigError, match="needs an environment with an adapter, and SimpleNamespace has none"):
+        SdpAgent.require(SdpAgent.resolve(TapeConfig()), silent)
+    able = SokobanEnvironment(ROOM)
+    TapeAgent.require(TapeConfig(aec=True, proposer="two_frontier"), able)
+    SdpAgent.require(SdpAgent.resolve(TapeConfig(aec=True)), able)
+
+
+def test_nothing_is_spent_on_an_environment_that_is_refused() -> None:
+    model = SimulatedModel(CORRIDOR)
+
+    class Bare:
+        """Sokoban without its predicates."""
+
+        def __init__(self) -> None:
+            self.domain = SimpleNamespace()
+
+        def reset(self, seed: int) -> Any:
+            raise AssertionError("it is refused before it begins")
+
+    with pytest.raises(ConfigError, match="declares predicates"):
+        TapeAgent(model, aec=True).run(Bare())  # type: ignore[arg-type]
+    assert not model.requests
+    result, _ = play(aec=True)
+    assert result.success

@@ -1,0 +1,163 @@
+"""The bundled checkpoints' own forward pass, tokenizer and masks against those of transformers and Outlines."""
+
+import asyncio
+import json
+import random
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import DynamicCache, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from tape.errors import ModelError
+from tape.lm.base import Choice, Constraint, Regex, Request
+from tape.lm.bundled import load_folder, sizes, weights_folder
+from tape.lm.llama import Llama
+from tape.lm.outlines_engine import plain_compiler, transformers_compiler
+from tape.lm.transformers_lm import TransformersLM, TransformersNetwork
+from tape.lm.word_tokenizer import WordTokenizer
+
+FAMILIES = ("nano", "base", "household", "tools")
+"""A checkpoint of every tokenizer and every width."""
+
+
+def tokenizer_file(size: str) -> Path:
+    own = weights_folder() / size / "tokenizer.json"
+    return own if own.is_file() else weights_folder() / "tokenizer.json"
+
+
+def reference(size: str) -> tuple[LlamaForCausalLM, PreTrainedTokenizerFast]:
+    """The checkpoint as transformers has it."""
+    torch.set_num_threads(1)
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_file=str(tokenizer_file(size)),
+        clean_up_tokenization_spaces=False,
+        eos_token="<eos>",
+        pad_token="<pad>",
+    )
+    folder = weights_folder() / size
+    return LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True), tokenizer
+
+
+def batch(lengths: list[int], vocabulary: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Random token ids, padded on the left: ids, mask, positions."""
+    rng = random.Random(len(lengths))
+    longest = max(lengths)
+    mask = torch.tensor([[0] * (longest - n) + [1] * n for n in lengths])
+    ids = torch.tensor([[rng.randrange(2, vocabulary) for _ in range(longest)] for _ in lengths]) * mask + (1 - mask)
+    return ids, mask, (mask.cumsum(1) - 1).clamp(min=0)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("size", sizes())
+@pytest.mark.parametrize("lengths", [[40], [1], [7, 7], [30, 11, 2, 30, 5]])
+def test_logits_are_those_of_transformers_to_the_last_bit(size: str, lengths: list[int]) -> None:
+    model, _ = reference(size)
+    theirs, ours = TransformersNetwork(model), Llama(weights_folder() / size)
+    assert ours.window == theirs.window
+    ids, mask, positions = batch(lengths, model.config.vocab_size)
+    for keep in (1, min(lengths)):
+        assert torch.equal(
+            ours.forward(ids, mask, positions, None, keep), theirs.forward(ids, mask, positions, None, keep)
+        )
+    cache, their_cache = ours.new_cache(), DynamicCache()
+    for step in range(4):
+        logits = ours.forward(ids, mask, positions, cache, 1)
+        assert torch.equal(logits, theirs.forward(ids, mask, positions, their_cache, 1))
+        if step == 1:
+            # Rows that have ended leave the batch.
+            keep_rows = torch.arange(0, len(lengths), 2)
+            cache.batch_select_indices(keep_rows)
+            their_cache.batch_select_indices(keep_rows)
+            logits, mask, positions = logits[keep_rows], mask[keep_rows], positions[keep_rows]
+        ids = logits[:, -1].argmax(-1, keepdim=True)
+        mask = torch.cat([mask, mask.new_ones(len(mask), 1)], 1)
+        positions = positions[:, -1:] + 1
+
+
+@pytest.mark.parametrize("size", FAMILIES)
+def test_a_prompt_in_several_pieces_gives_what_transformers_gives(size: str) -> None:
+    model, _ = reference(size)
+    theirs, ours = TransformersNetwork(model), Llama(weights_folder() / size)
+    ids, mask, positions = batch([20, 9], model.config.vocab_size)
+    cache, their_cache = ours.new_cache(), DynamicCache()
+    with torch.inference_mode():
+        for start, end in ((0, 12), (12, 20)):
+            part = ids[:, start:end], mask[:, :end], positions[:, start:end]
+            assert torch.equal(ours.forward(*part, cache, 3), theirs.forward(*part, their_cache, 3))
+
+
+@pytest.mark.parametrize("size", FAMILIES)
+def test_the_tokenizer_is_that_of_transformers(size: str) -> None:
+    _, theirs = reference(size)
+    ours = WordTokenizer(tokenizer_file(size))
+    assert ours.eos_token_id == theirs.eos_token_id == 1
+    assert ours.unk_token_id is None
+    assert theirs.unk_token_id is None
+    assert ours.texts() == {theirs.decode([token]): token for token in theirs.get_vocab().values()}
+    assert ours.texts() == {theirs.convert_tokens_to_string([text]): i for text, i in theirs.get_vocab().items()}
+    words = sorted(theirs.get_vocab())
+    for seed in range(20):
+        text = "".join(random.Random(seed).choices(words, k=12))
+        ids = theirs.encode(text, add_special_tokens=False)
+        assert ours.encode(text, add_special_tokens=False) == ids
+        assert ours.decode(ids) == theirs.decode(ids)
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [Regex(r"(?: [UDLR]){2,5}(?: solved)?"), Regex(r"(?: [^ ]+)*"), Choice((" U", " U D", " invalid", " U D L R"))],
+)
+def test_masks_are_those_of_outlines_on_every_step_of_random_walks(constraint: Constraint) -> None:
+    model, tokenizer = reference("nano")
+    own = WordTokenizer(tokenizer_file("nano"))
+    theirs, ours = transformers_compiler(model, tokenizer), plain_compiler(own, own.texts())
+    generator = torch.Generator().manual_seed(0)
+    ends = 0
+    for _ in range(20):
+        first, second = theirs.processor(constraint), ours.processor(constraint)
+        tokens = torch.tensor([[5, 6, 7]])
+        for _ in range(9):
+            logits = torch.randn((1, model.config.vocab_size), generator=generator)
+            masked = second(tokens, logits.clone())
+            assert torch.equal(masked, first(tokens, logits.clone()))
+            token = masked.argmax(-1, keepdim=True)
+            tokens = torch.cat([tokens, token], 1)
+            if int(token) == ours.eos:
+                ends += 1
+                break
+    assert ends
+
+
+def test_answers_and_scores_are_those_of_the_transformers_model() -> None:
+    model, tokenizer = reference("nano")
+    theirs = TransformersLM(model, tokenizer, name="x", identity="x", prompt_format="compact")
+    ours = load_folder(weights_folder() / "nano", "x")
+    prompt = " size: 7x9 wall: none player: (1,1) box: (2,2) goal: (3,3)"
+    choice = Request(prompt, 8, Choice((" U", " D L", " L R U")))
+    requests = [
+        Request(prompt, 30, n=5, temperature=1.5, seed=7),
+        Request(prompt + " <plan> steps: 8 ->", 12, Regex(r"(?: [UDLR]){2,9}"), n=4, temperature=1.0, seed=2),
+        choice,
+        Request(prompt, 5),
+    ]
+    assert asyncio.run(ours.generate(requests)) == asyncio.run(theirs.generate(requests))
+    assert asyncio.run(ours.score_options([choice])) == asyncio.run(theirs.score_options([choice]))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"model_type": "mistral"}, "model_type = 'mistral'"),
+        ({"attention_bias": True}, "attention_bias = True"),
+        ({"tie_word_embeddings": False}, "tie_word_embeddings = False"),
+        ({"num_key_value_heads": 1}, "grouped keys"),
+        ({"rope_parameters": {"rope_type": "llama3", "rope_theta": 1000.0}}, "scaled RoPE"),
+    ],
+)
+def test_another_architecture_is_refused(tmp_path: Path, change: dict[str, object], reason: str) -> None:
+    config = json.loads((weights_folder() / "nano" / "config.json").read_text(encoding="utf-8"))
+    (tmp_path / "config.json").write_text(json.dumps(config | change), encoding="utf-8")
+    with pytest.raises(ModelError, match="not a checkpoint of the bundled architecture") as caught:
+        Llama(tmp_path)
+    assert reason in str(caught.value)

@@ -1,0 +1,383 @@
+"""README, docs and CONTRIBUTING say what is true: their commands run as printed, their examples print what they say.
+
+Commands of ``tape`` that need no key, no data and no other machine are run, on one task each. Studies, training and
+benchmarks take hours, so their command lines are parsed by their own parsers, as are the commands in ``PARSED``. All of
+this happens in one process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import importlib.util
+import inspect
+import io
+import json
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tape.agents.base import Agent
+from tape.plugins import load, names
+from tests.places import ROOT
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+
+PARSED = {
+    r" --model '?(openai|hf|anthropic|gemini):": "a hosted model",
+    r" --data \S": "public data that the repository does not hold",
+    r"\b(DIR|RUN|ENVIRONMENT|GRAPH\.json|FILE\S*)\b": "a placeholder",
+    r"^tape serve": "it serves until it is stopped",
+    r"ray://": "a cluster",
+    r"^(python|\.venv/bin/python) -m (experiments|envs|tools)\.": "hours",
+}
+"""Commands that are only parsed, and what they would need."""
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* found in sys.modules:RuntimeWarning")
+
+QUICK: dict[str, list[str]] = {
+    "experiments.studies.tape.error_analysis": [],
+    "experiments.studies.sdp.ablation --run": ["--dry-run"],
+}
+"""Commands of a checkout that are run nevertheless, since they read a run that the page has made; what is added."""
+
+NEEDS = {"alfworld": "textworld", "scienceworld": "scienceworld", "musique": "bm25s", "hotpotqa": "bm25s"}
+"""Environment -> the optional package that its episodes import."""
+
+SOLVERS = {"cp-sat": "ortools"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of code.
+
+    Attributes:
+        page: Where it stands.
+        number: From 1, among the blocks of its language on the page.
+        language: As it is marked.
+        text: What is between the fences.
+        after: The block without a language that follows it on the page before any other block, or empty.
+    """
+
+    page: str
+    number: int
+    language: str
+    text: str
+    after: str = ""
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """The fenced blocks of a page, in order."""
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    seen: dict[str, int] = {}
+    for index, (language, text) in enumerate(found):
+        seen[language] = seen.get(language, 0) + 1
+        following = found[index + 1] if index + 1 < len(found) else ("", "")
+        after = following[1] if following[0] == "" else ""
+        yield Block(page.name, seen[language], language, text, after)
+
+
+def of(language: str) -> list[Block]:
+    """All blocks of a language."""
+    return [block for page in PAGES for block in blocks(page) if block.language == language]
+
+
+def commands(text: str) -> Iterator[str]:
+    """The command lines of a shell block, continued lines joined and comments taken off."""
+    for line in text.replace("\\\n", " ").splitlines():
+        command = re.sub(r"\s+#\s.*$", "", line).strip()
+        if command and not command.startswith("#"):
+            yield command
+
+
+def inline(page: Path) -> Iterator[str]:
+    """The commands in the text of a page: in back-ticks, and complete, that is with more than a module's name."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for code in re.findall(r"`([^`]+)`", text):
+        command = " ".join(code.split())
+        if re.match(r"(tape (models$|solvers$|\w+ \S)|python -m |make )", command):
+            yield command
+
+
+SHELL = [(block.page, command) for block in of("sh") for command in commands(block.text)]
+INLINE = [
+    (page.name, command) for page in PAGES for command in inline(page) if "..." not in command and "[" not in command
+]
+
+
+class Parsed(BaseException):
+    """Raised by the patched parser as soon as a command line has been understood."""
+
+
+@pytest.fixture
+def only_parse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every main function ends as soon as it has parsed its command line, and fails where an option is unknown."""
+    plain = argparse.ArgumentParser.parse_known_args
+
+    def parse(self: argparse.ArgumentParser, args: Any = None, namespace: Any = None) -> Any:
+        found, unknown = plain(self, args, namespace)
+        if not self.add_help:
+            return found, unknown  # a look ahead
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        raise Parsed
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_known_args", parse)
+
+
+def filled_in(command: str) -> list[str]:
+    """The arguments of a command, with something in the place of what the reader is to fill in."""
+    words = shlex.split(command.replace("ENVIRONMENT", "sokoban").replace("RUN_DIR", "runs/x"))
+    return words[1:] if words[0].endswith("tape") else words
+
+
+def parse(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parse a command by the parser of what it calls; raises where an option or a module does not exist."""
+    words = filled_in(command)
+    if command.startswith("make"):
+        targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+        assert {word for word in words[1:] if "=" not in word} <= targets, command
+    elif command.startswith("pip install"):
+        name, extras = re.fullmatch(r"([\w.-]+)(?:\[([\w,-]+)\])?", words[2]).groups()  # type: ignore[union-attr]
+        assert name in {PROJECT["name"], "."}, command
+        assert set((extras or "").split(",")) - {""} <= set(EXTRAS), command
+    elif "-m" in words[:2]:
+        module, arguments = words[2], words[3:]
+        if module.partition(".")[0] not in {"experiments", "envs", "tools", "tape"}:
+            assert importlib.util.find_spec(module) is not None, command
+            return
+        assert importlib.util.find_spec(module) is not None, command
+        monkeypatch.setattr(sys, "argv", [module, *arguments])
+        with pytest.raises(Parsed):
+            runpy.run_module(module, run_name="__main__")
+    elif words[0] == "python":
+        monkeypatch.setattr(sys, "argv", words[1:])
+        with pytest.raises(Parsed):
+            runpy.run_path(str(ROOT / words[1]), run_name="__main__")
+    else:
+        with pytest.raises(Parsed):
+            importlib.import_module(f"tape.cli.{words[0]}").main(words[1:])
+
+
+def test_there_is_something_to_test() -> None:
+    assert len(SHELL) > 30
+    assert len(INLINE) > 30
+    assert len(of("python")) > 15
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("only_parse")
+@pytest.mark.parametrize(("page", "command"), sorted({*SHELL, *INLINE}))
+def test_every_option_of_a_command_is_known(page: str, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    del page
+    if not any(start in command for start in ELSEWHERE):
+        parse(command, monkeypatch)
+
+
+ELSEWHERE = {
+    "envs.scienceworld.make_tasks": "it has no options",
+    "ablation --run": "it reads the run, and is run below",
+}
+"""Commands without a parser of their own, and why."""
+
+
+def reason(command: str) -> str | None:
+    """Why a command is parsed and not run."""
+    if not command.startswith("tape") and not any(module in command for module in QUICK):
+        return "hours, or it installs"
+    for pattern, needs in PARSED.items():
+        if re.search(pattern, command) and not any(module in command for module in QUICK):
+            return needs
+    for name, package in {**NEEDS, **SOLVERS}.items():
+        if re.search(rf"(run|--solver) {name}\b", command) and importlib.util.find_spec(package) is None:
+            return f"{package} is not installed"
+    if "run scienceworld" in command and shutil.which("java") is None:
+        return "Java is not installed"
+    return None
+
+
+def play(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a command in this process, a run on one task only; fails where its exit code does not say that it worked."""
+    from tape.cli import main
+
+    words = shlex.split(command)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        if words[0] == "tape":
+            if words[1] == "run":
+                words += ["--limit", "1", "--repeats", "1", "--quiet"]
+            code = main(words[1:])
+        else:
+            added = next(added for start, added in QUICK.items() if start in command)
+            monkeypatch.setattr(sys, "argv", [words[2], *words[3:], *added])
+            with pytest.raises(SystemExit) as ended:
+                runpy.run_module(words[2], run_name="__main__")
+            code = int(ended.value.code or 0)
+    allowed = {0, 1} if words[1] == "solve" else {0}  # 1: no path fits, and it says why
+    assert code in allowed, f"{command}\n{printed.getvalue()}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", sorted({page for page, _ in SHELL}))
+def test_the_commands_of_a_page_run_one_after_the_other(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    mine = [command for where, command in SHELL if where == page]
+    run = [command for command in mine if reason(command) is None]
+    for block in of("python"):
+        if block.page == page and "graph.save(" in block.text:
+            exec(compile(block.text, page, "exec"), {})  # writes the graph that a command reads
+    for command in run:
+        play(command, monkeypatch)
+    if not run:
+        pytest.skip("; ".join(sorted({f"{command}: {reason(command)}" for command in mine})))
+
+
+LONG = {
+    ("runs.md", "tuple(sokoban.tasks(options))"): "tuple(sokoban.tasks(options)[:1])",
+    ("runs.md", "repeats=3"): "repeats=1",
+}
+"""What is shortened in an example before it runs."""
+
+
+def expected(block: Block) -> list[str]:
+    """The lines that an example says it prints: the comments at its end, or the block that follows."""
+    if block.after:
+        return block.after.splitlines()
+    [end] = re.findall(r"(?:^# .*\n)*\Z", block.text, re.MULTILINE)[:1]
+    return [line.removeprefix("# ") for line in end.splitlines()]
+
+
+def examples() -> list[Block]:
+    """The Python examples that are programs; files of a package are put to use by the tests of their subject."""
+    return [block for block in of("python") if not re.match(r"# \w+\.py\n", block.text)]
+
+
+def missing(code: str) -> str | None:
+    """An optional package that an example needs and that is not installed."""
+    needs = {"minari": "import minari", "mcp": "mcp_tools", "torch": '"bundled:', "textworld": "envs.alfworld"}
+    return next((name for name, mark in needs.items() if mark in code and importlib.util.find_spec(name) is None), None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", sorted({block.page for block in examples()}))
+def test_the_examples_of_a_page_print_what_they_say(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    held: dict[str, Any] = {}
+    for block in examples():
+        if block.page != page:
+            continue
+        if missing(block.text) is not None:
+            pytest.skip(f"{missing(block.text)} is not installed")
+        code = block.text
+        for (where, text), shorter in LONG.items():
+            if where == page:
+                assert text in code
+                code = code.replace(text, shorter)
+        if "__main__" in code:  # worker processes import it, so it has to be a file
+            (tmp_path / "example.py").write_text(code, encoding="utf-8")
+            done = subprocess.run(
+                [sys.executable, "example.py"], capture_output=True, text=True, timeout=300, check=False
+            )
+            assert done.returncode == 0, done.stderr
+            continue
+        # A later example may go on where an earlier one has stopped, but only if it does not start anew.
+        names_here = held if page == "sdp-trajectories.md" else {}
+        exec(compile(code, f"{page}, example {block.number}", "exec"), names_here)
+        printed = capsys.readouterr().out.splitlines()
+        assert not expected(block) or printed == expected(block)
+        for name, value in names_here.items():
+            if inspect.isclass(value) and issubclass(value, Agent) and value.__module__ == "builtins":
+                play_agent(name, value)
+
+
+def play_agent(name: str, agent: type[Agent]) -> None:
+    """An agent that a page defines plays an episode."""
+    sokoban = load("tape.environments", "sokoban")
+    task = sokoban.tasks({"levels": "easy", "slack": 2})[0]
+    result = agent("bundled:nano").run(sokoban.make(task), budget=task.budget, seed=0)
+    assert result.steps > 0, name
+
+
+@pytest.mark.parametrize("language", ["json", "toml"])
+def test_data_can_be_read(language: str) -> None:
+    read = {"json": json.loads, "toml": tomllib.loads}[language]
+    assert of(language)
+    for block in of(language):
+        assert read(block.text), block.page
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    heads = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in link:
+            continue
+        file, _, anchor = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        assert target.exists(), link
+        assert not anchor or target.suffix != ".md" or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_are_named_exist(page: Path) -> None:
+    named = re.findall(r"`((?:tape|envs|solvers|experiments|tests|tools)/[\w./-]+)`", page.read_text(encoding="utf-8"))
+    for name in named:
+        assert (ROOT / name).exists() or re.search(r"[A-Z]{3}", name), f"{page.name} names {name}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_modules_that_are_named_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for name in set(re.findall(r"(?<![\w.\[\"])((?:tape|envs|solvers|experiments)(?:\.\w+)+)", text)):
+        if name in GROUPS or re.search(r"\.(md|py|json|toml|test\w*)$", name):
+            continue
+        assert found(name), f"{page.name} names {name}"
+
+
+GROUPS = {f"tape.{group}" for group in ("solvers", "agents", "environments", "models", "methods")}
+
+
+def found(name: str) -> bool:
+    """Whether a dotted name is a module, or something in one."""
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            value: Any = importlib.import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[cut:]:
+            if not hasattr(value, part):
+                return False
+            value = getattr(value, part)
+        return True
+    return False
+
+
+@pytest.mark.parametrize("group", sorted(GROUPS - {"tape.methods"}))
+def test_every_part_is_documented(group: str) -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    for name in names(group):
+        assert re.search(rf"`{re.escape(name)}[`:]", text), f"no page names the {group} {name}"
