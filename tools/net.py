@@ -5,9 +5,9 @@ what was recorded before: ``python -m tools.net`` checks against ``tools/net.jso
 file. An option may be spelled anew in the table: a command's arguments are recorded and not compared.
 
 Of a run every line of ``episodes.jsonl`` is hashed, in order, without times, without the sentence in ``detail`` and
-without ``key`` (the hash of a configuration's own layout); of ``tape solve --json`` the answer without ``seconds``. Beside the digest the file holds
-every episode's fields in short, so that a difference can be told. Standard library only; what it calls is installed in
-the Python that ``--python`` names.
+without ``key`` (the hash of a configuration's own layout); of ``tape solve --json`` the answer without ``seconds``.
+Beside the digest the file holds every episode's fields in short, so that a difference can be told. Standard library
+only; what it calls is installed in the Python that ``--python`` names.
 """
 
 from __future__ import annotations

@@ -76,9 +76,16 @@ class Checked:
 
 
 def _settings(trajectory: CertifiedTrajectory) -> Mapping[str, Any]:
-    """The settings of SDP that an episode was played with."""
-    found: Mapping[str, Any] = trajectory.origin.config.get("sdp") or {}
+    """The settings of SDP that an episode was played with; version 0.1 wrote them beside the engine's."""
+    config: Mapping[str, Any] = trajectory.origin.config
+    found: Mapping[str, Any] = config if "chain" in config else config.get("sdp") or {}
     return found
+
+
+def _verified(trajectory: CertifiedTrajectory) -> bool:
+    """Whether its paths were verified before they were committed to."""
+    config = trajectory.origin.config
+    return config.get("aec") is not None or config.get("verify") == "aec"
 
 
 def checked(trajectory: CertifiedTrajectory) -> Checked:
@@ -194,7 +201,7 @@ def _certified(trajectory: CertifiedTrajectory) -> Iterator[Finding]:
 
 def _history(trajectory: CertifiedTrajectory) -> Iterator[Finding]:
     """Failed attempts are counted one by one; a target is replanned after exactly b of them; caps are kept."""
-    limits, voided = Limits.of(trajectory), trajectory.origin.config.get("aec") is not None
+    limits, voided = Limits.of(trajectory), _verified(trajectory)
     failed = replanned = 0
     later = list(trajectory.plans[1:])
     last: Move | None = None

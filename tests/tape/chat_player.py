@@ -1,6 +1,6 @@
 """The bundled LM as a chat model: reads Sokoban's chat prompts, answers in JSON; every decision is its own.
 
-A prompt in the chat prompt format is rewritten in the compact one, answered by the bundled LM under constrained decoding, and
+A prompt in the chat format is rewritten in the compact one, answered by the bundled LM under constrained decoding, and
 its words are put into the JSON that was asked for. It stands behind a real HTTP endpoint in the tests, as a general
 instruction-tuned LM would.
 """

@@ -2,8 +2,8 @@
 
 ``python -m experiments.benches.solvers`` takes about half an hour, resumes if run again, and writes
 ``experiments/results/bench_solvers.json``, from which ``python -m experiments.tables`` makes the table of
-``docs/results.md``; ``--quick`` takes under three minutes and keeps its results to itself. Exit codes: 0 complete, 1 an answer is
-wrong or an error, 2 usage, 130 interrupted.
+``docs/results.md``; ``--quick`` takes under three minutes and keeps its results to itself. Exit codes: 0 complete, 1 an
+answer is wrong or an error, 2 usage, 130 interrupted.
 """
 
 from __future__ import annotations

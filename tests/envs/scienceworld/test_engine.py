@@ -30,10 +30,11 @@ print(engine.process_id(), flush=True)
 """
 
 
-def child(then, folder=None):
+def child(then, folder=None, env=None):
     started = subprocess.Popen(
         [sys.executable, "-c", CHILD.format(then=then)],
         cwd=folder,
+        env=env,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -84,11 +85,11 @@ def test_another_process_gets_the_same_answers():
         "print(json.dumps([game.step(a) for a in json.loads(sys.argv[1])]))"
     )
     actions = ["go to workshop", "look around", "open door", "1", "flarb", "teleport to art studio", "look around"]
-    told = [
-        subprocess.run([sys.executable, "-c", code, json.dumps(actions)], capture_output=True, text=True, check=True)
-        for _ in range(2)
-    ]
-    assert json.loads(told[0].stdout) == json.loads(told[1].stdout)
+    told = subprocess.run([sys.executable, "-c", code, json.dumps(actions)], capture_output=True, text=True, check=True)
+    game = Game("test-conductivity", 450)
+    game.reset()
+    assert json.loads(told.stdout) == json.loads(json.dumps([game.step(action) for action in actions]))
+    game.close()
 
 
 def test_splits_are_those_of_the_table():
@@ -153,28 +154,24 @@ def test_where_the_java_process_dies_the_episode_fails_and_the_next_one_plays():
     assert engine.process_id() != pid
 
 
-def test_nothing_is_left_behind(tmp_path):
-    for name in ("cwd", "tmp"):
-        (tmp_path / name).mkdir()
-    env = {**os.environ, "TMPDIR": str(tmp_path / "tmp"), "PYTHONPATH": os.pathsep.join(sys.path)}
-    code = CHILD.format(then="game.step('look around')")
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path / "cwd", env=env, capture_output=True)
-    assert list((tmp_path / "cwd").iterdir()) == []
-    assert not list((tmp_path / "tmp").glob("scienceworld-*"))
-
-
-@pytest.mark.parametrize("then", ["", "raise SystemExit(3)", "1/0", "import os; os._exit(1)"])
+@pytest.mark.parametrize("then", ["raise SystemExit(3)", "1/0", "import os; os._exit(1)"])
 def test_the_java_process_ends_with_this_one(then):
     started, pid = child(then)
     started.communicate()
     wait_for_end(pid)
 
 
-def test_it_leaves_nothing_in_the_working_directory(tmp_path):
-    started, _ = child("", tmp_path)
+def test_nothing_is_left_behind_by_a_process_that_ends_well(tmp_path):
+    cwd, tmp = tmp_path / "cwd", tmp_path / "tmp"
+    cwd.mkdir()
+    tmp.mkdir()
+    env = {**os.environ, "TMPDIR": str(tmp), "PYTHONPATH": os.pathsep.join(sys.path)}
+    started, pid = child("game.step('look around')", cwd, env)
     started.communicate()
     assert started.returncode == 0
-    assert not list(tmp_path.iterdir())
+    wait_for_end(pid)
+    assert list(cwd.iterdir()) == []
+    assert not list(tmp.glob("scienceworld-*"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -192,7 +189,8 @@ def test_the_descriptions_certify_nothing_that_the_tree_denies():
 
     found = cases(3, 40)
     assert {case.family for case in found} == set(FAMILIES)
-    assert [(case.family, case.tail, case.k) for case in cases(3, 40)] == [(c.family, c.tail, c.k) for c in found]
+    again = cases(3, 10)  # fewer cases are the first ones
+    assert [(case.family, case.tail, case.k) for case in again] == [(c.family, c.tail, c.k) for c in found[:10]]
     validate = validators()["descriptions (deterministic)"]
     verdicts = [asyncio.run(validate.validate(case.tail, case.outcome)).k for case in found]
     assert all(k <= case.k for k, case in zip(verdicts, found, strict=True))

@@ -28,7 +28,7 @@ from tape.engine.settings import TapeConfig
 from tape.lm.registry import open_model
 from tape.runner.cells import Cell
 from tape.runner.directory import RunDirectory
-from tape.runner.pool import open_pool
+from tape.runner.workers import open_pool
 from tape.runner.runner import Runner
 from tape.runner.spec import RunSpec
 
