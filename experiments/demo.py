@@ -22,7 +22,7 @@ from tape.errors import TapeError
 from tape.lm.base import LanguageModel
 from tape.lm.registry import open_model
 from tape.plugins import load
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.runner.directory import RunDirectory
 from tape.runner.runner import Runner
 from tape.runner.spec import RunSpec
@@ -53,9 +53,9 @@ def run_one(args: argparse.Namespace, model: LanguageModel, levels: str, agent: 
         prompt_version=plugin.prompt_version,
     )
     directory = RunDirectory(args.out / f"{model.name.replace(':', '-')}-{levels}-{agent}")
-    cells = [Cell(spec.label(), spec, tuple(plugin.tasks(options)))]
+    configurations = [Configuration(spec.label(), spec, tuple(plugin.tasks(options)))]
     with display(f"{levels} {agent} {model.name}", quiet=args.quiet) as shown:
-        groups = Runner(cells, directory, InProcess(lambda _: model), shown.watcher()).run()
+        groups = Runner(configurations, directory, InProcess(lambda _: model), shown.watcher()).run()
     return directory, groups
 
 

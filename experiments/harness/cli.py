@@ -24,7 +24,7 @@ from tape.budget import Budget
 from tape.errors import TapeError, UnknownNameError
 from tape.lm.bundled import sizes
 from tape.plugins import names
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.runner.directory import RunDirectory
 from tape.runner.pool import Pool, WorkerError
 from tape.runner.runner import Runner, errored
@@ -72,7 +72,7 @@ def main(
     def run() -> int:
         options = options_of(args)
         if args.dry_run:
-            print(dry_run([(experiment.name, experiment.cells(options))]))
+            print(dry_run([(experiment.name, experiment.configurations(options))]))
             return 0
         run_budget = Budget.parse(args.run_budget)
         try:
@@ -173,7 +173,7 @@ def require_known(model: str) -> None:
         raise UnknownNameError("bundled model", argument, sizes())
 
 
-def dry_run(parts: Iterable[tuple[str, Sequence[Cell]]]) -> str:
+def dry_run(parts: Iterable[tuple[str, Sequence[Configuration]]]) -> str:
     """The matrix: configurations, tasks, repeats, episodes, and the most LM calls they can make.
 
     An episode that several configurations have is played once; the totals count it once.
@@ -181,13 +181,19 @@ def dry_run(parts: Iterable[tuple[str, Sequence[Cell]]]) -> str:
     rows: list[tuple[str, ...]] = []
     bounds: dict[str, int | None] = {}
     asked = 0
-    for name, cells in parts:
-        for cell in cells:
-            jobs = cell.resolved().jobs()
-            calls = {job.key: most_calls(cell, job.task) for job in jobs}
+    for name, configurations in parts:
+        for configuration in configurations:
+            jobs = configuration.resolved().jobs()
+            calls = {job.key: most_calls(configuration, job.task) for job in jobs}
             bounds |= calls
             asked += len(jobs)
-            row = (name, cell.name, str(len(cell.tasks)), str(cell.spec.repeats), str(len(jobs)))
+            row = (
+                name,
+                configuration.name,
+                str(len(configuration.tasks)),
+                str(configuration.spec.repeats),
+                str(len(jobs)),
+            )
             rows.append((*row, _total(calls.values())))
     text = table(("run", "configuration", "tasks", "repeats", "episodes", "LM calls at most"), rows)
     return (
@@ -229,7 +235,7 @@ def play(
     others = [RunDirectory(path) for path in shared]
     with display(experiment.name, quiet=quiet, boards=0) as shown:
         runner = Runner(
-            experiment.cells(options),
+            experiment.configurations(options),
             directory,
             pool,
             shown.watcher(),

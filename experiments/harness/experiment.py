@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.show.document import Section
 
 OTHER_LM = (
@@ -45,7 +45,7 @@ class Experiment:
         source: Where the paper has it.
         about: What is compared, in a sentence or two.
         models: Played by default.
-        cells: Makes the configurations.
+        configurations: Makes the configurations.
         sections: Tables and figures of what was measured.
         pairs: (setting, model, ours, against) for the paired differences.
         paper: The paper's numbers.
@@ -60,7 +60,7 @@ class Experiment:
     source: str
     about: str
     models: tuple[str, ...]
-    cells: Callable[[Options], list[Cell]]
+    configurations: Callable[[Options], list[Configuration]]
     sections: Callable[[Measured], list[Section]]
     pairs: Callable[[Measured], list[tuple[str, str, str, str]]]
     paper: tuple[PaperValue, ...] = ()

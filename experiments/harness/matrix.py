@@ -20,7 +20,7 @@ from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.plugins import load
 from tape.protocols import EnvironmentPlugin, Task
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.runner.models import open_at_price
 from tape.runner.spec import RunSpec
 
@@ -70,7 +70,7 @@ def configuration(
     own: Mapping[str, Any],
     setting: str,
     tasks: Sequence[Task],
-) -> Cell:
+) -> Configuration:
     """One method with one model on some tasks.
 
     Args:
@@ -97,7 +97,7 @@ def configuration(
         repeats=options.seeds,
         prompt_version=plugin_of(environment).prompt_version,
     )
-    return Cell(named(setting, model, method.label), spec, tuple(tasks))
+    return Configuration(named(setting, model, method.label), spec, tuple(tasks))
 
 
 def named(setting: str, model: str, method: str) -> str:
@@ -177,9 +177,9 @@ def spread(tasks: Sequence[T], count: int | None) -> tuple[T, ...]:
     return tuple(tasks[i * len(tasks) // count] for i in range(count))
 
 
-def most_calls(cell: Cell, task: Task) -> int | None:
+def most_calls(configuration: Configuration, task: Task) -> int | None:
     """An upper bound on the LM requests of one episode of a configuration; None if its agent knows none."""
-    steps = cell.spec.caps(task)["steps"]
+    steps = configuration.spec.caps(task)["steps"]
     # A plan in the bundled models' grammar never has more moves than steps remain.
-    bound = agent_class(cell.spec.agent).most_lm_calls(cell.spec.config, int(steps), int(steps))
-    return None if bound is None else bound + plugin_of(cell.spec.environment).reads * (int(steps) + 1)
+    bound = agent_class(configuration.spec.agent).most_lm_calls(configuration.spec.config, int(steps), int(steps))
+    return None if bound is None else bound + plugin_of(configuration.spec.environment).reads * (int(steps) + 1)

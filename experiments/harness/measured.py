@@ -49,7 +49,7 @@ class Measured:
             groups: Its derived groups.
             times: See the class.
         """
-        specs = directory.cells()
+        specs = directory.configurations()
         records: dict[str, list[Record]] = {name: [] for name in specs}
         for record in in_order(directory.episodes(), list(specs)):
             records[record["cell"]].append(record)

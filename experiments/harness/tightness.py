@@ -27,7 +27,7 @@ from experiments.harness.methods import (
 from experiments.harness.standard import success_bars
 from tape.budget import in_units
 from tape.protocols import Task
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
 from tape.statistics import wilson
 
@@ -47,7 +47,7 @@ Keep = Callable[[Chosen, argparse.Namespace, Measured], None]
 Category = Callable[[Task], str]
 
 
-def cells(
+def configurations(
     environment: str,
     given: Chosen,
     options: Options,
@@ -55,7 +55,7 @@ def cells(
     *,
     methods: Sequence[Method] = METHODS,
     tightnesses: Sequence[str] = TIGHTNESSES,
-) -> list[Cell]:
+) -> list[Configuration]:
     """Every method with every model on all budgets: the same tasks, budgets and seeds for all.
 
     Args:
@@ -162,7 +162,7 @@ def run(
         defaults: Of the environment's own options.
         argv: The command line; ``sys.argv`` by default.
         keep: Called where a finished run is published.
-        others: See :func:`cells`, like ``methods``.
+        others: See :func:`configurations`, like ``methods``.
         methods: What is compared.
     """
 
@@ -177,5 +177,5 @@ def run(
     given = list(sys.argv[1:] if argv is None else argv)
     chosen = own_options(environment, given, defaults)
     chosen.pop("tightness")
-    made = partial(cells, environment, chosen, others=others, methods=methods)
-    return main(replace(experiment, cells=made), given, arguments=arguments, after=after)
+    made = partial(configurations, environment, chosen, others=others, methods=methods)
+    return main(replace(experiment, configurations=made), given, arguments=arguments, after=after)

@@ -105,7 +105,7 @@ def outcomes(directory: RunDirectory, names: Iterable[str] | None = None) -> lis
         UnknownNameError: It has no such configuration.
         TraceError: A trace is malformed.
     """
-    there = [*directory.cells()]
+    there = [*directory.configurations()]
     wanted = there if names is None else [*names]
     if unknown := [name for name in wanted if name not in there]:
         raise UnknownNameError("configuration", unknown[0], there)

@@ -29,12 +29,12 @@ class Found:
         return [one for found in self.trajectories.values() for one in found]
 
 
-def trajectories_in(directory: RunDirectory, cells: Iterable[str] | None = None) -> Found:
+def trajectories_in(directory: RunDirectory, configurations: Iterable[str] | None = None) -> Found:
     """Read the trajectories of a run's committed episodes.
 
     Args:
         directory: The run.
-        cells: Only these configurations.
+        configurations: Only these configurations.
 
     Raises:
         RunDirectoryError: There is no run.
@@ -42,8 +42,8 @@ def trajectories_in(directory: RunDirectory, cells: Iterable[str] | None = None)
         TraceError: A trace is malformed.
         ConfigError: No episode has a chain.
     """
-    names = [*directory.cells()]
-    wanted = set(names if cells is None else cells)
+    names = [*directory.configurations()]
+    wanted = set(names if configurations is None else configurations)
     if unknown := sorted(wanted.difference(names)):
         raise UnknownNameError("configuration", unknown[0], names, f"{directory.path} is another run.")
     found: dict[str, list[CertifiedTrajectory]] = {name: [] for name in names}

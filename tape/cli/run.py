@@ -42,8 +42,8 @@ def main(argv: Sequence[str]) -> int:
     tasks = plugin.tasks(options)
     if args.limit is not None:
         tasks = tasks[: args.limit]
-    from tape.runner.cells import Cell
     from tape.runner.checks import check_before
+    from tape.runner.configurations import Configuration
     from tape.runner.directory import RunDirectory
     from tape.runner.models import open_at_price
     from tape.runner.runner import Runner, errored
@@ -68,16 +68,16 @@ def main(argv: Sequence[str]) -> int:
     )
     out = args.out or new_directory(argv[0])
     directory = RunDirectory(out)
-    cells = [Cell(spec.label(), spec, tuple(tasks))]
+    configurations = [Configuration(spec.label(), spec, tuple(tasks))]
     run_budget = Budget.parse(args.run_budget)
-    check_before(cells, {args.model: model}, run_budget, args.workers)
+    check_before(configurations, {args.model: model}, run_budget, args.workers)
     boards = 4 if args.workers == "1" else 0
     try:
         with (
             open_pool(args.workers, cache=args.cache, prices=args.prices, opened={args.model: model}) as pool,
             display(f"{tasks[0].level_set} {spec.label()} {args.model}", quiet=args.quiet, boards=boards) as shown,
         ):
-            runner = Runner(cells, directory, pool, shown.watcher(), run_budget=run_budget)
+            runner = Runner(configurations, directory, pool, shown.watcher(), run_budget=run_budget)
             groups = runner.run()
     except KeyboardInterrupt:
         command = shlex.join(["tape", "run", *argv, *([] if args.out else ["--out", str(out)])])

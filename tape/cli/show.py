@@ -27,11 +27,11 @@ def main(argv: Sequence[str]) -> int:
     from tape.trace import read_trace
 
     directory = RunDirectory(args.directory)
-    several = len(directory.cells()) > 1
+    several = len(directory.configurations()) > 1
     if args.list:
         for number, line in enumerate(directory.episodes(), 1):
-            cell = f"{line['cell']} | " if several else ""
-            print(f"{number:4} {line['key']} {cell}{one_line(line)}")
+            configuration = f"{line['cell']} | " if several else ""
+            print(f"{number:4} {line['key']} {configuration}{one_line(line)}")
         return 0
     if not directory.episodes():
         raise RunDirectoryError(f"{args.directory} holds no finished episode yet")

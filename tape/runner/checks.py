@@ -11,14 +11,16 @@ from tape.lm.base import LanguageModel
 from tape.lm.price_table import missing_price
 from tape.plugins import load
 from tape.protocols import EnvironmentPlugin
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 
 
-def check_before(cells: Sequence[Cell], models: Mapping[str, LanguageModel], run_budget: Budget, workers: str) -> None:
+def check_before(
+    configurations: Sequence[Configuration], models: Mapping[str, LanguageModel], run_budget: Budget, workers: str
+) -> None:
     """Check a run's budgets against its models and environments.
 
     Args:
-        cells: The run.
+        configurations: The run.
         models: Its models, opened, by name.
         run_budget: Caps on the whole run.
         workers: As ``--workers`` has it.
@@ -35,15 +37,15 @@ def check_before(cells: Sequence[Cell], models: Mapping[str, LanguageModel], run
         )
     if "wall_seconds" in run_budget:
         raise ConfigError("wall_seconds is a deadline of single episodes; cap it with --budget, not with --run-budget")
-    for cell in cells:
-        capped = "usd" in run_budget or any("usd" in cell.spec.caps(task) for task in cell.tasks)
-        model = models.get(cell.spec.model)
+    for configuration in configurations:
+        capped = "usd" in run_budget or any("usd" in configuration.spec.caps(task) for task in configuration.tasks)
+        model = models.get(configuration.spec.model)
         if capped and model is not None and model.price is None:
-            raise UnknownCostError(missing_price(cell.spec.model))
-        config = cell.spec.config
-        agent: type[Agent] = load("tape.agents", cell.spec.agent)
+            raise UnknownCostError(missing_price(configuration.spec.model))
+        config = configuration.spec.config
+        agent: type[Agent] = load("tape.agents", configuration.spec.agent)
         config = agent.resolve(config)
         asks = config.aec is not None or config.sdp is not None or config.proposer != "lm"
-        if cell.tasks and (asks or config.on_limit == "final_answer"):
-            plugin: EnvironmentPlugin = load("tape.environments", cell.spec.environment)
-            agent.require(config, plugin.make(cell.tasks[0]))
+        if configuration.tasks and (asks or config.on_limit == "final_answer"):
+            plugin: EnvironmentPlugin = load("tape.environments", configuration.spec.environment)
+            agent.require(config, plugin.make(configuration.tasks[0]))

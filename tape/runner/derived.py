@@ -28,9 +28,9 @@ def write_derived(directory: RunDirectory) -> list[dict[str, Any]]:
     Raises:
         RunDirectoryError: There is no readable run.
     """
-    cells, title = directory.cells(), directory.title()
-    episodes = in_order(directory.episodes(), list(cells))
-    groups = summarise(cells, episodes)
+    configurations, title = directory.configurations(), directory.title()
+    episodes = in_order(directory.episodes(), list(configurations))
+    groups = summarise(configurations, episodes)
     record = {"schema": SCHEMA, "title": title, "groups": groups}
     replace_file(directory.path / "summary.json", json.dumps(record, indent=1) + "\n")
     head = f"# {escaped(title)}\n\n" if title else ""
@@ -39,17 +39,17 @@ def write_derived(directory: RunDirectory) -> list[dict[str, Any]]:
     return groups
 
 
-def in_order(episodes: Sequence[Mapping[str, Any]], cells: Sequence[str]) -> list[Mapping[str, Any]]:
-    """Episodes by cell, in the order of the run, then level set, task (2 before 10) and repeat.
+def in_order(episodes: Sequence[Mapping[str, Any]], configurations: Sequence[str]) -> list[Mapping[str, Any]]:
+    """Episodes by configuration, in the order of the run, then level set, task (2 before 10) and repeat.
 
     Raises:
-        RunDirectoryError: An episode belongs to no cell of the run.
+        RunDirectoryError: An episode belongs to no configuration of the run.
     """
-    places = {name: number for number, name in enumerate(cells)}
+    places = {name: number for number, name in enumerate(configurations)}
     for line in episodes:
         if line.get("cell") not in places:
             raise RunDirectoryError(
-                f"episode {line.get('key')} belongs to {line.get('cell')!r}, but config.json has no such cell; "
+                f"episode {line.get('key')} belongs to {line.get('cell')!r}, but config.json does not know it; "
                 "restore the one that the run was made with"
             )
 

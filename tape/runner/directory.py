@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from tape.errors import RunDirectoryError
 from tape.files import partial_file, replace_file
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.runner.spec import RunSpec, versions
 
 fcntl: ModuleType | None
@@ -46,21 +46,21 @@ class RunDirectory:
         if path.exists() and not path.is_dir():
             raise RunDirectoryError(f"{path} is a file, not a folder; name another --out")
 
-    def open(self, cells: Sequence[Cell], title: str = "") -> None:
+    def open(self, configurations: Sequence[Configuration], title: str = "") -> None:
         """Make the directory, or check that it holds this very run.
 
         Args:
-            cells: The run's cells, resolved (:func:`tape.runner.cells.checked`).
+            configurations: The run's configurations, resolved (:func:`tape.runner.configurations.checked`).
             title: What the run is, for people.
 
         Raises:
             RunDirectoryError: It holds another configuration (lists the differing keys) or other files.
         """
-        wanted = {cell.name: cell.spec.model_dump(mode="json") for cell in cells}
+        wanted = {configuration.name: configuration.spec.model_dump(mode="json") for configuration in configurations}
         if self.config_file.exists():
             # Through the model, so that a switch which is younger than the run has its default.
-            held = {name: spec.model_dump(mode="json") for name, spec in self.cells().items()}
-            different = _differing_cells(held, wanted)
+            held = {name: spec.model_dump(mode="json") for name, spec in self.configurations().items()}
+            different = _differing_configurations(held, wanted)
             if different:
                 shown = "; ".join(f"{k}: {a!r} there, {b!r} now" for k, a, b in different[:MOST_SHOWN])
                 more = f"; and {len(different) - MOST_SHOWN} more" if len(different) > MOST_SHOWN else ""
@@ -76,7 +76,7 @@ class RunDirectory:
             raise RunDirectoryError(f"{self.path} is not empty and holds no run; name another --out")
         self.path.mkdir(parents=True, exist_ok=True)
         record = {"schema": SCHEMA, "title": title, "cells": wanted, "commit": _commit()}
-        record["versions"] = versions(cell.spec for cell in cells)
+        record["versions"] = versions(configuration.spec for configuration in configurations)
         replace_file(self.config_file, json.dumps(record, indent=1) + "\n")
         (self.path / "traces").mkdir(exist_ok=True)
 
@@ -125,8 +125,8 @@ class RunDirectory:
                 ) from None
             yield
 
-    def cells(self) -> dict[str, RunSpec]:
-        """The cells' configurations by name, in order.
+    def configurations(self) -> dict[str, RunSpec]:
+        """The configurations' configurations by name, in order.
 
         Raises:
             RunDirectoryError: There is no run, or its ``config.json`` is malformed.
@@ -215,14 +215,14 @@ def differing(held: Mapping[str, Any], wanted: Mapping[str, Any], prefix: str = 
     return found
 
 
-def _differing_cells(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """What differs between two runs' cells; the only cell of a run is not named, since its name says nothing."""
+def _differing_configurations(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """What differs between two runs; the only configuration of a run is not named, since its name says nothing."""
     if len(held) == len(wanted) == 1:
         [[a], [b]] = [held.values(), wanted.values()]
-        return differing(a, b) or ([] if [*held] == [*wanted] else [("cells", [*held], [*wanted])])
+        return differing(a, b) or ([] if [*held] == [*wanted] else [("configurations", [*held], [*wanted])])
     if [*held] != [*wanted]:
-        return [("cells", [*held], [*wanted])]
-    return differing(held, wanted, "cells.")
+        return [("configurations", [*held], [*wanted])]
+    return differing(held, wanted, "configurations.")
 
 
 def _commit() -> str | None:

@@ -33,7 +33,7 @@ class Models:
 
     Args:
         opener: Opens a model.
-        keep: How many stay open; cells with one model usually follow each other.
+        keep: How many stay open; configurations with one model usually follow each other.
     """
 
     def __init__(self, opener: Opener, keep: int = 2) -> None:

@@ -17,7 +17,7 @@ from tape.lm.base import LanguageModel
 from tape.lm.batching import EpisodeBatch
 from tape.plugins import load
 from tape.protocols import EnvironmentPlugin
-from tape.runner.cells import Job
+from tape.runner.configurations import Job
 from tape.runner.models import Models
 from tape.runner.work import Played, Work
 from tape.trace import Event, TraceWriter
@@ -145,7 +145,7 @@ async def _episode(
         await batch.leave()
     line = {
         "key": job.key,
-        "cell": work.cell,
+        "cell": work.configuration,
         "environment": spec.environment,
         "level_set": job.task.level_set,
         "task": job.task.id,

@@ -72,7 +72,7 @@ class Processes(ClosingPool):
                     if host is not None:
                         host.end(id(worker))
                     if reply.played is None:
-                        raise WorkerError(f"{done.cell}: {reply.error}")
+                        raise WorkerError(f"{done.configuration}: {reply.error}")
                     yield done, reply.played
         finally:
             # What is in flight when the generator is closed is wanted by nobody, but it may have cost something.
@@ -144,10 +144,10 @@ def _died(worker: _Worker) -> WorkerError:
         how = f"was killed by signal {-code}" + (", perhaps for want of memory" if code == -signal.SIGKILL else "")
     else:
         how = f"ended with exit code {code}"
-    cell = f" while it played {worker.work.cell!r}" if worker.work else ""
+    configuration = f" while it played {worker.work.configuration!r}" if worker.work else ""
     return WorkerError(
-        f"a worker process {how}{cell}. Finished episodes are kept: repeat the command to go on, with fewer --workers "
-        "if memory is short"
+        f"a worker process {how}{configuration}. Finished episodes are kept: repeat the command to go on, with fewer "
+        "--workers if memory is short"
     )
 
 

@@ -85,7 +85,7 @@ class RayPool(ClosingPool):
                     item = running.pop(ended)
                     reply = self._fetch(ended, item)
                     if reply.played is None:
-                        raise WorkerError(f"{item.cell}: {reply.error}")
+                        raise WorkerError(f"{item.configuration}: {reply.error}")
                     yield item, reply.played
         finally:
             for handle in running:  # closed half-way: nobody wants these
@@ -96,8 +96,8 @@ class RayPool(ClosingPool):
             reply = self._ray.get(handle)
         except self._ray.exceptions.RayError as error:
             raise WorkerError(
-                f"a Ray task failed while it played {item.cell!r}: {error}. Finished episodes are kept: repeat the "
-                "command to go on"
+                f"a Ray task failed while it played {item.configuration!r}: {error}. Finished episodes are kept: "
+                "repeat the command to go on"
             ) from error
         assert isinstance(reply, Reply)
         return reply

@@ -10,7 +10,7 @@ from typing import Any
 
 from tape.budget import Budget, Ledger, Resources
 from tape.errors import BudgetExceededError, ConfigError, UnknownNameError
-from tape.runner.cells import Cell, Job, checked
+from tape.runner.configurations import Configuration, Job, checked
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
 from tape.runner.journal import Journal
@@ -25,10 +25,10 @@ COPIED_AT_ONCE = 256
 class Runner:
     """Plays, resumes and summarises one run directory.
 
-    An episode that several cells have is played in the first of them and committed for all.
+    An episode that several configurations have is played in the first of them and committed for all.
 
     Args:
-        cells: The run.
+        configurations: The run.
         directory: Where it is kept.
         pool: Plays the episodes; not closed here.
         watcher: A display.
@@ -43,13 +43,13 @@ class Runner:
         spent: After :meth:`run`, where it has or had a budget: what the run has cost so far.
 
     Raises:
-        ConfigError: The cells contradict themselves or each other, or a run cannot be capped like that.
+        ConfigError: The configurations contradict themselves or each other, or a run cannot be capped like that.
         UnknownNameError: There is no such agent.
     """
 
     def __init__(
         self,
-        cells: Sequence[Cell],
+        configurations: Sequence[Configuration],
         directory: RunDirectory,
         pool: Pool,
         watcher: Watcher | None = None,
@@ -57,7 +57,7 @@ class Runner:
         title: str = "",
         run_budget: Budget | None = None,
     ) -> None:
-        self.cells = checked(cells)
+        self.configurations = checked(configurations)
         self._run_budget = run_budget or Budget()
         if "wall_seconds" in self._run_budget:
             raise ConfigError("wall_seconds is a deadline of single episodes; cap it with --budget, not for a run")
@@ -66,7 +66,7 @@ class Runner:
         self._directory, self._pool, self._title = directory, pool, title
         self._watcher = watcher or Watcher()
         self._shared = [other for other in shared if other.path.resolve() != directory.path.resolve()]
-        self._jobs = {cell.name: cell.jobs() for cell in self.cells}
+        self._jobs = {configuration.name: configuration.jobs() for configuration in self.configurations}
         self._places: dict[str, list[tuple[str, Job]]] = {}
         for name, jobs in self._jobs.items():
             for job in jobs:
@@ -89,7 +89,7 @@ class Runner:
                 flight are dropped and will be played again as a whole.
         """
         with self._directory.locked():
-            self._directory.open(self.cells, self._title)
+            self._directory.open(self.configurations, self._title)
             try:
                 held = self._directory.episodes()
                 self._committed = {(line["cell"], line["key"]) for line in held}
@@ -100,7 +100,7 @@ class Runner:
                         self._copy({line["key"]: line for line in other.episodes()}, other)
                 work = self._missing()
                 if work:
-                    self._directory.require_versions(cell.spec for cell in self.cells)
+                    self._directory.require_versions(configuration.spec for configuration in self.configurations)
                 with self._ledger(held) as run:
                     work = [replace(item, metered=run is not None) for item in work]
                     with closing(self._pool.play(work, self._watcher, run)) as ended:
@@ -141,33 +141,33 @@ class Runner:
     def _missing(self) -> list[Work]:
         """The batches of which an episode is missing, in order; their members never change."""
         missing = []
-        for cell in self.cells:
-            jobs, size = self._jobs[cell.name], cell.spec.batch
+        for configuration in self.configurations:
+            jobs, size = self._jobs[configuration.name], configuration.spec.batch
             for first in range(0, len(jobs), size):
                 batch = jobs[first : first + size]
-                if any(self._is_ours(cell.name, job.key) for job in batch):
-                    missing.append(Work(cell.name, cell.spec, tuple(batch)))
+                if any(self._is_ours(configuration.name, job.key) for job in batch):
+                    missing.append(Work(configuration.name, configuration.spec, tuple(batch)))
         return missing
 
-    def _is_ours(self, cell: str, key: str) -> bool:
-        """Whether an episode is missing, and this cell is the one that plays it.
+    def _is_ours(self, configuration: str, key: str) -> bool:
+        """Whether an episode is missing, and this configuration is the one that plays it.
 
-        Which cell plays an episode must not depend on which batch ends first, since the last digits of a
+        Which configuration plays an episode must not depend on which batch ends first, since the last digits of a
         batch depend on its other members.
         """
-        return self._places[key][0][0] == cell and (cell, key) not in self._committed
+        return self._places[key][0][0] == configuration and (configuration, key) not in self._committed
 
     def _commit(self, work: Work, played: Sequence[Played]) -> None:
-        ours = [episode for episode in played if self._is_ours(work.cell, episode.line["key"])]
+        ours = [episode for episode in played if self._is_ours(work.configuration, episode.line["key"])]
         lines = [line for episode in ours for line in self._lines(episode.line)]
         self._append(lines, {episode.line["key"]: episode.trace for episode in ours})
 
     def _lines(self, line: Line) -> list[Line]:
-        """An episode's line for every cell that has it and lacks it."""
+        """An episode's line for every configuration that has it and lacks it."""
         named = []
-        for cell, job in self._places.get(line["key"], ()):
-            if (cell, job.key) not in self._committed:
-                named.append({**line, "cell": cell, "level_set": job.task.level_set})
+        for configuration, job in self._places.get(line["key"], ()):
+            if (configuration, job.key) not in self._committed:
+                named.append({**line, "cell": configuration, "level_set": job.task.level_set})
         return named
 
     def _copy(self, found: Mapping[str, Line], source: RunDirectory) -> None:

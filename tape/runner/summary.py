@@ -35,17 +35,17 @@ NOTES = {
 }
 
 
-def summarise(cells: Mapping[str, RunSpec], episodes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One group per cell and level set.
+def summarise(configurations: Mapping[str, RunSpec], episodes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One group per configuration and level set.
 
     Args:
-        cells: The configurations by name.
+        configurations: The configurations by name.
         episodes: The episodes' lines; groups come in the order of their first lines.
     """
     members: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for line in episodes:
         members.setdefault((line["cell"], line["level_set"]), []).append(line)
-    return [_group(name, levels, cells[name], lines) for (name, levels), lines in members.items()]
+    return [_group(name, levels, configurations[name], lines) for (name, levels), lines in members.items()]
 
 
 def _group(name: str, level_set: str, spec: RunSpec, lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def tokens(result: Mapping[str, Any]) -> int:
 
 
 def table(groups: Sequence[Mapping[str, Any]]) -> str:
-    """The groups as a markdown table; cells are named where their names say more than the agents'."""
+    """The groups as a markdown table; configurations are named where their names say more than the agents'."""
     rows: list[tuple[str, ...]] = [HEAD, ("---",) * len(HEAD)]
     for g in groups:
         n = g["episodes"]

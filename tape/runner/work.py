@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tape.runner.cells import Job
+from tape.runner.configurations import Job
 from tape.runner.spec import RunSpec
 from tape.trace import Event
 
@@ -16,16 +16,16 @@ Line = dict[str, Any]
 
 @dataclass(frozen=True)
 class Work:
-    """One batch: consecutive episodes of one cell, played in lock-step and committed together.
+    """One batch: consecutive episodes of one configuration, played in lock-step and committed together.
 
     Attributes:
-        cell: The cell's name.
+        configuration: The configuration's name.
         spec: Its configuration.
         jobs: Its episodes, in order. Which they are is fixed: what a model is asked at once shapes its last digits.
         metered: There is a run's ledger, which must be asked before anything is spent.
     """
 
-    cell: str
+    configuration: str
     spec: RunSpec
     jobs: tuple[Job, ...]
     metered: bool = False

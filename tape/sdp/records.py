@@ -24,7 +24,7 @@ class Origin(Record):
         model: Name of the model.
         config: The agent's switches.
         budget: The caps.
-        cell: Cell of the run; empty outside of run directories, as are the following.
+        cell: Name of the configuration in its run; empty outside of run directories, as are the following.
         environment: Name of the environment.
         task: Name of the task.
         digest: Digest of the task.

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from tape.budget import in_units
 from tape.budget.deadline import KIND as WALL
-from tape.runner.cells import Job
+from tape.runner.configurations import Job
 from tape.runner.work import Watcher
 from tape.trace import (
     ActedEvent,
@@ -30,25 +30,25 @@ from tape.trace import (
 
 
 class Tally:
-    """Successes so far, by cell; a sum over cells would say nothing."""
+    """Successes so far, by configuration; a sum over configurations would say nothing."""
 
     def __init__(self) -> None:
         self._counts: dict[str, tuple[int, int]] = {}
-        self.cell = ""
+        self.configuration = ""
 
     def add(self, line: Mapping[str, Any]) -> None:
-        """Count an episode; its cell is now the current one."""
-        self.cell = line["cell"]
-        wins, seen = self._counts.get(self.cell, (0, 0))
-        self._counts[self.cell] = wins + bool(line["result"]["success"]), seen + 1
+        """Count an episode; its configuration is now the current one."""
+        self.configuration = line["cell"]
+        wins, seen = self._counts.get(self.configuration, (0, 0))
+        self._counts[self.configuration] = wins + bool(line["result"]["success"]), seen + 1
 
     def score(self) -> tuple[int, int]:
-        """Successes and episodes of the current cell."""
-        return self._counts.get(self.cell, (0, 0))
+        """Successes and episodes of the current configuration."""
+        return self._counts.get(self.configuration, (0, 0))
 
     def named(self, label: str) -> str:
-        """The label, with the current cell where there are several."""
-        return f"{label} | {self.cell}" if len(self._counts) > 1 else label
+        """The label, with the current configuration where there are several."""
+        return f"{label} | {self.configuration}" if len(self._counts) > 1 else label
 
 
 class Rest:

@@ -233,7 +233,6 @@ class EnvironmentConformance:
                 assert isinstance(again, Request)
                 assert request.fingerprint("model") == again.fingerprint("model")
                 assert request.prompt
-                assert request.role
             request, values = prompt_format.score_request(state)
             assert isinstance(request.constraint, Choice)
             assert set(values) == set(request.constraint.options)

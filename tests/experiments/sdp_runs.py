@@ -10,7 +10,7 @@ from typing import Any
 from experiments.harness.methods import Method
 from experiments.studies.tape.levels import on_levels
 from tape.engine.result import EpisodeResult
-from tape.runner.cells import Job, checked
+from tape.runner.configurations import Job, checked
 from tape.runner.directory import RunDirectory
 from tape.trace import FinishedEvent, StartedEvent, TraceWriter, read_trace
 from tests.experiments.synthetic import options
@@ -24,14 +24,14 @@ def make_sdp_run(path: Path, methods: Mapping[str, Mapping[str, Any]] = AS_GIVEN
 
     Args:
         path: The run directory.
-        methods: By cell, the settings of :class:`Synthetic`; an empty mapping makes an episode without a chain.
+        methods: By configuration, the settings of :class:`Synthetic`; an empty one makes an episode without a chain.
         limit: Levels.
     """
     chosen = options(limit=limit, seeds=2)
-    cells = checked(
+    configurations = checked(
         [
             on_levels(
-                # Another cap for each, since equal cells have their episodes in common.
+                # Another cap for each, since equal configurations have their episodes in common.
                 Method(label, "sdp" if made else "react", {"max_replans": number}),
                 "bundled:nano-750",
                 chosen,
@@ -41,26 +41,26 @@ def make_sdp_run(path: Path, methods: Mapping[str, Mapping[str, Any]] = AS_GIVEN
         ]
     )
     directory = RunDirectory(path)
-    directory.open(cells, title="made up")
-    for cell, settings in zip(cells, methods.values(), strict=True):
-        for job in cell.jobs():
+    directory.open(configurations, title="made up")
+    for configuration, settings in zip(configurations, methods.values(), strict=True):
+        for job in configuration.jobs():
             trace = path / f"{job.key}.jsonl"
             if settings:
-                Synthetic(Random(f"{cell.name} {job.key}"), **settings).write(trace)
+                Synthetic(Random(f"{configuration.name} {job.key}"), **settings).write(trace)
             else:
                 _without_chain(trace)
             *_, last = read_trace(trace)
             assert isinstance(last, FinishedEvent)
-            directory.append([line(cell.name, job, last.result)], {job.key: trace})
+            directory.append([line(configuration.name, job, last.result)], {job.key: trace})
             trace.unlink()
     return path
 
 
-def line(cell: str, job: Job, result: Mapping[str, Any]) -> dict[str, Any]:
+def line(configuration: str, job: Job, result: Mapping[str, Any]) -> dict[str, Any]:
     """The line of an episode."""
     return {
         "key": job.key,
-        "cell": cell,
+        "cell": configuration,
         "environment": "sokoban",
         "level_set": job.task.level_set,
         "task": job.task.id,

@@ -10,7 +10,7 @@ from typing import Any
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, split
 from tape.engine.result import EpisodeResult
-from tape.runner.cells import Cell, Job, checked
+from tape.runner.configurations import Configuration, Job, checked
 from tape.runner.directory import RunDirectory
 
 Solves = Callable[[str, int, int], bool]
@@ -26,22 +26,27 @@ def make_run(
     experiment: Experiment, path: Path, solves: Solves, chosen: Options | None = None, shuffle: int = 0
 ) -> Path:
     """Fill a run directory; with another ``shuffle`` the commits come in another order, and times differ."""
-    cells = checked(experiment.cells(chosen or options()))
+    configurations = checked(experiment.configurations(chosen or options()))
     directory = RunDirectory(path)
-    directory.open(cells, title=experiment.name)
-    found = [(cell, number, job) for cell in cells for number, job in _numbered(cell)]
+    directory.open(configurations, title=experiment.name)
+    found = [
+        (configuration, number, job) for configuration in configurations for number, job in _numbered(configuration)
+    ]
     Random(shuffle).shuffle(found)
-    lines = [_line(cell, job, solves(split(cell.name)[2], number, job.repeat), shuffle) for cell, number, job in found]
+    lines = [
+        _line(configuration, job, solves(split(configuration.name)[2], number, job.repeat), shuffle)
+        for configuration, number, job in found
+    ]
     directory.append(lines, {})
     return path
 
 
-def _numbered(cell: Cell) -> list[tuple[int, Job]]:
-    return [(index // cell.spec.repeats, job) for index, job in enumerate(cell.jobs())]
+def _numbered(configuration: Configuration) -> list[tuple[int, Job]]:
+    return [(index // configuration.spec.repeats, job) for index, job in enumerate(configuration.jobs())]
 
 
-def _line(cell: Cell, job: Job, success: bool, shuffle: int) -> dict[str, Any]:
-    budget = dict(cell.spec.caps(job.task))
+def _line(configuration: Configuration, job: Job, success: bool, shuffle: int) -> dict[str, Any]:
+    budget = dict(configuration.spec.caps(job.task))
     result = EpisodeResult(
         end_state="success" if success else "budget:steps",
         success=success,
@@ -54,13 +59,13 @@ def _line(cell: Cell, job: Job, success: bool, shuffle: int) -> dict[str, Any]:
     )
     return {
         "key": job.key,
-        "cell": cell.name,
+        "cell": configuration.name,
         "environment": "sokoban",
         "level_set": job.task.level_set,
         "task": job.task.id,
         "digest": job.task.digest,
         "repeat": job.repeat,
-        "agent": cell.spec.label(),
-        "model": cell.spec.model,
+        "agent": configuration.spec.label(),
+        "model": configuration.spec.model,
         "result": result.model_dump(mode="json"),
     }

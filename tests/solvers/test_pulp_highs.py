@@ -29,5 +29,5 @@ def test_what_highs_says_is_not_taken_for_more(monkeypatch: pytest.MonkeyPatch, 
 def test_without_highspy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     find: Any = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "highspy" else find(name))
-    with pytest.raises(SolverUnavailableError, match=r"'highspy' is not installed; pip install .*\[highs\]"):
+    with pytest.raises(SolverUnavailableError, match=r"'highspy', which is not installed: pip install .*\[solvers\]"):
         get("pulp:highs")

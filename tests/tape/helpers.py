@@ -72,12 +72,12 @@ def state_of(level: Level, prompt: str) -> State:
     """The state that a compact prompt describes."""
     body = prompt.split(" <", maxsplit=1)[0]
 
-    def cells(field: str) -> list[int]:
+    def configurations(field: str) -> list[int]:
         after = re.search(rf" {field}:((?: \(\d+,\d+\))+)", body)
         assert after
         return [int(r) * level.cols + int(c) for r, c in re.findall(r"\((\d+),(\d+)\)", after[1])]
 
-    return State(cells("player")[0], tuple(sorted(cells("box"))))
+    return State(configurations("player")[0], tuple(sorted(configurations("box"))))
 
 
 class SimulatedModel(ScriptedLM):

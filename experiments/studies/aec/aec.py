@@ -24,7 +24,7 @@ from experiments.studies.aec.methods import AEC, CALIBRATED_LABEL, CAP, RULES_LA
 from experiments.studies.aec.tables import by_model
 from tape.protocols import Task
 from tape.protocols.predicates import require_predicates
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.show.document import Section
 
 QUICK = 6
@@ -51,7 +51,7 @@ def declared_tasks(environment: str, own: Mapping[str, Any]) -> tuple[Task, ...]
     return tasks
 
 
-def cells(
+def configurations(
     environment: str,
     chosen: Mapping[str, Any],
     refinement: Path,
@@ -59,7 +59,7 @@ def cells(
     *,
     quick: bool = False,
     search: bool = False,
-) -> list[Cell]:
+) -> list[Configuration]:
     """Every method with every model on all sets."""
     found = []
     sets = settings_of(environment, chosen)
@@ -100,7 +100,7 @@ EXPERIMENT = Experiment(
         "same for all."
     ),
     models=("bundled:household",),
-    cells=partial(cells, "alfworld", {}, aec_refinement.FILE),
+    configurations=partial(configurations, "alfworld", {}, aec_refinement.FILE),
     sections=sections,
     pairs=against(AEC.label),
     paper=(PaperValue("failures / replanning rounds: full, no verifier, no gating", "2/3, 9/6, 4/5"),),
@@ -133,8 +133,8 @@ def _run(given: list[str]) -> int:
         if first.environment != "alfworld":
             parser.set_defaults(out=Path("runs") / f"aec-{first.environment}")
 
-    made = partial(cells, first.environment, chosen, first.refinement, quick=first.quick, search=first.search)
-    played = replace(EXPERIMENT, models=(plugin.model,), cells=made)
+    made = partial(configurations, first.environment, chosen, first.refinement, quick=first.quick, search=first.search)
+    played = replace(EXPERIMENT, models=(plugin.model,), configurations=made)
     if first.environment != "alfworld":
         about = (
             f"The environment `{first.environment}`, with the predicates that it declares. Model, temperature, tasks "

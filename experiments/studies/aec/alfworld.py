@@ -45,7 +45,7 @@ EXPERIMENT = Experiment(
         "the engine admits is told to no agent (`--commands shown` tells all). Success is the engine's."
     ),
     models=("bundled:household",),
-    cells=partial(tightness.cells, ENVIRONMENT, OWN, methods=METHODS),
+    configurations=partial(tightness.configurations, ENVIRONMENT, OWN, methods=METHODS),
     sections=sections,
     pairs=against(tightness.TAPE.label),
     paper=(

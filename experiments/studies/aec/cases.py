@@ -12,7 +12,7 @@ from tape.runner.directory import RunDirectory
 from tape.trace import Event, read_trace
 
 
-def cases_in(directory: RunDirectory, cells: Iterable[str] | None = None) -> list[Case]:
+def cases_in(directory: RunDirectory, configurations: Iterable[str] | None = None) -> list[Case]:
     """The cases in the traces of a run: one for every prediction of which the truth came to light.
 
     Selection is part of it: only preconditions of considered paths are predicted, and only what the agent looks at
@@ -20,12 +20,12 @@ def cases_in(directory: RunDirectory, cells: Iterable[str] | None = None) -> lis
 
     Args:
         directory: The run.
-        cells: Only these configurations.
+        configurations: Only these configurations.
 
     Raises:
         TraceError: A trace cannot be read.
     """
-    wanted = None if cells is None else set(cells)
+    wanted = None if configurations is None else set(configurations)
     found: list[Case] = []
     for record in directory.episodes():
         if wanted is None or record["cell"] in wanted:

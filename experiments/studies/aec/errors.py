@@ -25,7 +25,7 @@ from tape.aec.bound import BoundCheck, check_bound, feasibility_bound
 from tape.aec.events import CommittedEvent
 from tape.protocols import Action, Environment
 from tape.protocols.predicates import Predicate
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
 from tape.show.plots import Panel, Plot, Series, Value
 from tape.trace import ActedEvent, Event, read_trace
@@ -177,7 +177,7 @@ def _row(check: BoundCheck) -> tuple[str, str, str, str]:
     return str(check.n), seen, f"{check.allowed:.3f}", ("yes" if check.holds else "**no**") if check.n else "-"
 
 
-def cells(chosen: Mapping[str, Any], options: Options, *, quick: bool = False) -> list[Cell]:
+def configurations(chosen: Mapping[str, Any], options: Options, *, quick: bool = False) -> list[Configuration]:
     """AEC and query-all at every rate."""
     found = []
     for model in options.models:
@@ -206,7 +206,7 @@ def experiment(chosen: Mapping[str, Any], *, quick: bool = False) -> Experiment:
             "simulated query errors; only the row of rate 0 is without."
         ),
         models=("bundled:household",),
-        cells=partial(cells, chosen, quick=quick),
+        configurations=partial(configurations, chosen, quick=quick),
         sections=partial(sections, chosen, quick=quick),
         pairs=against(AEC.label),
         differs=(

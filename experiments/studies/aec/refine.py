@@ -32,7 +32,7 @@ from experiments.studies.aec.tables import ROUNDS, mean_of, rounds, told
 from tape.aec.calibration import IsotonicCalibration, reliability
 from tape.aec.learned_rules import Case, LearnedRules, OverrideRule
 from tape.protocols import Task
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.runner.pool import Pool
 from tape.runner.runner import errored
 from tape.runner.workers import open_pool
@@ -98,9 +98,9 @@ def methods(rules: LearnedRules, calibration: IsotonicCalibration) -> tuple[Meth
     return with_rules(rules.overrides().to_json()), calibrated(calibration.to_json())
 
 
-def _cells(
+def _configurations(
     setting: str, tasks: Sequence[Task], learned: tuple[LearnedRules, IsotonicCalibration], options: Options
-) -> list[Cell]:
+) -> list[Configuration]:
     model = options.models[0]
     return [
         configuration(method, model, options, environment=ENVIRONMENT, own=OWN, setting=setting, tasks=tasks)
@@ -108,8 +108,10 @@ def _cells(
     ]
 
 
-def _played(name: str, cells: list[Cell], options: Options, out: Path, pool: Pool, *, quiet: bool) -> Measured:
-    stage = replace(EXPERIMENT, name=name, cells=lambda _: cells)
+def _played(
+    name: str, configurations: list[Configuration], options: Options, out: Path, pool: Pool, *, quiet: bool
+) -> Measured:
+    stage = replace(EXPERIMENT, name=name, configurations=lambda _: configurations)
     return play(stage, options, out, pool, quiet=quiet)
 
 
@@ -134,15 +136,20 @@ def refine(
             tasks = training_tasks(iteration, count)
             name = f"{iteration}-training"
             trained = _played(
-                name, _cells("training", tasks, (rules, calibration), options), options, out / name, pool, quiet=quiet
+                name,
+                _configurations("training", tasks, (rules, calibration), options),
+                options,
+                out / name,
+                pool,
+                quiet=quiet,
             )
             fresh = cases_in(trained.directory)
             rules.refine(fresh)
             cases += fresh
             calibration = calibration_of(cases)
         name = f"{iteration}-dev"
-        cells = _cells(f"iteration {iteration}", dev, (rules, calibration), options)
-        shown = _played(name, cells, options, out / name, pool, quiet=quiet)
+        configurations = _configurations(f"iteration {iteration}", dev, (rules, calibration), options)
+        shown = _played(name, configurations, options, out / name, pool, quiet=quiet)
         steps.append(Step(iteration, rules.rules, rules.dropped, tuple(cases), calibration, shown))
         rules.save(out / f"{iteration}-rules.json")
     return steps
@@ -221,7 +228,7 @@ EXPERIMENT = Experiment(
     source="AEC: its comparison with rules learned from failures",
     about="Rules and calibration learned from predictions that were wrong, iteration by iteration.",
     models=("bundled:household",),
-    cells=lambda _: [],
+    configurations=lambda _: [],
     sections=lambda _: [],
     pairs=lambda _: [],
     seeds=1,

@@ -22,7 +22,7 @@ from experiments.studies.aec.aec import QUICK, declared_tasks
 from experiments.studies.aec.methods import AEC, JOINT
 from experiments.studies.aec.tables import mean_of, table
 from tape.aec.settings import AecSettings
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section
 from tape.show.plots import Panel, Plot, Series, Value
 
@@ -39,7 +39,7 @@ def _threshold(margin: float, uncertainty: float) -> Method:
 METHODS = (*(_threshold(m, tau) for m in MARGINS for tau in UNCERTAINTIES), JOINT)
 
 
-def cells(chosen: Mapping[str, Any], options: Options, *, quick: bool = False) -> list[Cell]:
+def configurations(chosen: Mapping[str, Any], options: Options, *, quick: bool = False) -> list[Configuration]:
     """Every pair of thresholds, and the joint choice."""
     tasks = spread(declared_tasks(ENVIRONMENT, chosen)[: options.limit], QUICK if quick else None)
     setting = str(chosen["games"])
@@ -95,7 +95,7 @@ EXPERIMENT = Experiment(
         "Development games, partially observable, at most 50 commands."
     ),
     models=("bundled:household",),
-    cells=partial(cells, {"games": "dev", "observation": "partial", "commands": "hidden"}),
+    configurations=partial(configurations, {"games": "dev", "observation": "partial", "commands": "hidden"}),
     sections=sections,
     pairs=against(JOINT.label),
     seeds=1,
@@ -107,7 +107,11 @@ def run(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     first = known(_arguments, given)
     chosen = {"games": first.games, "count": first.count, "data": None, "observation": "partial", "commands": "hidden"}
-    return main(replace(EXPERIMENT, cells=partial(cells, chosen, quick=first.quick)), given, arguments=_arguments)
+    return main(
+        replace(EXPERIMENT, configurations=partial(configurations, chosen, quick=first.quick)),
+        given,
+        arguments=_arguments,
+    )
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

@@ -34,7 +34,7 @@ from experiments.studies.sdp.ablation_report import FULL, LABELS, publish, secti
 from tape.budget import Budget
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.runner.directory import RunDirectory
 from tape.runner.runner import errored
 from tape.runner.spec import RunSpec
@@ -55,9 +55,9 @@ METHODS = (Method(FULL, "sdp"), *(Method(LABELS[name], "sdp", changes) for name,
 CHAINS = ("sample", "walk")
 
 
-def cells(
+def configurations(
     environment: str, chosen: Mapping[str, Any], chains: Sequence[str], options: Options, *, quick: bool = False
-) -> list[Cell]:
+) -> list[Configuration]:
     """SDP and SDP without each part, with every kind of chain, on the tasks of an environment.
 
     Raises:
@@ -81,25 +81,25 @@ def cells(
     ]
 
 
-def cells_of_runs(directories: Sequence[RunDirectory], options: Options) -> list[Cell]:
+def configurations_of_runs(directories: Sequence[RunDirectory], options: Options) -> list[Configuration]:
     """The same four for every SDP configuration of some runs, on the tasks that they have episodes of.
 
     Raises:
         ConfigError: None of them plays the agent ``sdp`` as a whole, or its tasks are not what they were.
     """
-    found = [cell for directory in directories for cell in _cells_of(directory, options.limit)]
+    found = [one for directory in directories for one in _configurations_of(directory, options.limit)]
     if not found:
         where = ", ".join(str(directory.path) for directory in directories)
         raise ConfigError(f"{where}: no episode of the agent 'sdp' with all its parts; play one into it")
     return found
 
 
-def _cells_of(directory: RunDirectory, limit: int | None) -> list[Cell]:
+def _configurations_of(directory: RunDirectory, limit: int | None) -> list[Configuration]:
     held: dict[str, set[str]] = {}
     for record in directory.episodes():
         held.setdefault(record["cell"], set()).add(record["digest"])
     found = []
-    for name, spec in directory.cells().items():
+    for name, spec in directory.configurations().items():
         if not _whole(spec) or name not in held:
             continue
         own = {key: value for key, value in spec.options.items() if key != "limit"}
@@ -109,7 +109,7 @@ def _cells_of(directory: RunDirectory, limit: int | None) -> list[Cell]:
         for method in METHODS:  # with the run's own seeds and repeats, so that its episodes need not be played again
             config = TapeConfig.make(**merged(spec.config.model_dump(), method.changes))
             one = named(name.replace(SEPARATOR, ", "), spec.model, method.label)
-            found.append(Cell(one, spec.model_copy(update={"config": config}), spread(tasks, limit)))
+            found.append(Configuration(one, spec.model_copy(update={"config": config}), spread(tasks, limit)))
     return found
 
 
@@ -126,7 +126,7 @@ EXPERIMENT = Experiment(
     source="SDP section 4.3, table 6, appendix C",
     about="Each part is taken away twice: estimated from recorded trajectories, and really played without it.",
     models=(),
-    cells=partial(cells, "sokoban", own_options("sokoban"), CHAINS),
+    configurations=partial(configurations, "sokoban", own_options("sokoban"), CHAINS),
     sections=sections_of,
     pairs=lambda _: [],
     seeds=1,
@@ -145,8 +145,8 @@ def _run(given: list[str]) -> int:
     _arguments(parser)
     if first.run is not None:
         sources = [RunDirectory(path) for path in first.run]
-        shared, models = first.run, sorted({spec.model for one in sources for spec in one.cells().values()})
-        make: Callable[[Options], list[Cell]] = partial(cells_of_runs, sources)
+        shared, models = first.run, sorted({spec.model for one in sources for spec in one.configurations().values()})
+        make: Callable[[Options], list[Configuration]] = partial(configurations_of_runs, sources)
         parser.set_defaults(out=Path("runs") / "-".join([EXPERIMENT.name, *(p.resolve().name for p in first.run)]))
     else:
         plugin = plugin_of(first.environment)
@@ -154,13 +154,13 @@ def _run(given: list[str]) -> int:
         plugin.add_arguments(parser.add_argument_group(f"{first.environment} options"))
         parser.set_defaults(out=Path("runs") / f"{EXPERIMENT.name}-{first.environment}")
         shared, models = [], [plugin.model]
-        make = partial(cells, first.environment, chosen, first.chains, quick=first.quick)
+        make = partial(configurations, first.environment, chosen, first.chains, quick=first.quick)
     parser.set_defaults(seeds=1, models=models)
     args = parser.parse_args(given)
-    played = replace(EXPERIMENT, cells=make, models=tuple(args.models))
+    played = replace(EXPERIMENT, configurations=make, models=tuple(args.models))
     options = options_of(args)
     if args.dry_run:
-        print(dry_run([(EXPERIMENT.name, played.cells(options))]))
+        print(dry_run([(EXPERIMENT.name, played.configurations(options))]))
         return 0
     with open_pool(args.workers, cache=args.cache, prices=args.prices) as pool:
         budget = Budget.parse(args.run_budget)

@@ -16,13 +16,13 @@ from experiments.harness.standard import Pair, against
 from experiments.studies.sdp.settings import ALL, SETTINGS, SETTINGS_BY_NAME, WALK, Setting
 from experiments.studies.sdp.tables import bars, by_group, table
 from tape.errors import ConfigError, TapeError
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.show.document import Section
 
 
-def cells(
+def configurations(
     settings: Sequence[Setting], names: Sequence[str] | None, options: Options, *, quick: bool = False
-) -> list[Cell]:
+) -> list[Configuration]:
     """Every method of every setting that can be played here; the others are named.
 
     Raises:
@@ -31,7 +31,7 @@ def cells(
     there = {setting.name: setting for setting in settings}
     if unknown := [name for name in names or () if name not in there]:
         raise ConfigError(f"there is no setting {unknown[0]!r}; there is: {', '.join(there)}")
-    found: list[Cell] = []
+    found: list[Configuration] = []
     for setting in settings:
         if names and setting.name not in names:
             continue
@@ -87,7 +87,7 @@ EXPERIMENT = Experiment(
         "all. Success is the environment's own check. What is simulated or scripted says so in its name."
     ),
     models=tuple(dict.fromkeys(model for setting in EVERYTHING for model in setting.models)),
-    cells=partial(cells, EVERYTHING, None),
+    configurations=partial(configurations, EVERYTHING, None),
     sections=sections,
     pairs=pairs,
     seeds=1,
@@ -103,7 +103,7 @@ def run(argv: Sequence[str] | None = None) -> int:
 def _run(given: list[str]) -> int:
     first = known(_arguments, given)
     settings = SETTINGS[first.part] if first.part else EVERYTHING
-    played = replace(EXPERIMENT, cells=partial(cells, settings, first.settings, quick=first.quick))
+    played = replace(EXPERIMENT, configurations=partial(configurations, settings, first.settings, quick=first.quick))
     if first.part:
         models = tuple(dict.fromkeys(model for setting in settings for model in setting.models))
         played = replace(played, name=f"{played.name}-{first.part}", models=models, arguments=f"--part {first.part}")

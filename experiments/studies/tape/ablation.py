@@ -16,7 +16,7 @@ from experiments.harness.measured import Measured
 from experiments.harness.methods import TAPE, Method
 from experiments.harness.standard import against, share, success_bars
 from experiments.studies.tape.levels import grid
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
 
 PARTS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -56,7 +56,7 @@ def switches() -> list[Method]:
     return [Method(f"engine without {label}", "tape", changes) for label, changes in ENGINE_SWITCHES]
 
 
-def cells(options: Options) -> list[Cell]:
+def configurations(options: Options) -> list[Configuration]:
     return grid([*(method for _, method in COMBINATIONS), *switches()], ("hard",), options)
 
 
@@ -87,7 +87,7 @@ EXPERIMENT = Experiment(
     about="The eight on/off combinations of solver, constrained execution and replanning, and the engine without each "
     "of its own switches.",
     models=("bundled:nano-1500", "bundled:nano"),
-    cells=cells,
+    configurations=configurations,
     sections=sections,
     pairs=against(TAPE.label),
     paper=(

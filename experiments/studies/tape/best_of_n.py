@@ -11,13 +11,13 @@ from experiments.harness.measured import Measured
 from experiments.harness.methods import BEST_PLAN_AND_ACT, BEST_REACT, PLAN_AND_ACT, REACT, TAPE
 from experiments.harness.standard import against, success_bars
 from experiments.studies.tape.levels import OTHER_LEVELS, grid
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section
 
 METHODS = (REACT, BEST_REACT, PLAN_AND_ACT, BEST_PLAN_AND_ACT, TAPE)
 
 
-def cells(options: Options) -> list[Cell]:
+def configurations(options: Options) -> list[Configuration]:
     return grid(METHODS, ("easy",), options)
 
 
@@ -34,7 +34,7 @@ EXPERIMENT = Experiment(
     about="At every step Best-of-N samples 4 actions, lets the model predict and score where they lead, and takes the "
     "best; TAPE samples 4 plans. The tokens are in the table.",
     models=("bundled:nano-1500",),
-    cells=cells,
+    configurations=configurations,
     sections=sections,
     pairs=against(TAPE.label),
     paper=(

@@ -15,13 +15,13 @@ from experiments.harness.methods import REPLANNING, SIMULATOR, TAPE
 from experiments.harness.standard import against, success_bars
 from experiments.studies.tape.ablation import switches
 from experiments.studies.tape.levels import LADDER, grid
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section
 
 LEVELS = "hard-dev"
 
 
-def cells(options: Options) -> list[Cell]:
+def configurations(options: Options) -> list[Configuration]:
     return grid((REPLANNING, TAPE, *switches(), SIMULATOR), (LEVELS,), options)
 
 
@@ -38,7 +38,7 @@ EXPERIMENT = Experiment(
     about="100 hard levels that no other experiment uses. Each row takes one addition away; `all of these` is the "
     "paper's algorithm.",
     models=LADDER,
-    cells=cells,
+    configurations=configurations,
     sections=sections,
     pairs=against(TAPE.label),
     differs=(

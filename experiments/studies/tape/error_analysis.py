@@ -205,9 +205,9 @@ def judge_run(directory: RunDirectory, judges: Judges | None = None) -> dict[str
         TraceError: A trace is missing, malformed or of another level.
     """
     judges = judges or Judges()
-    cells = directory.cells()
-    found: dict[str, list[JudgedEpisode]] = {name: [] for name in cells}
-    for name, spec in cells.items():
+    configurations = directory.configurations()
+    found: dict[str, list[JudgedEpisode]] = {name: [] for name in configurations}
+    for name, spec in configurations.items():
         if spec.environment != PLUGIN.name:
             raise RunDirectoryError(
                 f"{directory.path}: {name!r} plays {spec.environment}; errors are judged by Sokoban's oracle only"
@@ -230,9 +230,9 @@ def error_table(directory: RunDirectory, judges: Judges | None = None) -> list[d
     :class:`tape.analysis.error_rates.Bounds`. Raises like :func:`judge_run`.
     """
     rows = []
-    cells = directory.cells()
+    configurations = directory.configurations()
     for name, episodes in judge_run(directory, judges).items():
-        spec = cells[name]
+        spec = configurations[name]
         row: dict[str, Any] = {"cell": name, "agent": spec.label(), "model": spec.model, "episodes": len(episodes)}
         row["success"] = _success(episodes)
         row |= {rate: asdict(value) for rate, value in error_rates(episodes).items()}

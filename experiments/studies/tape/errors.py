@@ -15,7 +15,7 @@ from experiments.harness.standard import INTERVALS, against, role
 from experiments.studies.tape.ablation import combination
 from experiments.studies.tape.error_analysis import error_table
 from experiments.studies.tape.levels import grid
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
 from tape.show.plots import Panel, Plot, Series, Value
 
@@ -40,7 +40,7 @@ PAPER = (
 )
 
 
-def cells(options: Options) -> list[Cell]:
+def configurations(options: Options) -> list[Configuration]:
     return grid((REACT, PLAN_AND_ACT, REPLANNING, TAPE, HINTED), ("easy", "hard"), options)
 
 
@@ -105,7 +105,7 @@ EXPERIMENT = Experiment(
     source="table 1, section 5.2, appendix G.1 (easy levels there)",
     about="The move that the thought intends, the move executed, and what the exact oracle says of both.",
     models=("bundled:nano-750", "bundled:nano-1500"),
-    cells=cells,
+    configurations=configurations,
     sections=sections,
     pairs=against(TAPE.label),
     differs=(

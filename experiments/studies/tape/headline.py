@@ -26,14 +26,14 @@ from experiments.studies.tape.levels import LADDER, grid
 from experiments.studies.tape.losses import losses_section
 from experiments.studies.tape.reproduce import groups_without_times
 from experiments.studies.tape.targets import WEAKER, verdicts
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
 
 SETTINGS = ("hard", register.TEST_SET)
 RUNS = "test_set_runs.json"
 
 
-def cells(options: Options) -> list[Cell]:
+def configurations(options: Options) -> list[Configuration]:
     return grid(EVERYTHING, SETTINGS, options)
 
 
@@ -77,7 +77,7 @@ EXPERIMENT = Experiment(
     about="Hard levels (T* = 10, at most 12 moves): ten shipped and 200 fresh ones, the same for all. Tokens and calls "
     "stand beside every success rate.",
     models=LADDER,
-    cells=cells,
+    configurations=configurations,
     sections=sections,
     pairs=against(TAPE.label),
     differs=(OTHER_LM,),

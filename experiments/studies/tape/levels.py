@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from experiments.harness.matrix import Options, configuration, tasks_of
 from experiments.harness.methods import Method
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 
 ENVIRONMENT = "sokoban"
 SLACK = 2
@@ -20,7 +20,7 @@ LADDER = tuple(f"bundled:{size}" for size in ("nano-750", "nano-1500", "nano-300
 
 def on_levels(
     method: Method, model: str, options: Options, *, levels: str, slack: int = SLACK, setting: str = ""
-) -> Cell:
+) -> Configuration:
     """One method with one model on one level set: the same levels, budget and seeds for all methods.
 
     Args:
@@ -37,7 +37,9 @@ def on_levels(
     return configuration(method, model, options, environment=ENVIRONMENT, own=own, setting=named, tasks=tasks)
 
 
-def grid(methods: Sequence[Method], settings: Sequence[str], options: Options, slack: int = SLACK) -> list[Cell]:
+def grid(
+    methods: Sequence[Method], settings: Sequence[str], options: Options, slack: int = SLACK
+) -> list[Configuration]:
     """Every method with every model on every level set; those of one model and level set follow each other."""
     return [
         on_levels(method, model, options, levels=levels, slack=slack)

@@ -12,12 +12,12 @@ from experiments.harness.methods import PLAN_AND_ACT, REACT, REPLANNING, TAPE
 from experiments.harness.standard import against, role
 from experiments.studies.tape.levels import LADDER, grid
 from experiments.studies.tape.losses import losses_section
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section
 from tape.show.plots import Panel, Plot, Series
 
 
-def cells(options: Options) -> list[Cell]:
+def configurations(options: Options) -> list[Configuration]:
     return grid((REACT, PLAN_AND_ACT, REPLANNING, TAPE), ("hard",), options)
 
 
@@ -45,7 +45,7 @@ EXPERIMENT = Experiment(
     about="The same four agents with every bundled model: three early checkpoints of the smallest one, then the three "
     "finished ones.",
     models=LADDER,
-    cells=cells,
+    configurations=configurations,
     sections=sections,
     pairs=against(TAPE.label),
     paper=(

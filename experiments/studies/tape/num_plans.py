@@ -11,7 +11,7 @@ from experiments.harness.measured import Measured
 from experiments.harness.methods import Method
 from experiments.harness.standard import Pair
 from experiments.studies.tape.levels import grid
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section
 from tape.show.plots import Panel, Plot, Series
 
@@ -26,7 +26,7 @@ def best_of(count: int) -> Method:
     return Method(f"Best-of-{count} Plan-and-Act", "best_of_n_plan_and_act", {"num_plans": count})
 
 
-def cells(options: Options) -> list[Cell]:
+def configurations(options: Options) -> list[Configuration]:
     return grid([make(count) for make in (tape, best_of) for count in COUNTS], ("hard",), options)
 
 
@@ -66,7 +66,7 @@ EXPERIMENT = Experiment(
     source="figure 4b",
     about="TAPE with M sampled plans, beside Best-of-N Plan-and-Act with N = M samples at every step.",
     models=("bundled:nano-1500", "bundled:nano"),
-    cells=cells,
+    configurations=configurations,
     sections=sections,
     pairs=pairs,
     paper=(PaperValue("best M of 1, 2, 4, 8", "4, with a decline at 8"),),

@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def run() -> int:
         if args.dry_run:
-            print(dry_run((e.name, e.cells(_options(args, e))) for e in experiments))
+            print(dry_run((e.name, e.configurations(_options(args, e))) for e in experiments))
             print(f"And {toy_part.NAME}: a simulation without any model.")
             return 0
         return _run(args, experiments)
@@ -109,7 +109,7 @@ def publish(source: Path, target: Path) -> list[Path]:
 
 def groups_without_times(path: Path) -> list[dict[str, Any]]:
     """A run's groups for the repository: the same bytes for the same episodes."""
-    specs = RunDirectory(path).cells()
+    specs = RunDirectory(path).configurations()
     groups = json.loads((path / "summary.json").read_text(encoding="utf-8"))["groups"]
     return [
         {key: value for key, value in group.items() if key not in DROPPED} | _identity(specs[group["cell"]])

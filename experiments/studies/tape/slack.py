@@ -11,7 +11,7 @@ from experiments.harness.measured import Measured
 from experiments.harness.methods import PLAN_AND_ACT, REACT, TAPE
 from experiments.harness.standard import against, role
 from experiments.studies.tape.levels import on_levels
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section
 from tape.show.plots import Panel, Plot, Series
 
@@ -25,7 +25,7 @@ def setting(budget: int) -> str:
     return f"easy, B = {budget}"
 
 
-def cells(options: Options) -> list[Cell]:
+def configurations(options: Options) -> list[Configuration]:
     return [
         on_levels(method, model, options, levels="easy", slack=budget - SHORTEST, setting=setting(budget))
         for model in options.models
@@ -63,7 +63,7 @@ EXPERIMENT = Experiment(
     source="figure 5a",
     about=f"Easy levels (T* = {SHORTEST}) with budgets of {', '.join(map(str, BUDGETS))} moves.",
     models=("bundled:nano-750", "bundled:nano-1500"),
-    cells=cells,
+    configurations=configurations,
     sections=sections,
     pairs=against(TAPE.label),
     paper=(

@@ -11,13 +11,13 @@ from experiments.harness.measured import Measured
 from experiments.harness.methods import EVERYTHING, TAPE
 from experiments.harness.standard import SIMULATED, against, success_bars
 from experiments.studies.tape.levels import OTHER_LEVELS, grid
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section
 
 SETTINGS = ("easy", "hard")
 
 
-def cells(options: Options) -> list[Cell]:
+def configurations(options: Options) -> list[Configuration]:
     return grid(EVERYTHING, SETTINGS, options)
 
 
@@ -34,7 +34,7 @@ EXPERIMENT = Experiment(
     source="figure 3 (its part on Sokoban)",
     about="All agents with one model, on the same levels, with the same budget, seeds and sampling temperature.",
     models=("bundled:nano",),
-    cells=cells,
+    configurations=configurations,
     sections=sections,
     pairs=against(TAPE.label),
     paper=(

@@ -11,12 +11,12 @@ from experiments.harness.measured import Measured
 from experiments.harness.methods import EVERYTHING, TAPE
 from experiments.harness.standard import SIMULATED, against, role, share
 from experiments.studies.tape.levels import OTHER_LEVELS, grid
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
 from tape.show.plots import Panel, Plot, Series
 
 
-def cells(options: Options) -> list[Cell]:
+def configurations(options: Options) -> list[Configuration]:
     return grid(EVERYTHING, ("hard",), options)
 
 
@@ -44,7 +44,7 @@ EXPERIMENT = Experiment(
     source="figure 5b",
     about="The hard half of the first experiment seen from another side: the same episodes, shared by key.",
     models=("bundled:nano",),
-    cells=cells,
+    configurations=configurations,
     sections=sections,
     pairs=against(TAPE.label),
     paper=(PaperValue("TAPE against ReAct and Plan-and-Act", "higher success, smaller share of the budget"),),

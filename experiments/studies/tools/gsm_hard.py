@@ -46,7 +46,7 @@ EXPERIMENT = Experiment(
         "and nothing tells. The same problems, budgets in seconds and dollars, seeds and model for all agents."
     ),
     models=("bundled:tools",),
-    cells=partial(tightness.cells, ENVIRONMENT, OWN),
+    configurations=partial(tightness.configurations, ENVIRONMENT, OWN),
     sections=sections,
     pairs=against(tightness.TAPE.label),
     paper=(

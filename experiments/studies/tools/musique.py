@@ -43,7 +43,7 @@ EXPERIMENT = Experiment(
         "same questions, budgets in seconds and dollars, seeds and model for all agents. Success is an exact match."
     ),
     models=("bundled:tools",),
-    cells=partial(tightness.cells, ENVIRONMENT, OWN, others=OTHERS),
+    configurations=partial(tightness.configurations, ENVIRONMENT, OWN, others=OTHERS),
     sections=sections,
     pairs=against(tightness.TAPE.label),
     paper=(

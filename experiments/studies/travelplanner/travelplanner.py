@@ -20,7 +20,7 @@ from experiments.harness.matrix import Options, configuration, tasks_of
 from experiments.harness.measured import Measured, Record
 from experiments.harness.methods import Method
 from experiments.harness.standard import against
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
 from tape.show.plots import Panel, Plot, Series, Value
 from tape.statistics import clustered, wilson
@@ -48,7 +48,7 @@ SETTINGS = (
 """Name, tightness of the budget, and which feasible itinerary is worth most to the solver."""
 
 
-def cells(count: int, options: Options) -> list[Cell]:
+def configurations(count: int, options: Options) -> list[Configuration]:
     """Every method on every setting: the same trips and budgets for all."""
     found = []
     for setting, tightness, objective in SETTINGS:
@@ -218,7 +218,7 @@ EXPERIMENT = Experiment(
         "worth there. No language model plays: the rows of a simulated LM take any allowed option."
     ),
     models=(FIRST, RANDOM),
-    cells=partial(cells, COUNT),
+    configurations=partial(configurations, COUNT),
     sections=sections,
     pairs=against(TAPE.label, but=()),
     paper=(
@@ -245,7 +245,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     first = known(_arguments, given)
     count = QUICK if first.quick else first.count
-    played = replace(EXPERIMENT, cells=partial(cells, count))
+    played = replace(EXPERIMENT, configurations=partial(configurations, count))
     return main(played, given, arguments=_arguments, after=_keep)
 
 

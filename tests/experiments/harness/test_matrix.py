@@ -14,7 +14,7 @@ from experiments.studies.tape.catalogue import NAMES, find
 from tape.agents.base import Agent
 from tape.engine.settings import TapeConfig
 from tape.plugins import load, names
-from tape.runner.cells import checked
+from tape.runner.configurations import checked
 from tests.experiments.synthetic import options
 
 
@@ -38,9 +38,9 @@ def test_a_dry_run_prints_the_matrix_and_opens_nothing(
     code = script.main(args) if name == "headline" else script.main(script.EXPERIMENT, args)
     text = capsys.readouterr().out
     assert code == 0
-    cells = find(name).cells(options(limit=2, seeds=3, models=find(name).models))
-    assert text.count(f"| {name} | ") == len(cells)
-    assert f"{len(cells)} configurations, {6 * len(cells)} episodes" in text
+    configurations = find(name).configurations(options(limit=2, seeds=3, models=find(name).models))
+    assert text.count(f"| {name} | ") == len(configurations)
+    assert f"{len(configurations)} configurations, {6 * len(configurations)} episodes" in text
     assert "LM calls at most: " in text
     assert not (tmp_path / "x").exists()
 
@@ -51,8 +51,8 @@ def test_the_dry_run_of_all_counts_shared_episodes_once(capsys: pytest.CaptureFi
     said = capsys.readouterr().out
     keys: list[str] = []
     for name in reproduce.PLAYED:
-        cells = checked(find(name).cells(options(limit=1, seeds=1, models=find(name).models)))
-        keys += [job.key for cell in cells for job in cell.jobs()]
+        configurations = checked(find(name).configurations(options(limit=1, seeds=1, models=find(name).models)))
+        keys += [job.key for configuration in configurations for job in configuration.jobs()]
     assert len(set(keys)) < len(keys)
     assert f"{len(keys)} episodes, {len(set(keys))} of them distinct, each played once" in said
 
@@ -61,17 +61,17 @@ def test_the_dry_run_of_all_counts_shared_episodes_once(capsys: pytest.CaptureFi
 def test_all_methods_meet_the_same_tasks_budgets_seeds_and_temperature(name: str) -> None:
     experiment = find(name)
     rules: dict[tuple[str, str], set[object]] = defaultdict(set)
-    cells = checked(experiment.cells(options(models=experiment.models)))
-    for cell in cells:
-        setting, model, _ = split(cell.name)
-        seeds = tuple(cell.spec.episode_seed(task, 0) for task in cell.tasks)
-        caps = tuple(tuple(cell.spec.caps(task).items()) for task in cell.tasks)
-        spec = cell.spec
+    configurations = checked(experiment.configurations(options(models=experiment.models)))
+    for configuration in configurations:
+        setting, model, _ = split(configuration.name)
+        seeds = tuple(configuration.spec.episode_seed(task, 0) for task in configuration.tasks)
+        caps = tuple(tuple(configuration.spec.caps(task).items()) for task in configuration.tasks)
+        spec = configuration.spec
         rules[setting, model].add(
             (seeds, caps, spec.model, spec.seed, spec.repeats, spec.batch, spec.config.temperature)
         )
         assert spec.repeats == 2
-        assert len(cell.tasks) == 3
+        assert len(configuration.tasks) == 3
         assert spec.config.temperature == 0.3
         if name != "num_plans":
             assert spec.config.num_plans == 4
@@ -81,8 +81,13 @@ def test_all_methods_meet_the_same_tasks_budgets_seeds_and_temperature(name: str
 
 def test_episodes_are_shared_between_experiments() -> None:
     def keys(name: str, setting: str = "") -> set[str]:
-        cells = checked(find(name).cells(options()))
-        return {job.key for cell in cells if split(cell.name)[0].startswith(setting) for job in cell.jobs()}
+        configurations = checked(find(name).configurations(options()))
+        return {
+            job.key
+            for configuration in configurations
+            if split(configuration.name)[0].startswith(setting)
+            for job in configuration.jobs()
+        }
 
     assert keys("tradeoff") == keys("sokoban", "hard")
     assert keys("best_of_n") < keys("sokoban", "easy")
@@ -96,9 +101,9 @@ def test_episodes_are_shared_between_experiments() -> None:
 
 def test_the_simulator_is_always_labelled() -> None:
     for name in NAMES:
-        for cell in find(name).cells(options()):
-            told = cell.spec.config.world_model == "simulator"
-            assert told == ("(simulator): upper bound" in cell.name)
+        for configuration in find(name).configurations(options()):
+            told = configuration.spec.config.world_model == "simulator"
+            assert told == ("(simulator): upper bound" in configuration.name)
 
 
 def test_the_bounds_on_lm_calls_by_hand() -> None:
@@ -131,8 +136,8 @@ def test_every_agent_knows_a_bound_but_those_whose_validators_may_ask_too() -> N
         assert few is not None
         assert many is not None
         assert 1 <= few <= many
-    [cell, *_] = find("sokoban").cells(options())
-    assert most_calls(cell, cell.tasks[0]) == 1
+    [configuration, *_] = find("sokoban").configurations(options())
+    assert most_calls(configuration, configuration.tasks[0]) == 1
 
 
 @pytest.mark.parametrize(

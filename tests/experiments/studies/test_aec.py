@@ -104,7 +104,11 @@ def test_quick_takes_tasks_from_the_whole_set() -> None:
 def dry(capsys: pytest.CaptureFixture[str], *args: str) -> list[list[str]]:
     assert aec.run(["--dry-run", *args]) == 0
     lines = capsys.readouterr().out.splitlines()
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| aec")]
+    return [
+        [configuration.strip() for configuration in line.strip("|").split("|")]
+        for line in lines
+        if line.startswith("| aec")
+    ]
 
 
 def test_any_environment_with_predicates_can_be_played(capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,7 +37,7 @@ def after(actions: str) -> State:
 
 
 def words(state: State) -> str:
-    return "".join(f" {YARD.coordinate(cell)}" for cell in (state.player, *state.boxes))
+    return "".join(f" {YARD.coordinate(configuration)}" for configuration in (state.player, *state.boxes))
 
 
 class Choosing(SimulatedModel):

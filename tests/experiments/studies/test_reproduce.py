@@ -14,7 +14,7 @@ from experiments.studies.tape import headline, reproduce, sokoban
 from experiments.studies.tape.catalogue import find
 from experiments.studies.toy import __main__ as toy
 from experiments.studies.toy import chapter as toy_part
-from tape.runner.cells import checked
+from tape.runner.configurations import checked
 from tape.runner.directory import RunDirectory
 from tape.runner.work import Work
 from tape.runner.workers import InProcess
@@ -56,8 +56,10 @@ def lines(folder: Path, name: str) -> list[dict[str, object]]:
 def test_every_experiment_is_played_and_shared_episodes_only_once(folder: Path, patched: list[str]) -> None:
     wanted: set[str] = set()
     for name in reproduce.PLAYED:
-        cells = checked(find(name).cells(options(models=(MODEL,), limit=1, seeds=1, identify=find_identity)))
-        keys = {(cell.name, job.key) for cell in cells for job in cell.jobs()}
+        configurations = checked(
+            find(name).configurations(options(models=(MODEL,), limit=1, seeds=1, identify=find_identity))
+        )
+        keys = {(configuration.name, job.key) for configuration in configurations for job in configuration.jobs()}
         assert {(line["cell"], line["key"]) for line in lines(folder, name)} == keys
         wanted |= {key for _, key in keys}
     assert sorted(patched) == sorted(wanted)
@@ -72,10 +74,13 @@ def find_identity(name: str) -> str:
 @pytest.mark.slow
 def test_real_episodes_stay_below_the_bounds_on_lm_calls_and_their_budgets(folder: Path) -> None:
     for name in reproduce.PLAYED:
-        cells = {cell.name: cell for cell in find(name).cells(options(models=(MODEL,), limit=1, seeds=1))}
+        configurations = {
+            configuration.name: configuration
+            for configuration in find(name).configurations(options(models=(MODEL,), limit=1, seeds=1))
+        }
         for line in RunDirectory(folder / name).episodes():
-            cell = cells[line["cell"]]
-            most = most_calls(cell, cell.tasks[0])
+            configuration = configurations[line["cell"]]
+            most = most_calls(configuration, configuration.tasks[0])
             assert most is not None
             assert sum(line["result"]["lm_calls"].values()) <= most, line["cell"]
             assert line["result"]["budget_violations"] == []

@@ -28,22 +28,30 @@ class Missing(Setting):
 
 def test_what_cannot_be_played_here_is_named_and_the_rest_is_played(capsys: pytest.CaptureFixture[str]) -> None:
     missing = Missing("elsewhere", "travelplanner", (), TRIPS.models, TRIPS.methods)
-    found = sdp.cells([missing, TRIPS], None, options())
-    assert {cell.name.split(" / ")[0] for cell in found} == {TRIPS.name}
+    found = sdp.configurations([missing, TRIPS], None, options())
+    assert {configuration.name.split(" / ")[0] for configuration in found} == {TRIPS.name}
     assert "left out: elsewhere: there is no simulator on this machine" in capsys.readouterr().err
     with pytest.raises(ConfigError, match="no setting can be played here"):
-        sdp.cells([missing], None, options())
+        sdp.configurations([missing], None, options())
 
 
 def test_an_unknown_setting_is_named() -> None:
     with pytest.raises(ConfigError, match=r"no setting 'chess'; there is: .*household"):
-        sdp.cells(sdp.EVERYTHING, ["chess"], options())
+        sdp.configurations(sdp.EVERYTHING, ["chess"], options())
 
 
 def test_all_methods_of_a_setting_meet_the_same_tasks_and_seeds() -> None:
-    cells = sdp.cells([TRIPS], None, options(3))
-    assert len({tuple(task.digest for task in cell.tasks) for cell in cells}) == 1
-    assert len({(cell.spec.seed, cell.spec.repeats, cell.spec.model) for cell in cells}) == 1
+    configurations = sdp.configurations([TRIPS], None, options(3))
+    assert len({tuple(task.digest for task in configuration.tasks) for configuration in configurations}) == 1
+    assert (
+        len(
+            {
+                (configuration.spec.seed, configuration.spec.repeats, configuration.spec.model)
+                for configuration in configurations
+            }
+        )
+        == 1
+    )
 
 
 def test_names_of_settings_are_unique() -> None:

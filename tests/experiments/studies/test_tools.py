@@ -156,7 +156,7 @@ def test_the_dry_run_prints_nine_methods_on_two_budgets_and_plays_nothing(
     arguments = ["--models", "scripted:own", "--limit", "3", "--seeds", "2", *case.own]
     assert case.run("--dry-run", "--out", str(tmp_path / "run"), *arguments) == 0
     rows = [
-        [cell.strip() for cell in line.strip("|").split("|")]
+        [configuration.strip() for configuration in line.strip("|").split("|")]
         for line in capsys.readouterr().out.splitlines()
         if line.startswith(f"| {case.name} ")
     ]
@@ -267,7 +267,7 @@ def test_the_papers_profile_reaches_the_tasks(tmp_path: Path, played: list[str])
     assert case.run(*tiny(case, "own", tmp_path / "run", *case.own, "--profile", "paper")) == 0
     assert len(played) == 16
     directory = RunDirectory(tmp_path / "run")
-    assert {spec.options["profile"] for spec in directory.cells().values()} == {"paper"}
+    assert {spec.options["profile"] for spec in directory.configurations().values()} == {"paper"}
     used = set()
     for line in directory.episodes():
         result = line["result"]

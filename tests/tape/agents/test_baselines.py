@@ -37,7 +37,7 @@ from tape.lm.base import LanguageModel, Regex, Request
 from tape.plugins import load, names
 from tape.protocols import Action, Prediction
 from tape.protocols import State as AbstractState
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.runner.directory import RunDirectory
 from tape.runner.runner import Runner
 from tape.runner.spec import RunSpec
@@ -399,7 +399,7 @@ def test_all_step_replanning_is_a_name_for_the_switch(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="contradicts replan off"):
         play(agent=TapeAllStepAgent, replan=False)
     run_by_name("tape_all_step", tmp_path / "run", SimulatedModel(ROOM), tmp_path)
-    [spec] = RunDirectory(tmp_path / "run").cells().values()
+    [spec] = RunDirectory(tmp_path / "run").configurations().values()
     assert spec.config.replan_every_step
 
 
@@ -442,8 +442,8 @@ def run_by_name(name: str, path: Path, model: LanguageModel, folder: Path) -> li
         model_identity=model.identity,
         repeats=2,
     )
-    cell = Cell(spec.label(), spec, tuple(PLUGIN.tasks(options)))
-    return Runner([cell], RunDirectory(path), InProcess(lambda _: model)).run()
+    configuration = Configuration(spec.label(), spec, tuple(PLUGIN.tasks(options)))
+    return Runner([configuration], RunDirectory(path), InProcess(lambda _: model)).run()
 
 
 @pytest.mark.parametrize("name", names("tape.agents"))

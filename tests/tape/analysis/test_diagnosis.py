@@ -13,7 +13,7 @@ from tape.cli import main
 from tape.engine.result import EpisodeResult
 from tape.engine.settings import TapeConfig
 from tape.plugins import load
-from tape.runner.cells import Cell, checked
+from tape.runner.configurations import Configuration, checked
 from tape.runner.directory import RunDirectory
 from tape.runner.spec import RunSpec
 from tape.trace import (
@@ -76,10 +76,10 @@ def plain_run(tmp_path: Path) -> Path:
         environment="sokoban", options=options, agent="tape", config=TapeConfig(), model="bundled:nano",
         model_identity="made up", repeats=2, prompt_version=plugin.prompt_version,
     )  # fmt: skip
-    [cell] = checked([Cell("all | of it", spec, tuple(plugin.tasks(options))[:1])])
+    [configuration] = checked([Configuration("all | of it", spec, tuple(plugin.tasks(options))[:1])])
     directory = RunDirectory(tmp_path / "run")
-    directory.open([cell], title="made up")
-    won, lost = cell.jobs()
+    directory.open([configuration], title="made up")
+    won, lost = configuration.jobs()
     success = EpisodeResult(end_state="success", success=True, steps=6).model_dump()
     failure = EpisodeResult(end_state="budget:steps", success=False, steps=2, replans=1, mismatches=1, malformed=1)
     trace = tmp_path / "lost.jsonl"
@@ -98,8 +98,8 @@ def plain_run(tmp_path: Path) -> Path:
     ):
         writer.write(event)
     writer.close()
-    directory.append([line(cell.name, won, success)], {})
-    directory.append([line(cell.name, lost, failure.model_dump())], {lost.key: trace})
+    directory.append([line(configuration.name, won, success)], {})
+    directory.append([line(configuration.name, lost, failure.model_dump())], {lost.key: trace})
     return directory.path
 
 

@@ -307,8 +307,8 @@ def test_the_summary_says_that_the_clock_had_a_part() -> None:
         )
         return {"cell": "tape", "level_set": "x", "digest": str(over), "result": result.model_dump()}
 
-    cells = {"tape": spec_for(None)}  # type: ignore[arg-type]
-    [group] = summarise(cells, [line(0.0), line(0.25)])
+    configurations = {"tape": spec_for(None)}  # type: ignore[arg-type]
+    [group] = summarise(configurations, [line(0.0), line(0.25)])
     assert (group["under_deadline"], group["wall_overruns"], group["longest_wall_overrun_seconds"]) == (2, 1, 0.25)
     assert group["budget_violations"] == 0
     assert "2 episodes had a deadline on the real clock" in table([group])

@@ -19,14 +19,14 @@ from tests.tape.helpers import without_times
 
 pytestmark = pytest.mark.slow
 
-# Three cells, of which the last has the episodes of the first: commits of every kind.
+# Three configurations, of which the last has the episodes of the first: commits of every kind.
 RUN = """
 import sys
 from pathlib import Path
 from envs.sokoban.plugin import PLUGIN
 from tape.engine.settings import TapeConfig
 from tape.lm.registry import open_model
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.runner.directory import RunDirectory
 from tape.runner.workers import open_pool
 from tape.runner.runner import Runner
@@ -37,9 +37,10 @@ def main(out, workers, model):
     tasks = tuple(PLUGIN.tasks(options)[:4])
     shared = dict(environment="sokoban", options=options, config=TapeConfig(), model=model,
                   model_identity=open_model(model).identity, repeats=3, batch=3)
-    cells = [Cell(name, RunSpec(agent=name.split()[0], **shared), tasks) for name in ("tape", "react", "tape again")]
+    names = ("tape", "react", "tape again")
+    configurations = [Configuration(n, RunSpec(agent=n.split()[0], **shared), tasks) for n in names]
     with open_pool(workers) as pool:
-        Runner(cells, RunDirectory(Path(out)), pool).run()
+        Runner(configurations, RunDirectory(Path(out)), pool).run()
 
 if __name__ == "__main__":
     main(*sys.argv[1:])

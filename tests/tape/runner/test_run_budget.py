@@ -21,14 +21,14 @@ from tape.runner.pool import Pool, WorkerError
 from tape.runner.processes import Processes
 from tape.runner.runner import Runner, Watcher
 from tape.runner.workers import InProcess
-from tests.tape.runner.test_workers import SCRIPT, cell, comparable, scripted
+from tests.tape.runner.test_workers import SCRIPT, comparable, configuration, scripted
 
 
 def run(
     folder: Path, out: Path, pool: Pool, budget: str = "", watcher: Watcher | None = None, **changes: Any
 ) -> Runner:
     runner = Runner(
-        [cell(folder, "fine", **changes)], RunDirectory(out), pool, watcher, run_budget=Budget.parse(budget)
+        [configuration(folder, "fine", **changes)], RunDirectory(out), pool, watcher, run_budget=Budget.parse(budget)
     )
     runner.run()
     return runner

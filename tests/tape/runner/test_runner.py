@@ -10,7 +10,7 @@ from envs.sokoban.plugin import PLUGIN
 from envs.sokoban.xsb import write
 from tape.engine.settings import TapeConfig
 from tape.errors import RunDirectoryError, UnknownNameError
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.runner.directory import RunDirectory, differing
 from tape.runner.runner import Runner, Watcher, errored, find_episode
 from tape.runner.spec import RunSpec
@@ -46,8 +46,8 @@ def spec_for(levels: Path, **changes: Any) -> RunSpec:
 
 
 def run(spec: RunSpec, path: Path, watcher: Watcher | None = None) -> list[dict[str, Any]]:
-    cells = [Cell(spec.label(), spec, tuple(PLUGIN.tasks(spec.options)))]
-    return Runner(cells, RunDirectory(path), InProcess(lambda _: tiny_lm()), watcher).run()
+    configurations = [Configuration(spec.label(), spec, tuple(PLUGIN.tasks(spec.options)))]
+    return Runner(configurations, RunDirectory(path), InProcess(lambda _: tiny_lm()), watcher).run()
 
 
 def test_a_run_is_complete_summarised_and_identical_when_repeated(tmp_path: Path, levels: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_run_of_another_schema_is_refused(tmp_path: Path, levels: Path) -> Non
         run(spec_for(levels), tmp_path)
     (tmp_path / "config.json").write_text('{"schema": 2, "title": "", "cells": {"tape": {"agent": 3}}}')
     with pytest.raises(RunDirectoryError, match="not of this version: environment"):
-        RunDirectory(tmp_path).cells()
+        RunDirectory(tmp_path).configurations()
 
 
 def test_keys_depend_on_everything_that_matters_and_seeds_only_on_the_level(levels: Path) -> None:

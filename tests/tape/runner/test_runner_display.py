@@ -5,18 +5,18 @@ from typing import Any
 
 from rich.console import Console
 
-from tape.runner.cells import Job
+from tape.runner.configurations import Job
 from tape.show.progress import LiveDisplay, PlainDisplay, _Scene, display
 from tape.trace import BrokenDeclarationEvent, LedgerEvent, ObservedEvent
 
 
-def line(cell: str, success: bool) -> dict[str, Any]:
+def line(configuration: str, success: bool) -> dict[str, Any]:
     result = {"success": success, "end_state": "success" if success else "failure", "steps": 3, "replans": 2}
-    return {"cell": cell, "task": "one", "repeat": 0, "result": {**result, "malformed": 0}}
+    return {"cell": configuration, "task": "one", "repeat": 0, "result": {**result, "malformed": 0}}
 
 
 def plain(total: int, *, quiet: bool, begin: int = 0) -> list[str]:
-    """Two cells, the first of which solves everything."""
+    """Two configurations, the first of which solves everything."""
     out = io.StringIO()
     with PlainDisplay("a label", out, quiet=quiet) as shown:
         for done in range(begin + 1, total + 1):

@@ -23,7 +23,7 @@ from tape.lm.base import LanguageModel
 from tape.lm.bundled import sizes
 from tape.lm.registry import open_model
 from tape.lm.scripted import ScriptedLM
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.runner.directory import RunDirectory
 from tape.runner.models import Models
 from tape.runner.pool import Pool, WorkerError
@@ -51,7 +51,7 @@ def forgotten(name: str) -> LanguageModel:
     return ScriptedLM([SCRIPT], identity="of other weights")
 
 
-def cell(folder: Path, model: str, name: str = "", **changes: Any) -> Cell:
+def configuration(folder: Path, model: str, name: str = "", **changes: Any) -> Configuration:
     """Open-loop episodes on two levels, three of each, in batches of two."""
     path = folder / "levels.xsb"
     if not path.exists():
@@ -61,11 +61,13 @@ def cell(folder: Path, model: str, name: str = "", **changes: Any) -> Cell:
     spec = RunSpec(
         environment="sokoban", options=options, model=model, model_identity="scripted", **{**base, **changes}
     )
-    return Cell(name or model, spec, tuple(PLUGIN.tasks(options)))
+    return Configuration(name or model, spec, tuple(PLUGIN.tasks(options)))
 
 
-def play(cells: list[Cell], path: Path, pool: Pool, watcher: Watcher | None = None) -> list[dict[str, Any]]:
-    return Runner(cells, RunDirectory(path), pool, watcher).run()
+def play(
+    configurations: list[Configuration], path: Path, pool: Pool, watcher: Watcher | None = None
+) -> list[dict[str, Any]]:
+    return Runner(configurations, RunDirectory(path), pool, watcher).run()
 
 
 def comparable(path: Path) -> list[Any]:
@@ -83,40 +85,40 @@ def one() -> Iterator[Processes]:
 
 def test_processes_are_kept_between_runs_and_given_back(tmp_path: Path) -> None:
     with Processes(2, scripted) as pool:
-        [group] = play([cell(tmp_path, "fine")], tmp_path / "a", pool)
+        [group] = play([configuration(tmp_path, "fine")], tmp_path / "a", pool)
         started = {child.pid for child in multiprocessing.active_children()}
-        play([cell(tmp_path, "fine", seed=1)], tmp_path / "b", pool)
+        play([configuration(tmp_path, "fine", seed=1)], tmp_path / "b", pool)
         assert {child.pid for child in multiprocessing.active_children()} == started
         assert len(started) == 2
     assert not multiprocessing.active_children()
     assert (group["episodes"], group["successes"]) == (6, 6)
-    play([cell(tmp_path, "fine")], tmp_path / "c", InProcess(scripted))
+    play([configuration(tmp_path, "fine")], tmp_path / "c", InProcess(scripted))
     assert comparable(tmp_path / "a") == comparable(tmp_path / "c")
     assert (tmp_path / "a" / "results.csv").read_text().count("\n") == 7
 
 
 def test_a_finished_run_starts_no_process(tmp_path: Path) -> None:
-    play([cell(tmp_path, "fine")], tmp_path / "a", InProcess(scripted))
+    play([configuration(tmp_path, "fine")], tmp_path / "a", InProcess(scripted))
     with Processes(2, scripted) as pool:
-        play([cell(tmp_path, "fine")], tmp_path / "a", pool)
+        play([configuration(tmp_path, "fine")], tmp_path / "a", pool)
         assert not multiprocessing.active_children()
 
 
 def test_a_worker_that_is_killed_loses_nothing_that_is_finished(tmp_path: Path, one: Processes) -> None:
-    cells = [cell(tmp_path, "fine"), cell(tmp_path, "deadly")]
+    configurations = [configuration(tmp_path, "fine"), configuration(tmp_path, "deadly")]
     with pytest.raises(WorkerError, match=r"signal 9, perhaps for want of memory while it played 'deadly'.*repeat"):
-        play(cells, tmp_path / "a", one)
+        play(configurations, tmp_path / "a", one)
     assert len(RunDirectory(tmp_path / "a").episodes()) == 6
     [group] = json.loads((tmp_path / "a" / "summary.json").read_text())["groups"]
     assert group["cell"] == "fine"
-    play(cells, tmp_path / "a", InProcess(lambda _: scripted("fine")))
+    play(configurations, tmp_path / "a", InProcess(lambda _: scripted("fine")))
     assert len(RunDirectory(tmp_path / "a").episodes()) == 12
 
 
 def test_a_pool_goes_on_after_a_worker_has_died(tmp_path: Path, one: Processes) -> None:
     with pytest.raises(WorkerError, match="signal 9"):
-        play([cell(tmp_path, "deadly")], tmp_path / "a", one)
-    play([cell(tmp_path, "fine")], tmp_path / "b", one)
+        play([configuration(tmp_path, "deadly")], tmp_path / "a", one)
+    play([configuration(tmp_path, "fine")], tmp_path / "b", one)
     assert len(RunDirectory(tmp_path / "b").episodes()) == 6
 
 
@@ -126,15 +128,15 @@ def test_a_pool_goes_on_after_a_worker_has_died(tmp_path: Path, one: Processes) 
 )
 def test_a_worker_says_what_went_wrong(tmp_path: Path, one: Processes, model: str, says: str) -> None:
     with pytest.raises(WorkerError, match=says):
-        play([cell(tmp_path, model)], tmp_path / "a", one)
+        play([configuration(tmp_path, model)], tmp_path / "a", one)
 
 
 def test_a_worker_with_other_weights_is_refused(tmp_path: Path) -> None:
     says = "is of other weights where the episodes are to be played, but the run was configured with scripted"
     with Processes(1, forgotten) as pool, pytest.raises(WorkerError, match=says):
-        play([cell(tmp_path, "fine")], tmp_path / "a", pool)
+        play([configuration(tmp_path, "fine")], tmp_path / "a", pool)
     with pytest.raises(ModelError, match=says):
-        play([cell(tmp_path, "fine")], tmp_path / "b", InProcess(forgotten))
+        play([configuration(tmp_path, "fine")], tmp_path / "b", InProcess(forgotten))
     assert not (tmp_path / "b" / "episodes.jsonl").exists()
 
 
@@ -144,11 +146,11 @@ def test_an_interrupt_drops_what_is_in_flight_and_ends_its_workers(tmp_path: Pat
 
     with Processes(2, scripted) as pool:
         with pytest.raises(KeyboardInterrupt):
-            play([cell(tmp_path, "fine")], tmp_path / "a", pool, Watcher(finished=stop))
+            play([configuration(tmp_path, "fine")], tmp_path / "a", pool, Watcher(finished=stop))
         assert (tmp_path / "a" / "summary.json").exists()
         assert len(RunDirectory(tmp_path / "a").episodes()) == 2, "a batch"
-        play([cell(tmp_path, "fine")], tmp_path / "a", pool)
-    play([cell(tmp_path, "fine")], tmp_path / "b", InProcess(scripted))
+        play([configuration(tmp_path, "fine")], tmp_path / "a", pool)
+    play([configuration(tmp_path, "fine")], tmp_path / "b", InProcess(scripted))
     assert comparable(tmp_path / "a") == comparable(tmp_path / "b")
 
 
@@ -188,24 +190,24 @@ def test_workers_are_named_by_one_string(monkeypatch: pytest.MonkeyPatch) -> Non
         open_pool("ray://head:10001")
 
 
-def bundled_cells(folder: Path) -> list[Cell]:
+def bundled_configurations(folder: Path) -> list[Configuration]:
     name = f"bundled:{sizes()[0]}"
     identity = open_model(name).identity
     changes = {"model_identity": identity, "batch": 3, "repeats": 2}
     options = {"levels": "easy", "slack": 2}
-    cells = []
+    configurations = []
     for agent in ("tape", "react"):
-        spec = cell(folder, name, agent=agent, batch=3, repeats=2).spec
+        spec = configuration(folder, name, agent=agent, batch=3, repeats=2).spec
         spec = spec.model_copy(update={**changes, "options": options})
-        cells.append(Cell(agent, spec, tuple(PLUGIN.tasks(options)[:4])))
-    return cells
+        configurations.append(Configuration(agent, spec, tuple(PLUGIN.tasks(options)[:4])))
+    return configurations
 
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run in one process with a bundled model."""
     folder = tmp_path_factory.mktemp("alone")
-    play(bundled_cells(folder), folder / "run", InProcess())
+    play(bundled_configurations(folder), folder / "run", InProcess())
     return folder / "run"
 
 
@@ -222,7 +224,7 @@ def assert_same(path: Path, alone: Path) -> None:
 def test_processes_play_the_same_episodes_as_this_one(tmp_path: Path, alone: Path, cached: bool) -> None:
     cache = tmp_path / "cache.sqlite" if cached else None
     with open_pool("2", cache=cache) as pool:
-        play(bundled_cells(tmp_path), tmp_path / "run", pool)
+        play(bundled_configurations(tmp_path), tmp_path / "run", pool)
     assert_same(tmp_path / "run", alone)
     assert cache is None or cache.stat().st_size > 10_000
 
@@ -234,9 +236,9 @@ def test_ray_plays_the_same_episodes_as_this_process(
     ray = pytest.importorskip("ray")
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")  # a cluster of one's own is started whatever is around
     with open_pool("ray:local") as pool:
-        play(bundled_cells(tmp_path), tmp_path / "run", pool)
+        play(bundled_configurations(tmp_path), tmp_path / "run", pool)
         with pytest.raises(WorkerError, match="there is no bundled model 'huge'"):
-            play([cell(tmp_path, "bundled:huge")], tmp_path / "huge", pool)
+            play([configuration(tmp_path, "bundled:huge")], tmp_path / "huge", pool)
     assert not ray.is_initialized()
     assert_same(tmp_path / "run", alone)
 
@@ -247,7 +249,7 @@ def test_a_killed_ray_worker_is_replaced(tmp_path: Path) -> None:
     from tape.runner.ray_pool import RayPool
 
     with RayPool("ray:local", partial(deadly_once, mark=tmp_path / "mark")) as pool:
-        play([cell(tmp_path, "fine")], tmp_path / "a", pool)
+        play([configuration(tmp_path, "fine")], tmp_path / "a", pool)
     assert (tmp_path / "mark").exists()
     assert len(RunDirectory(tmp_path / "a").episodes()) == 6
 
@@ -271,9 +273,9 @@ def test_an_interrupt_at_the_very_start_of_a_batch_is_one(tmp_path: Path, monkey
 
     monkeypatch.setattr(signal, "signal", interrupted)
     with InProcess(scripted) as pool, pytest.raises(KeyboardInterrupt):
-        play([cell(tmp_path, "fine")], tmp_path / "run", pool)
+        play([configuration(tmp_path, "fine")], tmp_path / "run", pool)
     assert next(late, None) is None
     monkeypatch.undo()
     with InProcess(scripted) as pool:
-        play([cell(tmp_path, "fine")], tmp_path / "run", pool)
+        play([configuration(tmp_path, "fine")], tmp_path / "run", pool)
     assert len(comparable(tmp_path / "run")) == 6

@@ -1,4 +1,4 @@
-"""Runs of many cells: shared episodes, order, and what is derived from the committed lines."""
+"""Runs of many configurations: shared episodes, order, and what is derived from the committed lines."""
 
 import csv
 import json
@@ -16,7 +16,7 @@ from envs.sokoban.plugin import PLUGIN
 from tape.budget import Budget, Ledger
 from tape.errors import ConfigError, RunDirectoryError, UnknownNameError
 from tape.runner import results
-from tape.runner.cells import Cell
+from tape.runner.configurations import Configuration
 from tape.runner.derived import in_order, natural, write_derived
 from tape.runner.directory import RunDirectory
 from tape.runner.pool import Ended
@@ -40,10 +40,10 @@ class Signed(InProcess):
         self.asked: list[tuple[str, int]] = []
 
     def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
-        self.asked = [(item.cell, len(item.jobs)) for item in work]
+        self.asked = [(item.configuration, len(item.jobs)) for item in work]
         for item, played in super().play(work, watcher, run):
             for episode in played:
-                episode.line["result"]["detail"] = f"{item.cell} {[job.key for job in item.jobs]}"
+                episode.line["result"]["detail"] = f"{item.configuration} {[job.key for job in item.jobs]}"
             yield item, played
 
 
@@ -54,18 +54,18 @@ class Backwards(Signed):
         yield from super().play(work[::-1], watcher, run)
 
 
-def cells_of(folder: Path, *names: str, **changes: Any) -> list[Cell]:
-    """Cells on the two levels by name: ``NAME``, an agent, or ``NAME=AGENT``; ``one:`` in front: the first level."""
+def configurations_of(folder: Path, *names: str, **changes: Any) -> list[Configuration]:
+    """By name, on the two levels: ``NAME``, an agent, or ``NAME=AGENT``; ``one:`` in front: the first level."""
     found = []
     for name in names:
         spec = spec_for(two_levels(folder), agent=name.split("=")[-1].split(":")[-1], **changes)
         tasks = PLUGIN.tasks(spec.options)
-        found.append(Cell(name, spec, tuple(tasks[:1] if name.startswith("one:") else tasks)))
+        found.append(Configuration(name, spec, tuple(tasks[:1] if name.startswith("one:") else tasks)))
     return found
 
 
-def play(cells: Sequence[Cell], path: Path, pool: Any = None, **options: Any) -> list[dict[str, Any]]:
-    return Runner(cells, RunDirectory(path), pool or InProcess(lambda _: tiny_lm()), **options).run()
+def play(configurations: Sequence[Configuration], path: Path, pool: Any = None, **options: Any) -> list[dict[str, Any]]:
+    return Runner(configurations, RunDirectory(path), pool or InProcess(lambda _: tiny_lm()), **options).run()
 
 
 def comparable(path: Path) -> list[Any]:
@@ -86,63 +86,68 @@ def groups_without_times(path: Path) -> list[dict[str, Any]]:
     return groups
 
 
-def test_every_cell_has_its_group_in_order(tmp_path: Path) -> None:
-    groups = play(cells_of(tmp_path, "z=react", "a=tape"), tmp_path / "run", title="A title | of mine")
+def test_every_configuration_has_its_group_in_order(tmp_path: Path) -> None:
+    groups = play(configurations_of(tmp_path, "z=react", "a=tape"), tmp_path / "run", title="A title | of mine")
     assert [(g["cell"], g["agent"], g["episodes"], g["levels"]) for g in groups] == [
         ("z=react", "react", 6, 2),
         ("a=tape", "tape", 6, 2),
     ]
     assert all(g["ci95_method"] in {"clustered", "wilson-levels"} for g in groups)
     directory = RunDirectory(tmp_path / "run")
-    assert list(directory.cells()) == ["z=react", "a=tape"]
-    assert directory.cells()["a=tape"].tasks_digest
+    assert list(directory.configurations()) == ["z=react", "a=tape"]
+    assert directory.configurations()["a=tape"].tasks_digest
     summary = (tmp_path / "run" / "summary.md").read_text()
     assert summary.startswith("# A title \\| of mine\n")
     assert "| z=react | " in summary
     assert Counter(line["cell"] for line in directory.episodes()) == {"z=react": 6, "a=tape": 6}
 
 
-def test_cells_are_checked_before_anything_is_made(tmp_path: Path) -> None:
-    react, tape = cells_of(tmp_path, "react", "tape")
-    for cells, says in (
-        ([], "at least one cell"),
+def test_configurations_are_checked_before_anything_is_made(tmp_path: Path) -> None:
+    react, tape = configurations_of(tmp_path, "react", "tape")
+    for configurations, says in (
+        ([], "at least one configuration"),
         ([react, react], "'react'"),
-        ([Cell(" ", react.spec, react.tasks)], "empty"),
-        ([tape, Cell("twice", react.spec, react.tasks * 2)], "has the task 'one' twice"),
+        ([Configuration(" ", react.spec, react.tasks)], "empty"),
+        ([tape, Configuration("twice", react.spec, react.tasks * 2)], "has the task 'one' twice"),
     ):
         with pytest.raises(ConfigError, match=says):
-            play(cells, tmp_path / "run")
+            play(configurations, tmp_path / "run")
     with pytest.raises(UnknownNameError, match="nobody"):
-        play(cells_of(tmp_path, "nobody"), tmp_path / "run")
+        play(configurations_of(tmp_path, "nobody"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
-def test_other_cells_are_refused_and_named(tmp_path: Path) -> None:
-    cells = cells_of(tmp_path, "react", "tape", repeats=1)
-    play(cells, tmp_path / "run")
+def test_other_configurations_are_refused_and_named(tmp_path: Path) -> None:
+    configurations = configurations_of(tmp_path, "react", "tape", repeats=1)
+    play(configurations, tmp_path / "run")
     before = (tmp_path / "run" / "episodes.jsonl").read_bytes()
-    changed = [cells[0], Cell("tape", cells[1].spec.model_copy(update={"seed": 7}), cells[1].tasks)]
+    changed = [
+        configurations[0],
+        Configuration("tape", configurations[1].spec.model_copy(update={"seed": 7}), configurations[1].tasks),
+    ]
     for other, says in (
-        (changed, r"\(cells\.tape\.seed: 0 there, 7 now\)"),
-        (cells[::-1], r"cells: \['react', 'tape'\] there, \['tape', 'react'\] now"),
-        (cells[:1], r"\['react'\] now"),
-        (cells_of(tmp_path, "react", "tape"), "repeats: 1 there, 3 now"),
+        (changed, r"\(configurations\.tape\.seed: 0 there, 7 now\)"),
+        (configurations[::-1], r"configurations: \['react', 'tape'\] there, \['tape', 'react'\] now"),
+        (configurations[:1], r"\['react'\] now"),
+        (configurations_of(tmp_path, "react", "tape"), "repeats: 1 there, 3 now"),
     ):
         with pytest.raises(RunDirectoryError, match=says):
             play(other, tmp_path / "run")
     assert (tmp_path / "run" / "episodes.jsonl").read_bytes() == before
 
 
-def test_an_episode_of_two_cells_is_played_once_and_committed_for_both(tmp_path: Path) -> None:
+def test_an_episode_of_two_configurations_is_played_once_and_committed_for_both(tmp_path: Path) -> None:
     seen: list[str] = []
     pool = Backwards()
-    cells = cells_of(tmp_path, "one:tape", "react", "both=tape")
-    groups = play(cells, tmp_path / "run", pool, watcher=Watcher(finished=lambda line, *_: seen.append(line["cell"])))
+    configurations = configurations_of(tmp_path, "one:tape", "react", "both=tape")
+    groups = play(
+        configurations, tmp_path / "run", pool, watcher=Watcher(finished=lambda line, *_: seen.append(line["cell"]))
+    )
     assert pool.asked[::-1] == [("one:tape", 2), ("one:tape", 1), *[("react", 2)] * 3, *[("both=tape", 2)] * 2]
     assert Counter(seen) == {"one:tape": 3, "react": 6, "both=tape": 6}
     assert [group["episodes"] for group in groups] == [3, 6, 6]
     lines = comparable(tmp_path / "run")
-    shared = [[line for line in lines if line["cell"] == cell] for cell in ("one:tape", "both=tape")]
+    shared = [[line for line in lines if line["cell"] == configuration] for configuration in ("one:tape", "both=tape")]
     assert [{**line, "cell": ""} for line in shared[0]] == [
         {**line, "cell": ""} for line in shared[1] if line["task"] == "one"
     ]
@@ -150,25 +155,31 @@ def test_an_episode_of_two_cells_is_played_once_and_committed_for_both(tmp_path:
 
 
 def test_nothing_depends_on_which_batch_ends_first(tmp_path: Path) -> None:
-    # An episode of two cells is in two batches with different members, on which the last digits of a batch depend.
-    cells = cells_of(tmp_path, "one:tape", "both=tape", "react")
-    play(cells, tmp_path / "a", Signed())
-    play(cells, tmp_path / "b", Backwards())
+    # An episode of two configurations is in two batches of different members, on which the last digits depend.
+    configurations = configurations_of(tmp_path, "one:tape", "both=tape", "react")
+    play(configurations, tmp_path / "a", Signed())
+    play(configurations, tmp_path / "b", Backwards())
     assert without_times(tmp_path / "a") != without_times(tmp_path / "b")
     assert comparable(tmp_path / "a") == comparable(tmp_path / "b")
     assert groups_without_times(tmp_path / "a") == groups_without_times(tmp_path / "b")
 
 
 def test_a_shared_directory_saves_the_work(tmp_path: Path) -> None:
-    play(cells_of(tmp_path, "tape", repeats=2), tmp_path / "first")
+    play(configurations_of(tmp_path, "tape", repeats=2), tmp_path / "first")
     pool, heard = Signed(), []
-    cells = cells_of(tmp_path, "react", "mine=tape")
+    configurations = configurations_of(tmp_path, "react", "mine=tape")
     shared = [RunDirectory(tmp_path / name) for name in ("not there yet", "first", "second")]
-    play(cells, tmp_path / "second", pool, shared=shared, watcher=Watcher(finished=lambda line, *n: heard.append(n)))
+    play(
+        configurations,
+        tmp_path / "second",
+        pool,
+        shared=shared,
+        watcher=Watcher(finished=lambda line, *n: heard.append(n)),
+    )
     # Of the six episodes of tape, repeats 0 and 1 of both levels are there; batches are (0, 1), (2, 0), (1, 2).
     assert pool.asked == [*[("react", 2)] * 3, ("mine=tape", 2), ("mine=tape", 2)]
     assert heard == [(i, 12) for i in range(1, 13)]
-    play(cells, tmp_path / "alone")
+    play(configurations, tmp_path / "alone")
     assert unsigned(tmp_path / "second") == unsigned(tmp_path / "alone")
     for line in RunDirectory(tmp_path / "second").episodes():
         assert list(read_trace(RunDirectory(tmp_path / "second").trace_file(line["key"])))
@@ -182,55 +193,57 @@ def another_version(path: Path) -> None:
 
 
 def test_a_run_is_not_finished_by_another_version_of_the_program(tmp_path: Path) -> None:
-    cells = cells_of(tmp_path, "react", repeats=1)
-    play(cells, tmp_path / "a")
+    configurations = configurations_of(tmp_path, "react", repeats=1)
+    play(configurations, tmp_path / "a")
     another_version(tmp_path / "a")
-    play(cells, tmp_path / "a")  # complete: nothing would be mixed
+    play(configurations, tmp_path / "a")  # complete: nothing would be mixed
     file = RunDirectory(tmp_path / "a").episodes_file
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))
     before = file.read_bytes()
     with pytest.raises(RunDirectoryError, match=r"another version .*sources: 'another' there.*torch: '0\.1' there"):
-        play(cells, tmp_path / "a", run_budget=Budget({"calls": 99}))
+        play(configurations, tmp_path / "a", run_budget=Budget({"calls": 99}))
     assert file.read_bytes() == before
     assert not (tmp_path / "a" / "run-ledger.jsonl").exists()
 
 
 def test_episodes_of_another_version_are_not_shared(tmp_path: Path) -> None:
-    cells = cells_of(tmp_path, "react", repeats=1)
-    play(cells, tmp_path / "a")
+    configurations = configurations_of(tmp_path, "react", repeats=1)
+    play(configurations, tmp_path / "a")
     another_version(tmp_path / "a")
     pool = Signed()
-    play(cells, tmp_path / "b", pool, shared=[RunDirectory(tmp_path / "a")])
+    play(configurations, tmp_path / "b", pool, shared=[RunDirectory(tmp_path / "a")])
     assert pool.asked == [("react", 2)]
 
 
 def test_the_digest_of_the_sources_is_that_of_what_plays(tmp_path: Path) -> None:
-    [cell] = cells_of(tmp_path, "react")
-    assert source_digest([cell.spec]) == source_digest([cell.spec, cell.spec.model_copy(update={"agent": "tape"})])
-    assert source_digest([cell.spec]) != source_digest(), "the environment counts"
+    [configuration] = configurations_of(tmp_path, "react")
+    assert source_digest([configuration.spec]) == source_digest(
+        [configuration.spec, configuration.spec.model_copy(update={"agent": "tape"})]
+    )
+    assert source_digest([configuration.spec]) != source_digest(), "the environment counts"
 
 
 def test_the_current_folder_can_be_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    play(cells_of(tmp_path, "react", repeats=1), Path())
+    play(configurations_of(tmp_path, "react", repeats=1), Path())
     assert (tmp_path / "here" / "summary.json").exists()
     assert (tmp_path / ".here.lock").exists()
 
 
 def test_an_episode_without_its_trace_is_not_shared(tmp_path: Path) -> None:
-    cells = cells_of(tmp_path, "react", repeats=1)
-    play(cells, tmp_path / "a")
+    configurations = configurations_of(tmp_path, "react", repeats=1)
+    play(configurations, tmp_path / "a")
     first = RunDirectory(tmp_path / "a").episodes()[0]
     RunDirectory(tmp_path / "a").trace_file(first["key"]).unlink()
     pool = Signed()
-    play(cells, tmp_path / "b", pool, shared=[RunDirectory(tmp_path / "a")])
+    play(configurations, tmp_path / "b", pool, shared=[RunDirectory(tmp_path / "a")])
     assert pool.asked == [("react", 2)]
     assert unsigned(tmp_path / "a") == unsigned(tmp_path / "b")
 
 
 def test_everything_derived_is_rebuilt_to_the_byte_from_lines_in_any_order(tmp_path: Path) -> None:
-    play(cells_of(tmp_path, "react", "tape"), tmp_path / "run", title="t")
+    play(configurations_of(tmp_path, "react", "tape"), tmp_path / "run", title="t")
     directory = RunDirectory(tmp_path / "run")
     before = {name: (tmp_path / "run" / name).read_bytes() for name in DERIVED if (tmp_path / "run" / name).exists()}
     lines = directory.episodes_file.read_text().splitlines(keepends=True)
@@ -252,7 +265,7 @@ def test_levels_are_in_the_order_that_people_expect() -> None:
 
 
 def test_results_have_one_row_per_episode(tmp_path: Path) -> None:
-    play(cells_of(tmp_path, "react", "tape"), tmp_path / "run")
+    play(configurations_of(tmp_path, "react", "tape"), tmp_path / "run")
     with (tmp_path / "run" / "results.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     episodes = {(line["cell"], line["key"]): line for line in RunDirectory(tmp_path / "run").episodes()}
@@ -268,7 +281,7 @@ def test_results_have_one_row_per_episode(tmp_path: Path) -> None:
 
 def test_parquet_holds_what_the_csv_holds(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    play(cells_of(tmp_path, "react", repeats=1), tmp_path / "run")
+    play(configurations_of(tmp_path, "react", repeats=1), tmp_path / "run")
     read = parquet.read_table(tmp_path / "run" / "results.parquet")
     episodes = in_order(RunDirectory(tmp_path / "run").episodes(), ["react"])
     assert read.to_pylist() == results.rows(episodes)
@@ -342,4 +355,6 @@ def test_no_name_breaks_a_table() -> None:
         **{"episodes": 1, "success_rate": 1.0, "ci95": [0, 1]},
     }
     assert r"| a\|b c | s |" in table([group])
-    assert "a|b" not in table([{**group, "cell": "tape"}]), "a cell that is named like its agent is not repeated"
+    assert "a|b" not in table([{**group, "cell": "tape"}]), (
+        "a configuration that is named like its agent is not repeated"
+    )

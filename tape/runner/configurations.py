@@ -1,4 +1,4 @@
-"""Cells: what a run is made of, one configuration on some tasks each."""
+"""Configurations: what a run is made of, one configuration on some tasks each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Configuration:
     """One configuration on some tasks.
 
     Attributes:
@@ -42,8 +42,8 @@ class Cell:
     spec: RunSpec
     tasks: tuple[Task, ...]
 
-    def resolved(self) -> Cell:
-        """The cell with its configuration as the agent resolves it, and with the digest of its tasks.
+    def resolved(self) -> Configuration:
+        """The configuration with its configuration as the agent resolves it, and with the digest of its tasks.
 
         Raises:
             UnknownNameError: There is no such agent.
@@ -64,20 +64,22 @@ class Cell:
         seen: dict[str, Job] = {}
         for job in jobs:
             if seen.setdefault(job.key, job) is not job:
-                raise ConfigError(f"cell {self.name!r} has the task {job.task.id!r} twice; give each task once")
+                raise ConfigError(
+                    f"configuration {self.name!r} has the task {job.task.id!r} twice; give each task once"
+                )
         return jobs
 
 
-def checked(cells: Sequence[Cell]) -> tuple[Cell, ...]:
-    """The cells, resolved.
+def checked(configurations: Sequence[Configuration]) -> tuple[Configuration, ...]:
+    """The configurations, resolved.
 
     Raises:
         ConfigError: There is none, or a name is empty or used twice.
     """
-    if not cells:
-        raise ConfigError("a run needs at least one cell")
-    names = Counter(cell.name for cell in cells)
+    if not configurations:
+        raise ConfigError("a run needs at least one configuration")
+    names = Counter(configuration.name for configuration in configurations)
     wrong = [name for name, count in names.items() if not name.strip() or count > 1]
     if wrong:
-        raise ConfigError(f"every cell of a run needs a name of its own; empty or used twice: {wrong!r}")
-    return tuple(cell.resolved() for cell in cells)
+        raise ConfigError(f"every configuration of a run needs a name of its own; empty or used twice: {wrong!r}")
+    return tuple(configuration.resolved() for configuration in configurations)
