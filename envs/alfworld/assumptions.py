@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from envs.alfworld.commands import Command
-from envs.alfworld.kinds import kind_of
+from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.state import SEARCHED, Knowledge
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from envs.alfworld.kinds import TREATMENTS, kind_of
+from envs.alfworld.game.kinds import TREATMENTS, kind_of
 
 _NAME = r"[a-z]+(?: \d+)?"
 _FORMS = (

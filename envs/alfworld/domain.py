@@ -8,7 +8,7 @@ from dataclasses import replace
 from envs.alfworld import rules
 from envs.alfworld.assumptions import assume, assumed_by, needed, plain, suppose
 from envs.alfworld.commands import Command, read_command
-from envs.alfworld.kinds import TREATMENTS, kind_of
+from envs.alfworld.game.kinds import TREATMENTS, kind_of
 from envs.alfworld.predicates import HouseholdPredicates, inside
 from envs.alfworld.state import NEW, Knowledge, Layout
 from tape.budget import Resources

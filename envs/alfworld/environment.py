@@ -16,12 +16,12 @@ from typing import Literal
 
 from envs.alfworld.domain import STEP, HouseholdDomain
 from envs.alfworld.errors import GameError
-from envs.alfworld.games import Game
+from envs.alfworld.game.games import Game
+from envs.alfworld.game.textworld_game import GameView, TextWorldGame
 from envs.alfworld.grounder import Grounder
 from envs.alfworld.projector import all_seen, layout_of, updated
 from envs.alfworld.resolve import resolved
 from envs.alfworld.state import Knowledge
-from envs.alfworld.textworld_game import GameView, TextWorldGame
 from tape.budget import Resources
 from tape.protocols import Observation
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from envs.alfworld import sentences as say
+from envs.alfworld.game import sentences as say
 from tape.protocols.predicates import Predicate
 
 AT, OPEN, OPENABLE, IN, CONTENTS_KNOWN = "at", "open", "openable", "in", "contents_known"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from envs.alfworld.kinds import ALWAYS_OPENABLE, OPENABLE, kind_of
+from envs.alfworld.game.kinds import ALWAYS_OPENABLE, OPENABLE, kind_of
 from tape.protocols.predicates import Assignment, Predicate
 
 

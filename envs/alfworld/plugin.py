@@ -7,8 +7,8 @@ from typing import Any
 
 from envs.alfworld.environment import MODES, AlfworldEnvironment
 from envs.alfworld.errors import AlfworldError
-from envs.alfworld.games import PACKAGED, SPLITS, Game, load_games
-from envs.alfworld.oracle import shortest
+from envs.alfworld.game.games import PACKAGED, SPLITS, Game, load_games
+from envs.alfworld.game.oracle import shortest
 from envs.alfworld.simulator_model import RulesWorldModel
 from tape.budget import Budget
 from tape.protocols import Environment, Task, WorldModel

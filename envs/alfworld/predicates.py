@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from envs.alfworld.commands import Command, read_command
-from envs.alfworld.goal import LOOK, TWO
+from envs.alfworld.game.goal import LOOK, TWO
+from envs.alfworld.game.kinds import AFTER, ALWAYS_OPENABLE, LAMPS, OPENABLE, RECEPTACLES, TREATMENTS, kind_of
 from envs.alfworld.inference import RULES
-from envs.alfworld.kinds import AFTER, ALWAYS_OPENABLE, LAMPS, OPENABLE, RECEPTACLES, TREATMENTS, kind_of
 from envs.alfworld.rules import fits
 from envs.alfworld.state import BARE, CLOSED, NEW, SEARCHED, SHUT, VISIBLE, Knowledge, Layout
 from tape.protocols import Action, State

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from envs.alfworld import grounder as ground
+from envs.alfworld.game.house import House
 from envs.alfworld.grounder import Finding
-from envs.alfworld.house import House
 from envs.alfworld.state import BARE, KEPT, OPEN, SEARCHED, SHUT, Knowledge, Layout
 
 _MARKS = {ground.CLEAN: "clean", ground.HOT: "hot", ground.COOL: "cool", ground.LIT: "lit"}

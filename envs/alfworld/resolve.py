@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from envs.alfworld.commands import Command, read_command
-from envs.alfworld.kinds import kind_of
+from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.rules import meant
 from envs.alfworld.state import Knowledge
 

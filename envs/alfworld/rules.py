@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from envs.alfworld.commands import Command
-from envs.alfworld.goal import Goal
-from envs.alfworld.kinds import AFTER, CAN_CONTAIN, LAMPS, OPENABLE, TREATMENTS, kind_of
+from envs.alfworld.game.goal import Goal
+from envs.alfworld.game.kinds import AFTER, CAN_CONTAIN, LAMPS, OPENABLE, TREATMENTS, kind_of
 from envs.alfworld.state import BARE, CLOSED, KEPT, NEW, OPEN, SEARCHED, SHUT, VISIBLE, Knowledge
 
 _UNDONE = {"hot": "cool", "cool": "hot"}

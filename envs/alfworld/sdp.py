@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from envs.alfworld.kinds import kind_of
+from envs.alfworld.game.kinds import kind_of
+from envs.alfworld.game.sentences import whole
+from envs.alfworld.game.textworld_game import Fact
 from envs.alfworld.predicates import PLAIN
 from envs.alfworld.prompts.chat_text import RULES, described
-from envs.alfworld.sentences import whole
 from envs.alfworld.state import Knowledge
-from envs.alfworld.textworld_game import Fact
 from tape.protocols import Action, State
 from tape.protocols.predicates import Predicate
 from tape.sdp.adapter import Caps

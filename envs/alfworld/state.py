@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
 
-from envs.alfworld.goal import Goal
-from envs.alfworld.kinds import kind_of
+from envs.alfworld.game.goal import Goal
+from envs.alfworld.game.kinds import kind_of
 
 NEW, SHUT, KEPT, OPEN, BARE = "new", "shut", "kept", "open", "bare"
 """Of a receptacle: never looked at; closed, contents unknown; closed, contents known; open; cannot be closed."""

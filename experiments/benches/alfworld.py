@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from envs.alfworld.errors import GameError
-from envs.alfworld.games import PACKAGED, SPLITS, Game, load_games
-from envs.alfworld.textworld_game import GameView, TextWorldGame
+from envs.alfworld.game.games import PACKAGED, SPLITS, Game, load_games
+from envs.alfworld.game.textworld_game import GameView, TextWorldGame
 
 
 @dataclass

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from envs.alfworld.kinds import read_kinds
-from envs.alfworld.rooms import read_rooms
+from envs.alfworld.game.kinds import read_kinds
+from envs.alfworld.game.rooms import read_rooms
 from envs.data_files import DataFileError, Entry, read_toml
 from envs.travelplanner.words import read_names
 

@@ -51,7 +51,7 @@ ASKS = {
     "openai": "load('tape.models', 'vllm')('a-model')",
     "anthropic": "load('tape.models', 'anthropic')('a-model')",
     "mcp": "at('asyncio').run(at('tape.tools').mcp_tools(['a-server']).__aenter__())",
-    "alfworld": "at('envs.alfworld.textworld_game')._engines()",
+    "alfworld": "at('envs.alfworld.game.textworld_game')._engines()",
     "scienceworld": "at('envs.scienceworld.engine').task_table()",
 }
 

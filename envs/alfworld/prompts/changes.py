@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from envs.alfworld import rules
 from envs.alfworld.commands import Command
-from envs.alfworld.kinds import kind_of
+from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.prompts.lexicon import MOST_STEPS
 from envs.alfworld.state import Knowledge
 

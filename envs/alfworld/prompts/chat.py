@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
-from envs.alfworld.kinds import AFTER, kind_of
+from envs.alfworld.game.kinds import AFTER, kind_of
 from envs.alfworld.prompts import chat_schema
 from envs.alfworld.prompts.changes import hopeless, switched_on, taken, worth
 from envs.alfworld.prompts.chat_schema import MOST_PLANNED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from envs.alfworld.kinds import kind_of
+from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.state import BARE, KEPT, NEW, OPEN, SHUT, Knowledge
 from tape.lm.base import Message
 

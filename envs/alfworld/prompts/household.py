@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
-from envs.alfworld.kinds import AFTER, OBJECTS, OPENABLE, TREATMENTS, kind_of
+from envs.alfworld.game.kinds import AFTER, OBJECTS, OPENABLE, TREATMENTS, kind_of
 from envs.alfworld.prompts.changes import hopeless, switched_on, taken, worth
 from envs.alfworld.prompts.lexicon import (
     ACT,

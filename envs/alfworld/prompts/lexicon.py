@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from envs.alfworld.commands import Command
-from envs.alfworld.goal import LOOK, TWO, Goal
-from envs.alfworld.kinds import OBJECTS, RECEPTACLES, TREATMENTS, kind_of
+from envs.alfworld.game.goal import LOOK, TWO, Goal
+from envs.alfworld.game.kinds import OBJECTS, RECEPTACLES, TREATMENTS, kind_of
 from envs.alfworld.state import BARE, KEPT, NEW, OPEN, SHUT, Knowledge
 from tape.errors import ModelError
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from envs.alfworld.commands import Command, read_command
-from envs.alfworld.kinds import OPENABLE, kind_of
+from envs.alfworld.game.kinds import OPENABLE, kind_of
 from envs.alfworld.state import Knowledge
 
 

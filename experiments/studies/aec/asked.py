@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from envs.alfworld import prompts
 from envs.alfworld.environment import AlfworldEnvironment
-from envs.alfworld.games import Game
-from envs.alfworld.kinds import OPENABLE, kind_of
+from envs.alfworld.game.games import Game
+from envs.alfworld.game.kinds import OPENABLE, kind_of
 from envs.alfworld.predicates import inside, shut
 from envs.alfworld.state import NEW, SEARCHED, Knowledge
 from tape.aec.facts import Evidence, GroundedStore

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from envs.alfworld.games import load_games
+from envs.alfworld.game.games import load_games
 from experiments.harness.cli import guarded, positive, require_known
 from experiments.harness.matrix import spread
 from experiments.studies.aec.aec import QUICK

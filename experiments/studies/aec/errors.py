@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from envs.alfworld.games import load_games
+from envs.alfworld.game.games import load_games
 from experiments.harness.cli import known, main
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, configuration, plugin_of, split, spread

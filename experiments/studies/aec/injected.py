@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from envs.alfworld.environment import AlfworldEnvironment
-from envs.alfworld.games import Game
+from envs.alfworld.game.games import Game
 from envs.alfworld.predicates import inside, shut, two
 from envs.alfworld.prompts.placing import placed
 from envs.alfworld.state import SEARCHED, Knowledge

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from envs.alfworld.games import Game, held_out
-from envs.alfworld.generator import draw_house
-from envs.alfworld.goal import TASK_TYPES
+from envs.alfworld.game.games import Game, held_out
+from envs.alfworld.game.generator import draw_house
+from envs.alfworld.game.goal import TASK_TYPES
 from experiments.harness.cli import guarded, make_parser, options_of, play, positive
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, configuration, short, split, spread

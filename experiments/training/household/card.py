@@ -19,7 +19,7 @@ compared.
   receptacle. Only objects of the kinds that the goal names are written.
 - **Architecture**: Llama (rotary embeddings with theta 1000, SwiGLU, tied embeddings, {words} words), float16
   safetensors; computed in float32 on a CPU.
-- **Data**: moments of games in households of the project's own generator (`envs/alfworld/generator.py`), with
+- **Data**: moments of games in households of the project's own generator (`envs/alfworld/game/generator.py`), with
   everything seen or only a part; plans are the shortest by the rules of the game, and where something was not seen, the
   answer is what is really so. Up to step 600 small rooms only. None of the 120 shipped games occurs in it: all
   {sequences:,} households of the run were drawn again and compared by hash (`experiments/training/household/check.py`).

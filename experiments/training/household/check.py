@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from envs.alfworld.games import held_out
+from envs.alfworld.game.games import held_out
 from experiments.training.household.data import households
 from experiments.training.train import SIZES
 

@@ -14,9 +14,9 @@ from itertools import count
 import torch
 
 from envs.alfworld.commands import Command
-from envs.alfworld.generator import draw_house
-from envs.alfworld.house import House
-from envs.alfworld.kinds import ALWAYS_OPENABLE, OPENABLE, kind_of
+from envs.alfworld.game.generator import draw_house
+from envs.alfworld.game.house import House
+from envs.alfworld.game.kinds import ALWAYS_OPENABLE, OPENABLE, kind_of
 from envs.alfworld.prompts.lexicon import (
     ACT,
     ARROW,

@@ -19,13 +19,13 @@ import torch
 from envs.alfworld import rules
 from envs.alfworld.commands import read_command
 from envs.alfworld.domain import HouseholdDomain
-from envs.alfworld.generator import draw_house
-from envs.alfworld.goal import TASK_TYPES
-from envs.alfworld.house import House
-from envs.alfworld.kinds import ALWAYS_OPENABLE, OPENABLE, kind_of
+from envs.alfworld.game.generator import draw_house
+from envs.alfworld.game.goal import TASK_TYPES
+from envs.alfworld.game.house import House
+from envs.alfworld.game.kinds import ALWAYS_OPENABLE, OPENABLE, kind_of
+from envs.alfworld.game.rooms import tendency
 from envs.alfworld.predicates import inside, shut
 from envs.alfworld.prompts.household import HouseholdFormat
-from envs.alfworld.rooms import tendency
 from envs.alfworld.state import NEW, Knowledge
 from experiments.training.household.plans import best_plan
 from experiments.training.household.world import World
@@ -219,7 +219,7 @@ def report(folder: Path, count: int, data: Path | None = None) -> dict[str, obje
     lm = load_folder(folder, f"hf:{folder.name}", prompt_format="household")
     found: dict[str, object] = {"homes": asyncio.run(evaluate(lm, homes("homes", count), "homes")).report()}
     if data is not None:
-        from envs.alfworld.games import load_games
+        from envs.alfworld.game.games import load_games
 
         given = [game.house for game in load_games("valid_unseen", data)]
         found["given"] = asyncio.run(evaluate(lm, given, "given")).report()

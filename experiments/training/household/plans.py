@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from envs.alfworld.commands import Command
-from envs.alfworld.goal import LOOK, TWO
-from envs.alfworld.kinds import AFTER, TREATMENTS, kind_of
+from envs.alfworld.game.goal import LOOK, TWO
+from envs.alfworld.game.kinds import AFTER, TREATMENTS, kind_of
 from envs.alfworld.state import Layout
 
 

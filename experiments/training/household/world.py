@@ -8,8 +8,8 @@ from copy import copy
 from dataclasses import replace
 
 from envs.alfworld.commands import Command
-from envs.alfworld.house import House
-from envs.alfworld.kinds import AFTER, CAN_CONTAIN, LAMPS, TREATMENTS, kind_of
+from envs.alfworld.game.house import House
+from envs.alfworld.game.kinds import AFTER, CAN_CONTAIN, LAMPS, TREATMENTS, kind_of
 from envs.alfworld.rules import meant
 from envs.alfworld.state import BARE, KEPT, OPEN, SHUT, Knowledge, Layout, unseen
 from experiments.training.household.plans import Scene, pairs_of

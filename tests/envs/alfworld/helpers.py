@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from envs.alfworld.game_data import GameData
-from envs.alfworld.games import Game, load_games
-from envs.alfworld.textworld_game import TextWorldGame, installed
+from envs.alfworld.game.game_data import GameData
+from envs.alfworld.game.games import Game, load_games
+from envs.alfworld.game.textworld_game import TextWorldGame, installed
 
 needs_engine = pytest.mark.skipif(not installed(), reason="the extra alfworld is not installed")
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from envs.alfworld.commands import Command
 from envs.alfworld.domain import HouseholdDomain
-from envs.alfworld.generator import draw_house
-from envs.alfworld.goal import SIMPLE, TASK_TYPES, Goal
-from envs.alfworld.house import House, Receptacle
-from envs.alfworld.kinds import kind_of
+from envs.alfworld.game.generator import draw_house
+from envs.alfworld.game.goal import SIMPLE, TASK_TYPES, Goal
+from envs.alfworld.game.house import House, Receptacle
+from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.state import Knowledge
 from experiments.training.household.plans import best_plan
 from experiments.training.household.world import World

@@ -5,7 +5,7 @@ from __future__ import annotations
 from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.domain import STEP, HouseholdDomain
-from envs.alfworld.kinds import kind_of
+from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.prompts import prompt_format
 from envs.alfworld.sdp import adapter
 from experiments.training.household.world import World

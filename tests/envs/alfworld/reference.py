@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, replace
 
-from envs.alfworld.house import House
-from envs.alfworld.kinds import AFTER, CAN_CONTAIN, LAMPS, TREATMENTS, kind_of
+from envs.alfworld.game.house import House
+from envs.alfworld.game.kinds import AFTER, CAN_CONTAIN, LAMPS, TREATMENTS, kind_of
 
 
 @dataclass(frozen=True)

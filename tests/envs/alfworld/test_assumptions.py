@@ -9,7 +9,7 @@ from hypothesis import given
 from envs.alfworld import rules
 from envs.alfworld.assumptions import assume, assumed_by, plain
 from envs.alfworld.commands import Command
-from envs.alfworld.kinds import OPENABLE, kind_of
+from envs.alfworld.game.kinds import OPENABLE, kind_of
 from envs.alfworld.predicates import inside
 from envs.alfworld.state import BARE, unseen
 from experiments.training.household.plans import best_plan

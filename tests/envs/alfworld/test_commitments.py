@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from envs.alfworld.games import Game
-from envs.alfworld.generator import draw_house
-from envs.alfworld.goal import TASK_TYPES
+from envs.alfworld.game.games import Game
+from envs.alfworld.game.generator import draw_house
+from envs.alfworld.game.goal import TASK_TYPES
 from envs.alfworld.plugin import PLUGIN, task_of
 from tape.agents.tape import TapeAgent
 from tape.seeds import derive

@@ -1,8 +1,8 @@
 """An object can be in two receptacles at once: then what is put beside it may be the object itself."""
 
 from envs.alfworld.domain import HouseholdDomain
-from envs.alfworld.goal import TWO, Goal
-from envs.alfworld.house import House, Receptacle
+from envs.alfworld.game.goal import TWO, Goal
+from envs.alfworld.game.house import House, Receptacle
 from envs.alfworld.projector import all_seen
 from tape.aec.facts import Evidence, GroundedStore
 from tape.aec.verifier import Rulebook, Verifier

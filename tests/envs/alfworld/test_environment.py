@@ -7,13 +7,13 @@ import pytest
 
 from envs.alfworld.environment import AlfworldEnvironment
 from envs.alfworld.errors import AlfworldError, GameError
-from envs.alfworld.games import Game, load_games
-from envs.alfworld.kinds import kind_of
-from envs.alfworld.oracle import shortest
+from envs.alfworld.game.games import Game, load_games
+from envs.alfworld.game.kinds import kind_of
+from envs.alfworld.game.oracle import shortest
+from envs.alfworld.game.textworld_game import installed
 from envs.alfworld.plugin import PLUGIN
 from envs.alfworld.rules import satisfied
 from envs.alfworld.state import Knowledge
-from envs.alfworld.textworld_game import installed
 from tape.protocols.predicates import Predicate
 from tests.envs.alfworld.helpers import all_games
 

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.alfworld.entity_names import entity_names
 from envs.alfworld.errors import GameError
-from envs.alfworld.game_data import read_game_data
-from envs.alfworld.game_file import game_text, read_house
-from envs.alfworld.generator import draw_house
-from envs.alfworld.goal import TASK_TYPES, Goal
-from envs.alfworld.house import House
-from envs.alfworld.oracle import shortest
+from envs.alfworld.game.entity_names import entity_names
+from envs.alfworld.game.game_data import read_game_data
+from envs.alfworld.game.game_file import game_text, read_house
+from envs.alfworld.game.generator import draw_house
+from envs.alfworld.game.goal import TASK_TYPES, Goal
+from envs.alfworld.game.house import House
+from envs.alfworld.game.oracle import shortest
 from tests.envs.alfworld.helpers import all_games, busy, needs_engine, needs_given, started
 from tests.profiles import examples
 

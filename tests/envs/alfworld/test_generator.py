@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.alfworld import rules
-from envs.alfworld.generator import draw_house
-from envs.alfworld.goal import TASK_TYPES
-from envs.alfworld.kinds import ALWAYS_OPENABLE, CAN_CONTAIN, LAMPS, OBJECTS, OPENABLE, kind_of
+from envs.alfworld.game.generator import draw_house
+from envs.alfworld.game.goal import TASK_TYPES
+from envs.alfworld.game.kinds import ALWAYS_OPENABLE, CAN_CONTAIN, LAMPS, OBJECTS, OPENABLE, kind_of
 from experiments.training.household.plans import best_plan
 from tests.envs.alfworld.households import seeds, tasks, world_of
 

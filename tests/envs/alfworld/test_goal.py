@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.alfworld.errors import GameError
-from envs.alfworld.goal import LOOK, TASK_TYPES, TWO, Goal, read_goal
-from envs.alfworld.kinds import LAMPS, OBJECTS, RECEPTACLES
+from envs.alfworld.game.goal import LOOK, TASK_TYPES, TWO, Goal, read_goal
+from envs.alfworld.game.kinds import LAMPS, OBJECTS, RECEPTACLES
 
 
 @given(

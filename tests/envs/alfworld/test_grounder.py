@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.alfworld.game_data import GameData
+from envs.alfworld.game.game_data import GameData
+from envs.alfworld.game.house import House
+from envs.alfworld.game.textworld_game import Fact
 from envs.alfworld.grounder import ARITY, Finding, Grounder, finding
-from envs.alfworld.house import House
-from envs.alfworld.textworld_game import Fact
 from tests.envs.alfworld.helpers import all_games, busy, needs_engine, needs_given, started
 from tests.profiles import examples
 

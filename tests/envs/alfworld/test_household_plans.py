@@ -8,8 +8,8 @@ from hypothesis import given
 
 from envs.alfworld import rules
 from envs.alfworld.commands import Command
-from envs.alfworld.goal import TASK_TYPES
-from envs.alfworld.kinds import TREATMENTS, kind_of
+from envs.alfworld.game.goal import TASK_TYPES
+from envs.alfworld.game.kinds import TREATMENTS, kind_of
 from envs.alfworld.state import Knowledge
 from experiments.training.household.plans import best_plan
 from experiments.training.household.world import World

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from envs.alfworld import prompts
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.domain import HouseholdDomain
-from envs.alfworld.goal import Goal
-from envs.alfworld.kinds import OBJECTS
+from envs.alfworld.game.goal import Goal
+from envs.alfworld.game.kinds import OBJECTS
 from envs.alfworld.prompts.lexicon import (
     RECEPTACLE_WORDS,
     VERBS,

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.alfworld.errors import GameError
-from envs.alfworld.games import Game
-from envs.alfworld.generator import draw_house
-from envs.alfworld.goal import LOOK, SIMPLE, TASK_TYPES, TWO, Goal
-from envs.alfworld.house import House, Receptacle
-from envs.alfworld.kinds import TREATMENTS, kind_of
-from envs.alfworld.oracle import optimal_length, shortest
+from envs.alfworld.game.games import Game
+from envs.alfworld.game.generator import draw_house
+from envs.alfworld.game.goal import LOOK, SIMPLE, TASK_TYPES, TWO, Goal
+from envs.alfworld.game.house import House, Receptacle
+from envs.alfworld.game.kinds import TREATMENTS, kind_of
+from envs.alfworld.game.oracle import optimal_length, shortest
 from tests.envs.alfworld import reference
 from tests.envs.alfworld.helpers import all_games, needs_engine, needs_given, started
 from tests.profiles import examples

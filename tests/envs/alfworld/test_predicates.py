@@ -8,8 +8,8 @@ from hypothesis import given
 
 from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
+from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.inference import RULES
-from envs.alfworld.kinds import kind_of
 from envs.alfworld.predicates import EMPTY, NEVER, PLAIN, HouseholdPredicates, at, inside, made, openable, shut, two
 from envs.alfworld.state import BARE, NEW, Layout
 from experiments.training.household.world import World

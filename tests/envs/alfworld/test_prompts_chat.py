@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from envs.alfworld import prompts
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.domain import HouseholdDomain
-from envs.alfworld.kinds import kind_of
+from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.predicates import inside, searched, shut
 from envs.alfworld.prompts.chat import ChatFormat
 from envs.alfworld.prompts.chat_schema import CHANGE

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
+from envs.alfworld.game.sentences import whole
 from envs.alfworld.sdp import adapter, unread
-from envs.alfworld.sentences import whole
 from tape.errors import InvalidOutputError
 from tape.protocols import Observation
 from tape.protocols.predicates import Predicate

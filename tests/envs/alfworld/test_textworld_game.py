@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from envs.alfworld import textworld_game
 from envs.alfworld.errors import GameError
-from envs.alfworld.game_data import GameData
-from envs.alfworld.game_file import game_text
-from envs.alfworld.games import Game
-from envs.alfworld.generator import draw_house
-from envs.alfworld.oracle import shortest
-from envs.alfworld.textworld_game import TextWorldGame
+from envs.alfworld.game import textworld_game
+from envs.alfworld.game.game_data import GameData
+from envs.alfworld.game.game_file import game_text
+from envs.alfworld.game.games import Game
+from envs.alfworld.game.generator import draw_house
+from envs.alfworld.game.oracle import shortest
+from envs.alfworld.game.textworld_game import TextWorldGame
 from tape.errors import MissingExtraError
 from tests.envs.alfworld.helpers import all_games, busy, needs_engine, started
 
@@ -103,7 +103,7 @@ def test_an_unproven_version_is_played_by_the_original_with_one_warning(monkeypa
 
 
 def test_without_the_packages_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "envs.alfworld.fast_textworld", raising=False)
+    monkeypatch.delitem(sys.modules, "envs.alfworld.game.fast_textworld", raising=False)
     monkeypatch.setitem(sys.modules, "textworld", None)
     textworld_game._engines.cache_clear()
     try:
@@ -134,9 +134,9 @@ def test_nothing_outside_is_touched(tmp_path: Path) -> None:
     code = (
         "import os, sys, random\n"
         "before = dict(os.environ), list(sys.argv)\n"
-        "from envs.alfworld.textworld_game import TextWorldGame\n"
-        "from envs.alfworld.game_file import game_text\n"
-        "from envs.alfworld.generator import draw_house\n"
+        "from envs.alfworld.game.textworld_game import TextWorldGame\n"
+        "from envs.alfworld.game.game_file import game_text\n"
+        "from envs.alfworld.game.generator import draw_house\n"
         "game = TextWorldGame(game_text(draw_house(random.Random(0), None, 0.1)))\n"
         "game.reset(); game.step('look')\n"
         "assert 'alfworld' not in sys.modules\n"

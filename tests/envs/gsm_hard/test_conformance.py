@@ -15,9 +15,9 @@ class TestGsmHard(EnvironmentConformance):
     prompt_formats = ("chat", "tools")
 
     def actions(self, environment: Environment, state: State) -> Sequence[Action]:
-        made = [
-            call("add", "quick", a=1, b=2),
-            call("divide", "exact", a=1, b=0),
+        made = [  # with constants for which the bundled model has words
+            call("add", "quick", a=2, b=3),
+            call("divide", "exact", a=7, b=2),
             call("subtract", "standard", a=4, b=3),
         ]
         return [one.text for one in (*made, answer(7))]

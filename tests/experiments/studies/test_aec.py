@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from envs.alfworld.games import held_out, load_games
-from envs.alfworld.textworld_game import installed
+from envs.alfworld.game.games import held_out, load_games
+from envs.alfworld.game.textworld_game import installed
 from experiments.studies.aec import aec
 from experiments.studies.aec import calibration as aec_calibration
 from experiments.studies.aec import errors as aec_errors

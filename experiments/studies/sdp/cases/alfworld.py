@@ -10,15 +10,15 @@ from itertools import islice
 
 from envs.alfworld.commands import read_command
 from envs.alfworld.domain import HouseholdDomain
-from envs.alfworld.games import Game, load_games
+from envs.alfworld.game.games import Game, load_games
+from envs.alfworld.game.kinds import kind_of
+from envs.alfworld.game.oracle import shortest
+from envs.alfworld.game.textworld_game import Fact, TextWorldGame
 from envs.alfworld.grounder import Grounder
-from envs.alfworld.kinds import kind_of
-from envs.alfworld.oracle import shortest
 from envs.alfworld.projector import layout_of, updated
 from envs.alfworld.resolve import resolved
 from envs.alfworld.sdp import truth, unread
 from envs.alfworld.state import Knowledge
-from envs.alfworld.textworld_game import Fact, TextWorldGame
 from experiments.studies.sdp.cases.case import Case
 from tape.protocols import Observation
 from tape.protocols.predicates import Predicate

@@ -6,8 +6,8 @@ subclass keeps the translation, the commands of the operators and the parsed gra
 and the winning flag are those of the original; the tests play both side by side.
 
 It overrides and relies on parts of TextWorld that are not its public interface, so :data:`VERSIONS` says for which ones
-it was proven, and :mod:`envs.alfworld.textworld_game` plays with the original on any other. This module imports
-``textworld``; nothing else does, except :mod:`envs.alfworld.fast_grammar`.
+it was proven, and :mod:`envs.alfworld.game.textworld_game` plays with the original on any other. This module imports
+``textworld``; nothing else does, except :mod:`envs.alfworld.game.fast_grammar`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from textworld.envs.pddl import PddlEnv
 from textworld.envs.pddl import logic as pddl_logic
 from textworld.logic import Placeholder, Proposition, Variable
 
-from envs.alfworld.entity_names import entity_names
-from envs.alfworld.fast_grammar import FastGrammar
+from envs.alfworld.game.entity_names import entity_names
+from envs.alfworld.game.fast_grammar import FastGrammar
 
 VERSIONS = frozenset({"1.7.0"})
 """Versions of TextWorld that this was compared with."""

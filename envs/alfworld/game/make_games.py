@@ -1,4 +1,4 @@
-"""Makes the shipped sets of games: ``python -m envs.alfworld.make_games [FOLDER]``.
+"""Makes the shipped sets of games: ``python -m envs.alfworld.game.make_games [FOLDER]``.
 
 Ten games of each of the six task types, from sparsely furnished to full: ``packaged`` for evaluation and nothing else,
 ``dev`` for developing agents. The seeds are names, so the files always come out the same.
@@ -10,10 +10,10 @@ import random
 import sys
 from pathlib import Path
 
-from envs.alfworld.generator import draw_house
-from envs.alfworld.goal import TASK_TYPES
-from envs.alfworld.house import House
-from envs.alfworld.house_json import dump_house
+from envs.alfworld.game.generator import draw_house
+from envs.alfworld.game.goal import TASK_TYPES
+from envs.alfworld.game.house import House
+from envs.alfworld.game.house_json import dump_house
 
 SETS = ("packaged", "dev")
 PER_TASK = 10
@@ -36,7 +36,7 @@ def set_text(name: str) -> str:
 
 def main(arguments: list[str]) -> None:
     """Write one file per set into the folder given, or the package's own."""
-    folder = Path(arguments[0]) if arguments else Path(__file__).parent / "data"
+    folder = Path(arguments[0]) if arguments else Path(__file__).parents[1] / "data"
     for name in SETS:
         (folder / f"{name}.json").write_text(set_text(name), encoding="utf-8")
         print(f"{folder / name}.json: {len(make_set(name))} games")

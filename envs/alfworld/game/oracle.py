@@ -29,9 +29,9 @@ from functools import lru_cache
 from itertools import permutations
 
 from envs.alfworld.errors import GameError
-from envs.alfworld.goal import LOOK, TWO, Goal
-from envs.alfworld.house import House, Receptacle, name_order
-from envs.alfworld.kinds import CAN_CONTAIN, LAMPS, TREATMENTS, kind_of
+from envs.alfworld.game.goal import LOOK, TWO, Goal
+from envs.alfworld.game.house import House, Receptacle, name_order
+from envs.alfworld.game.kinds import CAN_CONTAIN, LAMPS, TREATMENTS, kind_of
 
 PUT = "put {o} in/on {r}"
 """The official games' command for putting; some versions of them have another."""

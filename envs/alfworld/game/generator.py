@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from envs.alfworld.goal import LOOK, SIMPLE, TASK_TYPES, TREATED, TWO, Goal
-from envs.alfworld.house import House, Receptacle, name_order
-from envs.alfworld.kinds import ALWAYS_OPENABLE, CAN_CONTAIN, LAMPS, OPENABLE, TREATMENTS, kind_of
-from envs.alfworld.rooms import FURNITURE, SOMETIMES_OPEN, THINGS, tendency
+from envs.alfworld.game.goal import LOOK, SIMPLE, TASK_TYPES, TREATED, TWO, Goal
+from envs.alfworld.game.house import House, Receptacle, name_order
+from envs.alfworld.game.kinds import ALWAYS_OPENABLE, CAN_CONTAIN, LAMPS, OPENABLE, TREATMENTS, kind_of
+from envs.alfworld.game.rooms import FURNITURE, SOMETIMES_OPEN, THINGS, tendency
 
 _SHARED_PLACE = 0.12
 """Probability that a receptacle is reached from the same spot as the one before it."""

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from envs.alfworld.errors import GameError
-from envs.alfworld.goal import Goal
-from envs.alfworld.house import House, Receptacle
+from envs.alfworld.game.goal import Goal
+from envs.alfworld.game.house import House, Receptacle
 
 
 def dump_house(name: str, house: House) -> str:

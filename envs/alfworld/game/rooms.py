@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import resources
 from types import MappingProxyType
 
-from envs.alfworld.kinds import LAMPS, OBJECTS, RECEPTACLES, check_known
+from envs.alfworld.game.kinds import LAMPS, OBJECTS, RECEPTACLES, check_known
 from envs.data_files import Entry, Folder, read_toml
 
 _MOST_LIKELY = 100.0

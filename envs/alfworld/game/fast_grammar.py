@@ -4,7 +4,7 @@ A derivation replaces the symbols of a sentence from left to right. TextWorld co
 that they refer to for every symbol, and parses every condition anew; nothing in a derivation ever changes them. Here
 they are parsed once and shared, and only the two dictionaries of variables are copied where a query binds more of them.
 
-This module imports ``textworld``; only :mod:`envs.alfworld.textworld_game` imports it.
+This module imports ``textworld``; only :mod:`envs.alfworld.game.textworld_game` imports it.
 """
 
 from __future__ import annotations

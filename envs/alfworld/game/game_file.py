@@ -13,13 +13,13 @@ from collections.abc import Iterable
 from importlib.resources import files
 from os import PathLike
 
-from envs.alfworld.entity_names import entity_names
 from envs.alfworld.errors import GameError
-from envs.alfworld.game_data import GameData, Problem, parse_problem, read_game_data, words
-from envs.alfworld.goal import LOOK, Goal, read_goal
-from envs.alfworld.house import House, Receptacle, name_order
-from envs.alfworld.kinds import CAN_CONTAIN, COOLABLE, HEATABLE, LAMPS, OBJECTS, TREATMENTS, kind_of
-from envs.alfworld.kinds import CLEANABLE as _CLEANABLE
+from envs.alfworld.game.entity_names import entity_names
+from envs.alfworld.game.game_data import GameData, Problem, parse_problem, read_game_data, words
+from envs.alfworld.game.goal import LOOK, Goal, read_goal
+from envs.alfworld.game.house import House, Receptacle, name_order
+from envs.alfworld.game.kinds import CAN_CONTAIN, COOLABLE, HEATABLE, LAMPS, OBJECTS, TREATMENTS, kind_of
+from envs.alfworld.game.kinds import CLEANABLE as _CLEANABLE
 
 _VESSELS = frozenset({"bowl", "box", "cup", "mug", "pan", "plate", "pot"})
 """Kinds of objects that are described by what is in them, which hides whether they are clean, hot or cool."""

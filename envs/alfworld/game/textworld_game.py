@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from envs.alfworld.errors import GameError
-from envs.alfworld.game_data import GameData, read_game_data
+from envs.alfworld.game.game_data import GameData, read_game_data
 from tape.errors import MissingExtraError
 from tape.plugins import missing_extra
 
@@ -56,7 +56,7 @@ class TextWorldGame:
     Args:
         game: A game file, its text, or what was read of it.
         fast: Whether to use the accelerated engine where it was proven equal to the original (see
-            :mod:`envs.alfworld.fast_textworld`).
+            :mod:`envs.alfworld.game.fast_textworld`).
 
     Raises:
         GameError: The file is broken, or the engine cannot play it.
@@ -156,7 +156,7 @@ def _engines() -> ModuleType:
             "and needs a C and a C++ compiler, make, cmake, git, bison and flex (on Debian and Ubuntu: "
             "apt install build-essential cmake git bison flex)"
         )
-    return importlib.import_module("envs.alfworld.fast_textworld")
+    return importlib.import_module("envs.alfworld.game.fast_textworld")
 
 
 @functools.cache

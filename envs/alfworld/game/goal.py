@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from envs.alfworld.errors import GameError
-from envs.alfworld.kinds import LAMPS
+from envs.alfworld.game.kinds import LAMPS
 
 SIMPLE, LOOK, TWO = "pick_and_place_simple", "look_at_obj_in_light", "pick_two_obj_and_place"
 TREATED: Mapping[str, str] = MappingProxyType(

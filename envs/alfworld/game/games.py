@@ -14,12 +14,12 @@ from itertools import islice
 from pathlib import Path
 
 from envs.alfworld.errors import AlfworldError, GameError, UnsolvableGameError
-from envs.alfworld.game_data import GameData, read_game_data
-from envs.alfworld.game_file import game_text, read_house
-from envs.alfworld.goal import read_goal
-from envs.alfworld.house import House
-from envs.alfworld.house_json import parse_house
-from envs.alfworld.oracle import PUT
+from envs.alfworld.game.game_data import GameData, read_game_data
+from envs.alfworld.game.game_file import game_text, read_house
+from envs.alfworld.game.goal import read_goal
+from envs.alfworld.game.house import House
+from envs.alfworld.game.house_json import parse_house
+from envs.alfworld.game.oracle import PUT
 
 PACKAGED = ("packaged", "dev")
 SPLITS = ("train", "valid_seen", "valid_unseen")

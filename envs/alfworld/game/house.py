@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 
-from envs.alfworld.goal import Goal
+from envs.alfworld.game.goal import Goal
 
 
 @dataclass(frozen=True)
