@@ -13,7 +13,7 @@
 .PHONY: help demo test test-fast test-slow test-wheel soak lint install install-dev extras clean python-path
 
 PY := .venv/bin/python
-FAST_WORKERS ?= 2
+WORKERS ?= 2
 
 export TORCH_INDEX_URL TORCH_WHEEL ALLOW_CUDA
 
@@ -60,11 +60,11 @@ demo: .venv/.installed  ## install what is missing, then run the demo: results t
 
 test: lint test-fast test-slow  ## linters, fast tests, then slow tests (installs the test tools first)
 
-test-fast: extras  ## the fast tests: under two minutes
-	$(PY) -m pytest -m "not slow and not soak" -n $(FAST_WORKERS) $(PYTEST_ARGS)
+test-fast: extras  ## the fast tests: about three minutes on two cores
+	$(PY) -m pytest -m "not slow and not soak" -n $(WORKERS) $(PYTEST_ARGS)
 
 test-slow: extras  ## the slow tests: they load language models or run whole episodes
-	$(PY) -m pytest -m "slow and not soak" $(PYTEST_ARGS)
+	$(PY) -m pytest -m "slow and not soak" -n $(WORKERS) --dist loadfile --durations=15 $(PYTEST_ARGS)
 
 test-wheel: extras  ## of the slow tests those of the wheel: built, installed with the core alone, and used
 	$(PY) -m pytest -m slow tests/repo/test_wheel.py $(PYTEST_ARGS)

@@ -80,13 +80,23 @@ def test_what_is_known_is_so(mode, number):
     assert {"at", "shut", "in", "holding"} <= set(checked)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", ["partial", "full"])
-def test_what_is_known_is_so_in_all_games(mode):
-    for game in all_games():
+def play_all(games, mode):
+    for game in games:
         env = AlfworldEnvironment(game, mode)
         play(env, 25, game.name)
         env.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mode", "first"), [("partial", 0), ("full", 1)])
+def test_what_is_known_is_so_in_every_game(mode, first):
+    play_all(all_games()[first::2], mode)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("mode", ["partial", "full"])
+def test_what_is_known_is_so_in_every_game_and_mode(mode):
+    play_all(all_games(), mode)
 
 
 @pytest.mark.slow

@@ -46,7 +46,7 @@ CANARY = "sk-canary-0123456789abcdef"
 class Move(BaseModel):
     action: Literal["U", "D"]
     row: int = Field(ge=0, le=9)
-    configuration: tuple[int, int] = (0, 0)
+    cell: tuple[int, int] = (0, 0)
 
 
 MOVE = '{"action":"U","row":3,"cell":[1,2]}'
