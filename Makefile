@@ -83,7 +83,7 @@ install: .venv/.installed  ## create .venv and install the project
 install-dev: extras  ## the same with test tools and the extras that this machine can run
 
 clean:  ## remove .venv, caches and build leftovers; results of runs stay
-	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
 	find . -name .git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/.installed: pyproject.toml constraints.txt

@@ -81,7 +81,7 @@ def check_not_shadowed(name: str) -> None:
     Raises:
         ShadowedPackageError: Another one is found first; says which, and what to do.
     """
-    ours = Path(__file__).resolve().parents[1] / name
+    ours = (Path(__file__).resolve().parents[1] / name).resolve()
     found = _found(name)
     if found is None or found.resolve() == ours:
         return  # a package that is not there at all says so by itself

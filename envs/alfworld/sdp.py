@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
+from envs.alfworld.domain import HouseholdDomain
 from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.game.sentences import whole
 from envs.alfworld.game.textworld_game import Fact
@@ -17,9 +17,6 @@ from tape.sdp.adapter import Caps
 from tape.sdp.operators import Outcome
 from tape.sdp.predicate_adapter import PredicateAdapter
 from tape.sdp.target import Fields, Target
-
-if TYPE_CHECKING:
-    from envs.alfworld.domain import HouseholdDomain
 
 CAPS = Caps(attempts=3, replans=50, steps=200)
 """Ours: the paper has no household. A search is replanned at every receptacle that turns out empty."""

@@ -2,6 +2,7 @@
 
 from envs.hotpotqa.environment import HotpotEnvironment
 from envs.hotpotqa.loader import load
-from envs.hotpotqa.sdp import HopAdapter, Setting
+from envs.hotpotqa.sdp import HopAdapter
+from envs.hotpotqa.setting import Setting
 
 __all__ = ["HopAdapter", "HotpotEnvironment", "Setting", "load"]

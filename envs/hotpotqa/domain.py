@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from envs.hotpotqa.actions import FINISH, Answer, Find, Search, read
 from envs.hotpotqa.errors import HotpotError
-from envs.hotpotqa.sdp import Setting
 from envs.hotpotqa.search import EXACT, cost_of
+from envs.hotpotqa.setting import Setting
 from envs.hotpotqa.state import QaState, Searched, as_state
 from tape.budget import Resources
 from tape.protocols import Action, Observation, Prediction, State

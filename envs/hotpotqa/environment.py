@@ -11,8 +11,9 @@ from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.paragraphs import gold_chain
 from envs.hotpotqa.prompts import prompt_format
 from envs.hotpotqa.prompts.chat import ChatQaFormat
-from envs.hotpotqa.sdp import BENCHMARKS, CAPS, HopAdapter, Setting
+from envs.hotpotqa.sdp import CAPS, HopAdapter
 from envs.hotpotqa.search import EXACT, TitledCorpus
+from envs.hotpotqa.setting import BENCHMARKS, Setting
 from envs.hotpotqa.state import (
     ANSWER,
     FINISHED,

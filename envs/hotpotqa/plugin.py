@@ -13,8 +13,9 @@ from envs.hotpotqa.environment import READERS, HotpotEnvironment
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.loader import HOPS, load, pooled, with_hops
 from envs.hotpotqa.paragraphs import with_distractors
-from envs.hotpotqa.sdp import BENCHMARKS, CAPS
+from envs.hotpotqa.sdp import CAPS
 from envs.hotpotqa.search import EXACT, RETRIEVER_NAMES, TitledCorpus
+from envs.hotpotqa.setting import BENCHMARKS
 from envs.musique import loader as musique_loader
 from envs.musique.corpus import PARTS, load_corpus, load_questions
 from envs.musique.question import Passage, Question
@@ -43,7 +44,10 @@ class HotpotPlugin:
             help="hotpotqa: two hops; musique: as many as the id says, stricter answers (default: hotpotqa)",
         )
         parser.add_argument(
-            "--mode", choices=MODES, default="distractor", help="paragraphs given, or to be searched (default: given)"
+            "--mode",
+            choices=MODES,
+            default="distractor",
+            help="distractor: the paragraphs are given; open: they are to be searched (default: distractor)",
         )
         parser.add_argument("--data", type=str, help="a file in the benchmark's public format; needs a general LM")
         parser.add_argument("--questions", choices=PARTS, default="dev", help="our own questions (default: dev)")

@@ -12,6 +12,7 @@ from envs.hotpotqa.minds.bundled import BundledMind
 from envs.hotpotqa.minds.chat import ChatMind
 from envs.hotpotqa.minds.scripted import ScriptedReader, ScriptedVerifier
 from envs.hotpotqa.operators import DecompositionChain, HopRealize, hop_target
+from envs.hotpotqa.setting import Setting
 from envs.hotpotqa.state import ANSWER, FINISHED, GOAL, REFUSED, SEARCHED, as_state, fields_of
 from envs.hotpotqa.validator import TwoStageValidator
 from tape.protocols import Action, State
@@ -19,38 +20,10 @@ from tape.sdp.adapter import Caps, Tools
 from tape.sdp.operators import Operators
 from tape.sdp.target import Chain, Fields, Target
 
-BENCHMARKS = ("hotpotqa", "musique")
-
 CAPS: Mapping[str, Caps] = MappingProxyType(
     {"hotpotqa": Caps(attempts=3, replans=2, steps=20), "musique": Caps(attempts=3, replans=2, steps=25)}
 )
 """SDP tables 10 and 11."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """How a question is played.
-
-    Attributes:
-        question: Its text.
-        benchmark: One of :data:`BENCHMARKS`; ``musique`` has stricter checks of answers and escalating search.
-        hops: How many hops it takes.
-        searches: Whether there is a corpus to search.
-        scripted: Whether the scripted reader reads and verifies, in place of the model.
-        errors: How often the scripted reader misreads (simulated errors).
-    """
-
-    question: str
-    benchmark: str
-    hops: int
-    searches: bool
-    scripted: bool = False
-    errors: float = 0.0
-
-    @property
-    def strict(self) -> bool:
-        """Whether MuSiQue's adaptations apply."""
-        return self.benchmark == "musique"
 
 
 @dataclass(frozen=True)

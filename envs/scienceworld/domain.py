@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from envs.scienceworld.state import ScienceState, ScienceTask
 from tape.budget import Resources
 from tape.protocols import Action, Observation, State
-
-if TYPE_CHECKING:
-    pass
 
 STEP = Resources({"steps": 1})
 

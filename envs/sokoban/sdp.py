@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from envs.sokoban.domain import SokobanDomain
+from envs.sokoban.prompts.chat import RULES
 from envs.sokoban.state import State
 from tape.protocols import State as AbstractState
 from tape.sdp.adapter import Caps
 from tape.sdp.predicate_adapter import PredicateAdapter
 from tape.sdp.target import Fields
-
-if TYPE_CHECKING:
-    from envs.sokoban.domain import SokobanDomain
 
 CAPS = Caps(attempts=3, replans=5, steps=200)
 """Ours: the paper has no Sokoban."""
@@ -19,7 +16,6 @@ CAPS = Caps(attempts=3, replans=5, steps=200)
 
 def adapter(domain: SokobanDomain) -> PredicateAdapter:
     """The adapter of a level."""
-    from envs.sokoban.prompts.chat import RULES
 
     def fields(state: AbstractState) -> Fields:
         assert isinstance(state, State)

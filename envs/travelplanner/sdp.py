@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from envs.travelplanner.audit import complaint
 from envs.travelplanner.cost import MONEY, dollars
+from envs.travelplanner.domain import TripDomain
 from envs.travelplanner.filtering import filtered
 from envs.travelplanner.offers import Restaurant, Stay
 from envs.travelplanner.slots import CHECK, RENDER, Slot
@@ -31,9 +31,6 @@ from tape.sdp.adapter import Caps, Tools
 from tape.sdp.operators import Check, Operators, Outcome, Realized, Validate, Verdict
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain, Fields, Target
-
-if TYPE_CHECKING:
-    from envs.travelplanner.domain import TripDomain
 
 CAPS = Caps(attempts=3, replans=5, steps=60)
 """SDP table 7."""

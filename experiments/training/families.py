@@ -26,7 +26,7 @@ class Family:
         window: Most tokens of a prompt and its answer.
         actions: Ids of the words among which a target may be spread evenly.
         space: Where the space of a token stands, see :func:`experiments.training.tokenizer.build`.
-        prompt format: In which its prompts are written.
+        prompt_format: In which its prompts are written.
         about: What ``tape models`` says.
     """
 

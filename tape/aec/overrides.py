@@ -7,7 +7,7 @@ Rules speak of beliefs alone: nothing here grounds a fact.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,6 @@ from tape.protocols import Domain
 from tape.protocols.predicates import Feature, FeaturedDomain, Predicate
 
 SCHEMA = "tape.override_rules/1"
-
-Context = Callable[[Predicate], Sequence[Feature]]
-"""The features of a predicate."""
 
 
 @dataclass(frozen=True, order=True)

@@ -78,7 +78,10 @@ class Agent(ABC):
         """
         for name in METHOD_FIELDS:
             if getattr(config, name) is not None and name not in cls.methods:
-                raise ConfigError(f"settings of {name} mean nothing to the agent {cls.name!r}; leave them out")
+                raise ConfigError(
+                    f"settings of {name} mean nothing to the agent {cls.name!r}: leave them out"
+                    + (" (--verify aec), or take the agent 'tape' or 'sdp'" if name == "aec" else ", or take 'sdp'")
+                )
         return cls.configure(config)
 
     @classmethod

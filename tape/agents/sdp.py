@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from tape.agents.tape import TapeAgent
 from tape.engine.episode import Episode, EpisodeEnded
-from tape.engine.planner import Planner
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.protocols import Environment
@@ -82,7 +81,8 @@ class SdpAgent(TapeAgent):
             own = adapter.operators(tools)
             if own is None:
                 raise ConfigError(
-                    f"{type(episode.env).__name__} has no operators of its own; use chain='walk' or 'sample'"
+                    f"chain='adapter': {type(episode.env).__name__} has no operators of its own for a model that reads "
+                    f"{episode.roles.lm.prompt_format!r} prompts; use another model, or chain='walk' or 'sample'"
                 )
             return own, None
         actor, validate = self.actor(episode), adapter.validator(tools)
@@ -90,14 +90,7 @@ class SdpAgent(TapeAgent):
         if chain == "sample":
             sample = SampleChain(domain, adapter, self.proposer(episode), self.world_model(episode), tools.seed)
             return Operators(sample, realize, validate, sample), None
-        planner = Planner(
-            episode,
-            proposer=self.proposer(episode),
-            world_model=self.world_model(episode),
-            scorer=self.scorer(episode),
-            actor=actor,
-            selector=self.selector(episode),
-        )
+        planner = self.planner(episode, actor)
         path = WalkChain(episode, adapter, planner, self.verification(episode, planner, actor))
         return Operators(path, realize, validate, path), path
 

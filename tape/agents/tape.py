@@ -50,14 +50,7 @@ class TapeAgent(LmAgent):
         if config.replan_every_step:
             require_bounded(episode, "replan_every_step")
         actor = self.actor(episode)
-        planner = Planner(
-            episode,
-            proposer=self.proposer(episode),
-            world_model=self.world_model(episode),
-            scorer=self.scorer(episode),
-            actor=actor,
-            selector=self.selector(episode),
-        )
+        planner = self.planner(episode, actor)
         verification = self.verification(episode, planner, actor)
         watch = verification.monitor if verification else None
         executor = Executor(episode, actor, planner.memory, planner.reselect, watch)
@@ -72,6 +65,17 @@ class TapeAgent(LmAgent):
                 return
             limited += outcome != "stepped"
             start_replanning(episode, outcome, limited)
+
+    def planner(self, episode: Episode, actor: PlannedActor) -> Planner:
+        """The planning half of algorithm 1, with this agent's roles."""
+        return Planner(
+            episode,
+            proposer=self.proposer(episode),
+            world_model=self.world_model(episode),
+            scorer=self.scorer(episode),
+            actor=actor,
+            selector=self.selector(episode),
+        )
 
     def verification(self, episode: Episode, planner: Planner, actor: PlannedActor) -> Verification | None:
         """Who says whether a selected path may be committed to; None: every path may."""

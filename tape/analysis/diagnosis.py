@@ -13,7 +13,7 @@ from tape.analysis.outcomes import LOST, Outcome, outcomes
 from tape.analysis.sdp_figure import draw_figure
 from tape.analysis.trajectories import Found, trajectories_in
 from tape.errors import RunDirectoryError
-from tape.plugins import require_extra
+from tape.plugins import missing_extra
 from tape.runner.directory import RunDirectory
 from tape.runner.summary import escaped
 from tape.sdp.events import ChainEvent
@@ -68,7 +68,7 @@ def diagnose(run: Path, names: Sequence[str] | None = None) -> Diagnosis:
 
 
 def write(found: Diagnosis, out: Path) -> list[Path]:
-    """Write ``report.md``, ``report.html`` and ``diagnosis.json``, and a figure where there are subgoal chains.
+    """Write ``report.md``, ``report.html`` and ``diagnosis.json``, and a figure of subgoal chains where matplotlib is.
 
     Args:
         found: What a run shows.
@@ -76,14 +76,10 @@ def write(found: Diagnosis, out: Path) -> list[Path]:
 
     Returns:
         The files written, the report first.
-
-    Raises:
-        MissingExtraError: There is a figure to draw, and matplotlib is not installed.
     """
     picture: Path | None = None
     drawn: list[Path] = []
-    if found.chains is not None:
-        require_extra("plots", "matplotlib", what="the figure on subgoal chains")
+    if found.chains is not None and missing_extra("plots", "matplotlib") is None:
         picture = out / "plots" / "sdp_diagnostics.png"
         drawn = [picture.with_suffix(".svg")]
         draw_figure(found.chains.trajectories, [picture, *drawn])
@@ -103,7 +99,7 @@ def _general(title: str, found: Sequence[Outcome]) -> list[Section]:
     """What holds for every run."""
     first: list[Block] = [f"Of the run {title!r}, from its episodes and traces alone.", _overview(found)]
     if untraced := sum(one.untraced for one in found):
-        first.append(f"{untraced} episodes have no trace; everything below leaves them out, but for the end states.")
+        first.append(f"{untraced} episodes have no trace; all but success, steps and end states leaves them out.")
     sections = [
         Section("What there is", tuple(first)),
         Section("How episodes ended", (_by_kind("end state", found, lambda one: one.ends),), 3),

@@ -36,7 +36,7 @@ class Decision:
         intended: What the thought names, or the planned action where no thought was written; None where the thought
             names no action.
         intended_viable: Whether that is viable; None where there is no intention.
-        planned: What the plan or walk in force says, if there is one.
+        planned: What the plan or path in force says, if there is one.
 
     Raises:
         ConfigError: The judgements contradict each other.
@@ -74,7 +74,7 @@ class JudgedEpisode:
         horizon: T, the least number of steps from the start to the goal.
         success: The goal was reached.
         decisions: The executed actions, in order.
-        draws: For each plan sampled in a viable state to select a walk from, whether its first action is viable there;
+        draws: For each plan sampled in a viable state to select a path from, whether its first action is viable there;
             an empty plan is not.
     """
 

@@ -23,6 +23,7 @@ from tape.trace import (
     MismatchEvent,
     PathSelectedEvent,
     ReplannedEvent,
+    StartedEvent,
     read_trace,
 )
 
@@ -41,6 +42,9 @@ LOST = {
 
 FAULTS = ("model_error", "solver_error", "solver_timeout", "env_error", "interrupted")
 """End states that say nothing about the agent."""
+
+SELECTING = ("tape", "tape_all_step", "sdp")
+"""Agents that select paths; of another agent a folded plan graph shows it."""
 
 SHOWN = 3
 """Malformed answers that are quoted."""
@@ -64,7 +68,7 @@ class Outcome:
         examples: Some of them, as (role, text).
         replans: Planning rounds after the first, by reason.
         lost: Failed episodes by where they stopped, see :data:`LOST`.
-        untraced: Episodes without a trace; the six fields before this one leave them out, but for ``mismatches``.
+        untraced: Episodes without a trace; all from ``mismatches`` to ``lost`` leaves them out.
         over_budget: Episodes in which a cap was exceeded; must be 0.
         events: The types of events that occurred.
     """
@@ -124,7 +128,6 @@ def _outcome(directory: RunDirectory, name: str, records: Sequence[Mapping[str, 
         result, file = record["result"], directory.trace_file(record["key"])
         found.ends[result["end_state"]] += 1
         found.steps += result["steps"]
-        found.mismatches += result["mismatches"]
         found.over_budget += bool(result["budget_violations"])
         if file.exists():
             _read(found, list(read_trace(file)), result)
@@ -141,6 +144,8 @@ def _read(found: Outcome, events: Sequence[Event], result: Mapping[str, Any]) ->
             case ActedEvent() if event.planned is not None:
                 found.planned += 1
                 found.left_plan += event.planned != event.action
+            case MismatchEvent():
+                found.mismatches += 1
             case MalformedEvent():
                 found.malformed[event.role] += 1
                 if len(found.examples) < SHOWN:
@@ -180,11 +185,13 @@ def lost_at(events: Iterable[Event], end_state: str) -> str:
     if end_state in FAULTS:
         return "fault"
     last: _Last | None = None
-    planned = False
+    selects = False
     for event in events:
         match event:
+            case StartedEvent():
+                selects = event.config.get("agent") in SELECTING
             case GraphFoldedEvent():
-                planned = True
+                selects = True
             case PathSelectedEvent() if event.actions:
                 last = _Last(event)
             case ActedEvent() if last is not None:
@@ -197,7 +204,7 @@ def lost_at(events: Iterable[Event], end_state: str) -> str:
     if end_state == "infeasible":
         return "no_path"
     if last is None:
-        return "unplanned" if planned else "stepwise"
+        return "unplanned" if selects else "stepwise"
     if last.left:
         return "left_plan"
     if last.mismatched:

@@ -106,7 +106,9 @@ def positive(text: str) -> int:
 
 
 def _parser(environment: str, model: str, methods: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=f"tape run {environment}", description=f"Play the tasks of {environment}.")
+    parser = argparse.ArgumentParser(
+        prog=f"tape run {environment}", description=f"Play the tasks of {environment}.", allow_abbrev=False
+    )
     parser.add_argument("--agent", default="tape", help=f"{', '.join(names('tape.agents'))} (default: tape)")
     parser.add_argument("--model", default=model, help=f"see `tape models` (default: {model})")
     parser.add_argument("--budget", default="", help="further hard caps, for instance tokens=5000,calls=100")

@@ -52,8 +52,8 @@ _HELP = {
     "bridges": "insert actions that establish a precondition where that is cheaper than asking",
     "proposer": "two_frontier: plans come from a search through declared predicates, not from the model",
     "chain": "where the predicates come from: the solver's path, one sample of the model, or the environment",
-    "attempts": "failed attempts at a predicate before it is replanned (default: the environment's)",
-    "target_replans": "most replans of one predicate (default: the environment's)",
+    "attempts": "failed attempts at a predicate before it is replanned (default: 1 on a path, else the environment's)",
+    "target_replans": "most replans of one predicate (default: as many attempts in all as the environment's)",
     "step_cap": "most steps of the loop (default: the environment's)",
     "strict_algorithm1": "replan after one more failure, as the paper's algorithm 1 has it",
     "cascade": "off: an action certifies one predicate at most (ablation)",
@@ -97,7 +97,7 @@ def methods_of(argv: Sequence[str]) -> list[str]:
     """
     if "-h" in argv or "--help" in argv:
         return [*METHOD_FIELDS]
-    early = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    early = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     early.add_argument("--agent", default="tape")
     early.add_argument("--verify", default="none")
     try:

@@ -13,5 +13,10 @@
 9. ``planner.py`` runs steps 4 to 8.
 10. Execute: ``executor.py`` follows the path edge by edge; ``actor.py`` writes each action under its constraint;
     ``projector.py`` reads what was observed. Compare: a mismatch ends the path.
-11. Replan: ``tape/agents/tape.py`` is the loop around all this. ``verification.py`` is all that it knows of AEC.
+11. Replan: ``tape/agents/tape.py`` is the loop around all this. ``verification.py`` is how it asks AEC, which it does
+    not import, whether a path may be committed to.
 """
+
+from tape.plugins import check_not_shadowed
+
+check_not_shadowed("solvers")

@@ -17,7 +17,7 @@ class RoleContext:
 
     Attributes:
         lm: The accounted model.
-        prompt format: The task's prompts for that model.
+        prompt_format: The task's prompts for that model.
         domain: The task.
         trace: The event log.
         malformed: Completions that could not be read, so far.

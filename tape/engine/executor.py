@@ -14,7 +14,6 @@ from tape.protocols import Action, Actor, State
 
 Outcome = Literal["ended", "mismatch", "probed", "stepped", "contradicted"]
 
-
 Reselect = Callable[[Planned], Awaitable[Planned | None]]
 """Asks for the best path from the current node of a plan's graph with what is left now."""
 

@@ -74,17 +74,15 @@ class Likelihood:
         self._context = context
         self._weigher = Weigher(context)
 
-    async def weigh(
-        self, graph: PlanGraph, start: State, paths: Sequence[tuple[Sequence[Action], Sequence[str]]]
-    ) -> None:
+    async def weigh(self, graph: PlanGraph, start: State, paths: Sequence[FoldedPlan]) -> None:
         """Put on every node of some paths how likely what they assume up to there is.
+
+        Nothing happens in a domain without assumptions, or where the model cannot be asked about them.
 
         Args:
             graph: The plan graph.
             start: The state from which the paths go.
             paths: Of plans from there.
-
-        Nothing happens in a domain without assumptions, or where the model cannot be asked about them.
         """
         domain = self._context.domain
         if not isinstance(domain, AssumingDomain) or not isinstance(self._context.prompt_format, WeighingFormat):

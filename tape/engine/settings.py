@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Literal, Self
 
 from pydantic import (
@@ -154,10 +155,12 @@ class TapeConfig(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
+            if first["type"] == "extra_forbidden":
+                raise ConfigError(_unknown(where)) from None
             given = repr(first["input"])
             given = given if len(given) <= _MOST_SHOWN else f"{given[:_MOST_SHOWN]} ..."
-            said = f"setting {where} = {given}: {first['msg']}" if where else str(first["msg"])
-            raise ConfigError(said) from None
+            said = str(first["msg"]).removeprefix("Value error, ")
+            raise ConfigError(f"setting {where} = {given}: {said}" if where else said) from None
 
     @field_validator("planning_reserve")
     @classmethod
@@ -190,3 +193,15 @@ class TapeConfig(BaseModel):
         if self.aec is not None and self.execution == "free":
             raise ValueError("aec commits to actions, so it needs execution='constrained' or 'forced'")
         return self
+
+
+def _unknown(where: str) -> str:
+    """What to say of a setting that does not exist, by its dotted name."""
+    holder, _, name = where.rpartition(".")
+    if not holder:
+        for known in METHOD_FIELDS:
+            if name in method(known).settings.model_fields:
+                return f"{name} is a setting of {known}: give {known}={{{name!r}: ...}}"
+    fields = method(holder).settings.model_fields if holder in METHOD_FIELDS else TapeConfig.model_fields
+    near = get_close_matches(name, fields, n=1)
+    return f"there is no setting {where!r}" + (f"; did you mean {near[0]!r}?" if near else "")

@@ -27,8 +27,9 @@ def open_hf(argument: str) -> LanguageModel:
     if (folder / "recipe.json").is_file():
         from tape.lm.bundled import load_folder
 
+        # Folders of version 0.1 call it the dialect.
         recipe = json.loads((folder / "recipe.json").read_text(encoding="utf-8"))
-        return load_folder(folder, f"hf:{argument}", recipe.get("prompt_format", "compact"))
+        return load_folder(folder, f"hf:{argument}", recipe.get("prompt_format", recipe.get("dialect", "compact")))
     require_extra("local", *LOCAL, what=f"hf:{argument}")
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer

@@ -31,6 +31,9 @@ FIXED = {
 }
 """What a checkpoint's configuration must say; heads must have keys of their own and RoPE no scaling besides."""
 
+NEEDED = ("max_position_embeddings", "rms_norm_eps", "head_dim", "num_hidden_layers")
+"""What it must hold besides."""
+
 
 @dataclass
 class LayerCache:
@@ -149,8 +152,10 @@ def _check(folder: Path, config: dict[str, Any]) -> None:
     wrong = [f"{name} = {config.get(name)!r}" for name, value in FIXED.items() if config.get(name) != value]
     if config.get("num_key_value_heads") != config.get("num_attention_heads"):
         wrong.append("grouped keys")
-    if config.get("rope_parameters", {}).get("rope_type") != "default":
+    rope = config.get("rope_parameters") or {}
+    if rope.get("rope_type") != "default" or "rope_theta" not in rope:
         wrong.append("scaled RoPE")
+    wrong += [f"no {name}" for name in NEEDED if name not in config]
     if wrong:
         raise ModelError(f"{folder} is not a checkpoint of the bundled architecture: {', '.join(wrong)}")
 

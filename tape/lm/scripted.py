@@ -24,7 +24,7 @@ class ScriptedLM:
     Args:
         script: A list of replies, used in turn and from the start again, or a function of the
             request and the sample number.
-        prompt format: ``chat`` or ``compact``.
+        prompt_format: ``chat`` or ``compact``.
         price: The price it pretends to have; zero by default, None for unknown.
         obey: If True, a reply that breaks the request's constraint is an error of the script; if
             False it is passed on, as a model without constrained decoding would.

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
+from tape.errors import UnknownNameError
 from tape.lm.base import Choice, Request
 from tape.protocols.types import Action, Plan, State
+
+F = TypeVar("F")
 
 
 class PromptFormat(Protocol):
@@ -85,3 +88,20 @@ def option_values(request: Request, values: Mapping[str, float]) -> tuple[float,
     """The values of a score request's options, in the order of its choice."""
     assert isinstance(request.constraint, Choice)
     return tuple(values[option] for option in request.constraint.options)
+
+
+def pick(formats: Mapping[str, F], name: str, task: str, hint: str = "") -> F:
+    """One of the prompt formats that a task is written in.
+
+    Args:
+        formats: What makes each, by name.
+        name: The one that is asked for.
+        task: What it is a format of, for the message.
+        hint: One more sentence for it.
+
+    Raises:
+        UnknownNameError: There is no such format.
+    """
+    if name not in formats:
+        raise UnknownNameError(f"prompt format of {task}", name, formats, hint)
+    return formats[name]

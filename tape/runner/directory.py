@@ -126,7 +126,7 @@ class RunDirectory:
             yield
 
     def configurations(self) -> dict[str, RunSpec]:
-        """The configurations' configurations by name, in order.
+        """The configurations by name, in order.
 
         Raises:
             RunDirectoryError: There is no run, or its ``config.json`` is malformed.
@@ -137,7 +137,8 @@ class RunDirectory:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
             raise RunDirectoryError(
-                f"{self.config_file} is not of this version: {where}: {first['msg']}; use the version that made it"
+                f"{self.config_file} was written by another version of the program ({where}: {first['msg']}); use the "
+                "version that made it"
             ) from error
 
     def title(self) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 Value: TypeAlias = str | int | float | bool | None
+# Files call a configuration a cell, as they always did.
 LINE = ("cell", "environment", "level_set", "task", "digest", "repeat", "key", "agent", "model")
 RESULT = ("end_state", "success", "partial_walk", "steps", "replans", "mismatches", "malformed")
 TIMES = ("wall_overrun_seconds", "solver_seconds", "wall_seconds")

@@ -12,10 +12,9 @@ from typing import Any
 
 from tape.budget import Budget, Resources
 from tape.budget.deadline import blocking
-from tape.errors import UnknownNameError
 from tape.lm.base import Request
 from tape.protocols import Action, Observation, State
-from tape.protocols.prompt_format import PromptFormat
+from tape.protocols.prompt_format import PromptFormat, pick
 from tape.seeds import derive
 from tape.tools.calls import ANSWER, Call, parse
 from tape.tools.domain import ToolDomain, as_state
@@ -72,11 +71,8 @@ class ToolEnvironment:
         Raises:
             UnknownNameError: There is no such format.
         """
-        if name not in self._prompt_formats:
-            raise UnknownNameError(
-                "prompt format for these tools", name, self._prompt_formats, "Use a model that reads one of them."
-            )
-        return self._prompt_formats[name](self.domain)
+        found = pick(self._prompt_formats, name, "these tools", "Use a model that reads one of them.")
+        return found(self.domain)
 
     def reset(self, seed: int) -> Observation:
         """Start again. What the tools draw depends on the seed and on the call alone, not on what came before."""

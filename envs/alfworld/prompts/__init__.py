@@ -7,8 +7,7 @@ from collections.abc import Callable
 from envs.alfworld.domain import HouseholdDomain
 from envs.alfworld.prompts.chat import ChatFormat
 from envs.alfworld.prompts.household import HouseholdFormat
-from tape.errors import UnknownNameError
-from tape.protocols.prompt_format import PromptFormat
+from tape.protocols.prompt_format import PromptFormat, pick
 
 PROMPT_FORMATS: dict[str, Callable[[HouseholdDomain], PromptFormat]] = {
     "household": HouseholdFormat,
@@ -22,6 +21,4 @@ def prompt_format(domain: HouseholdDomain, name: str) -> PromptFormat:
     Raises:
         UnknownNameError: There is no such format.
     """
-    if name not in PROMPT_FORMATS:
-        raise UnknownNameError("prompt format", name, PROMPT_FORMATS, "bundled:household reads household prompts.")
-    return PROMPT_FORMATS[name](domain)
+    return pick(PROMPT_FORMATS, name, "ALFWorld tasks", "bundled:household reads household prompts.")(domain)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
+from envs.alfworld.domain import HouseholdDomain
 from envs.alfworld.game.kinds import AFTER, kind_of
 from envs.alfworld.prompts import chat_schema
 from envs.alfworld.prompts.changes import hopeless, switched_on, taken, worth
@@ -22,9 +23,6 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.predicates import Predicate
-
-if TYPE_CHECKING:
-    from envs.alfworld.domain import HouseholdDomain
 
 _SCORES = {str(n): worth(n) for n in range(MOST_STEPS + 1)}
 _TREATED = {chat_schema.CHANGE[verb]: mark for verb, mark in AFTER.items()}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
+from envs.alfworld.domain import HouseholdDomain
 from envs.alfworld.game.kinds import AFTER, OBJECTS, OPENABLE, TREATMENTS, kind_of
 from envs.alfworld.prompts.changes import hopeless, switched_on, taken, worth
 from envs.alfworld.prompts.lexicon import (
@@ -37,9 +37,6 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Regex, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.predicates import Predicate
-
-if TYPE_CHECKING:
-    from envs.alfworld.domain import HouseholdDomain
 
 MOST_PLANNED = 24
 """Most commands of a plan."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from envs.hotpotqa.prompts.chat import ChatQaFormat
 from envs.hotpotqa.prompts.tools import UnplannedFormat
-from envs.hotpotqa.sdp import Setting
-from tape.errors import UnknownNameError
+from envs.hotpotqa.setting import Setting
+from tape.protocols.prompt_format import pick
 
 PROMPT_FORMATS = {"chat": ChatQaFormat, "tools": UnplannedFormat}
 
@@ -16,8 +16,4 @@ def prompt_format(setting: Setting, name: str) -> ChatQaFormat:
     Raises:
         UnknownNameError: There is no such format.
     """
-    if name not in PROMPT_FORMATS:
-        raise UnknownNameError(
-            "prompt format for multi-hop questions", name, PROMPT_FORMATS, "Use a model that reads one."
-        )
-    return PROMPT_FORMATS[name](setting)
+    return pick(PROMPT_FORMATS, name, "multi-hop questions", "Use a model that reads one of them.")(setting)

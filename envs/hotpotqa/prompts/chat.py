@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from envs.hotpotqa.actions import read
 from envs.hotpotqa.errors import HotpotError
-from envs.hotpotqa.sdp import Setting
+from envs.hotpotqa.setting import Setting
 from envs.hotpotqa.state import Claim, QaState, Searched, as_state
 from envs.musique.question import Passage
 from tape.budget import in_units

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.prompts.chat import ChatFormat
 from envs.sokoban.prompts.compact import CompactFormat
-from tape.errors import UnknownNameError
-from tape.protocols.prompt_format import PromptFormat
+from tape.protocols.prompt_format import PromptFormat, pick
 
 PROMPT_FORMATS: dict[str, Callable[[SokobanDomain], PromptFormat]] = {"compact": CompactFormat, "chat": ChatFormat}
 
@@ -19,6 +18,4 @@ def prompt_format(domain: SokobanDomain, name: str) -> PromptFormat:
     Raises:
         UnknownNameError: There is no such format.
     """
-    if name not in PROMPT_FORMATS:
-        raise UnknownNameError("Sokoban prompt format", name, PROMPT_FORMATS)
-    return PROMPT_FORMATS[name](domain)
+    return pick(PROMPT_FORMATS, name, "Sokoban")(domain)

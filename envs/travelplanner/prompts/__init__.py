@@ -7,8 +7,7 @@ from collections.abc import Callable
 from envs.travelplanner.domain import TripDomain
 from envs.travelplanner.prompts.chat import ChatTripFormat
 from envs.travelplanner.prompts.declared import DeclaredTripFormat
-from tape.errors import UnknownNameError
-from tape.protocols.prompt_format import PromptFormat
+from tape.protocols.prompt_format import PromptFormat, pick
 
 PROMPT_FORMATS: dict[str, Callable[[TripDomain], PromptFormat]] = {
     "chat": ChatTripFormat,
@@ -22,6 +21,4 @@ def prompt_format(domain: TripDomain, name: str) -> PromptFormat:
     Raises:
         UnknownNameError: There is no such format.
     """
-    if name not in PROMPT_FORMATS:
-        raise UnknownNameError("prompt format for trips", name, PROMPT_FORMATS, "Use a model that reads one of them.")
-    return PROMPT_FORMATS[name](domain)
+    return pick(PROMPT_FORMATS, name, "trips", "Use a model that reads one of them.")(domain)

@@ -35,7 +35,7 @@ class HostedLM:
         wire: The provider's part.
         name: The string it was opened with.
         identity: Changes whenever its answers may, as far as that is known.
-        prompt format: ``chat`` or ``compact``.
+        prompt_format: ``chat`` or ``compact``.
         price: Its price, if declared.
         limits: Concurrency, time-outs, retries.
         sleep: Waits before a retry.

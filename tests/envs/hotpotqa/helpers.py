@@ -6,8 +6,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from envs.hotpotqa.environment import HotpotEnvironment
-from envs.hotpotqa.sdp import Setting
 from envs.hotpotqa.search import TitledCorpus
+from envs.hotpotqa.setting import Setting
 from envs.musique.question import Passage, Question
 from tape.budget import Ledger
 from tape.engine.context import RoleContext

@@ -69,7 +69,7 @@ def test_a_domain_of_trips_is_graded_and_declared() -> None:
     env = TripEnvironment(trip().query, trip().world)
     assert isinstance(env.domain, GradedDomain)
     assert isinstance(env.domain, DeclaredDomain)
-    with pytest.raises(UnknownNameError, match="prompt format for trips"):
+    with pytest.raises(UnknownNameError, match="prompt format of trips"):
         env.prompt_format("compact")
 
 

@@ -280,8 +280,8 @@ def test_a_domain_without_predicates_is_refused_by_name() -> None:
         ({"aec": {"margin": 0.6}}, "setting aec.margin = 0.6"),
         ({"aec": {"hypotheses": 0}}, "setting aec.hypotheses = 0"),
         ({"aec": {"gate": "guess"}}, "setting aec.gate = 'guess'"),
-        ({"aec": {"gates": "joint"}}, "setting aec.gates = 'joint'"),
-        ({"gate": "joint"}, "setting gate = 'joint'"),
+        ({"aec": {"gates": "joint"}}, "there is no setting 'aec.gates'; did you mean 'gate'?"),
+        ({"gate": "joint"}, "gate is a setting of aec: give aec={'gate': ...}"),
     ],
 )
 def test_settings_that_make_no_sense(settings: dict[str, Any], said: str) -> None:

@@ -118,7 +118,7 @@ def asked(model: SimulatedModel, role: str) -> list[Request]:
     return [request for request in model.requests if request.role == role]
 
 
-def test_the_agents_of_the_issue_are_registered_under_their_names() -> None:
+def test_the_agents_are_registered_under_their_names() -> None:
     assert {load("tape.agents", name) for name in names("tape.agents")} >= set(AGENTS)
     assert all(load("tape.agents", agent.name) is agent for agent in AGENTS)
 

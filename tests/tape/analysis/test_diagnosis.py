@@ -53,6 +53,8 @@ def acted(action: str, planned: str | None = None) -> ActedEvent:
         ([], "model_error", "fault"),
         ([acted("L")], "budget:steps", "stepwise"),
         ([FOLDED], "budget:calls", "unplanned"),
+        ([StartedEvent(config={"agent": "tape"}, budget={})], "budget:calls", "unplanned"),
+        ([StartedEvent(config={"agent": "react"}, budget={})], "budget:calls", "stepwise"),
         ([FOLDED, selected("L"), acted("L", "L"), FOLDED, selected()], "infeasible", "no_path"),
         ([FOLDED, selected("L", "R"), acted("R", "L")], "budget:steps", "left_plan"),
         ([FOLDED, selected("L", "R"), acted("L", "L"), MISMATCH], "replan_limit", "mismatch"),

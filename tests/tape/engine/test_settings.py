@@ -60,11 +60,12 @@ def test_a_configuration_is_read_back_from_its_record(config: TapeConfig) -> Non
     ("settings", "says"),
     [
         ({"aec": {"gate": "guess"}}, "setting aec.gate = 'guess'"),
-        ({"aec": {"attempts": 2}}, "setting aec.attempts = 2"),
-        ({"sdp": {"gate": "joint"}}, "setting sdp.gate = 'joint'"),
+        ({"aec": {"attempts": 2}}, "there is no setting 'aec.attempts'"),
+        ({"sdp": {"gate": "joint"}}, "there is no setting 'sdp.gate'"),
         ({"sdp": "sample"}, "setting sdp = 'sample'"),
-        ({"verify": "aec"}, "setting verify = 'aec'"),
-        ({"chain": "sample"}, "setting chain = 'sample'"),
+        ({"verify": "aec"}, "there is no setting 'verify'"),
+        ({"chain": "sample"}, "chain is a setting of sdp: give sdp={'chain': ...}"),
+        ({"num_plan": 3}, "there is no setting 'num_plan'; did you mean 'num_plans'?"),
     ],
 )
 def test_wrong_settings_are_named_with_their_method(settings: dict[str, Any], says: str) -> None:
@@ -89,7 +90,7 @@ def test_an_agent_takes_the_settings_of_its_own_methods_alone(name: str, used: s
     if used in agent.methods:
         assert getattr(agent.resolve(config), used) is not None
         return
-    says = f"settings of {used} mean nothing to the agent '{name}'; leave them out"
+    says = f"settings of {used} mean nothing to the agent '{name}': leave them out"
     with pytest.raises(ConfigError, match=says):
         agent.resolve(config)
     with pytest.raises(ConfigError, match=says):

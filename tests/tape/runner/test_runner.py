@@ -151,7 +151,7 @@ def test_a_run_of_another_schema_is_refused(tmp_path: Path, levels: Path) -> Non
     with pytest.raises(RunDirectoryError, match="schema 1, not 2"):
         run(spec_for(levels), tmp_path)
     (tmp_path / "config.json").write_text('{"schema": 2, "title": "", "cells": {"tape": {"agent": 3}}}')
-    with pytest.raises(RunDirectoryError, match="not of this version: environment"):
+    with pytest.raises(RunDirectoryError, match="written by another version of the program"):
         RunDirectory(tmp_path).configurations()
 
 

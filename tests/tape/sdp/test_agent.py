@@ -119,7 +119,7 @@ def test_wrong_switches_are_refused(settings: dict[str, Any], says: str) -> None
 
 
 def test_an_environment_without_operators_of_its_own_says_what_to_use() -> None:
-    says = "SokobanEnvironment has no operators of its own; use chain='walk' or 'sample'"
+    says = "SokobanEnvironment has no operators of its own for a model that reads 'compact' prompts"
     with pytest.raises(ConfigError, match=says):
         play(ROOM, 5, agent=SdpAgent, sdp={"chain": "adapter"})
 

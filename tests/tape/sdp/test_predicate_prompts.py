@@ -81,5 +81,5 @@ def test_an_unknown_predicate_makes_the_chain_unreadable() -> None:
 def test_models_that_know_the_tasks_roles_alone_have_no_operators_of_their_own() -> None:
     [level, *_] = load_set("easy")
     agent = SdpAgent(ScriptedLM([""], prompt_format="compact"), sdp={"chain": "adapter"})
-    with pytest.raises(ConfigError, match="use chain='walk' or 'sample'"):
+    with pytest.raises(ConfigError, match="use another model, or chain='walk' or 'sample'"):
         agent.run(SokobanEnvironment(level, 8))

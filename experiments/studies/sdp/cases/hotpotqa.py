@@ -17,8 +17,8 @@ from envs.hotpotqa.minds.bundled import BundledMind
 from envs.hotpotqa.minds.scripted import ScriptedVerifier
 from envs.hotpotqa.operators import ending, hop_target
 from envs.hotpotqa.paragraphs import gold_chain, with_distractors
-from envs.hotpotqa.sdp import Setting
 from envs.hotpotqa.search import TitledCorpus
+from envs.hotpotqa.setting import Setting
 from envs.hotpotqa.state import QaState
 from envs.hotpotqa.validator import TwoStageValidator
 from envs.musique.corpus import load_corpus, load_questions
