@@ -44,6 +44,10 @@ class HouseholdDomain(HouseholdPredicates):
         super().__init__(layout)
         self.shown = shown
 
+    def task_text(self) -> str:
+        """The task as the game poses it."""
+        return self.layout.goal.sentence()
+
     def key(self, state: State) -> str:
         """Where the agent is, what it holds, where the goal's kinds are, and what it has looked into."""
         here = as_state(state)

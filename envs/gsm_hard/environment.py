@@ -45,7 +45,7 @@ def _tool(kind: str, number: int, profile: Profile) -> Tool:
     function.__doc__ = exact.__doc__
     worst = Resources({name: count for name, count in variant.worst.items() if name != "steps"})
     cost = Uniform(worst, profile.least_seconds_share)
-    return make_tool(function, kind=kind, variant=variant.name, cost=cost, quality=variant.quality)
+    return make_tool(function, kind=kind, variant=variant.name, cost=cost, quality=variant.quality, pure=True)
 
 
 class GsmHardEnvironment(ToolEnvironment):

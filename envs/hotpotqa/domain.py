@@ -32,6 +32,10 @@ class QaDomain:
     def __init__(self, setting: Setting, retriever: str = EXACT) -> None:
         self.setting, self._search_cost = setting, cost_of(retriever)
 
+    def task_text(self) -> str:
+        """The question."""
+        return self.setting.question
+
     def key(self, state: State) -> str:
         """See :meth:`envs.hotpotqa.state.QaState.key`."""
         return as_state(state).key()

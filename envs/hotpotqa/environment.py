@@ -157,6 +157,10 @@ class HotpotEnvironment:
         """
         self.state = replace(self.state, answer=self.prompt_format("chat").read_answer(text), over=True)
 
+    def answered_value(self) -> str | None:
+        """The answer that stands, if there is one."""
+        return self.state.answer or None
+
     def measures(self) -> Mapping[str, float]:
         """Exact match and F1 of the answer that stands; 0 where none does."""
         given, answers = self.state.answer, self.question.answers

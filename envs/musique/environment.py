@@ -50,7 +50,15 @@ def _tool(corpus: Searchable, variant: Variant, *, scripted: bool) -> Tool:
         return " ".join(p.text if p.title in p.text else f"{p.title}: {p.text}" for p in found)
 
     cost = Fixed(Resources({name: count for name, count in variant.worst.items() if name != "steps"}))
-    return make_tool(search, kind=KIND, variant=variant.name, cost=cost, quality=variant.quality, reads=not scripted)
+    return make_tool(
+        search,
+        kind=KIND,
+        variant=variant.name,
+        cost=cost,
+        quality=variant.quality,
+        reads=not scripted,
+        pure=True,
+    )
 
 
 class MusiqueEnvironment(ToolEnvironment):

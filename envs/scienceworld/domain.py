@@ -38,6 +38,10 @@ class ScienceWorldDomain:
     def __init__(self, task: ScienceTask) -> None:
         self.task = task
 
+    def task_text(self) -> str:
+        """What the simulator says is to be done."""
+        return self.task.description
+
     def key(self, state: State) -> str:
         """Room, its description, inventory, focus and last measurement; no history, steps or score."""
         return as_state(state).place

@@ -27,6 +27,10 @@ class SokobanDomain(SokobanPredicates):
 
     deterministic = True
 
+    def task_text(self) -> str:
+        """The same for every level."""
+        return "Push every box onto a goal."
+
     def key(self, state: AbstractState) -> str:
         """Player and boxes, for instance ``player (3,3) box (2,4)``."""
         player, boxes = as_state(state)

@@ -60,6 +60,10 @@ class TripDomain:
         self._menus: dict[str, tuple[Option, ...]] = {}
         self._fewest: dict[tuple[tuple[str, ...], int], int] = {}
 
+    def task_text(self) -> str:
+        """The query in words."""
+        return self.trip.query.text
+
     def key(self, state: State) -> str:
         """See the module."""
         here = as_state(state)

@@ -98,6 +98,10 @@ class TripEnvironment:
         complete = len(self._state.booked) >= len(self.trip.slots) - 2
         return itinerary(self.trip, self._state) if complete else None
 
+    def answered_value(self) -> list[DayPlan] | None:
+        """The itinerary, if it is complete."""
+        return self.plan()
+
     def line(self) -> str:
         """The itinerary as a line of a file of plans."""
         return to_json(self.trip, self._state)

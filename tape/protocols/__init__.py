@@ -1,8 +1,19 @@
 """What the parts of the engine expect of each other: environments, domains, prompt formats, roles, plain values."""
 
-from tape.protocols.domain import DeclaredDomain, DeclaresCosts, Domain, GradedDomain
+from tape.protocols.domain import (
+    BreaksPlans,
+    DeclaredDomain,
+    DeclaresCosts,
+    Domain,
+    GradedDomain,
+    MarksDestructive,
+    SpellsOut,
+    TellsTask,
+)
 from tape.protocols.environment import (
+    Answers,
     AsyncEnvironment,
+    BelongsToLoop,
     Concludes,
     Ends,
     Environment,
@@ -10,6 +21,7 @@ from tape.protocols.environment import (
     Measures,
     TakesAnswers,
     TakesProjections,
+    TakesRefusals,
 )
 from tape.protocols.roles import Actor, PlannedActor, Proposer, Scorer, WorldModel
 from tape.protocols.types import Acted, Action, Observation, Plan, Prediction, Score, State, Task
@@ -18,7 +30,10 @@ __all__ = [
     "Acted",
     "Action",
     "Actor",
+    "Answers",
     "AsyncEnvironment",
+    "BelongsToLoop",
+    "BreaksPlans",
     "Concludes",
     "DeclaredDomain",
     "DeclaresCosts",
@@ -27,6 +42,7 @@ __all__ = [
     "Environment",
     "EnvironmentPlugin",
     "GradedDomain",
+    "MarksDestructive",
     "Measures",
     "Observation",
     "Plan",
@@ -35,9 +51,12 @@ __all__ = [
     "Proposer",
     "Score",
     "Scorer",
+    "SpellsOut",
     "State",
     "TakesAnswers",
     "TakesProjections",
+    "TakesRefusals",
     "Task",
+    "TellsTask",
     "WorldModel",
 ]

@@ -74,3 +74,38 @@ class DeclaresCosts(Domain, Protocol):
 
     def declared_costs(self) -> Mapping[str, Resources]:
         """The worst case of every family of actions, by its name."""
+
+
+@runtime_checkable
+class MarksDestructive(Domain, Protocol):
+    """A domain that says which actions may destroy what cannot be brought back; optional."""
+
+    def destructive(self, action: Action) -> bool:
+        """Whether an action, taken in whichever state, may destroy something."""
+
+
+@runtime_checkable
+class SpellsOut(Domain, Protocol):
+    """A domain whose actions refer to what was obtained before; optional."""
+
+    def spelled_out(self, state: State, action: Action) -> str:
+        """The action as it will be executed in a state, with what it refers to filled in, for people to read."""
+
+
+@runtime_checkable
+class BreaksPlans(Domain, Protocol):
+    """A domain in which a step that came to nothing changes what the rest of a plan does; optional.
+
+    Asked by what follows a plan without looking (open loop, no replanning), which then ends the plan there.
+    """
+
+    def breaks(self, before: State, after: State) -> bool:
+        """Whether the plan made before a step must not be followed after it."""
+
+
+@runtime_checkable
+class TellsTask(Domain, Protocol):
+    """A domain that has words for what is to be done; optional. They are for traces and people, not for prompts."""
+
+    def task_text(self) -> str:
+        """The task in one or a few sentences."""

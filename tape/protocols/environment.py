@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
@@ -49,6 +50,14 @@ class AsyncEnvironment(Protocol):
 
 
 @runtime_checkable
+class BelongsToLoop(Protocol):
+    """An environment with parts that live in an event loop, for instance sessions with servers; optional."""
+
+    def home_loop(self) -> asyncio.AbstractEventLoop | None:
+        """That loop; None where it can be played in any."""
+
+
+@runtime_checkable
 class Ends(Protocol):
     """An environment in which an episode can be over without success; optional."""
 
@@ -73,11 +82,30 @@ class Measures(Protocol):
 
 
 @runtime_checkable
+class Answers(Protocol):
+    """An environment whose episodes come to an answer, told as ``EpisodeResult.answer``; optional."""
+
+    def answered_value(self) -> Any:
+        """The answer's value, placeholders resolved; None where none was given. Asked at the end."""
+
+
+@runtime_checkable
 class TakesProjections(Protocol):
     """An environment whose actions may refer to what the model has read in an observation; optional."""
 
     def projected(self, state: State) -> None:
         """Take over the state as the projector has it."""
+
+
+@runtime_checkable
+class TakesRefusals(Protocol):
+    """An environment that takes note of actions which somebody has refused; optional.
+
+    The engine keeps them from being executed in any case. Here the state can say so, which is how a model gets to know.
+    """
+
+    def refuse(self, action: Action) -> Observation:
+        """Take note that an action was refused, which costs nothing and changes nothing else; what is seen now."""
 
 
 @runtime_checkable

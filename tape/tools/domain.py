@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 from tape.budget import Resources
 from tape.protocols import Action, Observation, Prediction, State
-from tape.tools.calls import ANSWER, Call, parse
+from tape.tools.calls import ANSWER, Call, from_mapping, parse
 from tape.tools.cost import Fixed
 from tape.tools.errors import InvalidCallError
 from tape.tools.results import LONGEST_RESULT, cut
@@ -28,7 +29,7 @@ def as_state(state: State) -> ToolState:
 
 
 class ToolDomain:
-    """Implements :class:`tape.protocols.DeclaredDomain`.
+    """Implements :class:`tape.protocols.DeclaredDomain` and :class:`tape.protocols.MarksDestructive`.
 
     Args:
         task: What is to be done, in words.
@@ -39,6 +40,10 @@ class ToolDomain:
 
     def __init__(self, task: str, toolbox: Toolbox) -> None:
         self.task, self.toolbox = task, toolbox
+
+    def task_text(self) -> str:
+        """The task as it was given."""
+        return self.task
 
     def key(self, state: State) -> str:
         """See :meth:`tape.tools.state.ToolState.key`."""
@@ -79,19 +84,22 @@ class ToolDomain:
         except InvalidCallError:
             return Prediction(None)
         if call.kind == ANSWER:
-            return Prediction(ToolState(before.got, before.failed, call.args[0][1]))
+            return Prediction(replace(before, answer=call.args[0][1], note=""))
         return Prediction(before.with_call(call))
 
     def require_possible(self, state: ToolState, call: Call) -> None:
         """Check all of a call that can be checked; in a predicted state the values of results are not there yet.
 
-        A call is made once: the same tool would say the same again, and what has been obtained is there already.
+        A pure call is not repeated while the world is as it was: it would say the same again, and what it said is there
+        already. A call that failed is not repeated by the same tool before another call has changed something.
 
         Raises:
             InvalidCallError: Says what is wrong.
         """
         if state.answer is not None:
             raise InvalidCallError("the answer has been given")
+        if call in state.refused:
+            raise InvalidCallError(f"{call.text} was refused; do without it")
         if unknown := [k for k in call.references if not 1 <= k <= len(state.got)]:
             raise InvalidCallError(f"#{unknown[0]} is the result of no call; there are {len(state.got)} results")
         if call.kind == ANSWER:
@@ -102,13 +110,50 @@ class ToolDomain:
             raise InvalidCallError(f"an episode obtains at most {MOST_RESULTS} results")
         item = self.toolbox.find(call)
         item.require_names(call)
-        for number, found in enumerate(state.got, 1):
+        outdated = self.outdated(state)  # the results after those are of pure calls alone
+        for number, found in enumerate(state.got[outdated:], outdated + 1):
             if found.call.symbol == call.symbol:
                 raise InvalidCallError(f"#{number} is the result of {call.symbol} already")
-        if call in state.failed:
+        last = next((failure for failure in state.failures if failure.call == call), None)
+        if last is not None and last.after >= self._last_change(state):
             raise InvalidCallError(f"{call.text} has failed already; use another tool or other arguments")
         if all(state.got[k - 1].value is not None for k in call.references):
             item.filled(call, state.values() if call.references else [])
+
+    def _last_change(self, state: ToolState) -> int:
+        """The number of the last result of a call that is not pure; 0 where there is none."""
+        pure = self.toolbox.is_pure
+        return next((k for k in range(len(state.got), 0, -1) if not pure(state.got[k - 1].call)), 0)
+
+    def outdated(self, state: ToolState) -> int:
+        """How many of the results are from before the last call that is not pure, and may no longer be so.
+
+        A call that failed counts too: nobody knows what it has done before it failed.
+        """
+        tried = [failure.after for failure in state.failures if not self.toolbox.is_pure(failure.call)]
+        return max([self._last_change(state), *tried])
+
+    def spelled_out(self, state: State, action: Action) -> str:
+        """The call with the values of the results that it refers to; as it is written where it is no possible call."""
+        try:
+            made = parse(action)
+            values = made.values(as_state(state).values())
+            return from_mapping(made.tool, values).text
+        except InvalidCallError:
+            return action
+
+    def breaks(self, before: State, after: State) -> bool:
+        """Whether a call gave nothing where some tool changes something: the next ``#k`` would be another result."""
+        gave = len(as_state(after).got) > len(as_state(before).got) or self.is_end(after)
+        return not gave and not all(item.pure for item in self.toolbox.all())
+
+    def destructive(self, action: Action) -> bool:
+        """Whether an action is a call of a tool that may destroy something; what is no call is refused and is none."""
+        try:
+            call = parse(action)
+            return call.kind != ANSWER and self.toolbox.find(call).destructive
+        except InvalidCallError:
+            return False
 
     def variants(self, state: State, action: Action) -> Sequence[Action]:
         """The same call by every tool of its kind.
@@ -142,6 +187,7 @@ def picture(state: ToolState) -> str:
         for number, found in enumerate(state.got, 1)
     ]
     lines += [f"failed: {call.text}" for call in state.failed]
+    lines += [f"refused: {call.text}" for call in state.refused]
     lines += [f"note: {state.note}"] if state.note else []
     lines += [] if state.answer is None else [f"answer: {state.answer}"]
     return "\n".join(line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…" for line in lines) or "start"
@@ -159,6 +205,7 @@ def describe(state: ToolState, unknown: str = "?") -> str:
         for number, found in enumerate(state.got, 1)
     ]
     lines += [f"failed: {call.text}" for call in state.failed]
+    lines += [f"refused: {call.text}" for call in state.refused]
     if state.note:
         lines.append(f"note: {state.note}")
     if state.answer is not None:

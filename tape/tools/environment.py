@@ -7,6 +7,7 @@ import inspect
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -24,6 +25,7 @@ from tape.tools.prompts.common import ToolFormat
 from tape.tools.results import LONGEST_NOTE, cut, jsonable
 from tape.tools.state import ToolState
 from tape.tools.tool import STEP, Tool, Toolbox
+from tape.waiting import run_sync
 
 PromptFormats = Mapping[str, Callable[[ToolDomain], PromptFormat]]
 """How a task is written for each family of models, by the prompt format's name."""
@@ -56,6 +58,8 @@ class ToolEnvironment:
         prompt_formats: PromptFormats | None = None,
     ) -> None:
         self.toolbox = tools if isinstance(tools, Toolbox) else Toolbox(tools)
+        if budget is not None and not isinstance(budget, Budget):
+            raise ToolError(f'budget is {budget!r}; write Budget.of(usd="$0.05", steps=8)')
         self.budget = budget or Budget()
         self.domain = ToolDomain(task, self.toolbox)
         self._prompt_formats = prompt_formats or {"chat": ChatToolFormat}
@@ -82,9 +86,13 @@ class ToolEnvironment:
     def _observation(self) -> Observation:
         return Observation(self.domain.render(self._state), self._state)
 
+    def home_loop(self) -> asyncio.AbstractEventLoop | None:
+        """The event loop that a tool needs, if one does."""
+        return next((item.loop for item in self.toolbox.all() if item.loop is not None), None)
+
     def step(self, action: Action) -> tuple[Observation, Resources]:
-        """Act; see :meth:`astep`. Not for use inside a running event loop."""
-        return asyncio.run(self.astep(action))
+        """Act; the synchronous wrapper around :meth:`astep`."""
+        return run_sync(self.astep(action))
 
     async def astep(self, action: Action) -> tuple[Observation, Resources]:
         """Make a call, or answer. What is no possible call is refused, which takes a step and changes nothing else."""
@@ -95,15 +103,25 @@ class ToolEnvironment:
             values = call.values(results) if call.kind == ANSWER else {}
             arguments = {} if call.kind == ANSWER else self.toolbox.find(call).filled(call, results)
         except InvalidCallError as error:
-            self._state = ToolState(
-                self._state.got, self._state.failed, self._state.answer, cut(str(error), LONGEST_NOTE)
-            )
+            self._state = replace(self._state, note=cut(str(error), LONGEST_NOTE))
             return self._observation(), STEP
         if call.kind == ANSWER:
             self._take(call.args[0][1], values["value"])
             return self._observation(), STEP
         used = await self._call(self.toolbox.find(call), call, arguments)
         return self._observation(), used
+
+    def refuse(self, action: Action) -> Observation:
+        """Take note that somebody has refused a call: the state says so, and it is not planned again."""
+        try:
+            call = parse(action)
+            if call.kind != ANSWER:
+                self.toolbox.find(call)
+        except InvalidCallError:
+            return self._observation()  # nothing that could be planned
+        if call not in self._state.refused:
+            self._state = replace(self._state, refused=(*self._state.refused, call))
+        return self._observation()
 
     def projected(self, state: State) -> None:
         """Take over what a model has read in the last result; later calls refer to it."""
@@ -146,7 +164,11 @@ class ToolEnvironment:
 
     def _take(self, written: str, value: Any) -> None:
         self.answered = value
-        self._state = ToolState(self._state.got, self._state.failed, written)
+        self._state = replace(self._state, answer=written, note="")
+
+    def answered_value(self) -> Any:
+        """The answer, the results that it refers to in the place of their numbers."""
+        return self.answered
 
     def success(self) -> bool:
         """Whether the right answer has been given."""

@@ -32,6 +32,8 @@ async def mcp_tools(
     quality: Mapping[str, float] | None = None,
     variants: Mapping[str, str] | None = None,
     reads: Collection[str] = (),
+    pure: Mapping[str, bool] | None = None,
+    destructive: Mapping[str, bool] | None = None,
     only: Collection[str] | None = None,
     env: Mapping[str, str] | None = None,
     cwd: str | Path | None = None,
@@ -40,7 +42,7 @@ async def mcp_tools(
     """Start an MCP server and offer its tools for as long as the context lasts; then the server is stopped.
 
     The session lives in the event loop that it was started in: play episodes by ``await agent.arun(env)`` inside the
-    context, not by ``agent.run(env)``, which begins a loop of its own.
+    context, not by ``agent.run(env)``, which begins a loop of its own and says so.
 
     A tool without a declared cost has an unknown cost in everything that tools can use (``usd``, ``seconds`` and
     resources of your own): under a hard cap on one of these an episode is refused at its start. What the server
@@ -54,6 +56,10 @@ async def mcp_tools(
         variants: By the server's name: what the tool is called here, ``KIND`` or ``KIND.VARIANT``; its own name by
             default. Tools of one kind do the same at another price or quality and take the same arguments.
         reads: The server's names of tools whose results are texts in which the model looks for the answer.
+        pure: By the server's name: whether a call changes nothing; where nothing is said, the server's
+            ``readOnlyHint``.
+        destructive: By the server's name: whether a call may destroy what cannot be brought back; where nothing is
+            said, the server's ``destructiveHint``, which counts only where it is there and the tool is not pure.
         only: The server's names of the tools to offer; all by default.
         env: Environment variables of the server; it inherits only a few, PATH and HOME among them.
         cwd: Where it runs.
@@ -64,11 +70,17 @@ async def mcp_tools(
 
     Raises:
         MissingExtraError: The package ``mcp`` is not installed.
-        ToolError: The server cannot be started, a name in the declarations is none of its tools, or a tool takes
-            arguments that are not understood.
+        ToolError: The server cannot be started, a name in the declarations is none of its tools, a tool is declared
+            both pure and destructive, or a tool takes arguments that are not understood.
     """
+    for setting, said in (("pure", pure), ("destructive", destructive)):
+        if not isinstance(said, Mapping | None):
+            raise ToolError(
+                f"{setting}: give each of the server's names True or False, as {{NAME: True}}; got {said!r}"
+            )
     declared: dict[str, Any] = {
-        "costs": costs or {}, "quality": quality or {}, "variants": variants or {}, "reads": reads, "only": only or ()
+        "costs": costs or {}, "quality": quality or {}, "variants": variants or {}, "reads": reads, "only": only or (),
+        "pure": pure or {}, "destructive": destructive or {},
     }  # fmt: skip
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as words:
         server = _Server(command, env, cwd, words)
@@ -91,6 +103,8 @@ def _tool(server: _Server, listed: Any, declared: Mapping[str, Any]) -> Tool:
     arguments = arguments_model(name, listed.input_schema)
     wrapped = set((listed.output_schema or {}).get("properties", ())) == {"result"}
 
+    pure, destructive = _effects(name, listed.annotations, declared)
+
     async def function(**values: Any) -> Any:
         optional = {key for key, field in arguments.model_fields.items() if not field.is_required()}
         sent = {key: _sent(value) for key, value in values.items() if value is not None or key not in optional}
@@ -105,7 +119,23 @@ def _tool(server: _Server, listed: Any, declared: Mapping[str, Any]) -> Tool:
         amounts(cost) if isinstance(cost, Mapping) else cost,
         declared["quality"].get(name),
         name in declared["reads"],
+        pure=pure,
+        destructive=destructive,
+        loop=server.loop,
     )
+
+
+def _effects(name: str, hints: Any, declared: Mapping[str, Any]) -> tuple[bool, bool]:
+    """Whether a tool is pure, and whether it is destructive: as declared here, else as the server hints.
+
+    A hint never stands against what is declared here; of the server's two the one to destroy means nothing for a tool
+    that is read only, by the protocol.
+    """
+    destructive = declared["destructive"].get(name)
+    pure = declared["pure"].get(name, destructive is not True and hints is not None and hints.read_only_hint is True)
+    if destructive is None:
+        destructive = not pure and hints is not None and hints.destructive_hint is True
+    return pure, destructive
 
 
 def _sent(value: Any) -> Any:
@@ -161,7 +191,7 @@ class _Server:
         self._command, self._env, self._cwd, self._words = list(command), env, cwd, words
         self._stop = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._client: Any = None
 
     @property
@@ -178,7 +208,7 @@ class _Server:
         settings = StdioServerParameters(
             command=self._command[0], args=self._command[1:], env=dict(self._env or {}), cwd=self._cwd
         )
-        ready: asyncio.Future[list[Any]] = self._loop.create_future()
+        ready: asyncio.Future[list[Any]] = self.loop.create_future()
 
         async def live() -> None:
             async with AsyncExitStack() as stack:
@@ -226,7 +256,7 @@ class _Server:
         """
         from mcp import MCPError
 
-        if asyncio.get_running_loop() is not self._loop:
+        if asyncio.get_running_loop() is not self.loop:
             raise ToolFailedError(f"{self.name} was started in another event loop: use await agent.arun(...) there")
         if self._client is None:
             raise ToolFailedError(f"{self.name} has been stopped: call its tools inside its 'async with'")

@@ -26,20 +26,40 @@ class Obtained:
 
 
 @dataclass(frozen=True)
+class Failure:
+    """A call that gave nothing.
+
+    Attributes:
+        call: The call.
+        after: How many results there were when it was made.
+    """
+
+    call: Call
+    after: int = 0
+
+
+@dataclass(frozen=True)
 class ToolState:
     """What an episode has come to.
 
     Attributes:
         got: Successful calls, in order; ``#1`` is the first.
-        failed: Calls that gave nothing.
+        failures: Calls that gave nothing, each where it failed last.
         answer: The answer as it was written, a JSON value or a placeholder; None before.
         note: What the environment said last where a call failed.
+        refused: Calls that somebody has refused to let be made; no part of the key, since nothing has changed.
     """
 
     got: tuple[Obtained, ...] = ()
-    failed: tuple[Call, ...] = ()
+    failures: tuple[Failure, ...] = ()
     answer: str | None = None
     note: str = field(default="", compare=False)
+    refused: tuple[Call, ...] = field(default=(), compare=False)
+
+    @property
+    def failed(self) -> tuple[Call, ...]:
+        """The calls that gave nothing."""
+        return tuple(failure.call for failure in self.failures)
 
     def values(self) -> list[Any]:
         """The results; None for predicted ones."""
@@ -51,8 +71,8 @@ class ToolState:
 
     def with_failure(self, call: Call, note: str) -> ToolState:
         """After a call that gave nothing."""
-        failed = self.failed if call in self.failed else (*self.failed, call)
-        return replace(self, failed=failed, note=note)
+        others = tuple(failure for failure in self.failures if failure.call != call)
+        return replace(self, failures=(*others, Failure(call, len(self.got))), note=note)
 
     def unread(self) -> Obtained | None:
         """The last result, if a model still has to read it."""
@@ -67,17 +87,19 @@ class ToolState:
         return replace(self, got=(*self.got[:-1], replace(last, value=value, text="")))
 
     def key(self) -> str:
-        """What was asked for in order, by which variants (how often, not where), what failed, and the answer.
+        """What was asked for in order, by which variants (how often, not where), what failed when, and the answer.
 
-        Which of the calls each variant did is left out: neither the quality of all of them together nor their cost
-        depends on it.
+        So states with one key have the same history of calls that change something, and no path of a plan graph, which
+        merges by key, leaves one out, adds one or changes their order. Which of the calls each variant did is left out:
+        neither the quality of all of them together nor their cost depends on it.
         """
         variants = Counter(found.call.tool for found in self.got if found.call.variant)
         parts = ["; ".join(found.call.symbol for found in self.got) or "nothing"]
         if variants:
             parts.append("by " + ", ".join(f"{name} x{count}" for name, count in sorted(variants.items())))
-        if self.failed:
-            parts.append("failed " + "; ".join(sorted(call.text for call in self.failed)))
+        if self.failures:
+            failed = sorted(f"{failure.call.text} after {failure.after}" for failure in self.failures)
+            parts.append("failed " + "; ".join(failed))
         if self.answer is not None:
             parts.append(f"answered {self.answer}")
         return " | ".join(parts)

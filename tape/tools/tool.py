@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -36,6 +37,10 @@ class Tool:
         reads: The result is a text in which the model looks for the answer to the call; what it finds there, or that
             it is not there, is what was obtained.
         random: The name of the parameter that gets a seeded ``random.Random``, if there is one.
+        pure: A call changes nothing, and says the same again while nothing else has been changed: so it may be made
+            earlier or later, and once where a plan has it twice, as long as no call that is not pure stands between.
+        destructive: A call may destroy what cannot be brought back.
+        loop: The event loop that the function needs, where it needs a certain one, as a session with a server does.
     """
 
     kind: str
@@ -47,6 +52,9 @@ class Tool:
     quality: float | None = None
     reads: bool = False
     random: str | None = None
+    pure: bool = False
+    destructive: bool = False
+    loop: asyncio.AbstractEventLoop | None = None
 
     def __post_init__(self) -> None:
         if self.kind == ANSWER:
@@ -58,6 +66,13 @@ class Tool:
             )
         if self.quality is not None and not 0 < self.quality <= 1:
             raise ToolError(f"{self.name}: the quality is a probability in (0, 1], got {self.quality}")
+        for setting in ("pure", "destructive"):
+            if not isinstance(value := getattr(self, setting), bool):
+                raise ToolError(f"{self.name}: {setting} is True or False, got {value!r}")
+        if self.pure and self.destructive:
+            raise ToolError(
+                f"{self.name}: a pure tool changes nothing, so it cannot be destructive; declare one of them"
+            )
 
     @property
     def name(self) -> str:
@@ -125,6 +140,8 @@ def make_tool(
     cost: Cost | None = None,
     quality: float | None = None,
     reads: bool = False,
+    pure: bool = False,
+    destructive: bool = False,
     **fixed: Amount,
 ) -> Tool:
     """Make a tool of a function; see :func:`tool`."""
@@ -169,6 +186,8 @@ def make_tool(
         quality,
         reads,
         drawn,
+        pure,
+        destructive,
     )
 
 
@@ -179,6 +198,8 @@ def tool(
     cost: Cost | None = None,
     quality: float | None = None,
     reads: bool = False,
+    pure: bool = False,
+    destructive: bool = False,
     **fixed: Amount,
 ) -> Callable[[Callable[..., Any]], Tool]:
     """Make a tool of the function below: ``@tool(usd="0.01", seconds=0.2)``.
@@ -193,13 +214,19 @@ def tool(
         cost: A cost other than a fixed one, see :mod:`tape.tools.cost`.
         quality: Probability in (0, 1] that a result is what was asked for, where it is known.
         reads: The result is a text in which the model looks for the answer to the call.
+        pure: A call changes nothing, and says the same again while nothing else has been changed. Calls of pure tools
+            may be reordered and merged, those of others keep their order and are made as often as they are planned.
+        destructive: A call may destroy what cannot be brought back; who wants to approve such calls is asked.
         fixed: The fixed cost of a call in units; None for an amount that nobody knows.
 
     Raises:
         ToolError: The function has no type hints or no docstring, or the declarations contradict each other.
         ConfigError: A resource is not declared.
     """
-    settings: dict[str, Any] = {"kind": kind, "variant": variant, "cost": cost, "quality": quality, "reads": reads}
+    settings: dict[str, Any] = {
+        "kind": kind, "variant": variant, "cost": cost, "quality": quality, "reads": reads, "pure": pure,
+        "destructive": destructive,
+    }  # fmt: skip
     return lambda function: make_tool(function, **settings | fixed)
 
 
@@ -210,7 +237,8 @@ class Toolbox:
         tools: Tools; those of one kind in the order from the cheapest to the dearest.
 
     Raises:
-        ToolError: There is none, two have the same name, or tools of one kind take different arguments.
+        ToolError: There is none, two have the same name, or tools of one kind take different arguments or are not all
+            pure where one is.
     """
 
     def __init__(self, tools: Sequence[Tool]) -> None:
@@ -224,6 +252,12 @@ class Toolbox:
             first = next(iter(variants.values()), item)
             if first.arguments.model_fields.keys() != item.arguments.model_fields.keys():
                 raise ToolError(f"{first.name} and {item.name} are of one kind but take different arguments")
+            if first.pure != item.pure:
+                pure, other = (first, item) if first.pure else (item, first)
+                raise ToolError(
+                    f"{pure.name} and {other.name} are of one kind, but only {pure.name} is pure; declare both pure or "
+                    "neither, or give them different kinds"
+                )
             variants[item.variant] = item
 
     @property
@@ -238,6 +272,10 @@ class Toolbox:
     def all(self) -> tuple[Tool, ...]:
         """Every tool."""
         return tuple(item for variants in self._kinds.values() for item in variants.values())
+
+    def is_pure(self, call: Call) -> bool:
+        """Whether a call changes nothing, whichever tool of its kind makes it; an unknown kind is not trusted to."""
+        return any(item.pure for item in self.of_kind(call.kind))
 
     def find(self, call: Call) -> Tool:
         """The tool that a call names.

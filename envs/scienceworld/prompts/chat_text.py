@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from envs.scienceworld.state import ScienceState, ScienceTask
+from tape.budget import amount_of
 from tape.lm.base import Message
 
 NOTHING = "nothing"
@@ -58,5 +59,5 @@ def described(state: ScienceState) -> str:
 
 def messages(state: ScienceState, ask: str, remaining: Mapping[str, int] | None = None) -> tuple[Message, ...]:
     """Rules, what is known, what is left of the budget, and the question."""
-    left = "".join(f"\n{kind} left: {count}" for kind, count in (remaining or {}).items())
+    left = "".join(f"\n{kind} left: {amount_of(kind, count)}" for kind, count in (remaining or {}).items())
     return (Message("system", RULES), Message("user", f"{described(state)}{left}\n\n{ask}"))

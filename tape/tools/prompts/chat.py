@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -20,12 +19,18 @@ from tape.tools.prompts import chat_schema
 from tape.tools.prompts.common import JUDGED_WRONG, ToolFormat
 from tape.tools.results import LONGEST_NOTE, LONGEST_QUESTION, LONGEST_RESULT, LONGEST_TEXT, cut, filler
 from tape.tools.state import Obtained, ToolState
+from tape.tools.tool import Tool
 
 RULES = """You solve a task by calling tools. A placeholder #1, #2, ... stands for the result of the first, second, ...
 successful call, and may be used as an argument, or inside a text argument; of a long result you are shown the beginning
 only, its placeholder stands for all of it. Every call costs what is listed; a call that does not fit into what is left
 of the budget is not made. Tools named KIND.VARIANT of one kind do the same at different
 prices and qualities. The last thing to do is to answer; there is only one answer."""
+
+CHANGES = """Calls are made in the order in which you list them, each as often as you list it; what stands under
+"So far" has been done already. Only a call of a tool marked read-only is not made again while nothing has been changed.
+A call that failed can be made again once another call has changed something."""
+"""What is said besides where some of the tools are not pure."""
 
 PLAN_TOKENS, ACT_TOKENS, ANSWER_TOKENS = 1200, 400, 100
 _SCORES = {"right": 1.0, "wrong": JUDGED_WRONG}
@@ -36,10 +41,12 @@ class ChatToolFormat(ToolFormat):
 
     def __init__(self, domain: ToolDomain) -> None:
         super().__init__(domain)
-        self._tools = "\n".join(self._listed(item.name) for item in domain.toolbox.all())
+        tools = domain.toolbox.all()
+        self._changes = not all(item.pure for item in tools)
+        self._rules = f"{RULES}\n{CHANGES}" if self._changes else RULES
+        self._tools = "\n".join(self._listed(item) for item in tools)
 
-    def _listed(self, name: str) -> str:
-        item = self._domain.toolbox.find(_named(name))
+    def _listed(self, item: Tool) -> str:
         takes = ", ".join(
             f"{key}: {field.get('type', 'value')}"
             for key, field in item.arguments.model_json_schema().get("properties", {}).items()
@@ -48,7 +55,8 @@ class ChatToolFormat(ToolFormat):
         costs = ", ".join(in_units(kind, count) for kind, count in worst.items() if count is not None)
         costs += ", for the rest nobody knows" if None in worst.values() else ""
         quality = "" if item.quality is None else f"; right with probability {item.quality:g}"
-        return f"- {item.name}({takes}): {item.description} Costs at most {costs}{quality}."
+        effect = " Destructive." if item.destructive else " Read-only." if item.pure and self._changes else ""
+        return f"- {item.name}({takes}): {item.description} Costs at most {costs}{quality}.{effect}"
 
     @cached_property
     def _plan(self) -> type[BaseModel]:
@@ -64,7 +72,7 @@ class ChatToolFormat(ToolFormat):
         done = describe(state, unknown=filler(LONGEST_RESULT))
         parts = [f"Tools:\n{self._tools}", f"Task: {self._domain.task}", f"So far:\n{done}"]
         parts += [f"Left of the budget: {left}"] if left else []
-        return (Message("system", RULES), Message("user", "\n\n".join([*parts, ask])))
+        return (Message("system", self._rules), Message("user", "\n\n".join([*parts, ask])))
 
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
         """Ask for the calls that are still to be made, and the answer."""
@@ -97,7 +105,7 @@ class ChatToolFormat(ToolFormat):
             "If every result is exact, is that the answer to the task? Answer right or wrong."
         )
         worth = {option: value * self.worth(state) for option, value in _SCORES.items()}
-        prompt = (Message("system", RULES), Message("user", f"Task: {self._domain.task}\n\n{ask}"))
+        prompt = (Message("system", self._rules), Message("user", f"Task: {self._domain.task}\n\n{ask}"))
         return Request(prompt, 3, constraint=Choice(tuple(_SCORES)), role="score"), worth
 
     def act_request(
@@ -119,7 +127,7 @@ class ChatToolFormat(ToolFormat):
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
         """The thought and the action."""
         del state
-        data = _object(text)
+        data = chat_schema.json_object(text)
         if isinstance(data.get("action"), str):
             return str(data.get("thought", "")), parse(data["action"]).text
         try:
@@ -191,21 +199,6 @@ class ChatToolFormat(ToolFormat):
             return answer(chat_schema.FinalAnswer.model_validate_json(text).answer)
         except ValidationError as error:
             raise InvalidOutputError(f"no answer: {error.errors()[0]['msg']}") from None
-
-
-def _named(name: str) -> Call:
-    kind, _, variant = name.partition(".")
-    return Call(kind, variant)
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        raise InvalidOutputError("the answer is no JSON") from None
-    if not isinstance(data, dict):
-        raise InvalidOutputError("the answer is no JSON object")
-    return data
 
 
 def _readable(text: str) -> list[Call]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
@@ -9,6 +10,7 @@ from typing import Annotated, Any, Literal, Union
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from tape.errors import InvalidOutputError
 from tape.tools.calls import ANSWER
 from tape.tools.tool import Tool, Toolbox
 
@@ -39,7 +41,7 @@ class FinalAnswer(BaseModel):
     answer: Value
 
 
-def _model(name: str, **fields: Any) -> type[BaseModel]:
+def _model(name: str, /, **fields: Any) -> type[BaseModel]:
     return create_model(name, __config__=_STRICT, **fields)
 
 
@@ -84,3 +86,18 @@ def act_model(toolbox: Toolbox) -> type[BaseModel]:
 def fixed_model(action: str) -> type[BaseModel]:
     """A thought and this action."""
     return _model("FixedAct", thought=_THOUGHT, action=(Literal[action], ...))
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """The JSON object that a text is.
+
+    Raises:
+        InvalidOutputError: It is none.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InvalidOutputError("the answer is no JSON") from None
+    if not isinstance(data, dict):
+        raise InvalidOutputError("the answer is no JSON object")
+    return data

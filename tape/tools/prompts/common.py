@@ -65,11 +65,12 @@ class ToolFormat(ABC):
         """What a right answer is worth: the declared quality of all that it rests on."""
         return self._domain.quality(state)
 
-    @staticmethod
-    def plan_of(state: State, calls: Sequence[Call], *, valid: bool) -> Plan:
-        """A plan of calls, in canonical order; it ends before the first whose text cannot be read as that call."""
+    def plan_of(self, state: State, calls: Sequence[Call], *, valid: bool) -> Plan:
+        """A plan of calls, pure ones in canonical order; it ends before the first that cannot be read from its text."""
+        here = as_state(state)
         written = list(takewhile(_can_be_read, calls))
-        ordered = in_order(written, [found.call for found in as_state(state).got])
+        obtained, outdated = [found.call for found in here.got], self._domain.outdated(here)
+        ordered = in_order(written, obtained, pure=self._domain.toolbox.is_pure, outdated=outdated)
         return Plan(tuple(call.text for call in ordered), valid and len(written) == len(calls))
 
     @abstractmethod

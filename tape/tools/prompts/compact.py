@@ -135,7 +135,7 @@ class CompactToolFormat(ToolFormat):
         for number, found in enumerate(state.got, 1):
             words += [*self._call(state, found.call, variant=False), *self._lexicon.result(state, number), ";"]
         words.append("failed:")
-        for call in state.failed:
+        for call in (*state.failed, *state.refused):  # the words have none for a refusal
             words += [*self._call(state, call), ";"]
         return words
 

@@ -216,6 +216,7 @@ def test_other_agents_play_it_with_a_general_model(agent: Any) -> None:
     assert result.end_state == "success", result.detail
     assert result.actions == MOVES
     assert result.measures == {"exact_match": 1.0, "f1": 1.0}
+    assert result.answer == QUESTION.answers[0]
 
 
 def test_an_answer_that_stands_when_the_steps_are_used_up_counts() -> None:

@@ -231,6 +231,20 @@ def test_a_budget_a_cent_too_small_is_found_infeasible_before_anything_is_booked
         env = play(Trip(replace(made.query, budget=budget), made.world))
         assert env.ending == ending
         assert bool(env._state.booked) is (ending == "success")
+        assert env.answered_value() == (env.plan() if ending == "success" else None)
+
+
+def test_the_least_budget_that_is_told_is_that_of_the_cheapest_itinerary() -> None:
+    made = trip("cent", 3, "medium", "infeasible")
+    env = TripEnvironment(made.query, made.world)
+    result = TapeAgent("declared:first", num_plans=1, execution="forced", on_infeasible="stop").run(env)
+    assert result.explanation is not None
+    [option] = result.explanation["options"]
+    [cap] = option["caps"]
+    least = cheapest(made)
+    assert least is not None
+    assert (cap["resource"], cap["cap"], option["proven"]) == (MONEY, least / 100, True)
+    assert f"needs a cap of ${least // 100:,} of the trip" in result.detail
 
 
 def test_the_best_rated_itinerary_is_no_worse_than_the_cheapest() -> None:

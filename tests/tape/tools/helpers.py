@@ -18,25 +18,25 @@ from tape.tools.state import ToolState
 from tape.tools.tool import Toolbox
 
 
-@tool(kind="multiply", variant="quick", quality=0.8, seconds=0.1, usd="0.001")
+@tool(kind="multiply", variant="quick", quality=0.8, pure=True, seconds=0.1, usd="0.001")
 def multiply_quick(a: float, b: float, rng: random.Random) -> float:
     """Multiply two numbers, more or less."""
     return a * b * (1 if rng.random() < 0.8 else 1.2)
 
 
-@tool(kind="multiply", variant="exact", quality=1.0, seconds=1, usd="0.02")
+@tool(kind="multiply", variant="exact", quality=1.0, pure=True, seconds=1, usd="0.02")
 def multiply_exact(a: float, b: float) -> float:
     """Multiply two numbers."""
     return a * b
 
 
-@tool(seconds=0.1, usd="0.001")
+@tool(pure=True, seconds=0.1, usd="0.001")
 def add(a: float, b: float) -> float:
     """Add two numbers."""
     return a + b
 
 
-@tool(usd="0.002")
+@tool(pure=True, usd="0.002")
 def divide(a: float, b: float) -> float:
     """Divide two numbers."""
     if b == 0:
@@ -109,6 +109,12 @@ def actions(draw: st.DrawFn) -> str:
         ),
     )
     return draw(made)
+
+
+def every(made: Call) -> bool:
+    """All calls are pure."""
+    del made
+    return True
 
 
 def after(*calls: Call, state: ToolState | None = None) -> ToolState:

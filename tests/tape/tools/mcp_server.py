@@ -3,11 +3,13 @@
 import asyncio
 import os
 import sys
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 from typing import Literal
 
 from mcp.server.mcpserver import MCPServer
+from mcp.types import ToolAnnotations
 from pydantic import BaseModel
 
 server = MCPServer("tests")
@@ -75,6 +77,27 @@ async def hang() -> str:
     """Never answer."""
     await asyncio.Event().wait()
     return "never"
+
+
+HINTS = {
+    "look": ToolAnnotations(read_only_hint=True),
+    "wipe": ToolAnnotations(read_only_hint=False, destructive_hint=True),
+    "muddle": ToolAnnotations(read_only_hint=True, destructive_hint=True),
+    "append": ToolAnnotations(read_only_hint=False, destructive_hint=False),
+    "guess": ToolAnnotations(title="Guess"),
+}
+done: list[str] = []
+for name, hints in HINTS.items():
+
+    def remember(name: str) -> Callable[[], list[str]]:
+        def act() -> list[str]:
+            """Remember that it was done."""
+            done.append(name)
+            return done
+
+        return act
+
+    server.tool(name=name, annotations=hints)(remember(name))
 
 
 if __name__ == "__main__":

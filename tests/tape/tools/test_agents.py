@@ -1,6 +1,8 @@
 """Agents on tools by the chat prompt format, with a scripted model and real requests, readers and ledgers."""
 
+import functools
 import json
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -8,15 +10,16 @@ import pytest
 
 from tape.agents.base import Agent
 from tape.agents.best_of_n import BestOfNReactAgent
+from tape.agents.open_loop import OpenLoopAgent
 from tape.agents.plan_and_act import PlanAndActAgent
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, kind_of
-from tape.errors import InvalidOutputError
+from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Price, Request
 from tape.lm.scripted import ScriptedLM
-from tape.tools import ToolEnvironment, tool
+from tape.tools import ToolEnvironment, ToolError, ToolFailedError, tool
 from tape.tools.prompts.chat import ChatToolFormat
 from tape.tools.results import LONGEST_TEXT
 from tape.tools.state import ToolState
@@ -154,7 +157,7 @@ def test_a_walk_without_an_answer_ends_or_replans_but_never_for_ever(final: str,
 def test_a_walk_without_an_answer_is_planned_on() -> None:
     lm = ScriptedLM(script(PLAN[:1], [PLAN[1], PLAN[2]], answers=["#9", "#3"]))
     # The second plan goes on from what was obtained.
-    result = TapeAgent(lm, extend=0, resample=0).run(environment())
+    result = TapeAgent(lm, extend=0, resample=0, on_infeasible="partial").run(environment())
     assert (result.end_state, result.replans) == ("success", 1)
 
 
@@ -184,18 +187,19 @@ def test_a_malformed_plan_keeps_its_beginning() -> None:
             return next(texts, None) or script([PLAN[2]])(request, sample)
         return script(PLAN)(request, sample)
 
-    result = TapeAgent(ScriptedLM(model), num_plans=1, extend=0, resample=0).run(environment())
+    switches: dict[str, Any] = {"num_plans": 1, "extend": 0, "resample": 0, "on_infeasible": "partial"}
+    result = TapeAgent(ScriptedLM(model), **switches).run(environment())
     assert result.end_state == "success"
     assert result.malformed == 1
 
 
-@tool(reads=True, quality=0.5, usd="0.01", kind="search", variant="poor")
+@tool(pure=True, reads=True, quality=0.5, usd="0.01", kind="search", variant="poor")
 def poor(query: str) -> str:
     """Search a few documents."""
     return "Nothing of use."
 
 
-@tool(reads=True, quality=0.9, usd="0.05", kind="search", variant="good")
+@tool(pure=True, reads=True, quality=0.9, usd="0.05", kind="search", variant="good")
 def good(query: str) -> str:
     """Search all documents."""
     return {"founder of Acme": "Acme was founded by Ann Ode.", "birthplace of Ann Ode": "Ann Ode: born in Rome."}[query]
@@ -232,7 +236,7 @@ def test_results_are_read_and_what_was_read_is_used(agent: type[Agent]) -> None:
     assert env._state.values() == ["Ann Ode", "Rome"]
 
 
-@tool(reads=True, quality=0.95, usd="0.04", kind="search", variant="boastful")
+@tool(pure=True, reads=True, quality=0.95, usd="0.04", kind="search", variant="boastful")
 def boastful(query: str) -> str:
     """Search, it says, everything."""
     return "Nothing of use."
@@ -332,3 +336,42 @@ def test_an_output_that_nobody_coped_with_ends_its_episode_alone(monkeypatch: py
     monkeypatch.setattr(TapeAgent, "_play", play)
     result = TapeAgent(ScriptedLM([])).run(environment())
     assert (result.end_state, result.detail) == ("invalid_output", "no words for it")
+
+
+@pytest.mark.parametrize("changes", [False, True])
+@pytest.mark.parametrize("make", [OpenLoopAgent, functools.partial(TapeAgent, replan=False)])
+def test_a_plan_that_nobody_looks_after_ends_at_a_failed_call_where_tools_change_things(
+    make: Callable[[ScriptedLM], Agent], changes: bool
+) -> None:
+    written: list[str] = []
+
+    @tool(usd="0.001", pure=True)
+    def find(name: str) -> str:
+        """Find a person."""
+        if name == "ann":
+            raise ToolFailedError("nobody is called that")
+        return name
+
+    @tool(usd="0.001", pure=not changes)
+    def note(person: str) -> str:
+        """Note a person."""
+        written.append(person)
+        return "noted"
+
+    calls = [("find", {"name": "ann"}), ("find", {"name": "bob"}), ("note", {"person": "#1"})]
+    plan = json.dumps({"calls": [{"tool": name, "arguments": values} for name, values in calls], "answer": "#3"})
+    model = ScriptedLM(lambda request, _: "right" if request.role == "score" else plan)
+    result = make(model).run(ToolEnvironment("Note ann.", [find, note]))
+    assert (written, "gave nothing" in result.detail) == (([], True) if changes else (["bob"], False))
+
+
+def test_a_budget_that_is_none_is_refused_wherever_it_is_given() -> None:
+    wrong: Any = {"usd": 1}
+    with pytest.raises(ToolError, match=r"Budget\.of"):
+        ToolEnvironment("x", TOOLS, budget=wrong)
+    env = environment()
+    with pytest.raises(ConfigError, match=r"Budget\.of"):
+        TapeAgent(ScriptedLM(["{}"])).run(env, budget=wrong)
+    env.budget = wrong
+    with pytest.raises(ConfigError, match="the environment's budget"):
+        TapeAgent(ScriptedLM(["{}"])).run(env)

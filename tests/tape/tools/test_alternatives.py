@@ -19,7 +19,7 @@ from tape.tools.domain import ToolDomain
 from tape.tools.plans import in_order
 from tape.tools.state import ToolState
 from tape.tools.variants import Variant, affordable, best_assignment
-from tests.tape.tools.helpers import domain, plans
+from tests.tape.tools.helpers import domain, every, plans
 
 RESOURCES = ("usd", "seconds", "tokens")
 
@@ -31,7 +31,7 @@ def made_tool(kind: str, variant: str, cost: dict[str, int], quality: float | No
 
     units = {"usd": "0.00000{}", "seconds": "0.00{}", "tokens": "{}"}
     settings = {name: units[name].format(count) for name, count in cost.items()}
-    return tool(kind=kind, variant=variant, quality=quality, **settings)(function)  # type: ignore[arg-type]
+    return tool(kind=kind, variant=variant, quality=quality, pure=True, **settings)(function)  # type: ignore[arg-type]
 
 
 def built(here: ToolDomain, calls: list[Call]) -> tuple[PlanGraph, list[str]]:
@@ -58,7 +58,7 @@ def paths(graph: PlanGraph, node: str) -> list[tuple[str, ...]]:
 @given(plans(most=4))
 def test_every_combination_of_variants_is_a_walk_and_nothing_else_is(calls: list[Call]) -> None:
     here = domain()
-    calls = [*in_order(calls), answer(1)]
+    calls = [*in_order(calls, pure=every), answer(1)]
     graph, actions = built(here, calls)
     expected = set(product(*(here.variants(ToolState(), action) for action in actions)))
     found = paths(graph, here.key(ToolState()))
@@ -122,7 +122,7 @@ def test_what_is_planned_instead_can_be_taken_and_names_the_same_calls(
     calls: list[Call], failures: list[tuple[int, str]]
 ) -> None:
     here = domain()
-    calls = [*in_order(calls), answer(1)]
+    calls = [*in_order(calls, pure=every), answer(1)]
     state = ToolState()
     for number, variant in failures:
         made = calls[number % len(calls)]
@@ -157,7 +157,7 @@ def problems(draw: st.DrawFn) -> tuple[list[Tool], list[Call], dict[str, int]]:
             quality = draw(st.none() | st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.9, 1.0]))
             tools.append(made_tool(kind, f"v{number}", cost, quality))
     named = [Call(made.kind, "v0", made.args) for made in draw(plans(most=5))]
-    calls = [*in_order(named), answer(1)]
+    calls = [*in_order(named, pure=every), answer(1)]
     return tools, calls, {name: draw(st.integers(0, 16)) for name in kinds}
 
 

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from tape.budget import Resources
 from tape.errors import UnknownNameError
-from tape.tools import ToolEnvironment, tool
-from tape.tools.calls import answer, call
+from tape.protocols import MarksDestructive
+from tape.tools import Tool, ToolEnvironment, ToolFailedError, tool
+from tape.tools.calls import Call, answer, call
 from tape.tools.cost import Cost, Fixed, Uniform
 from tape.tools.domain import describe
 from tape.tools.state import ToolState
@@ -42,6 +43,67 @@ def test_what_is_possible_is_executed_and_all_else_changes_nothing_but_the_note(
                 assert env.domain.key(seen) == env.domain.key(predicted)
 
     asyncio.run(play())
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["read.near", "read.far", "write.near", "write.far"]), st.integers(0, 1), st.booleans()
+        ),
+        max_size=12,
+    )
+)
+def test_what_is_made_again_is_told_from_all_that_was_made_before(steps: list[tuple[str, int, bool]]) -> None:
+    works = iter([worked for _, _, worked in steps])
+    here: list[bool] = []
+
+    def made(kind: str, variant: str) -> Tool:
+        @tool(kind=kind, variant=variant, pure=kind == "read")
+        def function(x: int) -> int:
+            """Do it, or not."""
+            if not here[-1]:
+                raise ToolFailedError("no")
+            return x
+
+        return function
+
+    env = ToolEnvironment("task", [made(kind, name) for kind in ("read", "write") for name in ("near", "far")])
+    env.reset(0)
+    history: list[tuple[Call, bool]] = []
+
+    async def play() -> None:
+        for name, x, _ in steps:
+            asked = call(*name.split("."), x=x)
+            here.append(next(works))
+            since = [i for i, (made, worked) in enumerate(history) if worked and made.symbol == asked.symbol]
+            known = asked.kind == "read" and since and all(made.kind == "read" for made, _ in history[since[-1] + 1 :])
+            since = [i for i, (made, worked) in enumerate(history) if not worked and made == asked]
+            in_vain = since and not any(made.kind == "write" and worked for made, worked in history[since[-1] + 1 :])
+            possible = env.domain.outcome(env._state, asked.text).state is not None
+            before = env._state
+            await env.astep(asked.text)
+            assert possible == (not known and not in_vain)
+            assert possible == (env._state != before)
+            if possible:
+                history.append((asked, here[-1]))
+
+    asyncio.run(play())
+
+
+def test_who_asks_is_told_which_actions_may_destroy_something() -> None:
+    @tool(kind="drop", variant="all", destructive=True)
+    def drop(name: str) -> None:
+        """Drop it."""
+
+    @tool(kind="drop", variant="rows")
+    def empty(name: str) -> None:
+        """Empty it."""
+
+    marks = domain([drop, empty, *TOOLS])
+    assert isinstance(marks, MarksDestructive)
+    assert marks.destructive('drop.all(name="x")')
+    for other in ('drop.rows(name="x")', "add(a=1, b=2)", "answer(value=1)", 'drop(name="x")', "no call at all", ""):
+        assert not marks.destructive(other)
 
 
 @pytest.mark.parametrize(

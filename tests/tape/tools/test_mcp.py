@@ -13,7 +13,7 @@ import pytest
 from tape.agents.open_loop import OpenLoopAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget
-from tape.errors import MissingExtraError, UnknownCostError
+from tape.errors import ConfigError, MissingExtraError, UnknownCostError
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool, ToolEnvironment, ToolError, mcp_tools
 from tape.tools.calls import call
@@ -93,6 +93,64 @@ def test_calls_results_and_errors(server: list[str]) -> None:
     assert "refuse" in state.note
 
 
+HINTED = {"look": "pure", "wipe": "destructive", "muddle": "pure", "append": "", "guess": "", "add": ""}
+"""What the server's hints come to; a hint to destroy means nothing for a tool that is read only."""
+
+
+@pytest.mark.parametrize(
+    ("declared", "effects"),
+    [
+        ({}, {}),
+        ({"pure": {"add": True, "wipe": True, "look": False}}, {"add": "pure", "wipe": "pure", "look": ""}),
+        ({"pure": {"muddle": False}}, {"muddle": "destructive"}),
+        ({"destructive": {"look": True, "append": True}}, {"look": "destructive", "append": "destructive"}),
+        ({"destructive": {"wipe": False, "look": False}}, {"wipe": ""}),
+        ({"pure": {"wipe": False}, "destructive": {"wipe": True}}, {}),
+    ],
+)
+def test_hints_say_what_a_tool_does_and_declarations_go_before_them(
+    server: list[str], declared: dict[str, Any], effects: dict[str, str]
+) -> None:
+    async def body(tools: list[Tool]) -> dict[str, str]:
+        return {item.name: "pure" * item.pure + "destructive" * item.destructive for item in tools}
+
+    assert inside(server, body, only=list(HINTED), **declared) == HINTED | effects
+
+
+@pytest.mark.parametrize(
+    ("declared", "says"),
+    [
+        ({"pure": {"add": True}, "destructive": {"add": True}}, "add: a pure tool changes nothing"),
+        ({"pure": {"add": "yes"}}, "add: pure is True or False, got 'yes'"),
+        ({"pure": ["add"]}, r"pure: give each of the server's names True or False, as \{NAME: True\}; got \['add'\]"),
+        ({"destructive": "add"}, "destructive: give each of the server's names"),
+        ({"pure": {"ad": True}}, "pure: .* has no tool 'ad'"),
+        ({"destructive": {"ad": True}}, "destructive: .* has no tool 'ad'"),
+    ],
+)
+def test_declarations_of_what_a_tool_does_that_cannot_be_are_refused(
+    server: list[str], declared: dict[str, Any], says: str
+) -> None:
+    async def body(tools: list[Tool]) -> None:
+        raise AssertionError("it was accepted")
+
+    with pytest.raises(ToolError, match=says):
+        inside(server, body, **declared)
+
+
+def test_a_servers_tools_are_called_in_the_order_of_the_plan_unless_they_only_read(server: list[str]) -> None:
+    plan: list[tuple[str, dict[str, Any]]] = [
+        ("wipe", {}), ("append", {}), ("look", {}), ("look", {}), ("append", {}), ("look", {})
+    ]  # fmt: skip
+
+    async def body(tools: list[Tool]) -> Any:
+        env = ToolEnvironment("task", tools)
+        await OpenLoopAgent(ScriptedLM(script(plan))).arun(env)
+        return env.answered
+
+    assert inside(server, body) == ["wipe", "append", "look", "append", "look"]
+
+
 def test_an_agent_plays_with_a_servers_tools(server: list[str]) -> None:
     plan = [("multiply.exact", {"a": 3, "b": 4}), ("add", {"a": "#1", "b": 1})]
 
@@ -163,7 +221,7 @@ def test_what_is_raised_inside_comes_out_as_it_is(server: list[str]) -> None:
 def test_tools_outlive_neither_their_server_nor_its_loop(server: list[str]) -> None:
     async def body(tools: list[Tool]) -> Any:
         env = ToolEnvironment("t", tools)
-        with pytest.raises(RuntimeError, match="event loop"):
+        with pytest.raises(ConfigError, match="another event loop"):
             OpenLoopAgent(plan_of("add")).run(env)
         return env, next(item for item in tools if item.name == "die")
 

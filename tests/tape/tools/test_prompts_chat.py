@@ -19,7 +19,7 @@ from tape.tools.prompts.chat import ChatToolFormat
 from tape.tools.prompts.common import JUDGED_WRONG
 from tape.tools.results import LONGEST_RESULT, LONGEST_TEXT, cut
 from tape.tools.state import ToolState
-from tests.tape.tools.helpers import TOOLS, after, domain, fixed_action, plans, prompt
+from tests.tape.tools.helpers import TOOLS, add, after, domain, fixed_action, note, plans, prompt
 
 
 def prompt_format(*tools: Tool) -> ChatToolFormat:
@@ -53,11 +53,26 @@ def test_a_plan_is_asked_for_with_tools_prices_state_and_budget() -> None:
     state = ToolState().with_call(call("add", a=1, b=2), "3").with_failure(call("divide", a=1, b=0), "by zero")
     text = prompt(prompt_format().plan_request(state, {"usd": 12_000, "seconds": 500}))
     assert "- multiply.quick(a: number, b: number): Multiply two numbers, more or less." in text
-    assert "Costs at most 0.1 seconds, 1 steps, 0.001 usd; right with probability 0.8." in text
+    assert "Costs at most 0.1 s, 1 step, $0.001; right with probability 0.8." in text
     assert "#1 add(a=1, b=2) = 3" in text
     assert "failed: divide(a=1, b=0)" in text
-    assert "Left of the budget: 0.012 usd, 0.5 seconds" in text
+    assert "Left of the budget: $0.012, 0.5 s" in text
     assert "The next result will be #2." in text
+
+
+def test_what_only_reads_and_what_destroys_is_said_where_tools_differ_in_that() -> None:
+    @tool(usd=1, destructive=True)
+    def drop(name: str) -> None:
+        """Drop a table."""
+
+    text = prompt(prompt_format(add, note, drop).plan_request(after(), {}))
+    listed = {line.partition("(")[0]: line.rpartition(". ")[2] for line in text.splitlines() if line.startswith("- ")}
+    assert (listed["- add"], listed["- drop"]) == ("Read-only.", "Destructive.")
+    assert text.count("Read-only.") == text.count("Destructive.") == 1
+    assert "each as often as you list it" in text
+    reading = prompt(prompt_format(add).plan_request(after(), {}))
+    assert "Read-only" not in reading
+    assert "as often as" not in reading
 
 
 def test_an_unknown_price_is_not_shown_as_none_at_all() -> None:

@@ -8,22 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.tools.calls import Call, call
-from tape.tools.state import ToolState
+from tape.tools.state import Failure, ToolState
 from tests.tape.tools.helpers import CALLS, after
 
-FEW = st.lists(
-    st.builds(
-        lambda kind, variant, a: call(kind, variant, a=a),
-        st.sampled_from(["f", "g"]),
-        st.sampled_from(["", "v1", "v2"]),
-        st.sampled_from([1, "; g(a=1)", "#1"]),
-    ),
-    max_size=4,
+A_CALL = st.builds(
+    lambda kind, variant, a: call(kind, variant, a=a),
+    st.sampled_from(["f", "g"]),
+    st.sampled_from(["", "v1", "v2"]),
+    st.sampled_from([1, "; g(a=1)", "#1"]),
 )
+FEW = st.lists(A_CALL, max_size=4)
 STATES = st.builds(
-    lambda got, failed, answer: ToolState(after(*got).got, tuple(dict.fromkeys(failed)), answer),
+    lambda got, failed, answer: ToolState(after(*got).got, tuple(map(Failure, failed, failed.values())), answer),
     FEW | st.lists(CALLS, max_size=3),
-    FEW,
+    st.lists(st.tuples(A_CALL, st.integers(0, 2)), max_size=4).map(dict),
     st.none() | st.sampled_from(["#1", '"x"', "3"]),
 )
 
@@ -32,7 +30,7 @@ def essence(state: ToolState) -> tuple[object, ...]:
     return (
         [found.call.symbol for found in state.got],
         Counter(found.call.tool for found in state.got if found.call.variant),
-        sorted(made.text for made in state.failed),
+        {failure.call: failure.after for failure in state.failures},
         state.answer,
     )
 
@@ -73,6 +71,7 @@ def test_a_text_that_does_not_say_makes_the_call_a_failed_one() -> None:
     assert "does not say" in state.note
 
 
-def test_the_same_failure_counts_once() -> None:
-    state = ToolState().with_failure(call("f"), "one").with_failure(call("f"), "two")
+def test_the_same_failure_counts_once_where_it_came_last() -> None:
+    state = ToolState().with_failure(call("f"), "one").with_call(call("g")).with_failure(call("f"), "two")
     assert (state.failed, state.note) == ((call("f"),), "two")
+    assert [failure.after for failure in state.failures] == [1]

@@ -126,11 +126,28 @@ def private(_x: int) -> int:
         (plain, {"quality": 0}, "quality is a probability"),
         (plain, {"quality": 1.5}, "quality is a probability"),
         (plain, {"cost": Fixed.of(usd=1), "usd": 1}, "either cost=... or amounts"),
+        (plain, {"pure": True, "destructive": True}, "plain: a pure tool changes nothing, so it cannot be destructive"),
+        (plain, {"pure": "no"}, "plain: pure is True or False, got 'no'"),
+        (plain, {"destructive": None}, "plain: destructive is True or False, got None"),
     ],
 )
 def test_declarations_that_cannot_be_are_refused(function: Any, settings: dict[str, Any], says: str) -> None:
     with pytest.raises(ToolError, match=says):
         tool(**settings)(function)
+
+
+def test_what_is_not_declared_is_neither_pure_nor_destructive() -> None:
+    assert [(item.pure, item.destructive) for item in (tool()(product), note, add)] == [
+        (False, False), (False, False), (True, False)
+    ]  # fmt: skip
+    wipes = tool(destructive=True)(product)
+    assert (wipes.pure, wipes.destructive) == (False, True)
+
+
+def test_a_call_is_pure_where_its_kind_is_and_an_unknown_one_is_not() -> None:
+    box = Toolbox(TOOLS)
+    found = [box.is_pure(call(kind)) for kind in ("add", "multiply", "note", "power", "answer")]
+    assert found == [True, True, False, False, False]
 
 
 def test_a_toolbox_finds_tools_by_kind_and_variant() -> None:
@@ -151,12 +168,25 @@ def other(a: float) -> float:
     return a
 
 
+def product(a: float, b: float) -> float:
+    """Multiply, and write it down."""
+    return a * b
+
+
 @pytest.mark.parametrize(
     ("tools", "says"),
     [
         ([], "at least one tool"),
         ([add, add], "two tools named add"),
         ([multiply_exact, tool(kind="multiply", variant="odd")(other)], "of one kind but take different arguments"),
+        (
+            [multiply_exact, tool(kind="multiply", variant="log")(product)],
+            r"multiply.exact and multiply.log are of one kind, but only multiply.exact is pure; declare both",
+        ),
+        (
+            [tool(kind="multiply", variant="log")(product), multiply_exact],
+            r"multiply.exact and multiply.log are of one kind, but only multiply.exact is pure",
+        ),
     ],
 )
 def test_toolboxes_that_contradict_themselves_are_refused(tools: list[Tool], says: str) -> None:
