@@ -8,6 +8,8 @@
     session = Session()                    # a sequence of related problems: bounds are kept
     print(explain(problem))                # which limit is short where there is no walk, and what would do
 
+Rewards are earned at every step up to the horizon (`objective="stay"`) or once a visit (`"visit"`).
+
 Importing this package imports no backend.
 """
 
@@ -16,6 +18,7 @@ from solvers.base import Solver
 from solvers.check import check, consumption_of, objective_of, variance_of
 from solvers.errors import (
     BackendError,
+    EndlessError,
     ProblemError,
     RiskUnsupportedError,
     SolverError,
@@ -26,6 +29,7 @@ from solvers.errors import (
 from solvers.explain import explain
 from solvers.explanation import Cause, Explanation, Joint, Need
 from solvers.k_best import KBest, k_best
+from solvers.moves import enough_moves
 from solvers.problem import PathProblem
 from solvers.registry import SolverInfo, available, get
 from solvers.risk import Assumption, Risk
@@ -36,6 +40,7 @@ __all__ = [
     "Assumption",
     "BackendError",
     "Cause",
+    "EndlessError",
     "Explanation",
     "Joint",
     "KBest",
@@ -56,6 +61,7 @@ __all__ = [
     "available",
     "check",
     "consumption_of",
+    "enough_moves",
     "explain",
     "get",
     "k_best",

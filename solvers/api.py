@@ -14,6 +14,7 @@ from solvers.problem import PathProblem
 from solvers.registry import get
 from solvers.risk import Risk
 from solvers.solution import PathSolution, Status
+from solvers.visit import compiled
 
 
 def solve(
@@ -22,7 +23,7 @@ def solve(
     time_limit: float | None = None,
     risk: Risk | float | None = None,
 ) -> PathSolution:
-    """Finds the best walk that keeps every budget (TAPE eq. 6-11 and 15-16).
+    """Finds the best walk that keeps every budget (TAPE eq. 6-11 and 15-16), by either objective.
 
     A backend that raises, and an answer that `check` refuses, come back with status ERROR, no walk, and a message that
     says what was wrong: what cannot be re-verified is never executed. The time limit is passed to the backend; how
@@ -80,8 +81,12 @@ def checked_time_limit(seconds: float | None) -> float | None:
 
 def _checked(backend: Solver, problem: PathProblem, time_limit: float | None) -> PathSolution:
     try:
-        answer = backend._solve(problem, time_limit)
-        faults = check(problem, answer)
+        asked = compiled(problem)
+        answer = backend._solve(asked.problem, time_limit)
+        faults = check(asked.problem, answer)
+        if not faults:
+            answer = asked.answer(answer)
+            faults = check(problem, answer)
     except UnsupportedProblemError:
         raise
     except Exception as error:  # KeyboardInterrupt and SystemExit pass through

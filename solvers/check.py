@@ -29,7 +29,7 @@ def check(problem: PathProblem, solution: PathSolution) -> list[str]:
     """Re-verifies an answer from the problem alone.
 
     Verified: status against presence of a walk; the walk's edges, nodes, start, terminal end and length; consumption
-    and budgets in exact integers, with the problem's risk where it has one; the objective including the free stays;
+    and budgets in exact integers, with the problem's risk where it has one; the objective, free stays included;
     bound >= objective, and for OPTIMAL a bound that closes the gap. That INFEASIBLE or OPTIMAL is *true* is the
     solver's proof and cannot be re-verified here.
 
@@ -73,10 +73,9 @@ def variance_of(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...]:
 
 
 def objective_of(problem: PathProblem, edges: Sequence[int]) -> float:
-    """The objective of a walk: its m moves, then the free stays at its last node up to the horizon.
+    """The objective of a walk, as `PathProblem.objective` defines it; with "stay" the free stays are included.
 
-    The sum over steps l = 1..L of `discount**(l-1) * rewards[node at l]`, correctly rounded, so that it depends on
-    nothing but the walk.
+    The sum is correctly rounded, so that it depends on nothing but the walk.
 
     Args:
         problem: The problem.
@@ -87,6 +86,11 @@ def objective_of(problem: PathProblem, edges: Sequence[int]) -> float:
 
 def _terms(problem: PathProblem, edges: Sequence[int]) -> list[float]:
     nodes = walk_nodes(problem, edges)
+    if problem.objective == "visit":
+        earned = [(step, problem.rewards[node]) for step, node in enumerate(nodes[1:])]
+        if problem.edge_rewards:
+            earned += [(step, problem.edge_rewards[edge]) for step, edge in enumerate(edges)]
+        return [problem.discount**step * reward for step, reward in earned]
     visited = [*nodes[1:], *[nodes[-1]] * (problem.horizon - len(edges))]
     return [problem.discount**step * problem.rewards[node] for step, node in enumerate(visited)]
 

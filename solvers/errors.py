@@ -27,6 +27,21 @@ class ProblemError(SolverError, ValueError):
         self.value = value
 
 
+class EndlessError(SolverError):
+    """No horizon is enough: a walk may go round in a circle for ever, or for very long, and earn.
+
+    Attributes:
+        circle: Its edges, in order.
+        reason: Why it does not end.
+    """
+
+    def __init__(self, circle: Sequence[int], reason: str) -> None:
+        edges = ", ".join(map(str, circle))
+        super().__init__(f"the circle of edges {edges} has no end: {reason}; set a horizon")
+        self.circle = tuple(circle)
+        self.reason = reason
+
+
 class UnknownSolverError(SolverError, LookupError):
     """No solver goes by the name that was asked for.
 

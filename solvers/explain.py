@@ -20,14 +20,21 @@ from solvers.reach import barred_edges, distances, leading_nodes, least_uses
 from solvers.solution import PathSolution, Status
 
 
-def explain(problem: PathProblem, time_limit: float | None = None, solver: str | Solver = "labelling") -> Explanation:
+def explain(
+    problem: PathProblem,
+    time_limit: float | None = None,
+    solver: str | Solver = "labelling",
+    *,
+    enough: bool = False,
+) -> Explanation:
     """Why no walk is feasible, and what would have to change, as data; `str()` puts it into sentences.
 
     Told are, as far as they apply: that no terminal is declared, or none can be reached; the moves of the shortest walk
     to a terminal, if the horizon is shorter; for the horizon and for each budget, the least value that would do with
     everything else unchanged; and one way to relax all the budgets together. Each comes with a walk that `check`
     accepts under the changed limits, and that one less would not do is proven: by the solver, or by a pass that
-    finds the least any walk needs of that one limit. The rewards play no part.
+    finds the least any walk needs of that one limit. The rewards play no part,
+    nor which of the two objectives they are for.
 
     Takes at most about log2 of its range in feasibility problems for each limit; each is solved with all rewards zero.
 
@@ -36,6 +43,7 @@ def explain(problem: PathProblem, time_limit: float | None = None, solver: str |
         time_limit: Positive seconds of wall time for all of it, or None for no limit. What it cuts short is marked as
             not proven.
         solver: As for `solve`; it must handle the problem's risk.
+        enough: The horizon is from `enough_moves`, so that nothing is to be said about it.
 
     Raises:
         ProblemError: If the time limit is not a positive number.
@@ -62,19 +70,20 @@ def explain(problem: PathProblem, time_limit: float | None = None, solver: str |
             return replace(found, status=Status.FEASIBLE, walk=walk)
         if first.status is not Status.INFEASIBLE:
             return replace(found, status=first.status, faults=tuple(search.faults))
-    return _what_would_do(found, nearest, search)
+    return _what_would_do(found, nearest, search, enough=enough)
 
 
-def _what_would_do(found: Explanation, nearest: int, search: Feasibility) -> Explanation:
+def _what_would_do(found: Explanation, nearest: int, search: Feasibility, *, enough: bool) -> Explanation:
     """The explanation of a problem proven infeasible, although a terminal can be reached in `nearest` moves."""
     problem = found.problem
     budgets = tuple(
         Need(name, budget, None, budget + 1, None, True) if found.too_short else _budget(problem, k, search)
         for k, (name, budget) in enumerate(zip(problem.resources, problem.budgets, strict=True))
     )
-    horizon = _horizon(problem, nearest, search)
-    causes = [Cause.HORIZON] if found.too_short or horizon.least is not None else []
-    if not found.too_short or (horizon.least is None and horizon.proven):
+    horizon = None if enough else _horizon(problem, nearest, search)
+    longer_does = horizon is not None and horizon.least is not None
+    causes = [Cause.HORIZON] if found.too_short or longer_does else []
+    if not found.too_short or (horizon is not None and horizon.least is None and horizon.proven):
         causes.append(Cause.BUDGET)
     found = replace(found, causes=tuple(causes), horizon=horizon, budgets=budgets)
     joint = _joint(problem, max(nearest, problem.horizon), search) if found.joint_applies else None

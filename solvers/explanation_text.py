@@ -16,31 +16,32 @@ _Amount = Callable[[str, float], str]
 _Node = Callable[[int], str]
 
 
-def sentences(found: Findings, amount: _Amount, node: _Node) -> Iterator[str]:
+def sentences(found: Findings, amount: _Amount, node: _Node, edge: _Node) -> Iterator[str]:
     """The sentences, the cause first, then what would do.
 
     Args:
         found: What to put into words.
         amount: Writes an amount, given the resource's name and the count (a float for a standard deviation).
         node: Writes a node.
+        edge: Writes an edge.
     """
     start, steps = node(found.problem.start), found.problem.horizon
     if found.status is Status.FEASIBLE and found.walk is not None:
         moves = _moves(len(found.walk.edges))
-        yield f"The problem is feasible: a walk of {moves} from node {start} to node {node(found.walk.nodes[-1])} does."
+        yield f"The problem is feasible: a path of {moves} from {start} to {node(found.walk.nodes[-1])} does."
     elif found.status is not Status.INFEASIBLE:
-        yield "Whether there is a walk was not settled."
+        yield "Whether there is a path was not settled."
     elif Cause.NO_TERMINAL in found.causes:
-        yield "No terminal is declared, so no walk can end anywhere."
+        yield "No goal is declared, so no path can end anywhere."
     elif Cause.UNREACHABLE in found.causes:
         yield from _unreachable(found, node)
     else:
         if found.nearest is not None and found.too_short:
             yield (
-                f"No walk from node {start} reaches a terminal within {_moves(steps)}: the nearest takes "
-                f"{found.nearest} ({found.nearest - steps} more)."
+                f"No path from {start} reaches a goal within {_moves(steps)}: the nearest takes {found.nearest} "
+                f"({found.nearest - steps} more)."
             )
-        yield from _barred(found, amount, node)
+        yield from _barred(found, amount, edge)
         yield from _budgets(found, amount)
         yield from _horizon(found)
         yield from _joint(found, amount)
@@ -51,38 +52,41 @@ def sentences(found: Findings, amount: _Amount, node: _Node) -> Iterator[str]:
 def _unreachable(found: Findings, node: _Node) -> Iterator[str]:
     problem = found.problem
     yield (
-        f"No terminal can be reached from node {node(problem.start)}, whatever the horizon and the budgets: it leads "
-        f"to {len(found.reached)} of the {problem.n_nodes} nodes, {_some(found.reached, node)}, no terminal among them."
+        f"No goal can be reached from {node(problem.start)}, whatever the horizon and the budgets: it leads to "
+        f"{len(found.reached)} of the {problem.n_nodes} nodes, {_some(found.reached, node)}, no goal among them."
     )
     yield f"What is missing is an edge from one of those to one of {_some(found.leading, node)}."
 
 
-def _barred(found: Findings, amount: _Amount, node: _Node) -> Iterator[str]:
+def _barred(found: Findings, amount: _Amount, edge: _Node) -> Iterator[str]:
     problem = found.problem
     if not found.barred:
         return
     many = len(found.barred) > 1
-    yield "Every walk must take " + (
-        "one of these edges, each of which alone exceeds a budget:" if many else "an edge that alone exceeds a budget:"
+    yield "Every path must take " + (
+        "one of these steps, each of which alone exceeds a budget:" if many else "a step that alone exceeds a budget:"
     )
-    for edge in found.barred[:_LISTED]:
-        tail, head = problem.edges[edge]
-        spent = ", ".join(
-            f"{amount(name, cost)}{_deviation(problem, (edge,), k, amount)} of {name} ({_are(amount(name, budget))})"
-            for k, (name, cost, budget) in enumerate(
-                zip(problem.resources, problem.costs[edge], problem.budgets, strict=True)
-            )
-        )
-        yield f"  edge {edge} from node {node(tail)} to node {node(head)} takes {spent}"
-    if len(found.barred) > _LISTED:
-        yield f"  and {len(found.barred) - _LISTED} more"
+    lines = dict.fromkeys(f"  {edge(number)} takes {_excess(problem, number, amount)}" for number in found.barred)
+    yield from list(lines)[:_LISTED]
+    if len(lines) > _LISTED:
+        yield f"  and {len(lines) - _LISTED} more"
+
+
+def _excess(problem: PathProblem, edge: int, amount: _Amount) -> str:
+    """What an edge takes of the budgets that it exceeds; of all where only the risk makes it too much."""
+    rows = list(enumerate(zip(problem.resources, problem.costs[edge], problem.budgets, strict=True)))
+    above = [row for row in rows if row[1][1] > row[1][2]]
+    return ", ".join(
+        f"{name}: {amount(name, cost)}{_deviation(problem, (edge,), k, amount)} ({amount(name, budget)} given)"
+        for k, (name, cost, budget) in above or rows
+    )
 
 
 def _budgets(found: Findings, amount: _Amount) -> Iterator[str]:
     if found.too_short:
         return  # no budget alone would do, which the sentence about the horizon has told
     for k, need in enumerate(found.budgets):
-        name, there = need.limit, _are(amount(need.limit, need.given))
+        name, there = need.limit, f"{amount(need.limit, need.given)} given"
         if need.least is not None and need.walk is not None:
             more = f"{amount(name, need.least - need.given)} more{_detail(found.problem, need.walk, k, amount)}"
             yield f"{name} is short: {there}, {amount(name, need.least)} would do ({more}), everything else unchanged."
@@ -128,7 +132,7 @@ def _joint(found: Findings, amount: _Amount) -> Iterator[str]:
         for k, new in rises:
             name = problem.resources[k]
             rise = f"{amount(name, new - problem.budgets[k])} more{_detail(problem, joint.walk, k, amount)}"
-            parts.append(f"{amount(name, new)} of {name} ({rise})")
+            parts.append(f"{name} at {amount(name, new)} ({rise})")
         least = "; none of these can be less while the others stay" if joint.proven else ""
         yield f"Together {_listing(parts)} would do{least}."
         if joint.percent is not None and len(rises) > 1 and min(problem.budgets) > 0:
@@ -153,10 +157,6 @@ def _deviation(problem: PathProblem, edges: Sequence[int], k: int, amount: _Amou
 
 def _moves(count: int) -> str:
     return f"{count} move" if count == 1 else f"{count} moves"
-
-
-def _are(text: str) -> str:
-    return f"{text} is there" if text == "1" else f"{text} are there"
 
 
 def _some(nodes: Sequence[int], node: _Node) -> str:

@@ -30,7 +30,7 @@ class Feasibility:
 
     def __init__(self, problem: PathProblem, solver: str | Solver, time_limit: float | None) -> None:
         self._problem = problem
-        self._plain = replace(problem, rewards=[0.0] * problem.n_nodes, discount=1.0)
+        self._plain = replace(problem, rewards=[0.0] * problem.n_nodes, discount=1.0, objective="stay", edge_rewards=())
         self._solver = solver
         self._end = None if time_limit is None else time.monotonic() + time_limit
         self._square = problem.risk.square if problem.risk is not None else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, overload
@@ -19,6 +19,7 @@ from solvers.errors import BackendError, ProblemError, UnsupportedProblemError
 from solvers.problem import PathProblem
 from solvers.risk import Risk
 from solvers.solution import PathSolution, Status
+from solvers.visit import compiled
 
 if TYPE_CHECKING:  # these need NumPy, which `import solvers` does not load
     from solvers.chances import LinearParts
@@ -68,6 +69,8 @@ def k_best(
     solver: str | Solver = "labelling",
     time_limit: float | None = None,
     risk: Risk | float | None = None,
+    *,
+    skip: Callable[[tuple[int, ...]], bool] | None = None,
 ) -> KBest:
     """Finds the k best walks, in order: greater objective, then fewer moves, then lexicographically smallest `edges`.
 
@@ -84,6 +87,9 @@ def k_best(
         solver: As for `solve`.
         time_limit: Positive seconds of wall time for all walks together, or None for no limit.
         risk: As for `solve`.
+        skip: Says of the first edges of a walk, in order, whether walks that begin with them are left out; what is true
+            of a beginning has to be true of all that begin so. Such a search goes by Lawler's partition, whatever the
+            solver.
 
     Raises:
         ProblemError: If k is not a positive integer, the time limit not a positive number, or the risk malformed.
@@ -97,7 +103,7 @@ def k_best(
     problem, backend = posed(problem, solver, risk)
     began = time.perf_counter()
     try:
-        found = _found(problem, k, backend, time_limit)
+        found = _found(problem, k, backend, time_limit, skip)
     except UnsupportedProblemError:
         raise
     except Exception as error:  # KeyboardInterrupt and SystemExit pass through
@@ -116,16 +122,27 @@ def _checked_count(k: int) -> int:
     return min(count, _MOST)
 
 
-def _found(problem: PathProblem, k: int, backend: Solver, time_limit: float | None) -> KBest:
+def _found(
+    problem: PathProblem,
+    k: int,
+    backend: Solver,
+    time_limit: float | None,
+    skip: Callable[[tuple[int, ...]], bool] | None,
+) -> KBest:
     from solvers.chances import linear_parts
     from solvers.compiled import can_solve
     from solvers.labelling import LabellingSolver
 
+    if problem.objective != "stay":
+        asked = compiled(problem)
+        stated = None if skip is None else lambda edges: skip(asked.edges(edges))
+        found = _found(asked.problem, k, backend, time_limit, stated)
+        return _verified(problem, replace(found, solutions=tuple(map(asked.answer, found))))
     if any(budget < 0 for budget in problem.budgets):
         return KBest(Status.INFEASIBLE, message="a budget is negative")
-    if type(backend) is LabellingSolver and can_solve(parts := linear_parts(problem)):
+    if skip is None and type(backend) is LabellingSolver and can_solve(parts := linear_parts(problem)):
         return _searched(problem, parts, k, time_limit)
-    return _partitioned(problem, k, backend, time_limit)
+    return _partitioned(problem, k, backend, time_limit, skip or (lambda _: False))
 
 
 def _searched(problem: PathProblem, parts: LinearParts, k: int, time_limit: float | None) -> KBest:
@@ -142,10 +159,16 @@ def _searched(problem: PathProblem, parts: LinearParts, k: int, time_limit: floa
     return _verified(problem, KBest(first.status, tuple(solutions), message=first.message))
 
 
-def _partitioned(problem: PathProblem, k: int, backend: Solver, time_limit: float | None) -> KBest:
+def _partitioned(
+    problem: PathProblem,
+    k: int,
+    backend: Solver,
+    time_limit: float | None,
+    skip: Callable[[tuple[int, ...]], bool],
+) -> KBest:
     from solvers.partition import Partition
 
-    partition = Partition(problem, backend, Deadline(time_limit))
+    partition = Partition(problem, backend, Deadline(time_limit), skip)
     solutions: list[PathSolution] = []
     try:
         solutions.extend(_solution(problem, ranked) for ranked in islice(partition, k))

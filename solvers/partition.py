@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from solvers.answer import without_walk
@@ -79,9 +79,17 @@ class Partition:
         problem: The problem.
         backend: What solves the parts.
         deadline: Parts that are not solved by then stay closed; walks that are known already are still handed out.
+        skip: Says of some first edges that no walk is wanted that begins with them.
     """
 
-    def __init__(self, problem: PathProblem, backend: Solver, deadline: Deadline) -> None:
+    def __init__(
+        self,
+        problem: PathProblem,
+        backend: Solver,
+        deadline: Deadline,
+        skip: Callable[[tuple[int, ...]], bool] = lambda _: False,
+    ) -> None:
+        self._skip = skip
         self._problem = problem
         self._backend = backend
         self._deadline = deadline
@@ -107,8 +115,11 @@ class Partition:
             proved = best.edges not in self._bounds_of_unproved
             own = self._bounds_of_unproved.pop(best.edges, objective)
             others = max(self.lost, *self._bounds_of_unproved.values(), -math.inf)
-            yield Ranked(best.edges, proved and others < objective, max(own, others))
+            if not self._skip(best.edges):
+                yield Ranked(best.edges, proved and others < objective, max(own, others))
             for part in best.part.without(best.edges):
+                if self._skip(part.prefix):
+                    break  # so do all the parts that follow
                 self._explore(part, own)
 
     def _explore(self, part: Part, bound: float) -> None:

@@ -7,7 +7,7 @@ import math
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 from solvers.errors import ProblemError
 from solvers.risk import Risk
@@ -15,17 +15,24 @@ from solvers.risk import Risk
 SCHEMA = "tape.path_problem/1"
 
 # Written only where they are set, so that files without them keep the same form in every version.
-_OPTIONAL = {"spreads", "risk"}
+_OPTIONAL = {"spreads", "risk", "objective", "edge_rewards"}
+
+OBJECTIVES = ("stay", "visit")
 
 
 @dataclass(frozen=True)
 class PathProblem:
     """Find the walk of greatest reward that keeps every budget (TAPE eq. 6-11 and 15-16, generalised).
 
-    A solution is a walk from `start` that is at a terminal at step `horizon`. It makes m <= `horizon` moves, each along
-    an edge, and then stays at the terminal where it is: every stay is free and earns the node's reward again. Staying
-    is final; a terminal may also be passed through. The objective is the sum over steps l = 1..`horizon` of
-    `discount**(l-1) * rewards[node at step l]`. A start that is terminal makes the empty walk valid.
+    A solution is a walk from `start` of m <= `horizon` moves, each along an edge, that ends at a terminal. A terminal
+    may also be passed through, and a start that is terminal makes the empty walk valid. What a walk is worth says
+    `objective`:
+
+    - `"visit"`: the sum over moves l = 1..m of `discount**(l-1) * (rewards[node arrived at] + edge_rewards[edge])`.
+      Each node's and each edge's reward is earned once per visit; the start's own is not, unless a walk comes back.
+    - `"stay"`, the objective of TAPE: after its moves the walk stays at the terminal where it is, and every stay is
+      free and earns the node's reward again: the sum over steps l = 1..`horizon` of
+      `discount**(l-1) * rewards[node at step l]`.
 
     Costs may be uncertain: then `costs` are means, `spreads` standard deviations, and `risk` says how likely a budget
     may be exceeded and what that rests on (`solvers.risk`). Without a risk the spreads are ignored; without spreads a
@@ -36,7 +43,7 @@ class PathProblem:
     Attributes:
         n_nodes: n >= 1; the nodes are 0..n-1.
         edges: E pairs (tail, head); parallel edges and self-loops are allowed.
-        rewards: n finite floats, earned on arriving at, or staying at, a node.
+        rewards: n finite floats, earned on arriving at a node and, with `objective="stay"`, on staying there.
         costs: E rows of K non-negative ints, in the units of `budgets`. With K = 0 it may be left empty.
         budgets: K ints. A budget may be what is left of a larger one, so it may be negative; then no walk is feasible,
             not even the empty one (0 exceeds it).
@@ -48,6 +55,8 @@ class PathProblem:
         spreads: E rows of K non-negative ints, the standard deviations of `costs` in the same units; empty for none.
             A walk's variance is the sum of their squares, once for each time an edge is taken.
         risk: The allowed probability of exceeding each budget; None for plain budgets on the costs as they are.
+        objective: `"stay"` or `"visit"`, as above.
+        edge_rewards: E finite floats, earned by a move along an edge, with `objective="visit"` only; empty for none.
 
     Raises:
         ProblemError: If anything is malformed; it names the field, the index and the value.
@@ -65,6 +74,8 @@ class PathProblem:
     resources: Sequence[str] = ()
     spreads: Sequence[Sequence[int]] = ()
     risk: Risk | None = None
+    objective: Literal["stay", "visit"] = "stay"
+    edge_rewards: Sequence[float] = ()
 
     def __post_init__(self) -> None:
         n = _at_least_one("n_nodes", self.n_nodes)
@@ -74,10 +85,12 @@ class PathProblem:
         normal: dict[str, object] = {
             "n_nodes": n,
             "edges": edges,
-            "rewards": _rewards(self.rewards, n, horizon),
+            "rewards": _rewards("rewards", self.rewards, (n, "nodes"), horizon),
             "costs": _costs(self.costs, len(edges), len(budgets)),
             "spreads": _spreads(self.spreads, len(edges), len(budgets)),
             "risk": _risk(self.risk),
+            "objective": _objective(self.objective),
+            "edge_rewards": self._edge_rewards(len(edges), horizon),
             "budgets": budgets,
             "start": _node("start", None, self.start, n),
             "terminals": tuple(
@@ -90,19 +103,33 @@ class PathProblem:
         for field, value in normal.items():
             object.__setattr__(self, field, value)
 
+    def _edge_rewards(self, n_edges: int, horizon: int) -> tuple[float, ...]:
+        values = _listed("edge_rewards", self.edge_rewards)
+        if values and self.objective != "visit":
+            raise ProblemError("edge_rewards", None, f"{len(values)} values", 'edges earn only with objective="visit"')
+        return _rewards("edge_rewards", values, (n_edges, "edges"), horizon) if values else ()
+
+    def named(self, amounts: Sequence[int]) -> dict[str, int]:
+        """K amounts by the names of the resources, for instance a solution's `consumption`; empty for none."""
+        return dict(zip(self.resources, amounts, strict=True)) if amounts else {}
+
     @property
     def is_risky(self) -> bool:
         """Whether the risk asks for more than the plain budgets do: there is one, and a spread that is not zero."""
         return self.risk is not None and any(any(row) for row in self.spreads)
 
     def to_json(self) -> str:
-        """Returns the problem as one JSON object with a `schema` field; `spreads` and `risk` only where set."""
+        """Returns the problem as one JSON object with a `schema` field; optional fields only where set."""
         data: dict[str, object] = {"schema": SCHEMA}
         data |= {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _OPTIONAL}
         if self.spreads:
             data["spreads"] = self.spreads
         if self.risk is not None:
             data["risk"] = self.risk.to_dict()
+        if self.objective != "stay":
+            data["objective"] = self.objective
+        if self.edge_rewards:
+            data["edge_rewards"] = self.edge_rewards
         return json.dumps(data)
 
     @classmethod
@@ -173,23 +200,30 @@ def _edges(values: Any, n: int) -> tuple[tuple[int, int], ...]:
     return tuple(edges)
 
 
-def _rewards(values: Any, n: int, horizon: int) -> tuple[float, ...]:
+def _rewards(field: str, values: Any, expected: tuple[int, str], horizon: int) -> tuple[float, ...]:
     rewards = []
-    for i, value in enumerate(_listed("rewards", values)):
+    for i, value in enumerate(_listed(field, values)):
         if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
-            raise ProblemError("rewards", i, value, "expected a number")
+            raise ProblemError(field, i, value, "expected a number")
         try:
             reward = float(value)
         except OverflowError:
             reward = math.inf
         if not math.isfinite(reward):
-            raise ProblemError("rewards", i, value, "must be finite")
+            raise ProblemError(field, i, value, "must be finite")
         if not math.isfinite(reward * horizon):
-            raise ProblemError("rewards", i, value, f"overflows a float when it is earned {horizon} times")
+            raise ProblemError(field, i, value, f"overflows a float when it is earned {horizon} times")
         rewards.append(reward)
-    if len(rewards) != n:
-        raise ProblemError("rewards", None, f"{len(rewards)} values", f"expected one for each of the {n} nodes")
+    count, things = expected
+    if len(rewards) != count:
+        raise ProblemError(field, None, f"{len(rewards)} values", f"expected one for each of the {count} {things}")
     return tuple(rewards)
+
+
+def _objective(value: Any) -> str:
+    if value not in OBJECTIVES:
+        raise ProblemError("objective", None, value, f"expected one of {', '.join(map(repr, OBJECTIVES))}")
+    return str(value)
 
 
 def _costs(values: Any, n_edges: int, n_resources: int) -> tuple[tuple[int, ...], ...]:

@@ -10,12 +10,12 @@ from solvers.risk import keeps
 
 def distances(problem: PathProblem) -> dict[int, int]:
     """The fewest moves from the start to each node that it leads to, whatever the horizon and the budgets."""
-    return _spread(problem.edges, [problem.start])
+    return spread(problem.edges, [problem.start])
 
 
 def leading_nodes(problem: PathProblem) -> tuple[int, ...]:
     """The nodes that lead to a terminal, the terminals included, ascending."""
-    return tuple(sorted(_spread(((head, tail) for tail, head in problem.edges), problem.terminals)))
+    return tuple(sorted(spread(((head, tail) for tail, head in problem.edges), problem.terminals)))
 
 
 def barred_edges(problem: PathProblem) -> tuple[int, ...]:
@@ -26,8 +26,8 @@ def barred_edges(problem: PathProblem) -> tuple[int, ...]:
     """
     if any(budget < 0 for budget in problem.budgets):
         return ()
-    affordable = [_affordable(problem, edge) for edge in range(len(problem.edges))]
-    inside = _spread((ends for ends, fits in zip(problem.edges, affordable, strict=True) if fits), [problem.start])
+    kept = [affordable(problem, edge) for edge in range(len(problem.edges))]
+    inside = spread((ends for ends, fits in zip(problem.edges, kept, strict=True) if fits), [problem.start])
     if any(terminal in inside for terminal in problem.terminals):
         return ()
     leading = set(leading_nodes(problem))
@@ -60,14 +60,15 @@ def least_uses(problem: PathProblem, resource: int, horizon: int) -> int:
     return min(used[terminal] for terminal in problem.terminals if terminal in used)
 
 
-def _affordable(problem: PathProblem, edge: int) -> bool:
+def affordable(problem: PathProblem, edge: int) -> bool:
+    """Whether an edge alone keeps every budget."""
     spreads = problem.spreads[edge] if problem.spreads else (0,) * len(problem.budgets)
     square = 0 if problem.risk is None else problem.risk.square
     amounts = zip(problem.costs[edge], spreads, problem.budgets, strict=True)
     return all(keeps(cost, spread**2, budget, square) for cost, spread, budget in amounts)
 
 
-def _spread(edges: Iterable[tuple[int, int]], sources: Iterable[int]) -> dict[int, int]:
+def spread(edges: Iterable[tuple[int, int]], sources: Iterable[int]) -> dict[int, int]:
     """The fewest moves from any of `sources` to each node that they lead to, in breadth-first order."""
     out: dict[int, list[int]] = {}
     for tail, head in edges:

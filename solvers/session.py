@@ -26,7 +26,8 @@ class Session:
 
     Nodes must keep their numbers from problem to problem, and new ones come last; edges may be renumbered at will. A
     problem that does not follow from the one before (a longer horizon, another number of nodes or resources, rewards on
-    another scale) starts anew. With a discount or a risk nothing can be kept, and every solve is a fresh one.
+    another scale) starts anew. With a discount, a risk or the objective "visit"
+    nothing can be kept, and every solve is a fresh one.
 
         session = Session()
         first = session.solve(problem)
@@ -54,7 +55,8 @@ class Session:
             ProblemError: If the time limit is not a positive number.
         """
         time_limit = checked_time_limit(time_limit)
-        parts = linear_parts(problem) if all(budget >= 0 for budget in problem.budgets) else None
+        kept = problem.objective == "stay" and all(budget >= 0 for budget in problem.budgets)
+        parts = linear_parts(problem) if kept else None
         if parts is None or problem.discount != 1.0 or problem.is_risky or not can_solve(parts):
             return solve(problem, self.solver, time_limit)
         began = time.perf_counter()

@@ -73,16 +73,21 @@ def _losses(problem: PathProblem) -> tuple[int, Iterator[tuple[int, int, tuple[i
     """Of every walk what the full order compares; the first is the negative objective, in units of 1 / the first."""
     discount = Fraction(repr(problem.discount))
     weights = [discount**step for step in range(problem.horizon)]
-    rewards = [Fraction(repr(reward)) for reward in problem.rewards]
+    rewards = [Fraction(repr(reward)) for reward in [*problem.rewards, *problem.edge_rewards]]
     exact = [[weight * reward for reward in rewards] for weight in weights]
     unit = math.lcm(*(gain.denominator for row in exact for gain in row))
     gains = [[int(gain * unit) for gain in row] for row in exact]
+    stays = problem.objective == "stay"
 
     def loss(edges: tuple[int, ...]) -> int:
         total, node = 0, problem.start
         for step in range(problem.horizon):
             if step < len(edges):
                 node = problem.edges[edges[step]][1]
+                if problem.edge_rewards:
+                    total -= gains[step][problem.n_nodes + edges[step]]
+            elif not stays:
+                break
             total -= gains[step][node]
         return total
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from solvers import Explanation
     from tape.engine.graph import PlanGraph
 
 
@@ -29,42 +30,46 @@ def main(argv: Sequence[str]) -> int:
             f"{args.graph}: --start names no node; nodes: {known}" + (" ..." if len(graph.nodes) > 10 else "")
         )
     caps = dict(Budget.parse(args.budget))
-    horizon = len(graph.nodes) if args.horizon is None else args.horizon
-    problem, ids = graph.path_problem(start, caps, horizon, args.discount)
-    problem = replace(problem, resources=sorted(caps))
+    horizon = args.horizon
+    if args.objective == "stay":
+        horizon = len(graph.nodes) if horizon is None else horizon
+        for goal in args.goal or ():
+            graph.set_goal(goal)
+    goals = args.goal if args.objective == "visit" else None
+    problem, ids = graph.path_problem(start, caps, horizon, args.discount, objective=args.objective, goals=goals)
     if args.risk is not None:
         risk = solvers.Risk(args.risk, args.risk_assumption)
         problem = replace(problem, spreads=_spreads(graph, ids, problem.resources), risk=risk)
     solution = solvers.solve(problem, args.solver, args.time_limit)
     explanation = None
     if solution.status is solvers.Status.INFEASIBLE and not args.no_explain:
-        explanation = solvers.explain(problem, args.time_limit)
+        explanation = solvers.explain(problem, args.time_limit, enough=horizon is None)
     path = [graph.edge(ids[e]) for e in solution.edges]
-    used = dict(zip(sorted(caps), solution.consumption, strict=False))
+    used = problem.named(solution.consumption)
     if args.json:
         answer = {
             "status": solution.status.value,
             "walk": [{"action": e.action, "target": e.target} for e in path],
             "objective": solution.objective,
             "bound": solution.bound,
-            "consumption": used,
+            "consumption": {kind: _number(kind, count) for kind, count in used.items()},
             "seconds": solution.seconds,
             "solver": solution.solver,
             "message": solution.message,
         }
         if explanation is not None:
-            answer["explanation"] = explanation.to_dict()
+            answer["explanation"] = explanation.to_dict(_number) | {"text": _told(explanation, graph, start, ids)}
         print(json.dumps(answer, indent=1))
     else:
         print(f"{solution.status.value} by {solution.solver} in {1000 * solution.seconds:.2f} ms")
-        if solution.message:
+        if solution.message and explanation is None:
             print(solution.message)
         if args.risk is not None and not problem.is_risky:
             print("no edge has a spread in what is capped, so --risk changes nothing")
         if explanation is not None:
-            print(explanation.text(_amount, lambda node: repr(graph.nodes[node])))
+            print(_told(explanation, graph, start, ids))
         if solution.has_walk:
-            print(f"objective {solution.objective}")
+            print(f"objective {solution.objective:.12g}")
             for kind, count in used.items():
                 print(f"{kind}: {_amount(kind, count)} of {_amount(kind, caps[kind])}")
             print(start)
@@ -79,6 +84,7 @@ def main(argv: Sequence[str]) -> int:
             start=start,
             path=[e.id for e in path],
             title=f"{args.graph.name}: {solution.status.value}",
+            left=caps,
         )
         print(f"written: {args.draw}")
     return 0 if solution.has_walk else 1
@@ -89,9 +95,28 @@ def _parser() -> argparse.ArgumentParser:
         prog="tape solve", description="Pick the best path of a plan graph under a budget."
     )
     parser.add_argument("graph", type=Path, metavar="GRAPH.json")
-    parser.add_argument("--budget", default="", help="hard caps, for instance steps=8,usd=0.05")
+    parser.add_argument(
+        "--budget", default="", help="hard caps, for instance 'steps=8,usd=$0.05,seconds=2 min,tokens=10k'"
+    )
     parser.add_argument("--start", help="key of the start node (default: the graph's own)")
-    parser.add_argument("--horizon", type=int, help="L (default: the number of nodes)")
+    parser.add_argument(
+        "--goal",
+        action="append",
+        metavar="NODE",
+        help="a node where paths may end, in the place of the goals that the graph declares; several times for several",
+    )
+    parser.add_argument(
+        "--objective",
+        choices=["visit", "stay"],
+        default="visit",
+        help="visit: each reward is earned once per visit; stay: that of TAPE, where a path stays at its end and earns "
+        "its reward again at every step up to the horizon (default: visit)",
+    )
+    parser.add_argument(
+        "--horizon",
+        type=int,
+        help="most moves (default: enough for the best path; with --objective stay the number of nodes)",
+    )
     parser.add_argument("--discount", type=float, default=1.0)
     parser.add_argument("--solver", default="labelling", help="see `tape solvers`")
     parser.add_argument("--time-limit", type=float, help="seconds")
@@ -112,13 +137,32 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _told(explanation: Explanation, graph: PlanGraph, start: str, ids: Sequence[int]) -> str:
+    """An explanation with the names and units of the graph."""
+
+    def node(number: int) -> str:
+        return repr(graph.nodes[number] if number < len(graph.nodes) else start)
+
+    def edge(number: int) -> str:
+        one = graph.edge(ids[number])
+        return f"{one.action!r} from {one.source!r} to {one.target!r}"
+
+    return explanation.text(_amount, node, edge)
+
+
 def _amount(kind: str, count: float) -> str:
     """A count in units of its resource; one that need not be whole, in four digits."""
+    from tape.budget import in_units, kind_of
+
+    return in_units(kind, count) if isinstance(count, int) else f"{count * float(kind_of(kind).resolution):.4g} {kind}"
+
+
+def _number(kind: str, count: int) -> int | float:
+    """A count in units of its resource, as JSON has numbers."""
     from tape.budget import kind_of
 
-    if isinstance(count, int):
-        return str(kind_of(kind).amount(count))
-    return f"{count * float(kind_of(kind).resolution):.4g}"
+    amount = kind_of(kind).amount(count)
+    return int(amount) if amount == int(amount) else float(amount)
 
 
 def _spreads(graph: PlanGraph, ids: Sequence[int], kinds: Sequence[str]) -> list[list[int]]:

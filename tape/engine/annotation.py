@@ -68,7 +68,8 @@ class Annotator:
                 goal = node not in visited and domain.satisfied(graph.state(node))
                 # Short of the goal only an end is worth anything: a model's steps left would reward going round.
                 reward = 1.0 if goal else min(reward, _END if end else 0.0)
-            graph.set_reward(node, reward * graph.attributes(node).get("likelihood", 1.0), goal=goal)
+            reward *= graph.attributes(node).get("likelihood", 1.0)
+            graph.set_reward(node, reward, goal=reward >= GOAL_SCORE if goal is None else goal)
 
     async def _grade(self, graph: PlanGraph, domain: DeclaredDomain, remaining: Mapping[str, int]) -> None:
         """Put rewards on the ends of a declared domain, where all that counts is what a path ends with.

@@ -12,12 +12,13 @@ import networkx as nx
 
 from solvers import PathProblem
 from tape.budget import Resources
-from tape.engine.graph_file import SCHEMA, read_node_link, read_object
+from tape.engine.graph_file import SCHEMA, finite, read_node_link, read_object
+from tape.engine.graph_problem import Objective, ends_of, write_problem
 from tape.errors import GraphError
 from tape.protocols import Action, State
 
 GOAL_SCORE = 0.5
-"""A node scored at least this is taken as a goal, hence as a terminal node."""
+"""A node that the agent's scorer gives at least this is taken as a goal, hence as a terminal node."""
 
 HOPELESS = -GOAL_SCORE
 """A node scored at most this is taken as hopeless: no path should end there, no plan start there."""
@@ -40,6 +41,7 @@ class Edge:
         certified: It was observed.
         refuted: A rival was observed.
         cost: Worst-case resources of taking it.
+        reward: What taking it earns, with the objective "visit".
     """
 
     id: int
@@ -51,6 +53,7 @@ class Edge:
     certified: bool
     refuted: bool
     cost: Resources
+    reward: float = 0.0
 
 
 class PlanGraph:
@@ -176,16 +179,26 @@ class PlanGraph:
     # --- annotating -------------------------------------------------------------------------
 
     def set_reward(self, node: str, reward: float, *, goal: bool | None = None) -> None:
-        """Set a node's reward; a goal becomes a terminal.
+        """Set what arriving at a node earns.
 
         Args:
             node: Its key.
-            reward: In [-1, 1].
-            goal: Whether it is a goal; by default where the reward is that of one.
+            reward: A finite number.
+            goal: Whether it is a goal; None if that stays as it is. A reward alone makes no goal.
         """
         self._need(node)
-        self.nx.nodes[node]["reward"] = float(reward)
-        self.nx.nodes[node]["goal"] = reward >= GOAL_SCORE if goal is None else goal
+        self.nx.nodes[node]["reward"] = finite(reward, f"the reward of node {node!r}")
+        if goal is not None:
+            self.nx.nodes[node]["goal"] = goal
+
+    def set_goal(self, node: str, goal: bool = True) -> None:
+        """Declare that a path may end at a node, or that it is no goal after all."""
+        self._need(node)
+        self.nx.nodes[node]["goal"] = goal
+
+    def set_edge_reward(self, edge: int, reward: float) -> None:
+        """Set what taking an edge earns, beside the reward of the node that it leads to."""
+        self._data(edge)["reward"] = finite(reward, f"the reward of edge {edge}")
 
     def set_likelihood(self, node: str, chance: float) -> None:
         """Say how likely it is that what leads to a node is so; of several ways the likeliest counts."""
@@ -238,6 +251,7 @@ class PlanGraph:
             data["certified"],
             data["refuted"],
             Resources(data["cost"]),
+            data.get("reward", 0.0),
         )
 
     def find(self, source: str, action: Action, target: str) -> int:
@@ -283,7 +297,7 @@ class PlanGraph:
         return sorted(best.values(), key=lambda e: e.id)
 
     def terminals(self, start: str) -> list[str]:
-        """Ends of the (cut) plans and nodes scored as goals; the start only if scored as goal.
+        """Where a path may end with the objective "stay": ends of the (cut) plans, and goals; the start only as goal.
 
         A plan that ends in a state scored as hopeless gives no terminal: the best path to one would
         only spend the budget on putting off its end.
@@ -298,43 +312,55 @@ class PlanGraph:
         self,
         start: str,
         remaining: Mapping[str, int],
-        horizon: int,
+        horizon: int | None = None,
         discount: float = 1.0,
         *,
+        objective: Objective = "visit",
+        goals: Iterable[str] | None = None,
         any_end: bool = False,
         confidence: float = 0.0,
     ) -> tuple[PathProblem, tuple[int, ...]]:
-        """Write the selection problem (TAPE eq. 6-11, 15-16).
+        """Write the selection problem.
+
+        With the objective "visit" a path earns the reward of each edge that it takes and of each node that it arrives
+        at, once per visit; the start's own is not earned, unless the path comes back. It ends at a goal, which it may
+        also pass through; in a graph without goals it ends where a folded plan does. With "stay", the objective of the
+        paper (TAPE eq. 6-11, 15-16) and of the agent, it ends at a goal or at the end of a plan and earns that node's
+        reward again at every step up to the horizon; edges earn nothing.
 
         Args:
             start: Key of the current node.
-            remaining: Counts left of each capped resource; these are the problem's resources.
-            horizon: L.
+            remaining: Counts left of each capped resource; these are the problem's resources, in order of their names.
+            horizon: L, the most moves. May be left out with "visit": then it is derived (`solvers.enough_moves`).
             discount: In (0, 1].
+            objective: "visit" or "stay".
+            goals: With "visit", the keys of the nodes to end at, in the place of the goals that are declared.
             any_end: Let a path end at every node but the start (the best partial path).
             confidence: Leave out predictions made with less.
 
         Returns:
-            The problem, and for each of its edges the id of the graph's edge.
+            The problem, and for each of its edges the id of the graph's edge. Its nodes are numbered as `nodes` lists
+            them. Where plans end at the start itself, one more node stands for coming back there.
+
+        Raises:
+            GraphError: There is no such node, nothing to end at, a cost is unknown, or no horizon is given and none is
+                enough, as there is a circle that earns and is free.
         """
         self._need(start)
-        index = {node: i for i, node in enumerate(self.nodes)}
-        edges = self.usable_edges(confidence)
-        kinds = sorted(remaining)
-        terminals = [n for n in self.nodes if n != start] if any_end else self.terminals(start)
-        costs = [[_known(edge, kind) for kind in kinds] for edge in edges]
-        problem = PathProblem(
-            n_nodes=len(index),
-            edges=[(index[e.source], index[e.target]) for e in edges],
-            rewards=[self.nx.nodes[node]["reward"] for node in self.nodes],
-            costs=costs,
-            budgets=[remaining[kind] for kind in kinds],
-            start=index[start],
-            terminals=[index[node] for node in terminals],
+        ends, come_back = ends_of(self, start, objective, goals, any_end=any_end)
+        if horizon is None and objective == "stay":
+            raise GraphError('the objective "stay" needs a horizon')
+        return write_problem(
+            self,
+            start,
+            remaining,
+            ends,
+            objective=objective,
             horizon=horizon,
             discount=discount,
+            confidence=confidence,
+            come_back=come_back,
         )
-        return problem, tuple(e.id for e in edges)
 
     # --- files ------------------------------------------------------------------------------
 
@@ -368,10 +394,3 @@ class PlanGraph:
             return cls.from_dict(read_object(path))
         except GraphError as error:
             raise GraphError(f"{path}: {error}") from error
-
-
-def _known(edge: Edge, kind: str) -> int:
-    count = edge.cost[kind]
-    if count is None:
-        raise GraphError(f"edge {edge.id} ({edge.action}): its cost in {kind} is unknown under a hard cap")
-    return count

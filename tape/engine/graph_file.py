@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,21 @@ SCHEMA = 1
 _NODE = {"goal": False, "plan_end": False, "support": 0}
 _EDGE: dict[str, Any] = {"votes": 1, "confidence": 1.0, "certified": False, "refuted": False}
 """What files may leave out."""
+
+
+def finite(value: Any, what: str) -> float:
+    """A number that is finite.
+
+    Raises:
+        GraphError: It is not; says what it was to be.
+    """
+    try:
+        number = math.nan if isinstance(value, bool | str) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise GraphError(f"{what} must be a finite number, got {value!r}")
+    return number
 
 
 def read_object(path: Path) -> Mapping[str, Any]:
@@ -50,7 +66,10 @@ def read_node_link(data: Mapping[str, Any]) -> tuple[Any, list[tuple[str, str]]]
         for node, attributes in graph.nodes(data=True):
             for name, default in {"label": node, **_NODE}.items():
                 attributes.setdefault(name, default)
-            attributes["reward"] = float(attributes.get("reward", 0.0))
+            attributes["reward"] = finite(attributes.get("reward", 0.0), f"the reward of node {node!r}")
+            for name in ("goal", "plan_end"):
+                if not isinstance(attributes[name], bool):
+                    raise GraphError(f"{name} of node {node!r} must be true or false, got {attributes[name]!r}")
         read = sorted(graph.edges(keys=True, data=True), key=lambda edge: edge[3].get("id", edge[2]))
         graph.remove_edges_from([edge[:3] for edge in read])
         for number, (source, target, _, attributes) in enumerate(read):
@@ -58,6 +77,8 @@ def read_node_link(data: Mapping[str, Any]) -> tuple[Any, list[tuple[str, str]]]
                 attributes.setdefault(name, default)
             attributes |= {"id": number, "target": target, "action": str(attributes["action"])}
             Resources(attributes["cost"])
+            if "reward" in attributes:
+                attributes["reward"] = finite(attributes["reward"], f"the reward of edge {source!r} -> {target!r}")
             graph.add_edge(source, target, key=number, **attributes)
     except (KeyError, TypeError, ValueError, nx.NetworkXError) as error:
         raise GraphError(f"malformed plan graph: {error!r}") from error

@@ -83,7 +83,13 @@ class SolverSelector:
         seconds = 0.0
         for confidence in confidences:
             problem, ids = graph.path_problem(
-                start, remaining, horizon, self._discount, any_end=any_end, confidence=confidence
+                start,
+                remaining,
+                horizon,
+                self._discount,
+                objective="stay",
+                any_end=any_end,
+                confidence=confidence,
             )
             solution = self._solve(problem)
             seconds += solution.seconds
@@ -119,7 +125,7 @@ class LmSelector:
     ) -> Selected:
         """Offer the graph's sampled plans and take the one the model names."""
         del any_end
-        problem, ids = graph.path_problem(start, remaining, horizon)
+        problem, ids = graph.path_problem(start, remaining, horizon, objective="stay")
         usable = {number: i for i, number in enumerate(ids)}
         offered = [
             path

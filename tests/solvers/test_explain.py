@@ -175,63 +175,63 @@ def said(problem: PathProblem) -> list[str]:
 class TestText:
     def test_feasible(self) -> None:
         found = explain(TWO_WAYS, solver=Enumeration())
-        assert str(found) == "The problem is feasible: a walk of 2 moves from node 0 to node 4 does."
+        assert str(found) == "The problem is feasible: a path of 2 moves from node 0 to node 4 does."
         assert found.causes == ()
 
     def test_no_terminal(self) -> None:
-        assert said(replace(TWO_WAYS, terminals=[])) == ["No terminal is declared, so no walk can end anywhere."]
+        assert said(replace(TWO_WAYS, terminals=[])) == ["No goal is declared, so no path can end anywhere."]
 
     def test_unreachable(self) -> None:
         assert said(replace(TWO_WAYS, start=3, terminals=[0, 1])) == [
-            "No terminal can be reached from node 3, whatever the horizon and the budgets: it leads to 2 of the 5 "
-            "nodes, 3, 4, no terminal among them.",
-            "What is missing is an edge from one of those to one of 0, 1.",
+            "No goal can be reached from node 3, whatever the horizon and the budgets: it leads to 2 of the 5 "
+            "nodes, node 3, node 4, no goal among them.",
+            "What is missing is an edge from one of those to one of node 0, node 1.",
         ]
 
     def test_the_horizon_alone(self) -> None:
         assert said(replace(TWO_WAYS, horizon=1, costs=[], budgets=[], resources=[])) == [
-            "No walk from node 0 reaches a terminal within 1 move: the nearest takes 2 (1 more)."
+            "No path from node 0 reaches a goal within 1 move: the nearest takes 2 (1 more)."
         ]
 
     def test_the_horizon_and_enough_budget_for_the_nearest(self) -> None:
         assert said(replace(TWO_WAYS, horizon=1)) == [
-            "No walk from node 0 reaches a terminal within 1 move: the nearest takes 2 (1 more).",
+            "No path from node 0 reaches a goal within 1 move: the nearest takes 2 (1 more).",
             "2 moves would do with the budgets as they are.",
         ]
 
     def test_the_horizon_and_budgets_that_allow_only_a_longer_walk(self) -> None:
         assert said(replace(TWO_WAYS, horizon=1, budgets=[9, 6])) == [
-            "No walk from node 0 reaches a terminal within 1 move: the nearest takes 2 (1 more).",
+            "No path from node 0 reaches a goal within 1 move: the nearest takes 2 (1 more).",
             "With the budgets as they are it takes 3 moves (2 more).",
         ]
 
     def test_the_horizon_and_the_budgets_both(self) -> None:
         assert said(replace(TWO_WAYS, horizon=1, budgets=[8, 5])) == [
-            "No walk from node 0 reaches a terminal within 1 move: the nearest takes 2 (1 more).",
+            "No path from node 0 reaches a goal within 1 move: the nearest takes 2 (1 more).",
             "No horizon is long enough for the budgets as they are.",
-            "Together 2 moves and 10 of usd (2 more) would do; none of these can be less while the others stay.",
+            "Together 2 moves and usd at 10 (2 more) would do; none of these can be less while the others stay.",
         ]
 
     def test_either_a_longer_horizon_or_a_budget(self) -> None:
         assert said(replace(TWO_WAYS, horizon=2, budgets=[9, 6])) == [
-            "usd is short: 9 are there, 10 would do (1 more), everything else unchanged.",
+            "usd is short: 9 given, 10 would do (1 more), everything else unchanged.",
             "No amount of calls alone would do.",
             "A longer horizon would do: 3 moves instead of 2, everything else unchanged.",
         ]
 
     def test_one_budget_or_the_other(self) -> None:
         assert said(replace(TWO_WAYS, budgets=[9, 1])) == [
-            "usd is short: 9 are there, 10 would do (1 more), everything else unchanged.",
-            "calls is short: 1 is there, 6 would do (5 more), everything else unchanged.",
+            "usd is short: 9 given, 10 would do (1 more), everything else unchanged.",
+            "calls is short: 1 given, 6 would do (5 more), everything else unchanged.",
             "A longer horizon alone would not do.",
         ]
 
     def test_both_budgets_together(self) -> None:
         assert said(replace(TWO_WAYS, budgets=[3, 5])) == [
-            "usd is short: 3 are there, 10 would do (7 more), everything else unchanged.",
+            "usd is short: 3 given, 10 would do (7 more), everything else unchanged.",
             "No amount of calls alone would do.",
             "A longer horizon alone would not do.",
-            "Together 4 of usd (1 more) and 6 of calls (1 more) would do; none of these can be less while the others "
+            "Together usd at 4 (1 more) and calls at 6 (1 more) would do; none of these can be less while the others "
             "stay.",
             "No budget rises by more than 34%; 33% more of each would not do.",
         ]
@@ -241,16 +241,16 @@ class TestText:
             "No amount of usd alone would do.",
             "No amount of calls alone would do.",
             "A longer horizon alone would not do.",
-            "Together 10 of usd (7 more) and 1 of calls (1 more) would do; none of these can be less while the others "
+            "Together usd at 10 (7 more) and calls at 1 (1 more) would do; none of these can be less while the others "
             "stay.",
         ]
 
     def test_an_edge_that_alone_exceeds_a_budget(self) -> None:
         assert said(replace(TWO_WAYS, horizon=2, budgets=[4, 1])) == [
-            "Every walk must take one of these edges, each of which alone exceeds a budget:",
-            "  edge 0 from node 0 to node 1 takes 5 of usd (4 are there), 1 of calls (1 is there)",
-            "  edge 2 from node 0 to node 2 takes 2 of usd (4 are there), 2 of calls (1 is there)",
-            "usd is short: 4 are there, 10 would do (6 more), everything else unchanged.",
+            "Every path must take one of these steps, each of which alone exceeds a budget:",
+            "  edge 0 from node 0 to node 1 takes usd: 5 (4 given)",
+            "  edge 2 from node 0 to node 2 takes calls: 2 (1 given)",
+            "usd is short: 4 given, 10 would do (6 more), everything else unchanged.",
             "No amount of calls alone would do.",
             "A longer horizon alone would not do.",
         ]
@@ -258,7 +258,7 @@ class TestText:
     def test_a_negative_budget(self) -> None:
         empty = replace(TWO_WAYS, terminals=[0], budgets=[-3, 6])
         assert said(empty) == [
-            "usd is short: -3 are there, 0 would do (3 more), everything else unchanged.",
+            "usd is short: -3 given, 0 would do (3 more), everything else unchanged.",
             "No amount of calls alone would do.",
             "A longer horizon alone would not do.",
         ]
@@ -269,25 +269,40 @@ class TestText:
             spreads=[[3], [4], [0], [0], [0]], risk=Risk(0.2, "any"),
         )  # fmt: skip
         assert said(spread) == [
-            "usd is short: 12 are there, 20 would do (8 more; mean 10, standard deviation 5), everything else "
-            "unchanged.",
+            "usd is short: 12 given, 20 would do (8 more; mean 10, standard deviation 5), everything else unchanged.",
             "A longer horizon alone would not do.",
         ]
 
     def test_names_and_units_are_the_callers(self) -> None:
         found = explain(replace(TWO_WAYS, horizon=1, budgets=[9, 1]), solver=Enumeration())
         text = found.text(lambda name, count: f"{count / 100:.2f} {name}!", lambda node: f"<{node}>")
-        assert text.splitlines()[0].startswith("No walk from node <0> reaches")
-        assert "0.10 usd! of usd (0.01 usd! more)" in text
+        assert text.splitlines()[0].startswith("No path from <0> reaches")
+        assert "usd at 0.10 usd! (0.01 usd! more)" in text
+        barred = explain(replace(TWO_WAYS, horizon=2, budgets=[4, 1])).text(edge=lambda number: f"step {number}")
+        assert "  step 0 takes usd: 5 (4 given)" in barred
+
+    def test_a_horizon_that_is_enough_is_not_spoken_of(self) -> None:
+        found = explain(replace(TWO_WAYS, horizon=4, budgets=[9, 5]), enough=True)
+        assert (found.horizon, found.causes, found.proven) == (None, (Cause.BUDGET,), True)
+        assert "horizon" not in str(found)
 
     def test_to_dict_holds_the_walks(self) -> None:
         data = json.loads(json.dumps(explain(replace(TWO_WAYS, budgets=[9, 1]), solver=Enumeration()).to_dict()))
         assert (data["status"], data["causes"], data["proven"]) == ("INFEASIBLE", ["budget"], True)
         assert data["budgets"][0]["least"] == 10
-        assert data["budgets"][0]["walk"] == {"edges": [0, 1], "nodes": [0, 1, 4], "consumption": [10, 1]}
+        assert data["budgets"][0]["walk"] == {
+            "edges": [0, 1],
+            "nodes": [0, 1, 4],
+            "consumption": {"usd": 10, "calls": 1},
+        }
         assert data["horizon"]["least"] is None
         assert data["text"].startswith("usd is short")
         assert "problem" not in data
+        both = explain(replace(TWO_WAYS, budgets=[3, 0]), solver=Enumeration()).to_dict(
+            lambda name, count: f"{count} {name}"
+        )
+        assert both["joint"]["budgets"] == {"usd": "10 usd", "calls": "1 calls"}
+        assert both["horizon"]["given"] == TWO_WAYS.horizon
 
 
 class _Tired(Solver):
@@ -357,7 +372,7 @@ def test_what_the_solver_reported_is_passed_on() -> None:
 
 def test_a_time_limit_that_is_over_at_once_proves_nothing_by_itself() -> None:
     found = explain(replace(TWO_WAYS, budgets=[9, 1]), time_limit=1e-9, solver=Enumeration())
-    assert (found.status, str(found)) == (Status.TIMEOUT, "Whether there is a walk was not settled.")
+    assert (found.status, str(found)) == (Status.TIMEOUT, "Whether there is a path was not settled.")
     short_found = explain(replace(TWO_WAYS, horizon=1), time_limit=1e-9, solver=Enumeration())
     assert (short_found.status, short_found.causes) == (Status.INFEASIBLE, (Cause.HORIZON,))
     assert str(short_found).splitlines()[1:] == ["Whether a longer horizon alone would do is open."]

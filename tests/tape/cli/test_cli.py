@@ -4,6 +4,7 @@ import argparse
 import json
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -172,7 +173,7 @@ def graph_file(tmp_path: Path) -> Path:
     graph = PlanGraph()
     graph.fold(["home", "shop", "goal"], ["walk", "buy"])
     graph.fold(["home", "goal"], ["fly"])
-    graph.set_reward("goal", 1.0)
+    graph.set_reward("goal", 1.0, goal=True)
     for edge in graph.edges():
         graph.set_cost(edge.id, Resources({"usd": 9_000_000 if edge.action == "fly" else 1_000_000, "steps": 1}))
     path = tmp_path / "graph.json"
@@ -191,7 +192,7 @@ def test_solve_uses_the_solver_alone(graph_file: Path, solver: str, capsys: pyte
     assert [step["action"] for step in rich["walk"]] == ["fly"]  # type: ignore[attr-defined]
     code, poor = path("usd=2.5")
     assert [step["action"] for step in poor["walk"]] == ["walk", "buy"]  # type: ignore[attr-defined]
-    assert poor["consumption"] == {"usd": 2_000_000}
+    assert poor["consumption"] == {"usd": 2}
     code, broke = path("usd=1")
     assert (code, broke["status"]) == (1, "INFEASIBLE")
     code, short = path("usd=2.5", "--horizon", "1")
@@ -202,7 +203,7 @@ def test_solve_prints_units_and_draws(graph_file: Path, tmp_path: Path, capsys: 
     picture = tmp_path / "path.svg"
     assert main(["solve", str(graph_file), "--budget", "usd=2.5,steps=5", "--draw", str(picture)]) == 0
     text = capsys.readouterr().out
-    assert "usd: 2.000000 of 2.500000" in text
+    assert "usd: $2 of $2.50" in text
     assert "--walk--> shop" in text
     assert picture.exists()
     assert main(["solve", str(graph_file), "--start", "mars"]) == 2
@@ -215,15 +216,41 @@ def test_solve_says_why_there_is_no_walk(graph_file: Path, capsys: pytest.Captur
     assert main(command) == 1
     text = capsys.readouterr().out
     assert "INFEASIBLE" in text
-    assert "usd is short: 1.000000 are there, 2.000000 would do (1.000000 more), everything else unchanged." in text
+    assert "usd is short: $1 given, $2 would do ($1 more), everything else unchanged." in text
     assert "No amount of steps alone would do." in text
     assert main([*command, "--no-explain"]) == 1
     assert "short" not in capsys.readouterr().out
     assert main([*command, "--json"]) == 1
     explanation = json.loads(capsys.readouterr().out)["explanation"]
-    assert [need["least"] for need in explanation["budgets"]] == [None, 2_000_000]
+    assert [need["least"] for need in explanation["budgets"]] == [None, 2]
+    assert "usd is short: $1 given" in explanation["text"]
     assert main(["solve", str(graph_file), "--budget", "usd=5", "--horizon", "1"]) == 1
     assert "A longer horizon would do: 2 moves instead of 1" in capsys.readouterr().out
+
+
+def test_solve_takes_goals_and_either_objective(graph_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def answer(*more: str) -> dict[str, Any]:
+        assert main(["solve", str(graph_file), "--budget", "usd=$9,steps=2", "--json", *more]) == 0
+        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return found
+
+    assert (answer()["objective"], answer()["consumption"]) == (1.0, {"steps": 1, "usd": 9})
+    assert [step["action"] for step in answer("--goal", "shop")["walk"]] == ["walk"]
+    assert [step["action"] for step in answer("--goal", "shop", "--goal", "goal")["walk"]] == ["fly"]
+    stays = answer("--objective", "stay")
+    assert (stays["objective"], [step["action"] for step in stays["walk"]]) == (
+        3.0,
+        ["fly"],
+    )  # three nodes, three steps
+    assert answer("--objective", "stay", "--horizon", "2", "--goal", "shop")["objective"] == 2.0
+    for wrong, says in (
+        (["--goal", "mars"], "there is no node 'mars'"),
+        (["--objective", "stay", "--goal", "mars"], "there is no node 'mars'"),
+        (["--budget", "usd=5 s"], "'5 s' is in 's', not in US dollars"),
+        (["--horizon", "0"], "must be at least 1"),
+    ):
+        assert main(["solve", str(graph_file), *wrong]) == 2
+        assert says in capsys.readouterr().err
 
 
 def with_spreads(graph_file: Path, spread: object) -> None:
@@ -254,9 +281,9 @@ def test_solve_keeps_the_risk(graph_file: Path, capsys: pytest.CaptureFixture[st
     command = ["solve", str(graph_file), "--budget", "usd=2.5", "--risk"]
     assert main([*command, "0.1"]) == 0
     assert main([*command, "0.01"]) == 1
-    assert "usd is short: 2.500000 are there, 2.697905 would do" in capsys.readouterr().out
+    assert "usd is short: $2.50 given, $2.697905 would do" in capsys.readouterr().out
     assert main([*command, "0.1", "--risk-assumption", "any"]) == 1
-    assert "(0.400000 more; mean 2.000000, standard deviation 0.3)" in capsys.readouterr().out
+    assert "($0.40 more; mean $2, standard deviation 0.3 usd)" in capsys.readouterr().out
 
 
 def test_lists(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -41,7 +42,7 @@ def test_round_trip_and_selection_survive_a_file(plan_list: list[list[tuple[str,
     again = PlanGraph.from_dict(json.loads(json.dumps(graph.to_dict())))
     assert list(again.edges()) == list(graph.edges())
     assert {n: dict(again.attributes(n)) for n in again.nodes} == {n: dict(graph.attributes(n)) for n in graph.nodes}
-    mine, theirs = (g.path_problem("0", {"steps": 6}, 8) for g in (graph, again))
+    mine, theirs = (g.path_problem("0", {"steps": 6}, 8, any_end=True) for g in (graph, again))
     assert mine == theirs
     assert solvers.solve(mine[0]).objective == solvers.solve(theirs[0]).objective
 
@@ -75,7 +76,9 @@ def test_terminals_are_plan_ends_and_goals_but_the_start_only_as_goal() -> None:
     graph.fold([0], [])
     assert graph.terminals("0") == ["2"]
     graph.set_reward("1", 1.0)
-    graph.set_reward("0", 1.0)
+    assert graph.terminals("0") == ["2"]
+    graph.set_goal("1")
+    graph.set_reward("0", 1.0, goal=True)
     assert graph.terminals("0") == ["0", "1", "2"]
     graph.set_reward("2", -1.0)
     assert graph.terminals("0") == ["0", "1"]
@@ -87,6 +90,7 @@ def test_the_walk_keeps_the_budget_rather_than_the_higher_reward() -> None:
     graph.fold([0, 2], ["cheap"])
     graph.set_reward("1", 1.0)
     graph.set_reward("2", 0.4)
+    assert not graph.attributes("1")["goal"]
     for edge in graph.edges():
         graph.set_cost(edge.id, Resources({"usd": 9 if edge.action == "dear" else 1}))
     for budget, action in ((9, "dear"), (8, "cheap")):
@@ -95,6 +99,130 @@ def test_the_walk_keeps_the_budget_rather_than_the_higher_reward() -> None:
         assert [graph.edge(ids[e]).action for e in solution.edges] == [action]
     problem, _ = graph.path_problem("0", {"usd": 0}, 3)
     assert solvers.solve(problem).status is solvers.Status.INFEASIBLE
+
+
+def test_a_reward_alone_makes_no_goal() -> None:
+    graph = PlanGraph()
+    graph.fold(["a", "b", "c"], ["1", "2"])
+    graph.set_reward("b", 0.9)
+    graph.set_reward("c", -0.9)
+    assert not any(graph.attributes(node)["goal"] for node in graph.nodes)
+    assert best(graph, "a") == (0.0, ["1", "2"])  # it ends where the folded plan ends, for all its worth
+    graph.set_goal("b")
+    assert best(graph, "a") == (0.9, ["1"])
+    graph.set_reward("b", 0.7)
+    assert graph.attributes("b")["goal"]  # a new reward leaves a goal what it is
+    graph.set_goal("b", goal=False)
+    assert best(graph, "a") == (pytest.approx(-0.2), ["1", "2"])
+    assert best(graph, "a", goals=["b"]) == (0.7, ["1"])
+
+
+def best(
+    graph: PlanGraph, start: str, budget: dict[str, int] | None = None, **more: Any
+) -> tuple[float | None, list[str]]:
+    problem, ids = graph.path_problem(start, budget or {}, **more)
+    solution = solvers.solve(problem)
+    return solution.objective, [graph.edge(ids[edge]).action for edge in solution.edges]
+
+
+def test_rewards_of_nodes_and_edges_are_earned_once_a_visit() -> None:
+    graph = PlanGraph()
+    graph.fold(["a", "b", "end"], ["1", "2"])
+    graph.set_reward("a", 5.0)  # nobody arrives there
+    graph.set_reward("b", 0.25)
+    graph.set_reward("end", 1.0)
+    graph.set_edge_reward(graph.find("b", "2", "end"), 0.5)
+    assert best(graph, "a") == (1.75, ["1", "2"])
+    assert best(graph, "a", horizon=9) == (1.75, ["1", "2"])
+    assert best(graph, "a", discount=0.5) == (1.0, ["1", "2"])
+    assert graph.edge(1).reward == 0.5
+    assert PlanGraph.from_dict(graph.to_dict()).edge(1).reward == 0.5
+    assert "reward" not in graph.to_dict()["links"][0]  # what an agent saves is as it was
+
+
+def test_a_path_may_pass_a_goal_and_go_round_a_circle_that_earns() -> None:
+    graph = PlanGraph()
+    graph.fold(["a", "b", "a", "end"], ["out", "back", "leave"])
+    graph.set_reward("b", 1.0)
+    graph.set_goal("b")
+    graph.set_goal("end")
+    with pytest.raises(
+        GraphError, match=r"the circle (a --out--> b --back--> a|b --back--> a --out--> b) has no end: it"
+    ):
+        graph.path_problem("a", {"steps": 9})
+    assert best(graph, "a", horizon=3) == (2.0, ["out", "back", "out"])
+    for edge in graph.edges():
+        graph.set_cost(edge.id, Resources({"steps": 1}))
+    assert best(graph, "a", {"steps": 6}) == (3.0, ["out", "back", "out", "back", "out"])
+    assert best(graph, "a", {"steps": 6}, goals=["end"]) == (2.0, ["out", "back", "out", "back", "leave"])
+
+
+def test_a_circle_that_earns_nothing_needs_no_horizon() -> None:
+    graph = PlanGraph()
+    graph.fold(["a", "b", "a", "end"], ["out", "back", "leave"])
+    graph.set_reward("end", 1.0)
+    assert best(graph, "a") == (1.0, ["leave"])
+
+
+def test_plans_that_come_back_to_the_start_end_there_after_a_step() -> None:
+    graph = PlanGraph()
+    graph.fold(["home", "shop", "home"], ["go", "return"])
+    graph.set_reward("shop", -0.5)
+    assert best(graph, "home") == (-0.5, ["go", "return"])
+    graph.set_goal("home")
+    assert best(graph, "home") == (0.0, [])  # one is there already
+
+
+def test_what_is_asked_wrongly_is_named() -> None:
+    graph = PlanGraph()
+    graph.add_variant("a", "1", "b")
+    with pytest.raises(
+        GraphError, match=r"neither a goal nor the end of a folded plan; declare a goal with graph\.set_goal"
+    ):
+        graph.path_problem("a", {})
+    for wrong, says in (
+        ({"goals": ["z"]}, "no node 'z'"),
+        ({"goals": []}, "name at least one"),
+        ({"objective": "leave", "goals": ["b"]}, "no objective 'leave'"),
+        ({"objective": "stay"}, "needs a horizon"),
+        ({"objective": "stay", "horizon": 3, "goals": ["b"]}, 'goes with the objective "visit"'),
+        ({"any_end": True, "goals": ["b"]}, 'goes with the objective "visit"'),
+    ):
+        with pytest.raises(GraphError, match=says):
+            graph.path_problem("a", {}, **wrong)
+    for bad in (float("nan"), "1", True):
+        with pytest.raises(GraphError, match="must be a finite number"):
+            graph.set_reward("b", bad)  # type: ignore[arg-type]
+        with pytest.raises(GraphError, match="the reward of edge 0"):
+            graph.set_edge_reward(0, bad)  # type: ignore[arg-type]
+
+
+def test_the_objective_of_the_paper_stays_and_earns_again() -> None:
+    graph = PlanGraph()
+    graph.fold(["a", "b", "c"], ["1", "2"])
+    graph.set_reward("b", 0.9, goal=True)
+    graph.set_reward("c", 1.0)
+    assert best(graph, "a", horizon=5, objective="stay") == (pytest.approx(4.9), ["1", "2"])
+    assert best(graph, "a", horizon=1, objective="stay") == (0.9, ["1"])
+
+
+def test_a_written_file_may_declare_goals_and_rewards_of_edges(tmp_path: Path) -> None:
+    nodes = [{"id": "a"}, {"id": "b", "reward": 2, "goal": True}, {"id": "c", "goal": True}]
+    links = [
+        {"source": "a", "target": "b", "key": 0, "action": "left", "reward": 1.5, "cost": {"usd": 10}},
+        {"source": "a", "target": "c", "key": 0, "action": "right", "reward": 3.0, "cost": {"usd": 90}},
+    ]
+    data = {"kind": "plan_graph", "schema": 1, "directed": True, "multigraph": True, "nodes": nodes, "links": links}
+    assert best(PlanGraph.from_dict(data), "a") == (3.5, ["left"])
+    for place, name, wrong, says in (
+        (nodes[1], "reward", "much", "the reward of node 'b' must be a finite number"),
+        (nodes[1], "goal", "yes", "goal of node 'b' must be true or false"),
+        (links[0], "reward", None, "the reward of edge 'a' -> 'b' must be a finite number"),
+    ):
+        held, place[name] = place[name], wrong
+        with pytest.raises(GraphError, match=says):
+            PlanGraph.from_dict(data)
+        place[name] = held
 
 
 def test_an_unknown_cost_under_a_cap_is_an_error() -> None:

@@ -1,0 +1,238 @@
+"""How many moves are enough where nobody has set a horizon, with the objective "visit".
+
+Let a walk be *straight* if no part of it that comes back to its beginning could be cut out without losing reward. A
+best walk with the fewest moves is straight, so the longest straight walk that keeps the budgets is horizon enough:
+
+1. Without circles, no walk has more moves than the longest path.
+2. Where no circle earns anything in all, a straight walk meets no node twice: n - 1 moves are enough. (With a discount
+   this does not hold, since a circle puts off what comes after it; then every circle counts as one that earns.)
+3. Else let a component be a maximal set of nodes that edges free of all capped costs lead to and fro between. If a
+   free circle earns, there is no best walk, and its edges are reported. If none does, a straight walk meets no node
+   twice between two edges that cost something, so it makes at most s - 1 moves while it stays in a component of s
+   nodes. With the components drawn together every circle costs something, so walks within the budgets are finitely
+   many; one pass per move counts the moves of the longest one (`_most_moves`), and the moves inside components, which
+   are none where no circle is free, are added.
+
+Never fewer than n - 1 moves come out where there is a circle, so that greater budgets than those given change nothing
+in what `solvers.explain` finds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from solvers.errors import EndlessError
+from solvers.problem import PathProblem
+from solvers.reach import affordable, spread
+
+MOST_MOVES = 10_000
+"""Longer walks are not looked for; whoever wants them says so by a horizon."""
+
+_Edge = tuple[int, int]
+
+
+def enough_moves(problem: PathProblem) -> int:
+    """A horizon with which the best walk is as good as with any longer one, and so are the k best straight walks.
+
+    Args:
+        problem: A problem with the objective "visit"; its own horizon plays no part.
+
+    Returns:
+        At least 1.
+
+    Raises:
+        EndlessError: There is none, or it is above `MOST_MOVES`; names a circle.
+    """
+    inside, useful = _between(problem, range(len(problem.edges)))
+    order, group = _components(problem.n_nodes, [problem.edges[edge] for edge in inside])
+    if not any(group[tail] == group[head] for tail, head in (problem.edges[edge] for edge in inside)):
+        return max(1, _longest(order, [problem.edges[edge] for edge in inside]))
+    simple = max(1, useful - 1)
+    usable, _ = _between(problem, [edge for edge in inside if affordable(problem, edge)])
+    earning = _earning(problem, usable)
+    if earning is None:
+        return simple
+    free = _earning(problem, [edge for edge in usable if not any(problem.costs[edge])])
+    if free is not None:
+        raise EndlessError(free, "it earns and takes nothing of what is capped")
+    most = _bounded(problem, usable)
+    if most > MOST_MOVES:
+        raise EndlessError(earning, f"it earns, and the budgets allow for more than {MOST_MOVES} moves")
+    return max(simple, most)
+
+
+def _between(problem: PathProblem, edges: Iterable[int]) -> tuple[list[int], int]:
+    """Those of some edges that are on a walk of them from the start to a terminal, and how many nodes they meet."""
+    part = list(edges)
+    ends = [problem.edges[edge] for edge in part]
+    forth = spread(ends, [problem.start])
+    back = spread(((head, tail) for tail, head in ends), problem.terminals)
+    useful = forth.keys() & back.keys()
+    return [edge for edge in part if useful.issuperset(problem.edges[edge])], len(useful)
+
+
+def _earning(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...] | None:
+    """A circle of these edges that earns, by its edges; None if there is none. With a discount, any circle."""
+    gains = _gains(problem, edges) if problem.discount == 1 else dict.fromkeys(edges, 1)
+    # Bellman and Ford: where rewards still grow after n rounds, a circle that earns is behind it.
+    best = [0] * problem.n_nodes
+    came: dict[int, int] = {}
+    grown = -1
+    for _ in range(problem.n_nodes):
+        grown = -1
+        for edge in edges:
+            tail, head = problem.edges[edge]
+            if best[tail] + gains[edge] > best[head]:
+                best[head], came[head], grown = best[tail] + gains[edge], edge, head
+        if grown < 0:
+            return None
+    node = grown
+    for _ in range(problem.n_nodes):  # back until the circle is certain to have been entered
+        node = problem.edges[came[node]][0]
+    circle = [came[node]]
+    while problem.edges[circle[-1]][0] != node:
+        circle.append(came[problem.edges[circle[-1]][0]])
+    return tuple(reversed(circle))
+
+
+def _gains(problem: PathProblem, edges: Sequence[int]) -> dict[int, int]:
+    """What a move along each edge earns, as integers in a unit common to all."""
+    exact = {edge: Fraction(repr(problem.rewards[problem.edges[edge][1]])) for edge in edges}
+    if problem.edge_rewards:
+        exact = {edge: gain + Fraction(repr(problem.edge_rewards[edge])) for edge, gain in exact.items()}
+    unit = math.lcm(*(gain.denominator for gain in exact.values()))
+    return {edge: int(gain * unit) for edge, gain in exact.items()}
+
+
+def _bounded(problem: PathProblem, edges: Sequence[int]) -> int:
+    """The moves of the longest straight walk to a terminal, where no circle is free that earns."""
+    free = [problem.edges[edge] for edge in edges if not any(problem.costs[edge])]
+    _, group = _components(problem.n_nodes, free)
+    sizes = [0] * (max(group) + 1)
+    for one in group:
+        sizes[one] += 1
+    kept = [
+        (group[tail], group[head], problem.costs[edge])
+        for edge in edges
+        for tail, head in [problem.edges[edge]]
+        if group[tail] != group[head] or any(problem.costs[edge])
+    ]
+    ends = {group[terminal] for terminal in problem.terminals}
+    moves = _most_moves(len(sizes), kept, problem.budgets, group[problem.start], ends)
+    return moves + (moves + 1) * (max(sizes) - 1)
+
+
+def _most_moves(
+    n: int, edges: Sequence[tuple[int, int, Sequence[int]]], budgets: Sequence[int], start: int, ends: set[int]
+) -> int:
+    """The most moves for which no resource, nor the sum of their shares of the budgets, rules out a walk to an end.
+
+    Layer by layer: the least that a walk of so many moves to a node takes, of each resource for itself and of all
+    together, as shares of the budgets. A node stays while each of these leaves enough for the way from there to an end.
+    The sum of shares grows along every circle, since every circle costs something; so the layers come to an end.
+    """
+    capped = [k for k, budget in enumerate(budgets) if budget > 0]  # what costs of another is not usable
+    whole = math.lcm(*(budgets[k] for k in capped))
+    weighed = [
+        (tail, head, (*(cost[k] for k in capped), sum(cost[k] * (whole // budgets[k]) for k in capped)))
+        for tail, head, cost in edges
+    ]
+    limits = (*(budgets[k] for k in capped), whole * len(capped))
+    tests = range(len(limits))
+    togo = [_least(n, [(head, tail, cost[test]) for tail, head, cost in weighed], ends) for test in tests]
+    out: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
+    for tail, head, cost in weighed:
+        out.setdefault(tail, []).append((head, cost))
+
+    def alive(node: int, used: Sequence[int]) -> bool:
+        return all((left := togo[test][node]) is not None and used[test] + left <= limits[test] for test in tests)
+
+    layer = {start: (0,) * len(limits)} if alive(start, (0,) * len(limits)) else {}
+    moves = 0
+    while layer and moves <= MOST_MOVES:
+        following: dict[int, tuple[int, ...]] = {}
+        for node, used in layer.items():
+            for head, cost in out.get(node, ()):
+                total = tuple(map(sum, zip(used, cost, strict=True)))
+                known = following.get(head)
+                following[head] = total if known is None else tuple(map(min, known, total))
+        layer = {node: used for node, used in following.items() if alive(node, used)}
+        moves += bool(layer)
+    return moves
+
+
+def _least(n: int, edges: Sequence[tuple[int, int, int]], sources: set[int]) -> list[int | None]:
+    """The least cost from any source to each node; None where there is no way."""
+    best: list[int | None] = [0 if node in sources else None for node in range(n)]
+    changed = True
+    while changed:
+        changed = False
+        for tail, head, cost in edges:
+            known, new = best[head], best[tail]
+            if new is not None and (known is None or new + cost < known):
+                best[head] = new + cost
+                changed = True
+    return best
+
+
+def _longest(order: Sequence[int], ends: Sequence[_Edge]) -> int:
+    """The edges of a longest path, where there is no circle; `order` has every head before its tails."""
+    out: dict[int, list[int]] = {}
+    for tail, head in ends:
+        out.setdefault(tail, []).append(head)
+    longest: dict[int, int] = {}
+    for node in order:
+        longest[node] = max((1 + longest[head] for head in out.get(node, ())), default=0)
+    return max(longest.values(), default=0)
+
+
+def _components(n: int, ends: Sequence[_Edge]) -> tuple[list[int], list[int]]:
+    """The strongly connected components, by Tarjan's algorithm without recursion.
+
+    A node with an edge to itself is its own component's only member; such an edge is a circle all the same, and has
+    both ends in one component.
+
+    Returns:
+        The nodes, every component after those that it leads to have been listed; and the number of each node's
+        component.
+    """
+    out: list[list[int]] = [[] for _ in range(n)]
+    for tail, head in ends:
+        out[tail].append(head)
+    index, low, group = [-1] * n, [0] * n, [-1] * n
+    order: list[int] = []
+    open_nodes: list[int] = []
+    count = groups = 0
+    for root in range(n):
+        if index[root] >= 0:
+            continue
+        stack = [(root, iter(out[root]))]
+        index[root] = low[root] = count
+        count += 1
+        open_nodes.append(root)
+        while stack:
+            node, heads = stack[-1]
+            for head in heads:
+                if index[head] < 0:
+                    index[head] = low[head] = count
+                    count += 1
+                    open_nodes.append(head)
+                    stack.append((head, iter(out[head])))
+                    break
+                if group[head] < 0:
+                    low[node] = min(low[node], index[head])
+            else:
+                stack.pop()
+                if stack:
+                    low[stack[-1][0]] = min(low[stack[-1][0]], low[node])
+                if low[node] == index[node]:
+                    while True:
+                        member = open_nodes.pop()
+                        group[member] = groups
+                        order.append(member)
+                        if member == node:
+                            break
+                    groups += 1
+    return order, group

@@ -1,0 +1,141 @@
+"""Amounts as people write them, read exactly: ``"$0.05"``, ``"5 cents"``, ``"250 ms"``, ``"2 min"``, ``"10k"``."""
+
+from __future__ import annotations
+
+import re
+from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
+from fractions import Fraction
+
+from tape.errors import ConfigError
+
+_MONEY = {
+    **dict.fromkeys(("$", "usd", "us$", "dollar", "dollars", "us dollar", "us dollars"), Fraction(1)),
+    **dict.fromkeys(("cent", "cents", "ct", "¢"), Fraction(1, 100)),
+}
+_TIME = {
+    **dict.fromkeys(("us", "µs", "microsecond", "microseconds"), Fraction(1, 10**6)),
+    **dict.fromkeys(("ms", "millisecond", "milliseconds"), Fraction(1, 1000)),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), Fraction(1)),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), Fraction(60)),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), Fraction(3600)),
+    **dict.fromkeys(("d", "day", "days"), Fraction(86400)),
+}
+_TABLES = (_MONEY, _TIME)
+_EXAMPLES = {
+    id(_MONEY): "0.05, '$0.05', '0.05 usd' or '5 cents'",
+    id(_TIME): "1.5, '250 ms', '1.5 s', '2 min' or '1 h'",
+}
+_TIMES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6}
+
+_AMOUNT = re.compile(
+    r"(?P<sign>[-+]?)(?P<dollar>\$?)\s*(?P<minus>-?)"
+    r"(?P<number>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?P<exponent>[eE][-+]?\d{1,2})?"
+    r"\s*(?:(?P<times>[kKM])(?![a-zA-Z]))?\s*(?P<unit>[^\d\s.,].*)?",
+    re.DOTALL,
+)
+_LARGEST = 30
+"""Amounts have no more digits than this before the point."""
+
+_EXACT = Context(prec=60, traps=[Inexact, InvalidOperation, Overflow])
+
+
+def parse_amount(kind: str, value: object, unit: str = "") -> Decimal:
+    """Read an amount of a resource, exactly.
+
+    A number is taken as it is, a float as the decimal of up to 15 digits that it stands for (so that 0.1 + 0.2 is 0.3).
+    A text is a number with thousands commas or a multiplier (``"1,000"``, ``"10k"``, ``"1.5M"``), and the unit or the
+    name of the resource if you like: money takes dollars and cents, time everything from ``us`` to ``days``.
+
+    Args:
+        kind: The resource, for instance ``"usd"``.
+        value: The amount.
+        unit: The unit that amounts of it are counted in, as `ResourceKind.unit`; empty for a kind that nobody declared.
+
+    Returns:
+        The amount in that unit, >= 0.
+
+    Raises:
+        ConfigError: It is no amount, negative, or in a unit of something else; says what is allowed.
+    """
+    if isinstance(value, str):
+        amount = _read(kind, value.strip(), unit)
+    else:
+        amount = None if isinstance(value, bool) or value is None else _number(value)
+    if amount is None:
+        raise ConfigError(f"{kind}: {value!r} is not a number of {_several(kind, unit)}; write {_examples(kind, unit)}")
+    if amount.is_finite() and amount.adjusted() > _LARGEST:
+        raise ConfigError(f"{kind}: {value!r} is more than anybody has; at most {_LARGEST} digits before the point")
+    if not amount.is_finite() or amount < 0:
+        raise ConfigError(f"{kind}: {value!r} must be a finite number >= 0")
+    return amount
+
+
+def exactly(amount: Decimal, size: Decimal) -> Decimal | None:
+    """How many times a size fits into an amount; None where that has too many digits."""
+    try:
+        return _EXACT.divide(amount, size)
+    except (Inexact, Overflow):
+        return None
+
+
+def _number(value: object) -> Decimal | None:
+    try:
+        return Decimal(f"{value:.15g}" if type(value) is float else str(value))
+    except InvalidOperation:
+        return None
+
+
+def _read(kind: str, text: str, unit: str) -> Decimal | None:
+    found = _AMOUNT.fullmatch(text)
+    if found is None:
+        return _number(text) if text.lower().lstrip("+-") in ("inf", "infinity", "nan") else None
+    said = " ".join((found["unit"] or "").split())
+    size = _size(kind, said or found["dollar"], unit)
+    if size is None or (found["dollar"] and said and _size(kind, "$", unit) is None):
+        raise ConfigError(
+            f"{kind}: {text!r} is in {said or found['dollar']!r}, not in {_several(kind, unit)}; "
+            f"write {_examples(kind, unit)}"
+        )
+    number = Fraction(Decimal(found["number"].replace(",", "") + (found["exponent"] or "")))
+    number *= size * _TIMES[found["times"] or ""] * (-1 if "-" in (found["sign"], found["minus"]) else 1)
+    try:
+        return _EXACT.divide(Decimal(number.numerator), Decimal(number.denominator))
+    except (Inexact, Overflow):
+        raise ConfigError(
+            f"{kind}: {text!r} cannot be written as a decimal number of {_several(kind, unit)}; "
+            f"write {_examples(kind, unit)}"
+        ) from None
+
+
+def _size(kind: str, said: str, unit: str) -> Fraction | None:
+    """How many of the kind's unit one of the unit said is; None where it measures something else."""
+    # As `in_units` writes it: "5 coins of gold", "$20 of the trip".
+    said = said.removesuffix(f"of {unit.partition(' of ')[2] or kind}").rstrip()
+    if not said:
+        return Fraction(1)
+    table, base = _table(kind, unit)
+    if table is not None and said.lower() in table:
+        return table[said.lower()] / base
+    own, _, rest = unit.partition(" of ")
+    names = {one.lower() for name in (kind, own) if name for one in (name, f"{name}s", name.removesuffix("s"))}
+    names |= {f"{name} of {rest}".lower() for name in (own, f"{own}s") if rest}
+    return Fraction(1) if said.lower() in names else None
+
+
+def _table(kind: str, unit: str) -> tuple[dict[str, Fraction] | None, Fraction]:
+    """The units of what a kind measures, and the size of its own; None where it is only counted."""
+    base = (unit or kind).partition(" of ")[0].lower()
+    for table in _TABLES:
+        if base in table:
+            return table, table[base]
+    return None, Fraction(1)
+
+
+def _several(kind: str, unit: str) -> str:
+    name, of, rest = unit.partition(" of ")
+    return f"{name}s{of}{rest}" if name else kind
+
+
+def _examples(kind: str, unit: str) -> str:
+    table, _ = _table(kind, unit)
+    return f"5000, '5k' or '5,000 {_several(kind, unit)}'" if table is None else _EXAMPLES[id(table)]

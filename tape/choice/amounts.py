@@ -1,0 +1,188 @@
+"""Costs, values and budgets as users write them, read exactly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Context, Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any
+
+from tape.budget import Budget, Resources, in_units, kind_of, kinds
+from tape.budget.units import parse_amount
+from tape.errors import ConfigError
+
+Amounts = Mapping[str, Decimal]
+
+LARGEST = 30
+"""Values have no more digits than this before the point."""
+
+WIDE = Context(prec=200)
+"""No amount has as many digits: nothing is rounded."""
+
+
+def caps_of(budget: object) -> dict[str, Decimal]:
+    """The budgets, in the units of their resources.
+
+    Raises:
+        ConfigError: Says what is wrong.
+    """
+    if isinstance(budget, str):
+        budget = Budget.parse(budget)
+    if budget is None:
+        return {}
+    if not isinstance(budget, Mapping):
+        raise ConfigError(f'budget={budget!r}: expected amounts by resource, for instance {{"usd": "$0.05"}}')
+    caps = {}
+    for name, amount in _read(budget, "the budget").items():
+        if amount is None:
+            raise ConfigError(f"the budget of {name} is None; leave it out where nothing caps it")
+        caps[name] = amount
+    return caps
+
+
+def as_said(budget: object) -> dict[str, str]:
+    """The budgets that were written with a unit, as they were."""
+    if not isinstance(budget, Mapping):
+        return {}
+    said = {name: amount.strip() for name, amount in budget.items() if isinstance(amount, str)}
+    return {name: amount for name, amount in said.items() if not re.fullmatch(r"[\d.eE+-]*", amount)}
+
+
+def cost_reader(cost: object, caps: Mapping[str, Decimal]) -> Callable[[Any], Amounts | None]:
+    """What reads the cost of a step: its amounts by resource, or None where `cost` has no entry for it.
+
+    Args:
+        cost: A dict by step or a function, or None.
+        caps: The budgets; where there is just one, a cost may be an amount of that alone.
+
+    Raises:
+        ConfigError: It is neither; the reader raises it for what is no amount.
+    """
+    look_up = _entries(cost, "cost")
+
+    def read(step: Any) -> Amounts | None:
+        given = look_up(step)
+        if given is MISSING:
+            return None
+        return amounts_of(given, caps, f"the cost of step {step!r}")
+
+    return read
+
+
+def amounts_of(given: object, caps: Mapping[str, Decimal], what: str) -> dict[str, Decimal]:
+    """Amounts by resource, none of them unknown.
+
+    Raises:
+        ConfigError: Says what is wrong with which.
+    """
+    if given is None:
+        raise ConfigError(f"{what} is None: an unknown cost is not 0; give the most that it can be")
+    if not isinstance(given, Mapping):
+        if len(caps) != 1:
+            raise ConfigError(f'{what} is {given!r}: say of which resource, for instance {{"usd": "$0.05"}}')
+        given = {next(iter(caps)): given}
+    amounts = {}
+    for name, amount in _read(given, what).items():
+        if amount is None:
+            raise ConfigError(f"{what} in {name} is None: an unknown cost is not 0; give the most that it can be")
+        amounts[name] = amount
+    return amounts
+
+
+def _read(given: Mapping[Any, Any], what: str) -> dict[str, Decimal | None]:
+    """Amounts in units; None stays None."""
+    read: dict[str, Decimal | None] = {}
+    for name, amount in given.items():
+        if not isinstance(name, str) or not name:
+            raise ConfigError(f"{what}: {name!r} is no name of a resource")
+        if amount is None:
+            read[name] = None
+        elif isinstance(given, Budget | Resources):  # these hold counts
+            read[name] = kind_of(name).amount(amount) if name in kinds() else Decimal(amount)
+        else:
+            try:
+                read[name] = parse_amount(name, amount, kind_of(name).unit if name in kinds() else "")
+            except ConfigError as error:
+                raise ConfigError(f"{what}: {error}") from None
+    return read
+
+
+def value_reader(value: object) -> Callable[[Any], Fraction]:
+    """What reads the value of a step; 0 where a dict has no entry for it.
+
+    Raises:
+        ConfigError: It is neither dict nor function; the reader raises it for what is no number.
+    """
+    look_up = _entries(value, "value")
+
+    def read(step: Any) -> Fraction:
+        given = look_up(step)
+        return Fraction(0) if given is MISSING else number(given, f"the value of step {step!r}")
+
+    return read
+
+
+def number(given: object, what: str) -> Fraction:
+    """A finite number as the decimal that it is written as; a float has up to 15 digits.
+
+    Raises:
+        ConfigError: It is none.
+    """
+    if isinstance(given, Fraction) and abs(given) < 10**LARGEST:
+        return given
+    try:
+        read = (
+            None if isinstance(given, bool | str) else Decimal(f"{given:.15g}" if type(given) is float else str(given))
+        )
+    except InvalidOperation:
+        read = None
+    if read is None or not read.is_finite() or read.adjusted() > LARGEST:
+        raise ConfigError(
+            f"{what} must be a finite number (of at most {LARGEST} digits before the point), got {given!r}"
+        )
+    return Fraction(read)
+
+
+MISSING = object()
+
+
+def _entries(given: object, what: str) -> Callable[[Any], object]:
+    """A dict or function of steps as a function, which gives MISSING where a dict has no entry."""
+    if given is None:
+        return lambda _: MISSING
+    if isinstance(given, Mapping):
+        table = given
+
+        def look_up(step: Any) -> object:
+            try:
+                return table.get(step, MISSING)
+            except TypeError:
+                raise ConfigError(f"step {step!r} cannot be looked up in a dict; give {what}= as a function") from None
+
+        return look_up
+    if callable(given):
+        return given
+    raise ConfigError(f"{what}={given!r}: expected a dict by step, or a function of a step")
+
+
+def digits(amounts: Iterable[Decimal]) -> int:
+    """How many digits after the point are needed to write all of them."""
+    exponents = (amount.normalize(WIDE).as_tuple().exponent for amount in amounts)
+    return max((-one for one in exponents if isinstance(one, int)), default=0)
+
+
+def written(name: str, amount: Decimal) -> str:
+    """An amount as people read it: ``$0.05``, ``10,000 tokens``."""
+    if name in kinds():
+        count = WIDE.divide(amount, kind_of(name).resolution)
+        if count == count.to_integral_value():
+            return in_units(name, int(count))
+    return f"{plain(amount):,f} {name}"
+
+
+def plain(amount: Decimal) -> Decimal:
+    """An amount without zeros at its end, and without an exponent."""
+    short = amount.normalize(WIDE)
+    exponent = short.as_tuple().exponent
+    return short.quantize(Decimal(1), context=WIDE) if isinstance(exponent, int) and exponent > 0 else short

@@ -1,0 +1,337 @@
+"""`select`: the best plan that keeps every budget, in one call."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import solvers
+from solvers import PathProblem, Status
+from tape.choice.amounts import WIDE, as_said, caps_of, digits, plain, written
+from tape.choice.answer import Choice, Why
+from tape.choice.options import Asked, Option, Options, options_of
+from tape.errors import ConfigError, GraphError, TapeError
+
+_LOOK = 4096
+"""At most so many paths, or beginnings of paths in a graph with circles, are looked at for alternatives."""
+
+
+def select(
+    plans: Any,
+    *,
+    cost: Mapping[Any, Any] | Callable[[Any], Any] | None = None,
+    value: Mapping[Any, Any] | Callable[[Any], Any] | Sequence[float] | None = None,
+    budget: Mapping[str, Any] | str | None = None,
+    k: int = 3,
+    variants: Mapping[Any, Sequence[Any]] | None = None,
+    start: Any = None,
+    goals: Any = None,
+    horizon: int | None = None,
+) -> Choice:
+    """Pick the best plan that keeps every budget, proven by an exact solver.
+
+    The best is the one of greatest value (of values of many digits the first nine or more count); of several the one
+    that takes least of the budgets (the sum of the shares of each that it takes), then the one with the fewest steps,
+    then the one given first. Without `value` every plan is worth the same, so it is the one that takes least of the
+    budgets.
+
+    Costs and budgets are amounts by resource, of any name. An amount is a number or a text such as ``"$0.02"``,
+    ``"5 cents"``, ``"250 ms"``, ``"2 min"``, ``"10k"`` or ``"1.5M tokens"``, read exactly. Where the budget names just
+    one resource, a cost may be an amount of it alone. A resource that a step's cost does not name costs nothing there;
+    a step without any cost, or with None for one, is an error.
+
+    Args:
+        plans: Plans, each a list of steps (anything that ``==`` compares); or a directed graph, whose paths from
+            `start` to a goal are the plans: a `tape.PlanGraph`, or a networkx DiGraph or MultiDiGraph with the
+            attributes `cost`, `reward` (or `value`) and `action` on edges and `reward` (or `value`) and `goal` on
+            nodes. A step of a path is the edge's action, or the node that it leads to where it has none. Rewards are
+            earned once per visit; the start's own is not, unless the path comes back to it.
+        cost: What each step takes: a dict by step, or a function of a step. In a graph the edge's own where there is
+            no entry.
+        value: What each step is worth, each time it is taken: a dict by step (0 where it has no entry) or a function;
+            or, for lists of steps, a list with the worth of each plan. In a graph it takes the place of what the edges
+            earn.
+        budget: The caps, as amounts by resource, a `tape.Budget`, or a text as in ``"usd=0.05,seconds=30"``.
+        k: How many plans, the best and its alternatives, at least 1.
+        variants: For lists of steps: by step, the steps one of which is taken in its place.
+        start: For graphs: the node where plans begin.
+        goals: For graphs: the nodes where plans may end, or one of them. By default those that the graph declares, and
+            in a plan graph without any the ends of the folded plans.
+        horizon: For graphs: the most steps of a plan. Needed only where going round a circle earns without taking
+            anything of a budget.
+
+    Returns:
+        The choice, true if a plan was found. Alternatives are the next best in the same order; one that goes round a
+        circle for nothing is none.
+
+    Raises:
+        ConfigError: An argument is malformed, a cost is missing or unknown, or an amount is in a wrong unit.
+        GraphError: The same of a graph; or it has no goal, or needs a horizon.
+    """
+    caps = caps_of(budget)
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise ConfigError(f"k={k!r}: how many plans, at least 1")
+    if horizon is not None and (isinstance(horizon, bool) or not isinstance(horizon, int) or horizon < 1):
+        raise ConfigError(f"horizon={horizon!r}: the most steps, at least 1")
+    found = options_of(plans, Asked(cost, value, caps, start, goals, horizon, variants))
+    search = _Search(found, caps, as_said(budget))
+    paths = search.best(k)
+    if not paths:
+        return Choice(None, {}, {name: plain(cap) for name, cap in caps.items()}, None, (), search.why_not())
+    first, *others = [search.choice(path) for path in paths]
+    return replace(first, alternatives=tuple(others), why=search.why(paths[0], first))
+
+
+class _Search:
+    """The problem of some options under some budgets, and its answers.
+
+    Args:
+        found: The options.
+        caps: The budgets.
+        said: The budgets as they were written, where that was with a unit.
+
+    Raises:
+        GraphError: No horizon is given, and none is enough.
+    """
+
+    def __init__(self, found: Options, caps: Mapping[str, Decimal], said: Mapping[str, str]) -> None:
+        self._found, self._caps, self._said = found, dict(caps), said
+        costs = [option.cost for option in found.options]
+        unknown = {name for cost in costs for name, amount in cost.items() if amount is None}
+        named = dict.fromkeys([*caps, *(name for cost in costs for name in cost)])
+        self._resources = [name for name in named if name not in unknown]
+        # Whole numbers of the finest digit that any amount of a resource has.
+        self._digits = {
+            name: digits([*(cost.get(name) or Decimal(0) for cost in costs), caps.get(name, Decimal(0))])
+            for name in self._resources
+        }
+        problem = PathProblem(
+            n_nodes=len(found.names),
+            edges=[(option.tail, option.head) for option in found.options],
+            rewards=[0] * len(found.names),
+            costs=[[self._count(name, cost.get(name)) for name in caps] for cost in costs],
+            budgets=[self._count(name, cap) for name, cap in caps.items()],
+            start=found.start,
+            terminals=found.ends,
+            horizon=1 if found.moves is None else found.moves,
+            resources=list(caps),
+            objective="visit",
+            edge_rewards=[float(option.gain) for option in found.options],
+        )
+        if found.moves is None:
+            problem = replace(problem, horizon=self._enough(problem))
+        self._told = [option.gain for option in found.options]
+        gains = _comparable(self._told, problem.horizon, len(caps))
+        options = [replace(option, gain=gain) for option, gain in zip(found.options, gains, strict=True)]
+        self._found = replace(found, options=options)
+        self._plain = replace(problem, edge_rewards=_whole(gains))
+        self._problem = replace(self._plain, edge_rewards=_cheapest_first(self._plain))
+
+    def _count(self, name: str, amount: Decimal | None) -> int:
+        return int((amount or Decimal(0)).scaleb(self._digits[name], context=WIDE))
+
+    def _amount(self, name: str, count: int) -> Decimal:
+        return plain(Decimal(count).scaleb(-self._digits[name], context=WIDE))
+
+    def _written(self, name: str, count: int) -> str:
+        """A count as people read it; a budget as it was written."""
+        if name in self._said and count == self._count(name, self._caps[name]):
+            return self._said[name]
+        return written(name, self._amount(name, count))
+
+    def _enough(self, problem: PathProblem) -> int:
+        try:
+            return solvers.enough_moves(problem)
+        except solvers.EndlessError as error:
+            circle = [self._found.options[edge] for edge in error.circle]
+            steps = "".join(f"{self._found.names[one.tail]} --{one.step}--> " for one in circle)
+            raise GraphError(
+                f"the circle {steps}{self._found.names[circle[0].tail]} has no end: {error.reason}; say how many steps "
+                "a plan may have by horizon="
+            ) from error
+
+    # --- paths ------------------------------------------------------------------------------
+
+    def best(self, k: int) -> list[tuple[int, ...]]:
+        """The k best paths, by option, no two with the same steps and none with a circle that is for nothing."""
+        if self._found.lists:
+            return self._distinct(k)
+        found = solvers.k_best(self._problem, k)
+        _require(found.status, found.message)
+        if not any(self._circles_for_nothing(one.edges) for one in found):
+            return [one.edges for one in found]
+        asked = 0
+
+        def unwanted(edges: Sequence[int]) -> bool:
+            nonlocal asked
+            asked += 1
+            return asked > _LOOK or self._circles_for_nothing(edges)
+
+        found = solvers.k_best(self._problem, k, skip=unwanted)
+        _require(found.status, found.message)
+        return [one.edges for one in found]
+
+    def _distinct(self, k: int) -> list[tuple[int, ...]]:
+        asked = k
+        while True:
+            found = solvers.k_best(self._problem, asked)
+            _require(found.status, found.message)
+            kept: list[tuple[int, ...]] = []
+            seen: list[list[Any]] = []
+            for one in found:
+                steps = self.choice(one.edges).plan or []
+                if steps not in seen:
+                    seen.append(steps)
+                    kept.append(one.edges)
+            if len(kept) >= k or len(found) < asked or asked >= _LOOK:
+                return kept[:k]
+            asked *= 4
+
+    def _circles_for_nothing(self, path: Sequence[int]) -> bool:
+        """Whether a part that comes back to its beginning could be cut out without losing value."""
+        start, again = self._found.start, self._found.again
+        worth = Fraction(0)
+        # Of each node, the most that the path was worth when it was there. Where a path has to have a step, nothing can
+        # be cut out between the very beginning and an end at the start.
+        best = {start: worth}
+        for option in self._options(path):
+            worth += option.gain
+            if worth <= best.get(option.head, worth - 1):
+                return True
+            best[option.head] = worth
+            if option.head == start and again is not None:
+                best[again] = worth
+        return False
+
+    def _options(self, path: Sequence[int]) -> list[Option]:
+        return [self._found.options[edge] for edge in path]
+
+    def choice(self, path: Sequence[int]) -> Choice:
+        """A path as an answer."""
+        spent = self._spent(path)
+        return Choice(
+            plan=[option.step for option in self._options(path) if option.listed],
+            spent={name: self._amount(name, count) for name, count in spent.items()},
+            left={name: self._amount(name, self._count(name, cap) - spent[name]) for name, cap in self._caps.items()},
+            value=float(sum(self._told[edge] for edge in path)),
+        )
+
+    def _spent(self, path: Sequence[int]) -> dict[str, int]:
+        taken = self._options(path)
+        return {name: sum(self._count(name, option.cost.get(name)) for option in taken) for name in self._resources}
+
+    # --- reasons ----------------------------------------------------------------------------
+
+    def why(self, path: Sequence[int], chosen: Choice) -> Why:
+        """What stood between the chosen plan and the best one without budgets."""
+        if not self._caps:
+            return Why("Nothing is capped.")
+        if not any(option.gain for option in self._found.options):
+            return Why("All plans are worth the same; of those that fit, this one takes the least of the budgets.")
+        free = replace(self._plain, budgets=[], costs=[], resources=[])
+        try:
+            if self._found.moves is None:
+                free = replace(free, horizon=solvers.enough_moves(free))
+        except solvers.EndlessError:
+            return Why("Without budgets there is no best plan: one could go round a circle that earns for ever.")
+        best = solvers.solve(free)
+        _require(best.status, best.message)
+        worth = sum((option.gain for option in self._options(best.edges)), Fraction(0))
+        if worth <= sum((option.gain for option in self._options(path)), Fraction(0)):
+            return Why("No budget stood in the way: without them no plan is worth more.")
+        spent = self._spent(best.edges)
+        short = tuple(name for name, cap in self._caps.items() if spent[name] > self._count(name, cap))
+        takes = " and ".join(
+            f"{self._written(name, spent[name])} ({self._written(name, self._count(name, self._caps[name]))} given)"
+            for name in short
+        )
+        plan = [option.step for option in self._options(best.edges) if option.listed]
+        return Why(
+            f"{' and '.join(short)} stood in the way of {plan!r}, worth {float(worth):.12g} instead of "
+            f"{chosen.value:.12g}: it takes {takes}.",
+            short,
+        )
+
+    def why_not(self) -> Why:
+        """Which budgets bind, and the least that would do."""
+        found = solvers.explain(self._plain, enough=self._found.enough)
+        if found.status is not Status.INFEASIBLE:
+            raise TapeError(f"the solver found no plan, and its explanation is {found.status}: {found}")
+
+        def amount(name: str, count: float) -> str:
+            return self._written(name, int(count))
+
+        text = found.text(
+            amount,
+            lambda node: self._found.names[node],
+            lambda edge: self._found.said(self._found.options[edge]),
+        )
+        least = {
+            need.limit: None if need.least is None else self._amount(need.limit, need.least) for need in found.budgets
+        }
+        together: dict[str, Decimal] = {}
+        if found.joint is not None:
+            raised = zip(self._caps, found.joint.budgets, self._plain.budgets, strict=True)
+            together = {name: self._amount(name, count) for name, count, given in raised if count > given}
+        short = tuple(name for name, amount in least.items() if amount is not None) or tuple(together)
+        return Why(f"No plan fits. {text}", short, least, together if len(together) > 1 else {})
+
+
+def _require(status: Status, message: str) -> None:
+    """A proof, or an error: without a time limit there is nothing between."""
+    if status not in (Status.OPTIMAL, Status.INFEASIBLE):
+        raise TapeError(f"the solver has failed ({status}): {message}")
+
+
+def _comparable(gains: Sequence[Fraction], horizon: int, budgets: int) -> list[Fraction]:
+    """Gains whose sums solvers add up exactly: as they are if they have few digits, else the nearest of at least nine.
+
+    What is rounded is rounded so far that there is room for the shares of the budgets beside it, by which plans of
+    equal worth are told apart.
+    """
+    largest, room = max(map(abs, gains), default=Fraction(0)), _room(horizon)
+    if max(map(abs, _whole(gains)), default=0) <= room:
+        return [*gains]
+    most = max(room // (budgets * (1000 + horizon) + 2), min(room, 10**9))
+    unit = largest / most
+    return [round(gain / unit) * unit for gain in gains]
+
+
+def _whole(gains: Sequence[Fraction]) -> list[int]:
+    """Gains in their largest common unit."""
+    unit = math.lcm(*(gain.denominator for gain in gains))
+    whole = [int(gain * unit) for gain in gains]
+    shared = math.gcd(*whole) or 1
+    return [one // shared for one in whole]
+
+
+def _room(horizon: int) -> int:
+    """The largest reward with which all objectives are exact, whichever way the problem is compiled."""
+    moves = 2 * horizon + 1
+    return min(2**49, 2**58 // (moves + 2)) // moves
+
+
+def _cheapest_first(problem: PathProblem) -> list[float]:
+    """The rewards, such that of paths of equal worth the one comes first that takes the smaller shares of the budgets.
+
+    Rewards are whole numbers. They are multiplied by more than the shares of any path can add up to, and the shares are
+    taken off. Shares are exact, as numbers of the least common multiple of the budgets, where such numbers leave the
+    objectives exact; else they are rounded to a decimal, or left out where there is no room for any.
+    """
+    rewards, moves = list(problem.edge_rewards), problem.horizon
+    capped = [k for k, budget in enumerate(problem.budgets) if budget > 0]
+    if not capped or any(reward != int(reward) for reward in rewards):
+        return rewards
+    largest, room = int(max(map(abs, rewards), default=0)), _room(moves)
+    rows = [[Fraction(min(row[k], problem.budgets[k]), problem.budgets[k]) for k in capped] for row in problem.costs]
+    exact = math.lcm(*(share.denominator for row in rows for share in row))
+    for parts in (exact, *(10**n for n in range(15, 0, -1))):
+        bound = len(capped) * (parts + moves)  # what a path's shares, each rounded, add up to at most
+        if (largest + 1) * (bound + 1) <= room:
+            shares = [sum(round(share * parts) for share in row) for row in rows]
+            return [reward * (bound + 1) - share for reward, share in zip(rewards, shares, strict=True)]
+    return rewards

@@ -1,0 +1,420 @@
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+
+from tape import Budget, Choice, ConfigError, PlanGraph, Resources, TapeError, select, solve
+from tape.cli import main
+from tape.errors import GraphError
+from tests.tape.choice.agreement import counts
+from tests.tape.choice.instances import KINDS
+from tests.tape.choice.instances import graph as random_graph
+
+PLANS = [["search", "read", "write"], ["ask_expert", "write"], ["write"]]
+COST = {
+    "search": {"usd": "$0.004", "seconds": "2 s"},
+    "deep_search": {"usd": "3 cents", "seconds": "20 s"},
+    "read": {"usd": 0.002, "seconds": 3},
+    "ask_expert": {"usd": Decimal("0.08"), "seconds": "1 h"},
+    "write": {"usd": "0.01 usd", "seconds": "5000 ms"},
+}
+VALUE = {"search": 0.3, "deep_search": 0.6, "read": 0.2, "ask_expert": 1.0, "write": 0.1}
+
+
+def chosen(usd: str, **more: Any) -> Choice:
+    budget = {"usd": usd, "seconds": "2 min"}
+    asked = {"cost": COST, "value": VALUE, "variants": {"search": ["search", "deep_search"]}, "budget": budget, **more}
+    return select(PLANS, **asked)
+
+
+def test_the_best_plan_that_fits_and_the_next_ones() -> None:
+    choice = chosen("$0.05")
+    assert choice
+    assert choice.plan == ["deep_search", "read", "write"]
+    assert choice.value == 0.9
+    assert choice.spent == {"usd": Decimal("0.042"), "seconds": Decimal(28)}
+    assert choice.left == {"usd": Decimal("0.008"), "seconds": Decimal(92)}
+    assert [one.plan for one in choice.alternatives] == [["search", "read", "write"], ["write"]]
+    assert [one.value for one in choice.alternatives] == [0.6, 0.1]
+    assert all(one.alternatives == () for one in choice.alternatives)
+    assert str(choice.why) == (
+        "usd and seconds stood in the way of ['ask_expert', 'write'], worth 1.1 instead of 0.9: it takes $0.09 "
+        "($0.05 given) and 3,605 s (2 min given)."
+    )
+    assert choice.why.short == ("usd", "seconds")
+
+
+def test_a_smaller_budget_switches_steps_and_then_plans() -> None:
+    assert chosen("2 cents").plan == ["search", "read", "write"]
+    assert chosen("$0.015").plan == ["write"]
+
+
+def test_nothing_fits_and_the_least_that_would_do() -> None:
+    choice = chosen("$0.006")
+    assert not choice
+    assert (choice.plan, choice.value, dict(choice.spent), choice.alternatives) == (None, None, {}, ())
+    assert choice.left == {"usd": Decimal("0.006"), "seconds": Decimal(120)}
+    assert choice.why.short == ("usd",)
+    assert choice.why.least == {"usd": Decimal("0.01"), "seconds": None}
+    assert str(choice.why) == (
+        "No plan fits. Every path must take one of these steps, each of which alone exceeds a budget:\n"
+        "  'write' takes usd: $0.01 ($0.006 given)\n"
+        "  'ask_expert' takes usd: $0.08 ($0.006 given), seconds: 3,600 s (2 min given)\n"
+        "usd is short: $0.006 given, $0.01 would do ($0.004 more), everything else unchanged.\n"
+        "No amount of seconds alone would do."
+    )
+
+
+def test_where_no_budget_alone_would_do_they_are_raised_together() -> None:
+    choice = select(
+        [["a"], ["b"]], cost={"a": {"usd": 3, "gold": 5}, "b": {"usd": 6, "gold": 3}}, budget="usd=2,steps=1"
+    )
+    assert choice.why.least == {"usd": Decimal(3), "steps": None}
+    choice = select(
+        [["a"], ["b"]], cost={"a": {"usd": 3, "gold": 5}, "b": {"usd": 6, "gold": 3}}, budget={"usd": 2, "gold": 2}
+    )
+    assert choice.why.least == {"usd": None, "gold": None}
+    assert choice.why.together == {"usd": Decimal(3), "gold": Decimal(5)}
+    assert choice.why.short == ("usd", "gold")
+    assert "Together usd at $3 ($1 more) and gold at 5 gold (3 gold more) would do" in str(choice.why)
+
+
+def test_no_float_is_in_the_way() -> None:
+    cost = {"a": 0.1, "b": 0.2}
+    assert select([["a", "b"]], cost=cost, budget={"gold": 0.3}).left == {"gold": 0}
+    assert select([["a"] * 3], cost=cost, budget={"gold": 0.1 + 0.2}).plan == ["a"] * 3
+    assert not select([["a"] * 3], cost=cost, budget={"gold": "0.29999999999999999999999"})
+    tiny = {"a": "0.0000000000000000000000000000000001", "b": "1"}
+    assert select([["a", "b"], ["b"]], cost=tiny, budget={"gold": 1}, value={"a": 1}).plan == ["b"]
+    assert select([["a", "b"]], cost=cost, value={"a": 0.1, "b": 0.2}, budget={"gold": 1}).value == 0.3
+
+
+def test_without_values_the_plan_that_takes_least_of_the_budgets() -> None:
+    plans = [["dear"], ["cheap", "cheap", "cheap"], ["cheap", "cheap"]]
+    cost = {"dear": {"usd": 5, "seconds": 1}, "cheap": {"usd": 1, "seconds": 20}}
+    assert select(plans, cost=cost, budget={"usd": 100, "seconds": 100}).plan == ["dear"]
+    choice = select(plans, cost=cost, budget={"usd": 6, "seconds": 1000})
+    assert choice.plan == ["cheap", "cheap"]
+    assert "worth the same" in str(choice.why)
+
+
+def test_of_plans_of_equal_worth_the_cheaper_then_the_shorter_then_the_first() -> None:
+    plans = [["dear"], ["cheap"], ["free", "free"], ["free"], ["gift"]]
+    cost: dict[str, Any] = {"dear": 5, "cheap": 1, "free": 0, "gift": 0}
+    choice = select(plans, cost=cost, value=[1, 1, 1, 1, 1], budget={"usd": 9}, k=9)
+    assert [choice.plan, *(one.plan for one in choice.alternatives)] == [
+        ["free"],
+        ["gift"],
+        ["free", "free"],
+        ["cheap"],
+        ["dear"],
+    ]
+    values = [0.1234567890123, 0.1234567890124, 0, 0, 0]  # however fine the values are
+    assert select(plans, cost=cost, value=values, budget={"usd": 9.000000001}).plan == ["cheap"]
+
+
+def test_values_of_plans_as_a_whole_and_plans_that_come_again() -> None:
+    choice = select([["a"], ["b"], ["a"]], cost={"a": 1, "b": 1}, value=[0.2, 0.5, 0.7], budget={"usd": 1}, k=5)
+    assert (choice.plan, choice.value) == (["a"], 0.7)
+    assert [(one.plan, one.value) for one in choice.alternatives] == [(["b"], 0.5)]
+
+
+def test_functions_for_steps_that_cannot_be_looked_up() -> None:
+    plans = [[{"tool": "search", "k": 3}, {"tool": "write"}], [{"tool": "write"}]]
+    choice = select(plans, cost=lambda step: {"calls": step.get("k", 1)}, value=lambda step: 1, budget={"calls": 4})
+    assert choice.plan == plans[0]
+    assert choice.spent == {"calls": 4}
+    with pytest.raises(ConfigError, match="cannot be looked up in a dict; give cost= as a function"):
+        select(plans, cost={}, budget={"calls": 4})
+
+
+def test_a_step_may_be_anything() -> None:
+    @dataclass(frozen=True)
+    class Call:
+        tool: str
+
+    a, b = Call("a"), ("b", 3)
+    assert select([[a, b]], cost={a: 1, b: 2}, budget={"usd": 3}).plan == [a, b]
+    assert select([(a,), ()], cost={a: 9}, budget={"usd": 3}).plan == []  # a plan without steps is one
+
+
+def test_budgets_and_costs_that_hold_counts_are_read_as_such() -> None:
+    cost = {"a": Resources.of(usd="0.02", steps=1)}
+    choice = select([["a", "a"]], cost=cost, budget=Budget.of(usd="0.05"))
+    assert choice.spent == {"usd": Decimal("0.04"), "steps": 2}
+    assert choice.left == {"usd": Decimal("0.01")}
+    assert select([["a", "a"]], cost=cost, budget="usd=$0.03").why.least == {"usd": Decimal("0.04")}
+
+
+def test_what_is_not_capped_is_told_and_what_costs_nothing_too() -> None:
+    choice = select([["a", "b"]], cost={"a": {"usd": 1}, "b": {}}, budget={"seconds": 5})
+    assert choice.spent == {"seconds": 0, "usd": 1}
+    assert choice.left == {"seconds": 5}
+    assert select([["a"]], cost={"a": {"usd": 1}}).why.text == "Nothing is capped."
+    assert select([["a"]]).plan == ["a"]
+
+
+def test_nothing_stood_in_the_way() -> None:
+    assert str(chosen("$1", budget={"usd": 1, "seconds": "2 h"}).why) == (
+        "No budget stood in the way: without them no plan is worth more."
+    )
+
+
+@pytest.mark.parametrize(
+    ("plans", "asked", "says"),
+    [
+        ([["a", "b"]], {"cost": {"a": 1}, "budget": {"usd": 3}}, "step 'b' has no cost; an unknown cost is not 0"),
+        ([["a"]], {"budget": {"usd": 3}}, "cost= is needed"),
+        (
+            [["a"]],
+            {"cost": {"a": None}, "budget": {"usd": 3}},
+            "the cost of step 'a' is None: an unknown cost is not 0",
+        ),
+        ([["a"]], {"cost": lambda _: None, "budget": {"usd": 3}}, "the cost of step 'a' is None"),
+        ([["a"]], {"cost": {"a": {"usd": None}}, "budget": {"usd": 3}}, "the cost of step 'a' in usd is None"),
+        (
+            [["a"]],
+            {"cost": {"a": 1}, "budget": {"usd": 3, "gold": 1}},
+            "the cost of step 'a' is 1: say of which resource",
+        ),
+        ([["a"]], {"cost": {"a": {"usd": "5 s"}}, "budget": {"usd": 3}}, "the cost of step 'a': usd: '5 s' is in 's'"),
+        ([["a"]], {"cost": {"a": {"usd": -1}}, "budget": {"usd": 3}}, "must be a finite number >= 0"),
+        ([["a"]], {"cost": {"a": {3: 1}}, "budget": {"usd": 3}}, "3 is no name of a resource"),
+        ([["a"]], {"cost": 3, "budget": {"usd": 3}}, "cost=3: expected a dict by step, or a function"),
+        ([["a"]], {"cost": {"a": 1}, "budget": {"usd": "5 s"}}, "the budget: usd: '5 s' is in 's'"),
+        ([["a"]], {"cost": {"a": 1}, "budget": {"usd": None}}, "the budget of usd is None; leave it out"),
+        ([["a"]], {"cost": {"a": 1}, "budget": 3}, "budget=3: expected amounts by resource"),
+        ([["a"]], {"cost": {"a": 1}, "budget": "usd"}, "expected KIND=AMOUNT"),
+        ([["a"]], {"value": {"a": "much"}}, "the value of step 'a' must be a finite number .*, got 'much'"),
+        ([["a"]], {"value": {"a": 1e300}}, "the value of step 'a' must be a finite number .of at most 30 digits"),
+        ([["a"]], {"value": lambda _: None}, "the value of step 'a' must be a finite number .*, got None"),
+        ([["a"]], {"value": [1, 2]}, "value= lists 2 values for 1 plans"),
+        ([["a"]], {"value": [float("nan")]}, "the value of plan 0 must be a finite number"),
+        ([["a"]], {"value": "much"}, "value='much': expected a dict by step, or a function"),
+        (["a", "b"], {}, "a plan is a list of steps, got 'a'; a single plan is given as"),
+        ([], {}, "there are no plans"),
+        ("ab", {}, "expected plans, each a list of steps"),
+        (3, {}, "expected plans, each a list of steps"),
+        ([["a"]], {"k": 0}, "k=0: how many plans"),
+        ([["a"]], {"k": True}, "k=True: how many plans"),
+        ([["a"]], {"horizon": 3}, "horizon= goes with graphs"),
+        ([["a"]], {"start": "a"}, "start= goes with graphs"),
+        ([["a"]], {"goals": ["a"]}, "goals= goes with graphs"),
+        ([["a"]], {"variants": ["a"]}, "variants=\\['a'\\]: expected lists of steps by the step"),
+        ([["a"]], {"variants": {"a": "b"}}, "variants of 'a': expected a list of steps, got 'b'"),
+        ([["a"]], {"variants": {"a": []}}, "variants of 'a'"),
+    ],
+)
+def test_what_is_asked_wrongly_is_named(plans: Any, asked: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError, match=says) as error:
+        select(plans, **asked)
+    assert isinstance(error.value, TapeError)
+
+
+def test_a_function_is_asked_once_for_each_step_of_a_plan() -> None:
+    asked: list[str] = []
+
+    def cost(step: str) -> dict[str, int]:
+        asked.append(step)
+        return {"usd": 1}
+
+    select([["a", "b"], ["a"]], cost=cost, budget={"usd": 1})
+    assert sorted(asked) == ["a", "a", "b"]
+
+
+# --- graphs ---------------------------------------------------------------------------------------
+
+
+def workflow(kind: Callable[[], Any] = nx.DiGraph) -> Any:
+    graph = kind()
+    graph.add_edge("draft", "checked", cost={"usd": "$0.01"}, action="lint", value=0.2)
+    graph.add_edge("draft", "reviewed", cost={"usd": "$0.20"}, action="human review")
+    graph.add_edge("checked", "done", cost={"usd": 0}, action="merge")
+    graph.add_edge("reviewed", "done", cost={"usd": 0}, action="merge")
+    graph.nodes["reviewed"]["reward"] = 1
+    graph.nodes["done"]["goal"] = True
+    return graph
+
+
+@pytest.mark.parametrize("kind", [nx.DiGraph, nx.MultiDiGraph])
+def test_a_networkx_graph_with_attributes(kind: Callable[[], Any]) -> None:
+    choice = select(workflow(kind), start="draft", budget={"usd": "$0.05"})
+    assert (choice.plan, choice.value, dict(choice.spent)) == (["lint", "merge"], 0.2, {"usd": Decimal("0.01")})
+    assert str(choice.why).startswith("usd stood in the way of ['human review', 'merge'], worth 1 instead of 0.2")
+    assert select(workflow(kind), start="draft", budget="usd=1").plan == ["human review", "merge"]
+    none = select(workflow(kind), start="draft", budget={"usd": "$0.005"})
+    assert none.why.least == {"usd": Decimal("0.01")}
+    assert "'lint' from 'draft' to 'checked' takes usd: $0.01 ($0.005 given)" in str(none.why)
+
+
+def test_costs_and_values_given_by_action_go_before_those_of_edges() -> None:
+    choice = select(
+        workflow(),
+        start="draft",
+        goals="done",
+        cost={"human review": "1 cent"},
+        value={"lint": 5},
+        budget={"usd": "$0.05"},
+    )
+    assert (choice.plan, choice.value) == (["lint", "merge"], 5.0)
+    assert [(one.plan, one.value) for one in choice.alternatives] == [(["human review", "merge"], 1.0)]
+
+
+def test_a_step_without_an_action_is_the_node_that_it_leads_to() -> None:
+    graph = nx.DiGraph([("raw", "clean"), ("clean", "train"), ("raw", "train")])
+    choice = select(
+        graph, start="raw", goals=["train"], cost={"clean": 2, "train": 5}, value={"clean": 1}, budget={"gpu": 9}
+    )
+    assert choice.plan == ["clean", "train"]
+    assert choice.left == {"gpu": 2}
+
+
+def test_a_plan_graph_gives_what_path_problem_gives() -> None:
+    graph = PlanGraph()
+    graph.fold(["home", "station", "office"], ["walk", "train"])
+    graph.fold(["home", "office"], ["taxi"])
+    for edge in graph.edges():
+        graph.set_cost(edge.id, Resources.of(usd={"walk": 0, "train": 3, "taxi": 24}[edge.action]))
+    graph.set_edge_reward(2, 1)
+    assert select(graph, start="home", budget={"usd": "$6"}).plan == ["walk", "train"]
+    assert select(graph, start="home", budget={"usd": "$30"}).plan == ["taxi"]
+    assert select(graph, start="home", goals="station", budget={}).plan == ["walk"]
+    assert select(graph, start="home", budget={"usd": 6}, cost={"taxi": {"usd": 1}}).plan == ["taxi"]
+    graph.set_cost(0, Resources({"usd": None}))
+    with pytest.raises(GraphError, match=re.escape("edge 0 (walk): its cost in usd is unknown under a hard cap")):
+        select(graph, start="home", budget={"usd": 6})
+    assert select(graph, start="home", budget={"steps": 6}).spent == {"steps": 0}  # what nobody knows is not told
+
+
+def circle() -> Any:
+    graph = nx.DiGraph()
+    graph.add_edge("a", "b", cost={"steps": 1}, reward=1)
+    graph.add_edge("b", "a", cost={"steps": 1})
+    graph.add_edge("b", "end", cost={"steps": 1})
+    return graph
+
+
+def test_a_circle_that_earns_is_taken_as_often_as_the_budget_allows() -> None:
+    choice = select(circle(), start="a", goals=["end"], budget={"steps": 7})
+    assert choice.plan == ["b", "a", "b", "a", "b", "end"]
+    assert [one.plan for one in choice.alternatives] == [["b", "a", "b", "end"], ["b", "end"]]
+    assert "no best plan" in str(choice.why)
+    with pytest.raises(
+        GraphError, match=r"the circle .* has no end: .*; say how many steps a plan may have by horizon="
+    ):
+        select(circle(), start="a", goals=["end"])
+    assert select(circle(), start="a", goals=["end"], horizon=4).value == 2
+    assert "Every path" not in str(select(circle(), start="a", goals=["end"], budget={"steps": 1}, horizon=1).why)
+
+
+@pytest.mark.parametrize(
+    ("changes", "asked", "says"),
+    [
+        ({}, {}, "start= is needed for a graph"),
+        ({}, {"start": "x"}, "start='x' is no node"),
+        ({}, {"start": "draft", "goals": ["x"]}, "goal 'x' is no node"),
+        ({}, {"start": "draft", "goals": []}, "goals= names no node"),
+        ({}, {"start": "draft", "variants": {"a": ["b"]}}, "variants= goes with lists of steps"),
+        ({}, {"start": "draft", "horizon": 0}, "horizon=0: the most steps, at least 1"),
+        ({"goal": False}, {"start": "draft"}, "no path can end anywhere: declare a goal by goals="),
+        ({"reward": 1, "value": 1}, {"start": "draft"}, "node 'done' has both `reward` and `value`"),
+        ({"reward": "much"}, {"start": "draft"}, "the reward of node 'done' must be a finite number"),
+    ],
+)
+def test_what_is_wrong_with_a_graph_is_named(changes: dict[str, Any], asked: dict[str, Any], says: str) -> None:
+    graph = workflow()
+    graph.nodes["done"].update(changes)
+    with pytest.raises((GraphError, ConfigError), match=says):
+        select(graph, budget={"usd": 1}, **asked)
+
+
+def test_an_edge_without_a_cost_and_an_undirected_graph() -> None:
+    graph = workflow()
+    graph.add_edge("draft", "done")
+    with pytest.raises(GraphError, match="edge 'draft' -> 'done' \\('done'\\) has no cost; an unknown cost is not 0"):
+        select(graph, start="draft", budget={"usd": 1})
+    graph["draft"]["done"]["cost"] = {"usd": None}
+    with pytest.raises(ConfigError, match=r"the cost of edge 'draft' -> 'done' .* in usd is None"):
+        select(graph, start="draft", budget={"usd": 1})
+    with pytest.raises(GraphError, match="undirected"):
+        select(nx.Graph([("a", "b")]), start="a", goals=["b"], budget={})
+
+
+def test_no_goal_can_be_reached() -> None:
+    graph = nx.DiGraph([("a", "b")])
+    graph.add_node("c")
+    choice = select(graph, start="a", goals=["c"])
+    assert not choice
+    assert "No goal can be reached from 'a'" in str(choice.why)
+
+
+def test_the_command_line_and_path_problem_give_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    solved = 0
+    for seed in range(80):
+        given = random_graph(seed)
+        if "gold" in given.caps:  # the command line knows declared resources only
+            continue
+        path, graph = tmp_path / "graph.json", given.plan_graph()
+        graph.save(path, start=given.start)
+        budget = ",".join(f"{kind}={amount}" for kind, amount in given.caps.items())
+        code = main(["solve", str(path), "--budget", budget, "--json"])
+        told = capsys.readouterr()
+        try:
+            choice = select(PlanGraph.load(path), start=given.start, budget=given.caps)
+            problem, ids = graph.path_problem(given.start, counts(given.caps))
+        except GraphError:
+            assert (code, told.out) == (2, "")
+            continue
+        answer, solution = json.loads(told.out), solve(problem)
+        assert code == (0 if choice else 1)
+        assert answer["objective"] == (None if choice.value is None else pytest.approx(choice.value))
+        assert [step["action"] for step in answer["walk"]] == [graph.edge(ids[edge]).action for edge in solution.edges]
+        assert answer["consumption"] == {
+            kind: float(Decimal(count).scaleb(-KINDS[kind]))
+            for kind, count in problem.named(solution.consumption).items()
+        }
+        if not choice and choice.why.least:
+            told_least = {need["limit"]: need["least"] for need in answer["explanation"]["budgets"]}
+            assert told_least == {kind: amount and float(amount) for kind, amount in choice.why.least.items()}
+        solved += 1
+    assert solved > 25
+
+
+def test_numpy_is_all_that_it_needs() -> None:
+    code = """
+import sys
+for name in ("networkx", "pydantic", "rich", "torch", "transformers", "httpx"):
+    sys.modules[name] = None
+from tape import select
+choice = select([["a", "b"], ["a"]], cost={"a": "$0.02", "b": "$0.04"}, value={"b": 1}, budget={"usd": "$0.05"})
+assert choice.plan == ["a"], choice
+assert not select([["a"]], cost={"a": 2}, budget={"usd": 1})
+theirs = {name.partition(".")[0] for name in sys.modules if getattr(sys.modules[name], "__file__", None)}
+print(sorted(name for name in theirs if "site-packages" in (sys.modules[name].__file__ or "")))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not {"networkx", "pydantic", "rich", "pulp", "ortools"} & set(re.findall(r"'(\w+)'", done.stdout))
+
+
+def test_values_of_many_digits_are_told_apart_and_ties_go_to_the_cheaper() -> None:
+    plans = [["look", "dear"], ["look", "cheap"], ["guess"]]
+    cost = {"look": 1, "dear": 7, "cheap": 1, "guess": 1}
+    assert select(plans, cost=cost, value=[2 / 3, 2 / 3, 0.2123], budget={"usd": 9}).plan == ["look", "cheap"]
+    assert select(plans, cost=cost, value=[2 / 3, 2 / 3 - 1e-8, 0.2123], budget={"usd": 9}).plan == ["look", "dear"]
+    huge = select([["a"], ["b"]], cost={"a": 1, "b": 1}, value={"a": 2**55 + 2**20, "b": 2**55}, budget={"usd": 9})
+    assert huge.plan == ["a"]
+    assert huge.value == 2**55 + 2**20
+
+
+def test_variants_may_come_from_a_generator() -> None:
+    found = select([["s"]], variants={"s": (x for x in "ab")}, cost={"a": 1, "b": 2}, budget={"usd": 4})
+    assert [found.plan, *(other.plan for other in found.alternatives)] == [["a"], ["b"]]

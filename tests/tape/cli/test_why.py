@@ -1,0 +1,167 @@
+"""``tape why`` on a run directory, and how episodes are found there."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs.sokoban.xsb import write
+from tape.analysis.why import about, rounds
+from tape.analysis.why.screen import write as write_screen
+from tape.cli import main
+from tape.errors import ConfigError, UnknownNameError
+from tape.runner.directory import RunDirectory
+from tape.runner.runner import find_episode
+from tape.trace import TraceWriter, read_trace
+from tests.tape.analysis.why.shop import acted, episode, finished, folded, selection, shop
+from tests.tape.helpers import CORRIDOR, ROOM
+
+WIDE = 80
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two levels, played by the smallest bundled model."""
+    folder = tmp_path_factory.mktemp("why")
+    write(folder / "levels.xsb", [CORRIDOR.with_start(CORRIDOR.start, "corridor"), ROOM.with_start(ROOM.start, "room")])
+    command = ["run", "sokoban", "--levels", str(folder / "levels.xsb"), "--model", "bundled:nano", "--quiet"]
+    assert main([*command, "--out", str(folder / "run")]) == 0
+    return folder / "run"
+
+
+def test_it_tells_of_an_episode_in_80_columns(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", str(run), "corridor"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("corridor #0 (episode 1 of 2, ")
+    assert "ROUND 1, before the first step, with " in text
+    assert "CHOSEN" in text
+    assert "a little more would buy" in text
+    assert "\x1b" not in text
+    assert all(line == line.rstrip() and len(line) <= WIDE for line in text.splitlines())
+
+
+def test_one_round_and_json(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", str(run), "2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["episode"]["task"], found["episode"]["number"]) == ("room", 2)
+    assert found["about"]
+    events = list(read_trace(run / "traces" / f"{found['episode']['key']}.jsonl"))
+    assert found["rounds"] == json.loads(json.dumps([one.to_dict() for one in rounds(events)]))
+    assert main(["why", str(run), "2", "--round", "1", "--json"]) == 0
+    assert [one["number"] for one in json.loads(capsys.readouterr().out)["rounds"]] == [1]
+
+
+def test_episodes_are_listed(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", str(run), "--list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["castle"], "there is no episode 'castle'; there is: 1 (corridor), 2 (room)"),
+        (["o"], "2 episodes go by 'o': 1 (corridor #0), 2 (room #0); give the number of one"),
+        (["1", "--round", "9"], "there is no planning round '9'; there is: 1"),
+    ],
+)
+def test_wrong_names_list_those_there_are(
+    run: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["why", str(run), *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_folder_without_a_run_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", str(tmp_path)]) == 2
+    assert "holds no readable run" in capsys.readouterr().err
+
+
+def test_an_episode_without_its_trace_is_an_error(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    [file] = [
+        run / "traces" / f"{line['key']}.jsonl" for line in RunDirectory(run).episodes() if line["task"] == "room"
+    ]
+    text = file.read_text(encoding="utf-8")
+    file.unlink()
+    try:
+        assert main(["why", str(run), "room"]) == 2
+    finally:
+        file.write_text(text, encoding="utf-8")
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_what_models_write_reaches_no_terminal_as_a_code() -> None:
+    graph = shop()
+    bad = "say \x1b[31m\ud800 [red]hi[/red] :smile:\r"
+    graph.fold(["start", "answer"], [bad])
+    graph.set_cost(graph.find("start", bad, "answer"), graph.edge(0).cost)
+    trace = TraceWriter("x")
+    for event in episode(folded(graph), selection(bad, graph=graph), acted(bad), finished("failure", detail=bad)):
+        trace.write(event)
+    out = io.StringIO()
+    write_screen("x", about(trace.events), rounds(trace.events), out)
+    text = out.getvalue()
+    text.encode("utf-8")
+    assert "\\x1b[31m\\ud800 [red]hi[/red] :smile:\\r" in text
+    assert not set(text) & {"\x1b", "\r"}
+
+
+def test_a_terminal_gets_colours_and_its_own_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("COLUMNS", "50")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    out = Terminal()
+    events = episode(folded(), selection("ask cheap"), acted("ask cheap"), finished())
+    write_screen("x", about(events), rounds(events), out)
+    assert "\x1b[1m" in out.getvalue()
+
+
+# --- finding an episode ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> RunDirectory:
+    """A directory of twelve episodes, of which two are of one task."""
+    tasks = [*(f"hard-{i:02} T*=10" for i in range(10)), "7", "hard-00 T*=10"]
+    lines: list[dict[str, Any]] = [
+        {"key": f"{i:04x}beef", "cell": "tape", "task": task, "repeat": int(i == 11)} for i, task in enumerate(tasks)
+    ]
+    (tmp_path / "episodes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return RunDirectory(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        (None, 1),
+        ("3", 3),
+        ("7", 7),  # a number before a name
+        ("HARD-04", 5),
+        ("04", 5),
+        ("hard-04 T*=10", 5),
+        ("hard-00 T*=10 #1", 12),
+        ("0002beef", 3),
+        ("0002", 3),
+    ],
+)
+def test_an_episode_is_found_by_what_only_it_has(many: RunDirectory, name: str | None, number: int) -> None:
+    assert find_episode(many, name) == many.episodes()[number - 1]
+
+
+@pytest.mark.parametrize("name", ["hard-00", "hard-00 T*=10", "hard", "t*"])
+def test_several_are_listed(many: RunDirectory, name: str) -> None:
+    with pytest.raises(ConfigError, match=r"episodes go by .*1 \(hard-00 T\*=10 #0\).* give the number of one"):
+        find_episode(many, name)
+
+
+@pytest.mark.parametrize("name", ["99", "", "castle", "000"])
+def test_none_lists_the_first_and_says_how_to_see_all(many: RunDirectory, name: str) -> None:
+    with pytest.raises(UnknownNameError, match=r"1 \(hard-00 T\*=10\).*3 more; `--list` lists them all"):
+        find_episode(many, name)
