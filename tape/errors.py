@@ -44,19 +44,24 @@ class MissingExtraError(TapeError, ImportError):
 class BudgetExceededError(TapeError):
     """A reservation did not fit into a hard budget, so nothing was spent.
 
+    Made by :func:`tape.budget.exceeded`, which says it in units.
+
     Attributes:
         kind: The resource.
-        limit: The cap, in units of the resource's resolution.
+        limit: The cap, in counts of the resource's resolution like the others.
         used: What is settled or reserved already.
         requested: What the refused reservation asked for.
         ledger: Whose cap it is, for instance ``episode`` or ``run``.
     """
 
-    def __init__(self, kind: str, limit: int, used: int, requested: int, ledger: str = "") -> None:
+    def __init__(self, kind: str, limit: int, used: int, requested: int, ledger: str = "", message: str = "") -> None:
         self.kind, self.limit, self.used, self.requested = kind, limit, used, requested
         self.ledger = ledger
-        where = f" of the {ledger} ledger" if ledger else ""
-        super().__init__(f"{kind}{where}: {requested} requested, {used} of {limit} used or reserved")
+        super().__init__(message or f"{kind}: {requested} requested, {used} of {limit} used or reserved")
+
+    def wanted_for(self, what: str) -> None:
+        """Say in the message what the reservation was for."""
+        self.args = (f"{what}: {self}",)
 
 
 class UnknownCostError(TapeError):
@@ -73,6 +78,10 @@ class ConstraintError(TapeError, ValueError):
 
 class InvalidOutputError(TapeError, ValueError):
     """A completion could not be read; agents count it and go on."""
+
+
+class ApprovalError(TapeError):
+    """Who was to approve an action failed, or said nothing that is understood; the action was not executed."""
 
 
 class EnvironmentFaultError(TapeError):

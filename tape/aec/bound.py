@@ -9,7 +9,7 @@ from typing import Any
 
 from tape.budget import Resources
 from tape.errors import ConfigError
-from tape.protocols import Action, Observation, State
+from tape.protocols import Action, MarksDestructive, Observation, SpellsOut, State
 from tape.protocols.predicates import (
     Assignment,
     AssumingDomain,
@@ -110,6 +110,8 @@ _OPTIONAL: tuple[Any, ...] = (
     ExcludingDomain,
     ExclusiveDomain,
     FeaturedDomain,
+    MarksDestructive,
+    SpellsOut,
 )
 """The optional protocols of a domain that a noisy one has where the domain has them."""
 

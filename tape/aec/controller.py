@@ -17,7 +17,7 @@ from tape.budget import Resources
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.executor import Executor, Outcome
 from tape.engine.planner import Planner
-from tape.engine.selection import Planned
+from tape.engine.selection import SelectedPath
 from tape.errors import ConfigError
 from tape.protocols import Action, Actor, Plan
 from tape.protocols.predicates import Predicate, require_predicates
@@ -68,7 +68,7 @@ class Controller:
         self._refused, self._steps = 0, 0
         self._why = ""
 
-    async def plan(self) -> Planned | None:
+    async def plan(self) -> SelectedPath | None:
         """One planning round: the path that is committed to, or None where every hypothesis was refused.
 
         Raises:
@@ -92,7 +92,7 @@ class Controller:
             raise EpisodeEnded("not_certified", self._why, limit=True)
         return None
 
-    async def follow(self, executor: Executor, planned: Planned) -> Outcome:
+    async def follow(self, executor: Executor, planned: SelectedPath) -> Outcome:
         """Execute a path that was committed to, and count it where the environment shows that it cannot be."""
         result = self._episode.result
         try:
@@ -104,7 +104,7 @@ class Controller:
         result.infeasible_commitments += outcome in ("contradicted", "ended")
         return outcome
 
-    async def _round(self) -> Planned | None:
+    async def _round(self) -> SelectedPath | None:
         pool = await self._bridged(await self._planner.candidates(self._settings.hypotheses))
         while True:
             hypotheses = self._examined(pool)
@@ -128,7 +128,7 @@ class Controller:
                     self._why = f"{self._why}; {reason}" if hypotheses else self._why
                     return None
 
-    async def _bridged(self, pool: list[Planned]) -> list[Planned]:
+    async def _bridged(self, pool: list[SelectedPath]) -> list[SelectedPath]:
         """The paths with bridging actions beside those without, rolled out anew where there are any.
 
         Which of two is better is for the budgets and the model to say: a bridge makes a path longer, and a precondition
@@ -145,7 +145,7 @@ class Controller:
 
     # --- hypotheses -------------------------------------------------------------------------
 
-    def _examined(self, pool: Sequence[Planned]) -> list[Hypothesis]:
+    def _examined(self, pool: Sequence[SelectedPath]) -> list[Hypothesis]:
         """The paths that neither facts nor want of a query speak against."""
         remaining = self._planner.remaining()
         seen = [self._hypothesis(planned, remaining) for planned in pool]
@@ -163,7 +163,7 @@ class Controller:
                 found.append(hypothesis)
         return found
 
-    def _hypothesis(self, planned: Planned, remaining: dict[str, int]) -> Hypothesis:
+    def _hypothesis(self, planned: SelectedPath, remaining: dict[str, int]) -> Hypothesis:
         actions = actions_of(planned)
         verdict = self._state.verify(actions, costs_of(planned), remaining)
         expected, missing = dict(verdict.progression.pre), verdict.missing
@@ -237,7 +237,7 @@ class Controller:
 
     async def _query(
         self, predicate: Predicate, survivors: Sequence[Hypothesis], hypotheses: Sequence[Hypothesis]
-    ) -> list[Planned]:
+    ) -> list[SelectedPath]:
         """Ask, and go on from where that has led; returns the paths that are left."""
         key, before = self._episode.env.domain.key, self._episode.state
         self._asked.add((key(before), predicate))
@@ -257,7 +257,7 @@ class Controller:
         """
         return self._state.to_do(remainder(actions, done))
 
-    async def _refolded(self, plans: Sequence[tuple[Action, ...]]) -> list[Planned]:
+    async def _refolded(self, plans: Sequence[tuple[Action, ...]]) -> list[SelectedPath]:
         """The rest of plans that the facts do not contradict, as paths from here."""
         live = [actions for actions in dict.fromkeys(plans) if actions and not self._ruled_out(actions)]
         if not live:

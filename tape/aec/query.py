@@ -8,7 +8,7 @@ from tape.aec.events import QueriedEvent
 from tape.aec.settings import AecSettings
 from tape.aec.state import EpistemicState
 from tape.budget import Resources
-from tape.engine.episode import Episode, environment_faults
+from tape.engine.episode import ActionRefused, Episode, environment_faults
 from tape.engine.memory import Memory
 from tape.engine.steps import write_action
 from tape.protocols import Action, Actor, State
@@ -48,6 +48,8 @@ class Queries:
         with environment_faults(f"no query for {predicate} could be worked out"):
             macro = self._domain.query(self._episode.state, predicate)
         if macro is None or not macro.actions or (self._here(), predicate, macro.actions) in self._futile:
+            return None
+        if any(action in self._episode.refused for action in macro.actions):
             return None
         return macro
 
@@ -118,6 +120,10 @@ class Queries:
             if admissible is not None and planned not in admissible:
                 break
             before = episode.state
+            try:
+                await episode.approve(planned, macro.actions[i + 1 :])
+            except ActionRefused:
+                break  # as what the environment does not admit
             action, text = await write_action(episode, self._actor, planned, macro.actions[i:])
             episode.result.queries += i == 0
             done.append(action)

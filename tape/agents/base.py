@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
 from solvers.errors import SolverError
 from tape.agents.final_answer import FinalAnswer, require_answers_taken
+from tape.agents.options import Listener, Options, Play, approver, listen
 from tape.budget import Budget, Ledger, Payer
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline
 from tape.engine.actor import MAX_RETRIES, LmActor
+from tape.engine.approval import Approve, When, asked_by_caller
 from tape.engine.context import RoleContext
-from tape.engine.episode import Episode, EpisodeEnded, environment_faults
+from tape.engine.episode import ActionRefused, Episode, EpisodeEnded, environment_faults
 from tape.engine.proposer import LmProposer
 from tape.engine.result import EpisodeResult
 from tape.engine.scorer import LmScorer
@@ -30,6 +34,7 @@ from tape.errors import (
     ConfigError,
     ConstraintError,
     EnvironmentFaultError,
+    GraphError,
     InvalidOutputError,
     ModelError,
     UnknownCostError,
@@ -38,10 +43,22 @@ from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel
 from tape.lm.price_table import missing_price
 from tape.lm.registry import open_model
-from tape.protocols import Actor, DeclaredDomain, Environment, Measures, Proposer, Scorer, WorldModel
+from tape.protocols import (
+    Actor,
+    Answers,
+    BelongsToLoop,
+    DeclaredDomain,
+    Environment,
+    Measures,
+    Proposer,
+    Scorer,
+    TellsTask,
+    WorldModel,
+)
 from tape.protocols.predicates import require_predicates
 from tape.seeds import derive
 from tape.trace import FinishedEvent, StartedEvent, TraceWriter
+from tape.waiting import run_sync
 
 
 class Agent(ABC):
@@ -121,9 +138,9 @@ class Agent(ABC):
         del config, steps, longest_plan
         return None
 
-    def run(self, env: Environment, **options: Any) -> EpisodeResult:
-        """Play one episode; the synchronous wrapper around :meth:`arun`."""
-        return asyncio.run(self.arun(env, **options))
+    def run(self, env: Environment, *, approve: Approve | None = None, **options: Any) -> EpisodeResult:
+        """Play one episode; the synchronous wrapper around :meth:`arun`, whose thread a plain ``approve`` gets."""
+        return run_sync(self.arun(env, approve=approve and asked_by_caller(approve), **options))
 
     async def arun(
         self,
@@ -136,6 +153,9 @@ class Agent(ABC):
         payer: Payer | None = None,
         simulator: WorldModel | None = None,
         model: LanguageModel | None = None,
+        approve: Approve | None = None,
+        approve_when: When | None = None,
+        listener: Listener | None = None,
     ) -> EpisodeResult:
         """Play one episode.
 
@@ -148,6 +168,11 @@ class Agent(ABC):
             payer: Is asked for every reservation, but its caps are not seen: a run's ledger.
             simulator: The exact world model for ``world_model="simulator"``.
             model: Answers instead of the agent's own model (a batch's view of it).
+            approve: Is asked before every action that the domain marks as destructive; None: nobody is, and such
+                actions are executed like all others. A coroutine function, or a plain one, which is called in a thread
+                of its own (docs/control.md).
+            approve_when: Says which other actions are asked about.
+            listener: Called with every event as it is written; what it raises is logged, and it is not called again.
 
         Returns:
             The result. What ends by a limit or a fault returns its partial episode too.
@@ -155,14 +180,32 @@ class Agent(ABC):
         Raises:
             ConfigError: The configuration asks for a simulator and none is given, or for a final answer and the
                 environment takes none; or to verify, and it declares no predicates; or there are both a parent and a
-                payer.
+                payer; or parts of the environment live in another event loop; or what is to approve or to listen cannot
+                be called, or would never be asked.
+            ApprovalError: ``approve`` or ``approve_when`` has failed; the action was not executed.
             UnknownCostError: A hard cap on a resource whose cost is unknown.
         """
+        asked = approver(approve, approve_when, env)
+        options = Options(budget, seed, trace, parent, payer, simulator, model, listener)
+        with self._opened(env, options) as episode:
+            episode.approver = asked
+            try:
+                await self._episode(episode, derive(seed, "environment"), self._play)
+                episode.conclude()
+            finally:
+                self._account(episode)
+        return episode.result
+
+    @contextmanager
+    def _opened(self, env: Environment, options: Options) -> Iterator[Episode]:
+        """Check everything, and begin an episode: ledger, trace, accounted model."""
+        budget, seed, trace, parent, payer, simulator, model, listener = options
         if (self.config.world_model == "simulator") != (simulator is not None):
             raise ConfigError("world_model='simulator' needs simulator=..., and only then")
         self.require(self.config, env)
-        own = getattr(env, "budget", None)
-        caps = (budget or Budget()) | (own if isinstance(own, Budget) else Budget())
+        _require_own_loop(env)
+        config = self.config.settled(env.domain)
+        caps = _caps("budget", budget) | _caps("the environment's budget", getattr(env, "budget", None))
         deadline = Deadline(caps.get(WALL))
         ledger = Ledger(caps.without(WALL), parent, payer=payer)
         writer = trace if isinstance(trace, TraceWriter) else TraceWriter(self.name, trace)
@@ -170,39 +213,43 @@ class Agent(ABC):
         if "usd" in ledger.capped() and lm.price is None:
             raise UnknownCostError(missing_price(lm.name))
         roles = RoleContext(lm, env.prompt_format(lm.prompt_format), env.domain, writer)
-        episode = Episode(env, self.config, ledger, writer, roles, derive(seed, "agent"), simulator, deadline)
-        writer.write(StartedEvent(config=self.describe(), budget=dict(caps)))
+        stop_listening = listen(writer, listener)
+        episode = Episode(env, config, ledger, writer, roles, derive(seed, "agent"), simulator, deadline)
+        with environment_faults("the task cannot be told"):
+            task = str(env.domain.task_text()) if isinstance(env.domain, TellsTask) else ""
+        episode.result.budget = dict(caps)
         try:
-            await self._episode(episode, derive(seed, "environment"))
-            episode.conclude()
+            writer.write(StartedEvent(config=self.describe(config), budget=dict(caps), task=task))
+            yield episode
         finally:
-            self._account(episode, lm, caps)
+            stop_listening()
             if not isinstance(trace, TraceWriter):
                 writer.close()
-        return episode.result
 
-    async def _episode(self, episode: Episode, env_seed: int) -> None:
+    async def _episode(self, episode: Episode, env_seed: int, play: Play) -> None:
         result = episode.result
         result.end_state = "interrupted"
         try:
             async with episode.deadline.timeout() as timeout:
-                await self._until_it_ends(episode, env_seed)
+                await self._until_it_ends(episode, env_seed, play)
         except TimeoutError:
             if not timeout.expired():
                 raise
             result.end_state, result.detail = f"budget:{WALL}", str(episode.deadline.error())
 
-    async def _until_it_ends(self, episode: Episode, env_seed: int) -> None:
+    async def _until_it_ends(self, episode: Episode, env_seed: int, play: Play) -> None:
         result, answer = episode.result, None
         try:
             await episode.reset(env_seed)
             episode.require_known_costs()
             episode.end_if_solved()
             answer = FinalAnswer.reserved(episode)
-            await self._play(episode)
+            await play(episode)
             result.end_state = "failure"
         except EpisodeEnded as end:
             result.end_state, result.detail = end.end_state, end.detail
+            if end.end_state == "infeasible" and episode.refused and not isinstance(end, ActionRefused):
+                result.detail += f"; refused: {', '.join(episode.refused)}"
             if answer is not None and end.limit:
                 await answer.give()
         except BudgetExceededError as error:
@@ -216,40 +263,71 @@ class Agent(ABC):
         except InvalidOutputError as error:
             # Roles and agents cope with what they ask for; this came up where nobody did, and ends this episode alone.
             result.end_state, result.detail = "invalid_output", str(error)
-        except SolverError as error:
+        except (SolverError, GraphError) as error:  # a problem that cannot be solved, or not even be written
             result.end_state, result.detail = "solver_error", str(error)
         finally:
             if answer is not None:
                 answer.drop()
 
-    def _account(self, episode: Episode, lm: AccountedLM, caps: Budget) -> None:
-        result = episode.result
-        if isinstance(episode.env, Measures):
-            try:
-                with environment_faults("measuring the episode failed"):
-                    result.measures = dict(sorted(episode.env.measures().items()))
-            except EnvironmentFaultError as error:
-                result.detail = f"{result.detail}; {error}".removeprefix("; ")
+    def _account(self, episode: Episode) -> None:
+        result, lm, env = episode.result, episode.roles.lm, episode.env
+        try:
+            with environment_faults("asking for the answer failed"):
+                result.answer = env.answered_value() if isinstance(env, Answers) else None
+            with environment_faults("measuring the episode failed"):
+                result.measures = dict(sorted(env.measures().items())) if isinstance(env, Measures) else {}
+        except EnvironmentFaultError as error:
+            result.detail = f"{result.detail}; {error}".removeprefix("; ")
         result.malformed = episode.roles.malformed
         result.lm_calls = dict(sorted(lm.calls.items()))
         result.prompt_tokens = dict(sorted(lm.prompts.items()))
         result.completion_tokens = dict(sorted(lm.completions.items()))
         result.used = dict(episode.ledger.used)
         result.paid = dict(episode.ledger.paid)
-        result.budget = dict(caps)
         result.budget_violations = list(episode.ledger.overspent())
         result.broken_declarations = dict(episode.ledger.violations)
         result.wall_seconds = episode.deadline.elapsed()
         result.wall_overrun_seconds = episode.deadline.overrun()
         episode.trace.write(FinishedEvent(result=result.model_dump()))
 
-    def describe(self) -> dict[str, Any]:
-        """Name, model and switches, for traces."""
-        return {"agent": self.name, "model": self.model.name, **self.config.model_dump()}
+    def describe(self, config: TapeConfig | None = None) -> dict[str, Any]:
+        """Name, model and switches, for traces.
+
+        Args:
+            config: The switches as they are settled for an episode; by default as they were given.
+        """
+        return {"agent": self.name, "model": self.model.name, **(config or self.config).model_dump()}
 
     @abstractmethod
     async def _play(self, episode: Episode) -> None:
         """Play until the episode ends; returning means that the agent has given up (``failure``)."""
+
+
+def _caps(what: str, given: Any) -> Budget:
+    """The caps that are given, none by default.
+
+    Raises:
+        ConfigError: It is no budget; a cap that was not understood would not be kept.
+    """
+    if given is None:
+        return Budget()
+    if not isinstance(given, Budget):
+        raise ConfigError(f'{what} is {given!r}; write Budget.of(usd="$0.05", steps=8)')
+    return given
+
+
+def _require_own_loop(env: Environment) -> None:
+    """Refuse an environment whose parts live in another event loop than the one that runs here.
+
+    Raises:
+        ConfigError: They do.
+    """
+    home = env.home_loop() if isinstance(env, BelongsToLoop) else None
+    if home is not None and home is not asyncio.get_running_loop():
+        raise ConfigError(
+            f"{type(env).__name__} has tools that live in another event loop, such as a session with an MCP server; "
+            "play it there: `await agent.arun(env, ...)` instead of `agent.run(env, ...)`"
+        )
 
 
 class LmAgent(Agent):

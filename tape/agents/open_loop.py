@@ -7,7 +7,7 @@ from typing import ClassVar
 from tape.agents.base import LmAgent
 from tape.engine.episode import Episode
 from tape.engine.settings import TapeConfig
-from tape.engine.steps import sample_plans
+from tape.engine.steps import end_if_broken, sample_plans
 
 
 class OpenLoopAgent(LmAgent):
@@ -23,5 +23,7 @@ class OpenLoopAgent(LmAgent):
 
     async def _play(self, episode: Episode) -> None:
         [plan] = await sample_plans(episode, self.proposer(episode), 1)
-        for action in plan.actions:
-            await episode.step(action, planned=action)
+        for done, action in enumerate(plan.actions, 1):
+            before = episode.state
+            await episode.step(action, planned=action, rest=plan.actions[done:])
+            end_if_broken(episode, before)

@@ -59,6 +59,17 @@ class SdpAgent(TapeAgent):
         del config, steps, longest_plan
         return None
 
+    def require_plans(self) -> None:
+        """Also refuse chains that do not come from the plan graph.
+
+        Raises:
+            ConfigError: Says why.
+        """
+        super().require_plans()
+        chain = SdpSettings.of(self.config).chain
+        if chain != "walk":
+            raise ConfigError(f"chain={chain!r} plans without the plan graph; plan with chain='walk'")
+
     async def _play(self, episode: Episode) -> None:
         adapter = require_adapter(episode.env)
         operators, watch = self._operators(episode, adapter)

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 from tape.agents.base import LmAgent
+from tape.agents.options import Listener, Options, Play
+from tape.budget import Budget, Ledger, Payer
 from tape.engine.actor import MAX_RETRIES, LmActor
 from tape.engine.episode import Episode
 from tape.engine.executor import Executor
+from tape.engine.planned import Planned, Planning
 from tape.engine.planner import Planner
 from tape.engine.selector import LmSelector, Selector, SolverSelector
 from tape.engine.settings import TapeConfig
 from tape.engine.steps import require_bounded, start_replanning
 from tape.engine.verification import Verification, verifying_method
 from tape.engine.world_model import LmWorldModel
-from tape.protocols import PlannedActor, WorldModel
+from tape.errors import ConfigError
+from tape.lm.base import LanguageModel
+from tape.protocols import Environment, PlannedActor, WorldModel
+from tape.seeds import derive
+from tape.trace import TraceWriter
+from tape.waiting import run_sync
 
 
 class TapeAgent(LmAgent):
@@ -42,8 +51,73 @@ class TapeAgent(LmAgent):
             "forced": 0,
             "constrained": steps + MAX_RETRIES,
             "free": steps * cls.most_calls_per_step(config),
-        }[config.execution]
+        }[config.execution or "constrained"]  # forced makes fewer
         return samplings * (1 + config.extend) + predictions + states + steps + 1 + selections + actions
+
+    def plan(self, env: Environment, **options: Any) -> Planned:
+        """Plan without executing anything; the synchronous wrapper around :meth:`aplan`."""
+        return run_sync(self.aplan(env, **options))
+
+    async def aplan(
+        self,
+        env: Environment,
+        *,
+        budget: Budget | None = None,
+        alternatives: int = 3,
+        seed: int = 0,
+        trace: TraceWriter | Path | None = None,
+        parent: Ledger | None = None,
+        payer: Payer | None = None,
+        simulator: WorldModel | None = None,
+        model: LanguageModel | None = None,
+        listener: Listener | None = None,
+    ) -> Planned:
+        """Reset the environment and plan once, as :meth:`arun` with the same seed does before its first step.
+
+        No action is executed; what the model is asked is paid for as in an episode.
+
+        Args:
+            env: The environment.
+            budget: Hard caps, for planning and for the path together.
+            alternatives: How many of the next best paths to give beside the best one.
+            seed: As for :meth:`arun`, like all that follow.
+            trace: Ends without a ``finished`` event.
+            parent: An enclosing ledger.
+            payer: Is asked for every reservation.
+            simulator: For ``world_model="simulator"``.
+            model: Answers instead of the agent's own model.
+            listener: Called with every event.
+
+        Returns:
+            The path; false where there is none, with the reason.
+
+        Raises:
+            ConfigError: As :meth:`arun`; or the agent acts before it plans, or ``alternatives`` is negative.
+            UnknownCostError: A hard cap on a resource whose cost is unknown.
+        """
+        self.require_plans()
+        if alternatives < 0:
+            raise ConfigError(f"alternatives= is a number of paths >= 0, not {alternatives}")
+        options = Options(budget, seed, trace, parent, payer, simulator, model, listener)
+        with self._opened(env, options) as episode:
+            planning = Planning(episode, alternatives)
+            await self._episode(episode, derive(seed, "environment"), self._planning(planning))
+        return planning.planned()
+
+    def require_plans(self) -> None:
+        """Refuse to plan without acting where that is not what the agent does.
+
+        Raises:
+            ConfigError: Says why.
+        """
+        if self.config.aec is not None:
+            raise ConfigError("under aec a path is verified by queries, which are actions; plan without aec")
+
+    def _planning(self, planning: Planning) -> Play:
+        async def play(episode: Episode) -> None:
+            await planning.run(self.planner(episode, self.actor(episode)))
+
+        return play
 
     async def _play(self, episode: Episode) -> None:
         config, result = self.config, episode.result
@@ -88,7 +162,9 @@ class TapeAgent(LmAgent):
 
     def actor(self, episode: Episode) -> PlannedActor:
         """pi_Act; its worst case is part of every edge's cost."""
-        return LmActor(episode.roles, self.config.execution, self.config.temperature)
+        execution = episode.config.execution
+        assert execution is not None, "settled at the start of the episode"
+        return LmActor(episode.roles, execution, self.config.temperature)
 
     def selector(self, episode: Episode) -> Selector:
         """The solver, or the LM (the ablation)."""

@@ -1,19 +1,36 @@
 """Hard budgets: kinds of resources, caps, and ledgers that reserve before anything is spent and settle after."""
 
-from tape.budget.ledger import Broken, Budget, Ledger, Payer, Reservation, unknown
-from tape.budget.resources import ResourceKind, Resources, declare, in_units, kind_of, kinds
+from tape.budget.amounts import Broken, Limit, Payer, unknown
+from tape.budget.caps import Budget
+from tape.budget.ledger import Earmark, Ledger, Reservation
+from tape.budget.resources import (
+    ResourceKind,
+    Resources,
+    amount_of,
+    declare,
+    exceeded,
+    in_units,
+    kind_of,
+    kinds,
+    part_in_units,
+)
 
 __all__ = [
     "Broken",
     "Budget",
+    "Earmark",
     "Ledger",
+    "Limit",
     "Payer",
     "Reservation",
     "ResourceKind",
     "Resources",
+    "amount_of",
     "declare",
+    "exceeded",
     "in_units",
     "kind_of",
     "kinds",
+    "part_in_units",
     "unknown",
 ]

@@ -10,12 +10,12 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from contextvars import ContextVar
 from typing import TypeVar
 
-from tape.budget.resources import kind_of
+from tape.budget.resources import in_units, kind_of
 from tape.errors import BudgetExceededError
+from tape.waiting import answer, call_waiting
 
 T = TypeVar("T")
 KIND = "wall_seconds"
@@ -30,9 +30,8 @@ class DeadlineError(BudgetExceededError):
     """An episode's real time is up."""
 
     def __init__(self, limit: int, used: int) -> None:
-        super().__init__(KIND, limit, used, 0, "episode")
-        unit = kind_of(KIND)
-        self.args = (f"{KIND}: {unit.amount(limit)} s were allowed, {unit.amount(used)} s have passed",)
+        said = f"{KIND}: {in_units('seconds', limit)} were allowed, {in_units('seconds', used)} have passed"
+        super().__init__(KIND, limit, used, 0, "episode", said)
 
 
 class Deadline:
@@ -93,7 +92,7 @@ class Deadline:
 
 async def blocking(call: Callable[[], T], name: str) -> T:
     """Make a blocking call; where the running episode has a deadline, in a way that can be given up when it passes."""
-    return await in_thread(call, name) if _LIMITED.get() else call()
+    return await (in_thread(call, name) if _LIMITED.get() else call_waiting(call))
 
 
 async def in_thread(call: Callable[[], T], name: str) -> T:
@@ -101,22 +100,6 @@ async def in_thread(call: Callable[[], T], name: str) -> T:
 
     The thread is left to itself then; it does not keep the process from ending.
     """
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[T] = loop.create_future()
-
-    def post(set_: Callable[[], None]) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(lambda: None if done.done() else set_())
-
-    def work() -> None:
-        try:
-            result = call()
-        except BaseException as error:  # whatever it is, it belongs to the one who waits
-            # A future refuses StopIteration.
-            failure = RuntimeError(repr(error)) if isinstance(error, StopIteration) else error
-            post(lambda: done.set_exception(failure))
-        else:
-            post(lambda: done.set_result(result))
-
-    threading.Thread(target=work, name=name, daemon=True).start()
+    done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    threading.Thread(target=answer, args=(done, call), name=name, daemon=True).start()
     return await done

@@ -11,8 +11,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tape.budget.ledger import Payer, unknown
-from tape.budget.resources import Resources
+from tape.budget.amounts import Payer, unknown
+from tape.budget.resources import Resources, exceeded
 from tape.errors import BudgetExceededError, UnknownCostError
 
 
@@ -110,7 +110,7 @@ class LedgerClient:
             token = self._last
             reply = self._ask(LedgerMessage("reserve", token, dict(worst_case)))
         if reply.exceeded is not None:
-            raise BudgetExceededError(*reply.exceeded)
+            raise exceeded(*reply.exceeded)
         if reply.unknown:
             raise UnknownCostError(reply.unknown)
         return token

@@ -3,103 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any
 
-from tape.budget.resources import Resources, kind_of
+from tape.budget.amounts import Broken, Limit, Payer, booked, unknown, without
+from tape.budget.caps import Budget
+from tape.budget.resources import Resources, exceeded, in_units
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
-
-
-class Budget(Mapping[str, int]):
-    """Hard caps in counts; a kind without a cap is not limited."""
-
-    __slots__ = ("_caps",)
-
-    def __init__(self, caps: Mapping[str, int] | None = None) -> None:
-        for name, cap in (caps or {}).items():
-            if isinstance(cap, bool) or not isinstance(cap, int) or cap < 0:
-                raise ConfigError(f"budget {name}: a cap is an integer >= 0, got {cap!r}")
-        self._caps = dict(sorted((caps or {}).items()))
-
-    @classmethod
-    def of(cls, **amounts: int | float | str | Decimal) -> Budget:
-        """Build from amounts in units, for instance ``Budget.of(steps=8, usd="0.05")``."""
-        return cls({name: kind_of(name).count(value) for name, value in amounts.items()})
-
-    @classmethod
-    def parse(cls, text: str) -> Budget:
-        """Read ``steps=8,usd=0.05``.
-
-        Raises:
-            ConfigError: Says which part is malformed.
-        """
-        amounts: dict[str, str] = {}
-        for part in filter(None, (p.strip() for p in text.split(","))):
-            name, equals, value = part.partition("=")
-            if not equals or not value:
-                raise ConfigError(f"budget {part!r}: expected KIND=AMOUNT, for instance steps=8")
-            if name.strip() in amounts:
-                raise ConfigError(f"budget: {name.strip()} is given twice")
-            amounts[name.strip()] = value.strip()
-        return cls.of(**amounts)
-
-    def __getitem__(self, name: str) -> int:
-        return self._caps[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._caps)
-
-    def __len__(self) -> int:
-        return len(self._caps)
-
-    def __or__(self, other: Budget) -> Budget:
-        """Caps of both; where both cap a kind, the tighter one."""
-        merged = dict(self._caps)
-        for name, cap in other._caps.items():
-            merged[name] = min(cap, merged.get(name, cap))
-        return Budget(merged)
-
-    def without(self, *names: str) -> Budget:
-        """The other caps."""
-        return Budget({name: cap for name, cap in self._caps.items() if name not in names})
-
-    def __repr__(self) -> str:
-        return f"Budget({self._caps})"
-
-
-class Payer(Protocol):
-    """What a ledger can ask before it reserves: another ledger, in this process or elsewhere, or a record on disk."""
-
-    def reserve(self, worst_case: Resources) -> Any:
-        """Set the worst case aside; returns what :meth:`settle` and :meth:`release` need.
-
-        Raises:
-            BudgetExceededError: It does not fit; nothing was set aside.
-            UnknownCostError: A capped kind has an unknown worst case.
-        """
-
-    def settle(self, reservation: Any, actual: Resources) -> object:
-        """Book what was really spent and free the rest."""
-
-    def release(self, reservation: Any) -> None:
-        """Give a reservation back: nothing was spent."""
-
-
-@dataclass(frozen=True)
-class Broken:
-    """More was used than had been declared: the worst case was none.
-
-    Attributes:
-        kind: The resource.
-        declared: The reservation, in counts.
-        used: What was used, in counts.
-    """
-
-    kind: str
-    declared: int
-    used: int
 
 
 @dataclass(eq=False)
@@ -113,6 +25,7 @@ class Reservation:
     ledger: Ledger
     worst_case: Resources
     outer: Any = None
+    asked: bool = False
     open: bool = True
 
     def settle(
@@ -133,16 +46,12 @@ class Reservation:
             self.settle(unknown(self.worst_case))
 
 
-def unknown(worst_case: Resources) -> Resources:
-    """An unknown amount of each of the same kinds; settled, it books the worst case."""
-    return Resources(dict.fromkeys(worst_case))
-
-
 class Ledger:
     """Keeps a budget: refuses a reservation that does not fit, settles what was really used.
 
     Ledgers nest: a reservation must fit into the ledger and all its parents at once. All ledgers of
-    a tree share one lock, so concurrent reservations never oversubscribe.
+    a tree share one lock, so concurrent reservations never oversubscribe. Of an :class:`Earmark` the parents have set
+    all aside at once, so what is reserved in it is not set aside in them again.
 
     Args:
         budget: The caps.
@@ -166,6 +75,8 @@ class Ledger:
             raise ConfigError(
                 f"the {name} ledger has a parent, so its payer would never be asked; give it to the parent"
             )
+        if parent is not None:
+            parent._require_usable()
         self.budget = budget or Budget()
         self.parent = parent
         self.name = name
@@ -179,6 +90,38 @@ class Ledger:
         self._unknown_paid: set[str] = set()
         self._reserved: dict[str, int] = {}
         self._violations: dict[str, int] = {}
+        self._held: dict[str, int] = {}
+        """What the parents have set aside for this ledger, by kind; only an earmark holds something."""
+
+    def earmark(
+        self, budget: Budget | None = None, /, *, name: str = "earmark", **amounts: int | float | str | Decimal
+    ) -> Earmark:
+        """Set a part aside for one sub-agent: ``with ledger.earmark(usd="0.02") as part: agent.run(env, parent=part)``.
+
+        Siblings cannot take it, and who has it cannot take more of these kinds. Of the others it may use what there is.
+
+        Args:
+            budget: The amounts, or give them as keyword arguments.
+            name: For error messages, for instance the sub-agent's.
+            amounts: In units, for instance ``usd="0.02"``.
+
+        Raises:
+            ConfigError: No amount is given, or they are given in both ways, or one of real time.
+        """
+        if (budget is None) == (not amounts):
+            raise ConfigError('an earmark takes amounts, for instance ledger.earmark(usd="0.02"), or one Budget')
+        found = Budget.of(**amounts) if budget is None else budget
+        if not isinstance(found, Budget) or not found:
+            raise ConfigError(f"an earmark takes a Budget with at least one cap, not {found!r}")
+        if "wall_seconds" in found:
+            raise ConfigError("wall_seconds is real time, which cannot be set aside; cap it where the agent is run")
+        return Earmark(found, self, name)
+
+    def _require_usable(self) -> None:
+        """Refuse where this or a parent is an earmark that has not begun or has ended."""
+        for ledger in self._chain():
+            if isinstance(ledger, Earmark):
+                ledger._require_running()
 
     def _chain(self) -> Iterator[Ledger]:
         ledger: Ledger | None = self
@@ -186,37 +129,51 @@ class Ledger:
             yield ledger
             ledger = ledger.parent
 
+    def _setting_aside(self, kind: str) -> Iterator[Ledger]:
+        """The ledgers in which an amount of a kind is set aside: up to an earmark for which it was set aside before."""
+        for ledger in self._chain():
+            yield ledger
+            if kind in ledger._held:
+                return
+
     def reserve(self, worst_case: Resources) -> Reservation:
         """Set the worst case aside in this ledger, all its parents and their payer, or in none.
 
         Raises:
             UnknownCostError: A capped kind has an unknown worst case.
             BudgetExceededError: It does not fit.
+            ConfigError: This or a parent is an earmark that has not begun or has ended.
         """
         with self._lock:
-            outer = None
+            self._require_usable()
+            outer, held = None, set[str]()
             for ledger in self._chain():
-                ledger._check(worst_case)
+                ledger._check(worst_case, held)
+                held |= ledger._held.keys()
                 outermost = ledger
-            payer = outermost._payer
-            if payer is not None:
-                outer = payer.reserve(worst_case)
-            for ledger in self._chain():
-                for kind in worst_case:
+            payer, rest = outermost._payer, without(worst_case, held)
+            asked = payer is not None and (bool(rest) or not held)
+            if payer is not None and asked:
+                outer = payer.reserve(rest)
+            for kind in worst_case:
+                for ledger in self._setting_aside(kind):
                     ledger._reserved[kind] = ledger._reserved.get(kind, 0) + (worst_case[kind] or 0)
-        return Reservation(self, worst_case, outer)
+        return Reservation(self, worst_case, outer, asked)
 
-    def _check(self, worst_case: Resources) -> None:
+    def _check(self, worst_case: Resources, held: Collection[str]) -> None:
         for kind, cap in self.budget.items():
+            if kind in held:
+                continue
             wanted = worst_case[kind]
             if wanted is None:
                 raise UnknownCostError(
-                    f"the worst case of {kind} is unknown under the hard cap of the {self.name} ledger; "
+                    f"the worst case of {kind} is unknown under the hard cap of {in_units(kind, cap)} of the "
+                    f"{self.name} ledger; "
                     f"declare it or lift the cap on {kind}"
                 )
             taken = self._used.get(kind, 0) + self._reserved.get(kind, 0)
             if wanted > 0 and taken + wanted > cap:
-                self.refused = BudgetExceededError(kind, cap, taken, wanted, self.name)
+                self.refused = exceeded(kind, cap, taken, wanted, self.name)
                 raise self.refused
 
     def settle(
@@ -249,8 +206,8 @@ class Ledger:
             payer = self._close(reservation)
             declared = reservation.worst_case
             kinds = sorted({*actual, *declared, *(paid or ())})
-            used = {kind: _booked(actual[kind], declared[kind]) for kind in kinds}
-            spent = used if paid is None else {kind: _booked(paid[kind], declared[kind]) for kind in kinds}
+            used = {kind: booked(actual[kind], declared[kind]) for kind in kinds}
+            spent = used if paid is None else {kind: booked(paid[kind], declared[kind]) for kind in kinds}
             broken = tuple(found for part in parts or [(declared, actual)] for found in self._broken(part[0], part[1]))
             for ledger in self._chain():
                 for kind in kinds:
@@ -260,8 +217,9 @@ class Ledger:
                 ledger._unknown_paid |= {kind for kind in kinds if spent[kind] is None}
                 for found in broken:
                     ledger._violations[found.kind] = ledger._violations.get(found.kind, 0) + 1
+            self._sync()
             if payer is not None:
-                payer.settle(reservation.outer, Resources(spent))
+                payer.settle(reservation.outer, without(Resources(spent), self._held_in_chain()))
         return broken
 
     def _broken(self, declared: Resources, actual: Resources) -> Iterator[Broken]:
@@ -276,21 +234,32 @@ class Ledger:
         """Give a reservation back unused."""
         with self._lock:
             payer = self._close(reservation)
+            self._sync()
             if payer is not None:
                 payer.release(reservation.outer)
 
     def _close(self, reservation: Reservation) -> Payer | None:
-        """Take a reservation off everywhere but at the payer, which is returned."""
+        """Take a reservation off everywhere but at the payer, which is returned if it was asked."""
         if reservation.ledger is not self:
             raise ConfigError("the reservation belongs to another ledger")
         if not reservation.open:
             raise ConfigError("the reservation is settled or released already")
         reservation.open = False
-        for ledger in self._chain():
-            for kind in reservation.worst_case:
+        for kind in reservation.worst_case:
+            for ledger in self._setting_aside(kind):
                 ledger._reserved[kind] -= reservation.worst_case[kind] or 0
-            outermost = ledger
-        return outermost._payer
+        *_, outermost = self._chain()
+        return outermost._payer if reservation.asked else None
+
+    def _held_in_chain(self) -> set[str]:
+        """The kinds that were set aside at once by this ledger or a parent."""
+        return {kind for ledger in self._chain() for kind in ledger._held}
+
+    def _sync(self) -> None:
+        """Let the parents of earmarks set aside what is still due: less where something was spent, or it has ended."""
+        for ledger in self._chain():
+            if isinstance(ledger, Earmark):
+                ledger._give_back()
 
     def book(self, spent: Resources) -> None:
         """Count what was spent before this ledger was made, whatever the caps say; the payer is not told.
@@ -312,19 +281,27 @@ class Ledger:
                 unknown_kinds = {kind for kind in spent if spent[kind] is None}
                 ledger._unknown_used |= unknown_kinds
                 ledger._unknown_paid |= unknown_kinds
+            self._sync()
 
     def remaining(self, kind: str) -> int | None:
         """Counts left of a kind here and in all parents, reservations taken off; None where nothing caps it.
 
         Never below 0, even where a broken declaration has led above a cap.
         """
+        return min((limit.left for limit in self.limits(kind)), default=None)
+
+    def limits(self, kind: str) -> tuple[Limit, ...]:
+        """Every cap on a kind, this ledger's own first."""
         with self._lock:
-            left = [
-                ledger.budget[kind] - ledger._used.get(kind, 0) - ledger._reserved.get(kind, 0)
-                for ledger in self._chain()
+            return tuple(
+                Limit(
+                    ledger.name,
+                    ledger.budget[kind],
+                    max(0, ledger.budget[kind] - ledger._used.get(kind, 0) - ledger._reserved.get(kind, 0)),
+                )
+                for ledger in self._setting_aside(kind)
                 if kind in ledger.budget
-            ]
-        return max(0, min(left)) if left else None
+            )
 
     def capped(self) -> tuple[str, ...]:
         """The kinds that this ledger or a parent caps, in alphabetical order."""
@@ -360,6 +337,59 @@ class Ledger:
             return tuple(kind for kind, cap in self.budget.items() if self._used.get(kind, 0) > cap)
 
 
-def _booked(used: int | None, declared: int | None) -> int | None:
-    """What is booked: an unknown usage as declared, and unknown only where that is unknown too."""
-    return declared if used is None else used
+class Earmark(Ledger):
+    """A part of a ledger's budget for one user, made by :meth:`Ledger.earmark`; to be used as a context manager.
+
+    It begins with the ``with`` block, and must fit. At its end what was not spent goes back at once, whatever ended the
+    block; what is still being spent then, by a thread that goes on, once it is settled.
+    """
+
+    def __init__(self, budget: Budget, parent: Ledger, name: str) -> None:
+        super().__init__(budget, parent, name)
+        self._whole: Reservation | None = None
+        self._ended = False
+
+    def __enter__(self) -> Earmark:
+        """Set the amounts aside.
+
+        Raises:
+            BudgetExceededError: They do not fit.
+            ConfigError: It has begun before.
+        """
+        assert self.parent is not None
+        with self._lock:
+            if self._whole is not None:
+                raise ConfigError(f"the earmark {self.name!r} has begun before; make a new one")
+            self._whole = self.parent.reserve(Resources(self.budget))
+            self._held = dict(self.budget)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._ended = True
+            self._sync()
+
+    def _require_running(self) -> None:
+        if self._whole is None:
+            raise ConfigError(f"the earmark {self.name!r} has not begun; use `with ledger.earmark(...) as part:`")
+        if self._ended:
+            raise ConfigError(f"the earmark {self.name!r} has ended, and what was left of it has gone back")
+
+    def _give_back(self) -> None:
+        """Free in the parents what is not due any more, and settle with the payer once all is over."""
+        assert self.parent is not None
+        for kind, held in self._held.items():
+            due = max(0, self.budget[kind] - self._used.get(kind, 0))
+            due = min(due, self._reserved.get(kind, 0)) if self._ended else due
+            self._held[kind] = due
+            for above in self.parent._setting_aside(kind) if due != held else ():
+                above._reserved[kind] += due - held
+        whole = self._whole
+        spending = any(self._reserved.get(kind, 0) for kind in self.budget)
+        if whole is None or not whole.open or not self._ended or spending:
+            return
+        whole.open = False
+        *_, outermost = self._chain()
+        if outermost._payer is not None and whole.asked:
+            told = Resources({kind: count for kind, count in self.paid.items() if kind in self.budget})
+            outermost._payer.settle(whole.outer, without(told, self.parent._held_in_chain()))

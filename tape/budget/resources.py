@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from tape.errors import ConfigError
+from tape.budget.units import exactly, parse_amount
+from tape.errors import BudgetExceededError, ConfigError
 
 
 @dataclass(frozen=True)
@@ -26,16 +27,14 @@ class ResourceKind:
     def count(self, amount: int | float | str | Decimal) -> int:
         """Turn an amount in units into counts.
 
+        Args:
+            amount: A number, or a text as `tape.budget.units.parse_amount` reads it: ``"$0.05"``, ``"2 min"``.
+
         Raises:
             ConfigError: The amount is negative, not a number, or not a whole number of counts.
         """
-        try:
-            value = Decimal(str(amount)) / self.resolution
-        except ArithmeticError:
-            raise ConfigError(f"{self.name}: {amount!r} is not a number of {self.unit}s") from None
-        if not value.is_finite() or value < 0:
-            raise ConfigError(f"{self.name}: {amount!r} must be a finite number >= 0")
-        if value != value.to_integral_value():
+        value = exactly(parse_amount(self.name, amount, self.unit), self.resolution)
+        if value is None or value != value.to_integral_value():
             raise ConfigError(f"{self.name}: {amount!r} is finer than the resolution of {self.resolution} {self.unit}")
         return int(value)
 
@@ -78,12 +77,50 @@ declare("seconds", "second", "1e-3")
 declare("wall_seconds", "second", "1e-3")
 
 
-def in_units(name: str, count: int) -> str:
-    """A count of a resource as people read it, for instance ``0.05 usd``; a kind not declared here stays a count."""
+def amount_of(name: str, count: int) -> Decimal:
+    """A count of a resource in its unit, without zeros at the end; of a kind that is not declared here the count."""
     kind = _KINDS.get(name)
-    amount = Decimal(count) if kind is None else kind.amount(count)
-    text = f"{amount:f}"
-    return f"{text.rstrip('0').rstrip('.') if '.' in text else text} {name}"
+    return Decimal(count) if kind is None else Decimal(f"{kind.amount(count).normalize():f}")
+
+
+def in_units(name: str, count: int) -> str:
+    """A count of a resource as people read it: ``$0.05``, ``1.5 s``, ``10,000 tokens``, ``7.5 litres of water``.
+
+    Of a kind that is not declared here it stays a count.
+    """
+    kind = _KINDS.get(name)
+    if kind is None:
+        return f"{count:,} {name}"
+    amount = kind.amount(count)
+    text = f"{amount:,f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    unit, _, rest = kind.unit.partition(" of ")
+    if not rest and name not in (unit, f"{unit}s", "usd", "wall_seconds"):
+        rest = name  # kinds of one's own may share a unit
+    if unit == "US dollar":
+        cents = len(text.partition(".")[2])
+        said = f"${text}0" if cents == 1 else f"${text}"
+    elif unit == "second":
+        said = f"{text} s"
+    else:
+        several = amount != 1 and unit.islower()  # symbols such as MB have no plural
+        said = f"{text} {unit}{'s' if several else ''}"
+    return f"{said} of {rest}" if rest else said
+
+
+def part_in_units(name: str, part: int, whole: int) -> str:
+    """How much of an amount, as people read it: ``$0.02 of $0.05``, ``2 of 8 steps``."""
+    return f"{in_units(name, part).partition(' ')[0]} of {in_units(name, whole)}"
+
+
+def exceeded(kind: str, limit: int, used: int, requested: int, ledger: str = "") -> BudgetExceededError:
+    """The error of a reservation that does not fit, in units; the arguments are those of the error."""
+    where = f" of the {ledger} ledger" if ledger else ""
+    said = (
+        f"{kind}{where}: {in_units(kind, requested)} requested, {part_in_units(kind, used, limit)} used or reserved; "
+        f"it takes a cap of at least {in_units(kind, used + requested)}"
+    )
+    return BudgetExceededError(kind, limit, used, requested, ledger, said)
 
 
 def kind_of(name: str) -> ResourceKind:

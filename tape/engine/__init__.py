@@ -1,7 +1,8 @@
 """The engine: TAPE from a state and a budget to the next action. Read it in this order.
 
 1. ``settings.py``: every switch. ``result.py``: what an episode comes to.
-2. ``episode.py``: one live episode, the only way to the environment and the ledger. ``context.py``: model and prompts.
+2. ``episode.py``: one live episode, the only way to the environment and the ledger; ``approval.py``: who is asked
+   before it acts. ``context.py``: model and prompts.
 3. ``steps.py``: what all agents share: sample plans, write an action, compare prediction and observation.
 4. Sample: ``proposer.py`` draws M plans from the LM.
 5. Predict: ``world_model.py`` rolls them out; ``memory.py`` keeps what was observed, which goes before predictions;
@@ -10,7 +11,8 @@
    ``expansion.py`` says where it may still grow and adds the variants of tools.
 7. Score: ``scorer.py`` asks the LM; ``annotation.py`` puts rewards on nodes and worst-case costs on edges.
 8. Select: ``selector.py`` asks the solver (or the LM, an ablation); ``selection.py`` turns its answer into a path.
-9. ``planner.py`` runs steps 4 to 8.
+   Where there is none, ``infeasible.py`` says why, and the least caps that would do.
+9. ``planner.py`` runs steps 4 to 8; ``planned.py`` is one such round without executing anything.
 10. Execute: ``executor.py`` follows the path edge by edge; ``actor.py`` writes each action under its constraint;
     ``projector.py`` reads what was observed. Compare: a mismatch ends the path.
 11. Replan: ``tape/agents/tape.py`` is the loop around all this. ``verification.py`` is how it asks AEC, which it does

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from tape.budget import Ledger, Resources, kind_of, unknown
 from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline, blocking
+from tape.engine.approval import DECISIONS, Approval, ApprovalRequest, Approver, amounts
 from tape.engine.context import RoleContext
 from tape.engine.projector import LmProjector
 from tape.engine.result import EpisodeResult
@@ -21,18 +24,24 @@ from tape.protocols import (
     DeclaresCosts,
     Ends,
     Environment,
+    MarksDestructive,
     Observation,
+    SpellsOut,
     State,
     TakesProjections,
+    TakesRefusals,
     WorldModel,
 )
 from tape.protocols.predicates import ExcludingDomain
 from tape.seeds import derive
-from tape.trace import ActedEvent, LedgerEvent, ObservedEvent, TraceWriter
+from tape.trace import ActedEvent, ApprovalEvent, LedgerEvent, ObservedEvent, TraceWriter
 from tape.trace.declarations import report_broken
 
 LIMITS = ("replan_limit", "infeasible")
 """End states by a limit, beside ``budget:<kind>``."""
+
+UNJUDGED = ("env_error", "model_error", "interrupted", "stopped")
+"""End states after which the environment is not asked for its verdict."""
 
 
 class EpisodeEnded(Exception):  # noqa: N818 - it is how an episode ends, not an error
@@ -43,6 +52,14 @@ class EpisodeEnded(Exception):  # noqa: N818 - it is how an episode ends, not an
         self.limit = limit or end_state in LIMITS or end_state.startswith("budget:")
         """A limit ended it, rather than the goal or a fault: where it may, the agent answers for a last time."""
         super().__init__(end_state)
+
+
+class ActionRefused(EpisodeEnded):
+    """Raised by :class:`Episode` where an action was refused and not executed; an agent that can go on catches it."""
+
+    def __init__(self, action: Action) -> None:
+        self.action = action
+        super().__init__("infeasible", f"{action!r} was refused, and nothing else was left to do")
 
 
 @contextmanager
@@ -67,6 +84,8 @@ class Episode:
         seed: Seed of everything the agent samples.
         simulator: The exact world model, only where the configuration asks for it.
         deadline: Real time.
+        approver: Is asked before an action is executed; None: nobody is.
+        refused: The actions that were refused; none of them is executed in this episode.
         observation: What was observed last; for validators (:mod:`tape.sdp`) alone.
         state: The current abstract state.
         taken: The actions taken so far, by the key of the state they were taken in.
@@ -81,10 +100,14 @@ class Episode:
     seed: int
     simulator: WorldModel | None
     deadline: Deadline = field(default_factory=Deadline)
+    approver: Approver | None = None
+    refused: list[Action] = field(default_factory=list)
     observation: Observation | None = None
     state: State = None
     taken: dict[str, list[Action]] = field(default_factory=dict)
     result: EpisodeResult = field(default_factory=lambda: EpisodeResult(end_state="failure", success=False))
+    _approved: tuple[int, Action] | None = None
+    """The step and the action that need not be asked about any more."""
 
     def remaining(self) -> dict[str, int]:
         """Counts left of every capped kind but real time, on which no prompt may depend."""
@@ -101,15 +124,17 @@ class Episode:
             EpisodeEnded: The horizon is reached.
         """
         self._require_horizon()
-        refused: BudgetExceededError | None = None
-        for worst in self.possible_costs().values():
+        refused: list[tuple[Action, BudgetExceededError]] = []
+        for action, worst in self.possible_costs().items():
             try:
                 self.ledger.release(self.ledger.reserve(worst))
                 return
             except BudgetExceededError as error:
-                refused = error
-        if refused is not None:
-            raise refused
+                refused.append((action, error))
+        if refused:
+            cheapest, first = min(refused, key=lambda one: (one[1].used + one[1].requested) / (one[1].limit or 1))
+            first.wanted_for(f"no action fits any more, not even the cheapest, {cheapest}")
+            raise first
 
     def seed_for(self, *names: object) -> int:
         """A seed derived by name from the episode's."""
@@ -157,20 +182,97 @@ class Episode:
             )
         )
 
-    async def step(self, action: Action, *, text: str = "", planned: Action | None = None) -> State:
-        """Reserve the action's worst case, act, settle, observe.
+    async def approve(self, action: Action, rest: Sequence[Action] = ()) -> None:
+        """Ask whether an action may be executed now, where somebody is to be asked; once in each step.
+
+        :meth:`step` does it too. Whoever pays for writing an action that is already known asks before.
+
+        Args:
+            action: The action.
+            rest: The rest of the path, for the one who is asked.
 
         Raises:
+            ActionRefused: It was refused, now or before in this episode.
+            EpisodeEnded: ``stopped``.
+            BudgetExceededError: It does not fit, so nobody was asked.
+            ApprovalError: Nothing that is understood was answered.
+        """
+        here = (self.result.steps, action)
+        if self.approver is None or self._approved == here:
+            return
+        if action in self.refused:
+            self._log_approval(action, Approval.REFUSE, "refused before")
+            raise ActionRefused(action)
+        with environment_faults(f"nobody can be asked about {action!r}"):
+            request = self._request(action, rest)
+        if request.reason == "destructive" or self.approver.selects(request):
+            # Nobody is asked about what cannot be paid.
+            self.ledger.release(self.ledger.reserve(self.env.domain.cost(self.state, action)))
+            decision = await self.approver.ask(request)
+            self._log_approval(action, decision, request.reason)
+            if decision is Approval.STOP:
+                raise EpisodeEnded("stopped", f"stopped where {action!r} was to be approved")
+            if decision is Approval.REFUSE:
+                await self._refuse(action)
+        self._approved = here
+
+    def _request(self, action: Action, rest: Sequence[Action]) -> ApprovalRequest:
+        domain = self.env.domain
+        destructive = isinstance(domain, MarksDestructive) and domain.destructive(action)
+        return ApprovalRequest(
+            action=action,
+            shown=domain.spelled_out(self.state, action) if isinstance(domain, SpellsOut) else action,
+            picture=domain.render(self.state),
+            cost=amounts(domain.cost(self.state, action)),
+            left=amounts(self.remaining()),
+            rest=tuple(rest),
+            reason="destructive" if destructive else "selected",
+            step=self.result.steps,
+        )
+
+    async def _refuse(self, action: Action) -> NoReturn:
+        """Keep an action from being executed in this episode, and tell the environment, if it takes note."""
+        self.refused.append(action)
+        if isinstance(self.env, TakesRefusals):
+            with environment_faults("the refusal was not taken"):
+                observation = self.env.refuse(action)
+            await self.observe(observation)
+        raise ActionRefused(action)
+
+    def _log_approval(self, action: Action, decision: Approval, reason: str) -> None:
+        event = ApprovalEvent(step=self.result.steps, action=action, decision=DECISIONS[decision], reason=reason)
+        self.trace.write(event)
+
+    async def step(
+        self, action: Action, *, text: str = "", planned: Action | None = None, rest: Sequence[Action] = ()
+    ) -> State:
+        """Ask where somebody is to be asked, reserve the action's worst case, act, settle, observe.
+
+        Args:
+            action: The action.
+            text: The words around it, for the trace.
+            planned: The action of the path, for the trace.
+            rest: The rest of the path, for the one who is asked.
+
+        Raises:
+            ActionRefused: It was refused; it was not executed.
+            ApprovalError: Nothing that is understood was answered; it was not executed.
             BudgetExceededError: The action does not fit, or the time is up; it was not executed.
             EnvironmentFaultError: The environment failed.
             EpisodeEnded: The horizon is reached, or the environment says that the goal is.
         """
         self._require_horizon()
+        await asyncio.sleep(0)  # an episode that was cancelled ends here, even where no model and no tool waits
         self.deadline.require()
+        await self.approve(action, rest)
         worst, purpose = self.env.domain.cost(self.state, action), f"step:{action}"
-        reservation = self.ledger.reserve(worst)
-        self.trace.write(LedgerEvent(what="reserve", purpose=purpose, amounts=dict(worst)))
         try:
+            reservation = self.ledger.reserve(worst)
+        except BudgetExceededError as error:
+            error.wanted_for(action)
+            raise
+        try:
+            self.trace.write(LedgerEvent(what="reserve", purpose=purpose, amounts=dict(worst)))
             observation, cost = await self._act(action)
         except BaseException:
             # What a failed or cancelled step used is unknown, so all of its worst case is booked.
@@ -190,11 +292,15 @@ class Episode:
         return state
 
     def to_choose_in(self) -> State:
-        """The current state as a free choice of an action sees it: under ``no_repeat`` without what was done in it."""
+        """The current state as a free choice of an action sees it.
+
+        Without what was refused, and under ``no_repeat`` without what was done in it.
+        """
         domain = self.env.domain
-        if not self.config.no_repeat or not isinstance(domain, ExcludingDomain):
-            return self.state
-        return domain.without(self.state, self.taken.get(domain.key(self.state), ()))
+        left_out = [*self.refused, *(self.taken.get(domain.key(self.state), ()) if self.config.no_repeat else ())]
+        if isinstance(domain, ExcludingDomain) and (left_out or self.config.no_repeat):
+            return domain.without(self.state, left_out)
+        return self.state
 
     async def _act(self, action: Action) -> tuple[Observation, Resources]:
         """Let the environment act."""
@@ -216,9 +322,9 @@ class Episode:
             raise EpisodeEnded("success")
 
     def conclude(self) -> None:
-        """Say that the agent has stopped, where the environment judges then; not after a fault."""
+        """Say that the agent has stopped, where the environment judges then; see :data:`UNJUDGED`."""
         result = self.result
-        if not isinstance(self.env, Concludes) or result.end_state in ("env_error", "model_error", "interrupted"):
+        if not isinstance(self.env, Concludes) or result.end_state in UNJUDGED:
             return
         try:
             with environment_faults("concluding the episode failed"):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
-from tape.engine.episode import Episode
+from tape.engine.episode import ActionRefused, Episode
 from tape.engine.graph import UNKNOWN, Edge
 from tape.engine.memory import Memory
-from tape.engine.selection import Planned
-from tape.engine.steps import mismatched, write_action
+from tape.engine.selection import SelectedPath
+from tape.engine.steps import end_if_broken, mismatched, write_action
 from tape.protocols import Action, Actor, State
 
-Outcome = Literal["ended", "mismatch", "probed", "stepped", "contradicted"]
+Outcome = Literal["ended", "mismatch", "probed", "stepped", "contradicted", "refused"]
 
-Reselect = Callable[[Planned], Awaitable[Planned | None]]
+Reselect = Callable[[SelectedPath], Awaitable[SelectedPath | None]]
 """Asks for the best path from the current node of a plan's graph with what is left now."""
 
 
@@ -51,16 +51,16 @@ class Executor:
         self._episode, self._actor, self._memory = episode, actor, memory
         self._reselect, self._watch = reselect, watch
 
-    async def execute(self, planned: Planned) -> Outcome:
+    async def execute(self, planned: SelectedPath) -> Outcome:
         """Follow a path.
 
         Returns:
             ``ended`` at its end, ``mismatch`` where the observed state is not the predicted one, ``probed``
             after an action of unknown outcome, ``stepped`` after one step under all-step replanning, ``contradicted``
-            where what is watched for has shown that the path fails.
+            where what is watched for has shown that the path fails, ``refused`` where somebody has refused an action.
 
         Raises:
-            EpisodeEnded: Success, or ``invalid_output``.
+            EpisodeEnded: Success, ``invalid_output``, or a refused action where there is no replanning.
             BudgetExceededError: A step or call does not fit.
         """
         episode = self._episode
@@ -70,14 +70,20 @@ class Executor:
             if self._watch is not None and not self._watch.possible(edge.action):
                 return "contradicted"
             before, left = episode.state, episode.remaining()
-            written, text = await write_action(episode, self._actor, edge.action, actions)
-            after = await episode.step(written, text=text, planned=edge.action)
+            try:
+                written, text = await write_action(episode, self._actor, edge.action, actions)
+                after = await episode.step(written, text=text, planned=edge.action, rest=actions[1:])
+            except ActionRefused:
+                if not episode.config.replan:
+                    raise
+                return "refused"
             self._memory.add(before, written, after)
             rest = rest[1:]
             seen = "open" if self._watch is None else self._watch.saw(before, written, rest)
             if seen == "contradicted":
                 return "contradicted"
             if not episode.config.replan:
+                end_if_broken(episode, before)
                 continue
             if edge.target == UNKNOWN:
                 return "probed"

@@ -10,9 +10,10 @@ from tape.engine.annotation import PAID, Annotator
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.expansion import Frontier, add_variants, frontier, possible
 from tape.engine.graph import PlanGraph
+from tape.engine.infeasible import Tried, infeasible
 from tape.engine.likelihood import FoldedPlan, Likelihood
 from tape.engine.memory import Memory, RememberingWorldModel
-from tape.engine.selection import PathSelection, Planned
+from tape.engine.selection import PathSelection, SelectedPath
 from tape.engine.selector import Selector
 from tape.engine.steps import sample_plans, sample_plans_from
 from tape.errors import BudgetExceededError
@@ -61,8 +62,11 @@ class Planner:
         self.remaining, self.report = self._selection.remaining, self._selection.report
         self._rounds = 0
         self._plans: list[Plan] = []
+        self._tried: list[Tried] = []
+        self.graph = PlanGraph()
+        """The last plan graph."""
 
-    async def plan(self) -> Planned:
+    async def plan(self) -> SelectedPath:
         """Plan from the current state; samples again while no path is feasible.
 
         Raises:
@@ -77,10 +81,10 @@ class Planner:
                 planned = self._selection.probe(graph, self._plans, self.memory)
         self._rounds += 1
         if planned is None:
-            raise EpisodeEnded("infeasible", "no path keeps the remaining budget")
+            raise infeasible(self._episode, self._tried)
         return planned
 
-    async def candidates(self, k: int) -> list[Planned]:
+    async def candidates(self, k: int) -> list[SelectedPath]:
         """Plan like :meth:`plan`, but give the k best paths, best first, and no partial one.
 
         Raises:
@@ -90,10 +94,23 @@ class Planner:
         graph, planned = await self._sampled()
         self._rounds += 1
         if planned is None:
-            raise EpisodeEnded("infeasible", "no path keeps the remaining budget")
+            raise infeasible(self._episode, self._tried)
         return self._selection.best(graph, k)
 
-    async def refold(self, plans: Sequence[Plan], k: int) -> list[Planned]:
+    def next_best(self, selected: SelectedPath, k: int) -> list[SelectedPath]:
+        """The k best paths beside a selected one; fewer where there are no more, none beside a partial one.
+
+        Raises:
+            EpisodeEnded: ``solver_timeout`` or ``solver_error``.
+            BudgetExceededError: The episode's time is up.
+        """
+        if k == 0 or selected.partial:
+            return []
+        found = self._selection.best(selected.graph, k + 1)
+        mine = [edge.id for edge in selected.path]
+        return [other for other in found if [edge.id for edge in other.path] != mine][:k]
+
+    async def refold(self, plans: Sequence[Plan], k: int) -> list[SelectedPath]:
         """Roll plans out from the current state into a fresh graph; its k best paths. Nothing is sampled.
 
         Raises:
@@ -102,18 +119,20 @@ class Planner:
         """
         return self._selection.best(await self._folded(plans), k)
 
-    async def _sampled(self) -> tuple[PlanGraph, Planned | None]:
+    async def _sampled(self) -> tuple[PlanGraph, SelectedPath | None]:
         """Sample plans and fold them, again while no path is feasible; the last graph and its best path."""
         self._episode.require_affordable_action()
         graph, planned = PlanGraph(), None
+        self._tried = []
         for attempt in range(self._episode.config.resample + 1):
             graph = await self._build(attempt)
             graph, planned = await self._extend(graph, await self._selection.select(graph), attempt)
             if planned is not None:
                 break
+            self._tried.append(Tried.now(self._episode, graph))
         return graph, planned
 
-    async def reselect(self, planned: Planned) -> Planned | None:
+    async def reselect(self, planned: SelectedPath) -> SelectedPath | None:
         """The best path from the current node of a graph that is there already, with what is left now.
 
         None where the path in hand is to be kept: the model selects, what is left is reserved for planning, there is
@@ -148,8 +167,8 @@ class Planner:
         return graph
 
     async def _extend(
-        self, graph: PlanGraph, planned: Planned | None, attempt: int
-    ) -> tuple[PlanGraph, Planned | None]:
+        self, graph: PlanGraph, planned: SelectedPath | None, attempt: int
+    ) -> tuple[PlanGraph, SelectedPath | None]:
         """Sample further plans from inside the graph while the best path does not end at a predicted goal.
 
         The model plans on from states that the world model has worked out, so it need not keep track of them
@@ -188,7 +207,7 @@ class Planner:
             planned = await self._selection.select(graph) or planned
         return graph, planned
 
-    def _spare(self, planned: Planned | None) -> Budget:
+    def _spare(self, planned: SelectedPath | None) -> Budget:
         """What calls may use without touching what the path in hand needs."""
         left = self._selection.remaining()
         path = dict(zip(sorted(left), planned.solution.consumption, strict=False)) if planned else {}
@@ -225,8 +244,13 @@ class Planner:
                 graph.certify(*transition)
             for prediction in self.memory.refuted:
                 graph.refute(*prediction)
+        if self._episode.refused:
+            for edge in graph.edges():
+                if edge.action in self._episode.refused:
+                    graph.refute(graph.state(edge.source), edge.action, graph.state(edge.target))
         start = domain.key(self._episode.state)
         await self._annotator.annotate(graph, start)
+        self.graph = graph
         self._episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
 
     def _world(self) -> WorldModel:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from decimal import Decimal
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_serializer
+
+from tape.budget import amount_of, kind_of
+from tape.budget.deadline import KIND as WALL
 
 END_STATES = (
     "success",
@@ -13,6 +18,7 @@ END_STATES = (
     "infeasible",
     "replan_limit",
     "not_certified",
+    "stopped",
     "solver_timeout",
     "solver_error",
     "invalid_output",
@@ -44,6 +50,10 @@ class EpisodeResult(BaseModel):
         broken_declarations: How often more was used than declared as the worst case, by kind.
         actions: The executed actions.
         detail: One sentence where the end state needs one.
+        answer: The value of the answer that was given, placeholders resolved, in environments whose episodes come to
+            one; None where none was. In files what is no JSON is its text.
+        explanation: Where planning ended for want of a path: why, and the least caps that would do, in units
+            (docs/budgets.md); ``detail`` says the same in words.
         measures: The environment's own measures beside success, for instance the F1 of an answer.
         final_answer: What was answered at a limit, with ``on_limit="final_answer"``.
         queries: Queries begun, under verification (``aec``), like all up to ``disabled_rules``.
@@ -83,6 +93,8 @@ class EpisodeResult(BaseModel):
     broken_declarations: dict[str, int] = Field(default_factory=dict)
     actions: list[str] = Field(default_factory=list)
     detail: str = ""
+    answer: Any = None
+    explanation: dict[str, Any] | None = None
     measures: dict[str, float] = Field(default_factory=dict)
     final_answer: str | None = None
     queries: int = 0
@@ -102,7 +114,31 @@ class EpisodeResult(BaseModel):
     wall_seconds: float = 0.0
     wall_overrun_seconds: float = 0.0
 
+    @field_serializer("answer")
+    def _as_json(self, answer: Any) -> Any:
+        return json_or_text(answer)
+
+    @property
+    def spent(self) -> dict[str, Decimal | None]:
+        """What was used, in units: of ``usd`` dollars, of ``seconds`` seconds; None where unknown.
+
+        Every kind that was used or capped is named. One that is not declared in this process is told in counts.
+        """
+        used = {**dict.fromkeys(self.budget, 0), **self.used}
+        if WALL in self.budget:  # no ledger keeps it
+            used[WALL] = kind_of(WALL).count(round(self.wall_seconds, 3))
+        return {kind: None if count is None else amount_of(kind, count) for kind, count in sorted(used.items())}
+
     @property
     def lm_tokens(self) -> int:
         """Prompt and completion tokens together."""
         return sum(self.prompt_tokens.values()) + sum(self.completion_tokens.values())
+
+
+def json_or_text(value: Any) -> Any:
+    """A value where it is JSON, else its text."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return str(value)
+    return value

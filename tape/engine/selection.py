@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import solvers
 from solvers import PathSolution, Status
-from tape.budget import Resources
+from tape.budget import Resources, in_units
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.graph import Edge, PlanGraph
 from tape.engine.memory import Memory
@@ -25,7 +25,7 @@ _PATIENCE = 100
 
 
 @dataclass(frozen=True)
-class Planned:
+class SelectedPath:
     """A selected path.
 
     Attributes:
@@ -73,10 +73,12 @@ class PathSelection:
         spendable = {kind: left - reserve.get(kind, 0) for kind, left in self._episode.remaining().items()}
         for kind, left in spendable.items():
             if left < 0:
-                raise EpisodeEnded(f"budget:{kind}", f"only the planning reserve of {reserve[kind]} {kind} is left")
+                raise EpisodeEnded(
+                    f"budget:{kind}", f"{kind}: only the planning reserve of {in_units(kind, reserve[kind])} is left"
+                )
         return spendable
 
-    async def select(self, graph: PlanGraph, *, any_end: bool = False) -> Planned | None:
+    async def select(self, graph: PlanGraph, *, any_end: bool = False) -> SelectedPath | None:
         """Select a path; None where there provably is none.
 
         Raises:
@@ -95,12 +97,12 @@ class PathSelection:
         size = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": problem.horizon, "budget": remaining}
         self.report(self._selector.name, solution, path, partial=any_end, problem=size | {"confidence": confidence})
         if solution.has_walk:
-            return Planned(graph, path, solution, any_end)
+            return SelectedPath(graph, path, solution, any_end)
         if solution.status is Status.INFEASIBLE:
             return None
         raise self._given_up(solution.status, solution.message)
 
-    def best(self, graph: PlanGraph, k: int) -> list[Planned]:
+    def best(self, graph: PlanGraph, k: int) -> list[SelectedPath]:
         """The k best paths with a step and without a circle, best first.
 
         A path that comes back to where it was needs no less than the same path without that. No more than `_LOOK` * k
@@ -113,13 +115,14 @@ class PathSelection:
         episode = self._episode
         episode.deadline.require()
         start, remaining = episode.env.domain.key(episode.state), self.remaining()
-        problem, ids = graph.path_problem(start, remaining, self._horizon(graph, remaining), episode.config.discount)
+        horizon, discount = self._horizon(graph, remaining), episode.config.discount
+        problem, ids = graph.path_problem(start, remaining, horizon, discount, objective="stay")
         found = solvers.k_best(problem, _LOOK * k, episode.config.solver, episode.deadline.left())
         episode.result.solver_seconds += found.seconds
         if not found.solutions and found.status is not Status.INFEASIBLE:
             raise self._given_up(found.status, found.message)
         straight = [one for one in found if one.edges and len(set(one.nodes)) == len(one.nodes)]
-        return [Planned(graph, tuple(graph.edge(ids[e]) for e in one.edges), one, False) for one in straight[:k]]
+        return [SelectedPath(graph, tuple(graph.edge(ids[e]) for e in one.edges), one, False) for one in straight[:k]]
 
     def _given_up(self, status: Status, message: str) -> EpisodeEnded | BudgetExceededError:
         """What ends the episode where the solver has neither a path nor a proof."""
@@ -127,7 +130,7 @@ class PathSelection:
             return self._episode.deadline.error()
         return EpisodeEnded("solver_timeout" if status is Status.TIMEOUT else "solver_error", message)
 
-    def probe(self, graph: PlanGraph, plans: Sequence[Plan], memory: Memory) -> Planned | None:
+    def probe(self, graph: PlanGraph, plans: Sequence[Plan], memory: Memory) -> SelectedPath | None:
         """A path of one step whose outcome is unknown, by the most sampled first action not yet tried here.
 
         Args:
@@ -137,7 +140,7 @@ class PathSelection:
         """
         episode, key = self._episode, self._episode.env.domain.key
         start = key(episode.state)
-        tried = {action for before, action, _ in memory.transitions if key(before) == start}
+        tried = {action for before, action, _ in memory.transitions if key(before) == start} | {*episode.refused}
         votes = Counter(plan.actions[0] for plan in plans if plan.actions and plan.actions[0] not in tried)
         if not votes:
             return None
@@ -151,7 +154,7 @@ class PathSelection:
         episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
         solution = PathSolution(Status.FEASIBLE, solver="probe", message="predicted to be invalid; tried all the same")
         self.report("probe", solution, (edge,), partial=True, problem={})
-        return Planned(graph, (edge,), solution, partial=True)
+        return SelectedPath(graph, (edge,), solution, partial=True)
 
     def report(
         self,

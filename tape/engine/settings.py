@@ -20,6 +20,7 @@ from pydantic import (
 from tape.budget import kind_of
 from tape.errors import ConfigError
 from tape.plugins import METHODS, load
+from tape.protocols import DeclaredDomain, Domain, GradedDomain
 
 METHOD_FIELDS = ("aec", "sdp")
 """The fields of :class:`TapeConfig` that hold settings of a method."""
@@ -82,7 +83,8 @@ class TapeConfig(BaseModel):
         solver: Name of a solver, see ``tape solvers``.
         selector: ``solver``, or ``lm`` (ablation: the model picks among the sampled plans).
         execution: ``constrained`` decodes the step with its action fixed; ``forced`` makes no call
-            because the only admissible output is known; ``free`` shows the step as a hint (ablation).
+            because the only admissible output is known; ``free`` shows the step as a hint (ablation). None is settled
+            by the domain (:meth:`settled`).
         replan: False: no mismatch check, and the episode ends with the path (ablation).
         replan_every_step: Plan again after every step even without a mismatch (ablation).
         reselect: Where a step has used less than its worst case, select the rest of the path anew on the same graph:
@@ -95,7 +97,8 @@ class TapeConfig(BaseModel):
             more, as if it were valid, and kept as an edge of low confidence; 0 believes the first answer. Like
             ``cautious`` without effect where a whole rollout is one answer (``PromptFormat.rollout_request``).
         cautious: Follow a path of confident predictions where one reaches a goal, before any other path.
-        on_infeasible: Then follow the best ``partial`` path, or ``stop``.
+        on_infeasible: Where no path to an end fits: follow the best ``partial`` path, or ``stop`` and say what would
+            do. None is settled by the domain (:meth:`settled`).
         probe: Where not even a partial path is left, try the most sampled first action although the world
             model calls it invalid: its verdict is only a prediction, and giving up is certain to fail.
         score: ``argmax`` gives a node the value of the most probable score; ``expected`` the mean over the
@@ -123,7 +126,7 @@ class TapeConfig(BaseModel):
     discount: float = Field(default=1.0, gt=0, le=1)
     solver: str = "labelling"
     selector: Literal["solver", "lm"] = "solver"
-    execution: Execution = "constrained"
+    execution: Execution | None = None
     replan: bool = True
     replan_every_step: bool = False
     reselect: bool = True
@@ -132,7 +135,7 @@ class TapeConfig(BaseModel):
     extend: int = Field(default=8, ge=0)
     doubt: float = Field(default=0.9, ge=0, le=1)
     cautious: bool = True
-    on_infeasible: Literal["partial", "stop"] = "partial"
+    on_infeasible: Literal["partial", "stop"] | None = None
     probe: bool = True
     score: Literal["ends", "argmax", "expected"] = "ends"
     world_model: Literal["lm", "simulator"] = "lm"
@@ -161,6 +164,20 @@ class TapeConfig(BaseModel):
             given = given if len(given) <= _MOST_SHOWN else f"{given[:_MOST_SHOWN]} ..."
             said = str(first["msg"]).removeprefix("Value error, ")
             raise ConfigError(f"setting {where} = {given}: {said}" if where else said) from None
+
+    def settled(self, domain: Domain) -> TapeConfig:
+        """These settings with ``execution`` and ``on_infeasible`` decided where they are None.
+
+        For calls of tools ``forced`` and ``stop``: a call is known word by word when it is planned, so writing it once
+        more only costs, and half of what was asked for is paid for nothing. Else, and where what is done on the way is
+        worth something by itself (:class:`tape.protocols.GradedDomain`), ``constrained`` and ``partial``.
+        """
+        tools = isinstance(domain, DeclaredDomain) and not isinstance(domain, GradedDomain)
+        changes = {
+            "execution": self.execution or ("forced" if tools else "constrained"),
+            "on_infeasible": self.on_infeasible or ("stop" if tools else "partial"),
+        }
+        return self.model_copy(update=changes)
 
     @field_validator("planning_reserve")
     @classmethod

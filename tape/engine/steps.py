@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tape.engine.actor import MAX_RETRIES
-from tape.engine.episode import Episode, EpisodeEnded
+from tape.engine.episode import ActionRefused, Episode, EpisodeEnded
 from tape.errors import ConfigError
-from tape.protocols import Action, Actor, Plan, Proposer, State
+from tape.protocols import Action, Actor, BreaksPlans, Plan, Proposer, State
 from tape.trace import MismatchEvent, PlansSampledEvent, ReplannedEvent
 
 
@@ -54,7 +54,7 @@ async def sample_plans_from(
 
 
 async def write_action(
-    episode: Episode, actor: Actor, planned: Action | None, plan: Sequence[Action]
+    episode: Episode, actor: Actor, planned: Action | None, plan: Sequence[Action], tries: int = 0
 ) -> tuple[Action, str]:
     """Let the actor write an action of the environment, trying again where it cannot be read.
 
@@ -63,17 +63,21 @@ async def write_action(
         actor: Writes it.
         planned: The action to write, or None for a free choice.
         plan: What the actor is shown of a plan.
+        tries: How often it was written before in this step; part of the seed.
 
     Returns:
         The action and the words around it.
 
     Raises:
+        ActionRefused: The planned action was refused; no call was made for it.
         BudgetExceededError: A call does not fit; it was not made.
         EpisodeEnded: ``invalid_output``.
     """
+    if planned is not None and episode.config.execution != "free":
+        await episode.approve(planned, plan[1:])  # before its writing is paid for
     admissible = episode.env.domain.admissible(episode.state)
     for attempt in range(MAX_RETRIES + 1):
-        seed = episode.seed_for("act", episode.result.steps, attempt)
+        seed = episode.seed_for("act", episode.result.steps, tries * (MAX_RETRIES + 1) + attempt)
         state = episode.state if planned is not None else episode.to_choose_in()
         acted = await actor.act(state, episode.remaining(), planned, plan, seed)
         if acted.action is not None and (admissible is None or acted.action in admissible):
@@ -84,13 +88,36 @@ async def write_action(
 async def act_freely(episode: Episode, actor: Actor, plan: Sequence[Action] = ()) -> None:
     """Let the actor choose one action, with the rest of a plan in context if there is one, and execute it.
 
+    Where somebody refuses it, the actor chooses again.
+
     Raises:
         BudgetExceededError: A call or the action does not fit; where no action fits any more, no call is made.
-        EpisodeEnded: Success, ``invalid_output``, or the horizon.
+        EpisodeEnded: Success, ``invalid_output``, the horizon, or ``infeasible`` where all that is chosen is refused.
     """
-    episode.require_affordable_action()
-    action, text = await write_action(episode, actor, None, plan)
-    await episode.step(action, text=text, planned=plan[0] if plan else None)
+    for tries in range(MAX_RETRIES + 1):
+        episode.require_affordable_action()
+        action, text = await write_action(episode, actor, None, plan, tries)
+        try:
+            await episode.step(action, text=text, planned=plan[0] if plan else None, rest=plan[1:])
+            return
+        except ActionRefused:
+            if tries == MAX_RETRIES:
+                raise
+
+
+def end_if_broken(episode: Episode, before: State) -> None:
+    """End the episode of who follows a plan without looking, where a step has changed what the rest of it would do.
+
+    Raises:
+        EpisodeEnded: ``failure``.
+    """
+    domain = episode.env.domain
+    if isinstance(domain, BreaksPlans) and domain.breaks(before, episode.state):
+        raise EpisodeEnded(
+            "failure",
+            f"{episode.result.actions[-1]} gave nothing, so the rest of the plan would do something else than planned; "
+            "without replanning it is not followed",
+        )
 
 
 def mismatched(episode: Episode, predicted: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Protocol
 from tape.engine.episode import Episode
 from tape.engine.executor import Executor, Outcome, Watch
 from tape.engine.planner import Planner
-from tape.engine.selection import Planned
+from tape.engine.selection import SelectedPath
 from tape.engine.settings import Method, TapeConfig, method
 from tape.protocols import Domain, PlannedActor
 
@@ -21,7 +21,7 @@ class Verification(Protocol):
     def monitor(self) -> Watch:
         """Is told every step of a path that was committed to."""
 
-    async def plan(self) -> Planned | None:
+    async def plan(self) -> SelectedPath | None:
         """The next path that may be committed to; None where every candidate of this round was refused.
 
         Raises:
@@ -29,7 +29,7 @@ class Verification(Protocol):
             BudgetExceededError: A call does not fit.
         """
 
-    async def follow(self, executor: Executor, planned: Planned) -> Outcome:
+    async def follow(self, executor: Executor, planned: SelectedPath) -> Outcome:
         """Execute a path that was committed to, and keep count of what comes of it."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,20 +14,22 @@ from tape.budget import Ledger, Reservation, Resources
 from tape.budget.deadline import Deadline
 from tape.errors import BudgetExceededError
 from tape.lm.base import (
-    FREE,
     BatchError,
+    Choice,
     Completion,
     EndpointError,
     LanguageModel,
+    Message,
     Request,
     Usage,
     actual_cost,
+    is_metered,
     worst_case,
     worst_case_of_scoring,
 )
 from tape.lm.payment import Payment
 from tape.lm.wrapper import WrappedLM
-from tape.trace import LedgerEvent, TraceWriter
+from tape.trace import GeneratedEvent, LedgerEvent, PromptPart, TraceWriter
 from tape.trace.declarations import report_broken
 from tape.trace.events import LedgerAction
 
@@ -39,7 +42,7 @@ class AccountedLM(WrappedLM):
     Args:
         model: The model underneath.
         ledger: What pays; a call that does not fit is refused before it is made.
-        trace: Where reservations and settlements are written.
+        trace: Where reservations and settlements are written, and what was asked and answered.
         deadline: No call is begun after it.
     """
 
@@ -105,6 +108,7 @@ class AccountedLM(WrappedLM):
     ) -> list[T]:
         if not requests:
             return []
+        await asyncio.sleep(0)  # an episode that was cancelled ends here, even where the model never waits
         self._deadline.require()
         roles = sorted({request.role for request in requests})
         bounds = [bound(self._model, request) for request in requests]
@@ -125,10 +129,10 @@ class AccountedLM(WrappedLM):
         except BatchError as error:
             answers, failure = error.answers, error
         except BaseException:
-            metered = self._model.price != FREE
+            metered = is_metered(self._model)
             self._write("settle" if metered else "release", roles, payment.fail(metered=metered))
             raise
-        paid, costs = Resources(), []
+        paid, costs, spoken = Resources(), [], []
         for i, (request, answer) in enumerate(zip(requests, answers, strict=True)):
             usage = self._checked(request, answer.usage if isinstance(answer, EndpointError) else usage_of(answer))
             cost = actual_cost(self._model, usage)
@@ -145,8 +149,12 @@ class AccountedLM(WrappedLM):
             self.calls[request.role] += usage.calls
             self.prompts[request.role] += usage.prompt_tokens
             self.completions[request.role] += usage.completion_tokens
+            spoken.append(_generated(request, answer, usage))
         broken = payment.settle(costs, paid)
         self._write("settle", roles, sum(costs, Resources()))
+        if self._trace is not None:
+            for event in spoken:
+                self._trace.write(event)
         report_broken(self._trace, _purpose(roles), broken)
         if failure is not None:
             raise failure
@@ -169,8 +177,13 @@ class AccountedLM(WrappedLM):
             reservation = self._ledger.reserve(worst)
         except BudgetExceededError as error:
             self._write("refused", roles, Resources({error.kind: error.requested}))
+            error.wanted_for(f"a model call ({', '.join(roles)})" if any(roles) else "a model call")
             raise
-        self._write("reserve", roles, worst)
+        try:
+            self._write("reserve", roles, worst)
+        except BaseException:  # a listener interrupts: nothing was called yet
+            reservation.release()
+            raise
         return reservation
 
     def _widened(self, kept_back: Reservation, roles: list[str], worst: Resources) -> Reservation:
@@ -185,6 +198,26 @@ class AccountedLM(WrappedLM):
     def _write(self, what: LedgerAction, roles: list[str], amounts: Resources) -> None:
         if self._trace is not None:
             self._trace.write(LedgerEvent(what=what, purpose=_purpose(roles), amounts=dict(amounts)))
+
+
+def _generated(request: Request, answer: Any, usage: Usage) -> GeneratedEvent:
+    """What was asked and answered, for the trace; the answer is a completion, weights of options, or a failure."""
+    texts: tuple[str, ...] = ()
+    weights: tuple[float, ...] | None = None
+    if isinstance(answer, Completion):
+        texts = answer.texts
+    elif not isinstance(answer, EndpointError):
+        assert isinstance(request.constraint, Choice)
+        texts, weights = request.constraint.options, tuple(answer[0])
+    said = (Message("", request.prompt),) if isinstance(request.prompt, str) else request.prompt
+    return GeneratedEvent(
+        role=request.role,
+        prompt=tuple(PromptPart(role=part.role, content=part.content) for part in said),
+        texts=texts,
+        weights=weights,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+    )
 
 
 def _purpose(roles: list[str]) -> str:

@@ -208,7 +208,7 @@ class Price:
 
 
 FREE = Price(Decimal(0), Decimal(0))
-"""The price of a local model."""
+"""The price of a model on this machine."""
 
 
 class LanguageModel(Protocol):
@@ -255,6 +255,15 @@ def most_completion_tokens(model: LanguageModel, request: Request) -> int:
     """
     own = getattr(model, "most_completion_tokens", None)
     return request.n * request.max_tokens if own is None else int(own(request))
+
+
+def is_metered(model: LanguageModel) -> bool:
+    """Whether a call that failed may have used something: one that costs money, or that an endpoint was asked.
+
+    A model in this process that failed is not at work any more. A backend that asks an endpoint has a true attribute
+    ``remote``.
+    """
+    return model.price != FREE or bool(getattr(model, "remote", False))
 
 
 def worst_case(model: LanguageModel, request: Request) -> Resources:

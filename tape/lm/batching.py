@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tape.lm.base import FREE, BatchError, Completion, EndpointError, LanguageModel, Request, Usage
+from tape.lm.base import BatchError, Completion, EndpointError, LanguageModel, Request, Usage, is_metered
 from tape.lm.wrapper import WrappedLM
 
 
@@ -101,7 +101,7 @@ class EpisodeBatch:
                 # One bad request must not fail its neighbours, so each episode is asked for alone; not where
                 # the failed batch may have cost something, which would be paid twice.
                 for w in mine:
-                    if self._model.price == FREE:
+                    if not is_metered(self._model):
                         await self._alone(call, w)
                     elif not w.future.done():
                         w.future.set_exception(error)

@@ -40,7 +40,8 @@ class CachedLM(WrappedLM):
         self.hits = 0
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=60)
+            # Used by one thread at a time, in a notebook by another one for each episode.
+            self._db = sqlite3.connect(path, timeout=60, check_same_thread=False)
             self._db.execute("CREATE TABLE IF NOT EXISTS completions (key TEXT PRIMARY KEY, value BLOB)")
             self._db.commit()
         except (sqlite3.Error, OSError) as error:

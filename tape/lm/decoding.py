@@ -19,6 +19,7 @@ from tape.errors import ConstraintError, ModelError
 from tape.lm.base import FREE, Choice, Completion, Price, Request, Usage
 from tape.lm.outlines_engine import ConstraintCompiler, Processor, Tokenizer, encode
 from tape.seeds import derive
+from tape.waiting import interruptible
 
 MAX_ROWS = 128
 """Most sequences in one forward pass."""
@@ -137,8 +138,9 @@ class LocalLM:
             for i in range(request.n):
                 rng = np.random.default_rng(derive(request.seed, i)) if request.temperature > 0 else None
                 rows.append(_Row(prompt, request, rng))
-        for first in range(0, len(rows), MAX_ROWS):
-            self._decode(rows[first : first + MAX_ROWS])
+        with interruptible():
+            for first in range(0, len(rows), MAX_ROWS):
+                self._decode(rows[first : first + MAX_ROWS])
         completions = []
         taken = 0
         for request, prompt in zip(requests, prompts, strict=True):
@@ -269,8 +271,9 @@ class LocalLM:
             # Where every option is one token, one pass over the prompt scores them all.
             flat += [(prompt, [])] if _single(options) else [(prompt, o) for o in options]
         values: list[torch.Tensor] = []
-        for first in range(0, len(flat), MAX_ROWS):
-            values += self._option_logits(flat[first : first + MAX_ROWS])
+        with interruptible():
+            for first in range(0, len(flat), MAX_ROWS):
+                values += self._option_logits(flat[first : first + MAX_ROWS])
         answers = []
         taken = 0
         for prompt, options in scored:

@@ -6,7 +6,6 @@ is written around its answer: of the schema ``{"answer": one of these texts}`` o
 
 from __future__ import annotations
 
-import asyncio
 import json
 import threading
 from abc import ABC, abstractmethod
@@ -17,6 +16,7 @@ from tape.errors import ConfigError, ConstraintError, TapeError
 from tape.lm.base import Choice, Constraint, LanguageModel, Message, Regex, Request
 from tape.lm.hosted.forms import ANSWER
 from tape.plugins import require_extra
+from tape.waiting import run_sync
 
 MOST_BYTES = 8_000_000
 """Longest request body that is read."""
@@ -122,7 +122,7 @@ def complete(model: LanguageModel, body: dict[str, Any]) -> dict[str, Any]:
         seed=_number(body, "seed", 0),
         role="serve",
     )
-    [completion] = asyncio.run(model.generate([request]))
+    [completion] = run_sync(model.generate([request]))
     choices = []
     for index, (text, finish) in enumerate(zip(completion.texts, completion.finish, strict=True)):
         content = json.dumps({ANSWER: text}) if wrapped else text

@@ -35,6 +35,11 @@ class WrappedLM:
         """The model's price."""
         return self._model.price
 
+    @property
+    def remote(self) -> bool:
+        """Whether the model asks an endpoint."""
+        return bool(getattr(self._model, "remote", False))
+
     def prompt_tokens(self, request: Request) -> int:
         """Tokens of a request's prompt."""
         return self._model.prompt_tokens(request)

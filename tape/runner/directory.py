@@ -13,8 +13,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tape.errors import RunDirectoryError
+from tape.budget import kinds
+from tape.errors import RunDirectoryError, TapeError
 from tape.files import partial_file, replace_file
+from tape.plugins import load
 from tape.runner.configurations import Configuration
 from tape.runner.spec import RunSpec, versions
 
@@ -198,6 +200,26 @@ class RunDirectory:
             file.write(written)
             file.flush()
             os.fsync(file.fileno())
+
+    def learn_units(self) -> list[str]:
+        """Import the environments whose episodes used or capped a resource that is not declared here, for its unit.
+
+        Returns:
+            For each that cannot be imported a sentence: its amounts are told as counts.
+        """
+        notes = []
+        environments = {label: spec.environment for label, spec in self.configurations().items()}
+        strange = {
+            environments[line["cell"]]
+            for line in self.episodes()
+            if not {*line["result"]["budget"], *line["result"]["used"]} <= set(kinds())
+        }
+        for environment in sorted(strange):
+            try:
+                load("tape.environments", environment)
+            except (TapeError, ImportError) as error:
+                notes.append(f"amounts of {environment} are told as counts, since it cannot be imported: {error}")
+        return notes
 
     def trace_file(self, key: str) -> Path:
         """Where a committed episode's trace is."""

@@ -40,6 +40,10 @@ class Models:
         self._opener, self._keep = opener, keep
         self._open: dict[str, LanguageModel] = {}
 
+    def holds(self, name: str) -> bool:
+        """Whether the model of that name is open."""
+        return name in self._open
+
     def get(self, name: str, identity: str) -> LanguageModel:
         """The model of that name.
 

@@ -21,6 +21,7 @@ from tape.runner.configurations import Job
 from tape.runner.models import Models
 from tape.runner.work import Played, Work
 from tape.trace import Event, TraceWriter
+from tape.waiting import run_sync
 
 Listener = Callable[[str, Event], None]
 
@@ -182,7 +183,7 @@ def answer(work: Work, models: Models, payer: Payer | None = None) -> Reply:
     try:
         model = models.get(work.spec.model, work.spec.model_identity)
         one_thread()
-        return Reply(asyncio.run(play(work, model, payer=payer if work.metered else None)))
+        return Reply(run_sync(play(work, model, payer=payer if work.metered else None)))
     except TapeError as error:
         return Reply(None, str(error))
     except Exception:

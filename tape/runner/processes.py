@@ -99,7 +99,7 @@ class Processes(ClosingPool):
     @staticmethod
     def _hand_out(worker: _Worker, work: Work, watcher: Watcher) -> None:
         worker.work = work
-        watcher.started(work.jobs)
+        watcher.started(work)
         try:
             worker.pipe.send(work)
         except OSError:

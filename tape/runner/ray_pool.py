@@ -79,7 +79,7 @@ class RayPool(ClosingPool):
                 # A cluster may grow meanwhile.
                 room = max(1, int(self._ray.cluster_resources().get("CPU", 1)) * AHEAD) - len(running)
                 for item in [waiting.popleft() for _ in range(min(room, len(waiting)))]:
-                    watcher.started(item.jobs)
+                    watcher.started(item)
                     running[self._remote.remote(item, self._opener)] = item
                 for ended in self._ray.wait(list(running))[0]:
                     item = running.pop(ended)

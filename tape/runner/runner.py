@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -93,6 +93,7 @@ class Runner:
             try:
                 held = self._directory.episodes()
                 self._committed = {(line["cell"], line["key"]) for line in held}
+                self._watcher.begun(held, self._total)
                 self._copy({line["key"]: line for line in held}, self._directory)
                 versions = self._directory.versions()
                 for other in self._shared:
@@ -196,17 +197,50 @@ def errored(groups: Sequence[Mapping[str, Any]]) -> int:
 
 
 def find_episode(directory: RunDirectory, name: str | None) -> Line:
-    """An episode by key, task id, or number from 1; the first one by default.
+    """An episode by number from 1, key, task, or a part of these that only it has; by default the first.
 
     Raises:
         UnknownNameError: There is no such episode.
+        ConfigError: There are several; lists their numbers.
     """
     episodes = directory.episodes()
     if name is None and episodes:
         return episodes[0]
-    for match in (lambda i, _: str(i), lambda _, line: line["key"], lambda _, line: line["task"]):
-        for number, line in enumerate(episodes, 1):
-            if match(number, line) == name:
-                return line
-    known = [f"{i} ({line['task']})" for i, line in enumerate(episodes, 1)]
-    raise UnknownNameError("episode", str(name), known)
+    wanted = str(name).casefold()
+    is_part = wanted and (not wanted.isdigit() or wanted.startswith("0"))  # 12 is a number, 04 may be part of a name
+    ways: list[Callable[[int, Line], bool]] = [
+        lambda number, _: str(number) == wanted,
+        lambda _, line: wanted in (line["key"], *(name.casefold() for name in (line["task"], _repeat(line)))),
+        lambda _, line: bool(is_part) and _has_part(line, wanted),
+    ]
+    for matches in ways:
+        # The same episode may stand in several configurations.
+        found = {line["key"]: (number, line) for number, line in enumerate(episodes, 1) if matches(number, line)}
+        if len(found) == 1:
+            return next(iter(found.values()))[1]
+        if found:
+            listed = _listed([f"{number} ({_repeat(line)})" for number, line in found.values()])
+            raise ConfigError(f"{len(found)} episodes go by {name!r}: {listed}; give the number of one")
+    known = [f"{number} ({line['task']})" for number, line in enumerate(episodes, 1)]
+    more = f"{len(known) - MOST_LISTED} more; `--list` lists them all" if len(known) > MOST_LISTED else ""
+    raise UnknownNameError("episode", str(name), known[:MOST_LISTED], more)
+
+
+MOST_LISTED = 9
+"""Episodes in one message."""
+
+_LEAST_KEY = 4
+"""Characters of a key by which an episode is found."""
+
+
+def _repeat(line: Line) -> str:
+    return f"{line['task']} #{line['repeat']}"
+
+
+def _has_part(line: Line, part: str) -> bool:
+    return part in line["task"].casefold() or (len(part) >= _LEAST_KEY and str(line["key"]).startswith(part))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    return ", ".join(names[:MOST_LISTED]) + more

@@ -101,8 +101,15 @@ def tokens(result: Mapping[str, Any]) -> int:
 
 
 def table(groups: Sequence[Mapping[str, Any]]) -> str:
-    """The groups as a markdown table; configurations are named where their names say more than the agents'."""
-    rows: list[tuple[str, ...]] = [HEAD, ("---",) * len(HEAD)]
+    """The groups as a markdown table, with the remark below it."""
+    head, *rows = cells(groups)
+    lines = ["| " + " | ".join(escaped(text) for text in row) + " |" for row in (head, ("---",) * len(head), *rows)]
+    return "\n".join([*lines, "", remark(groups), ""])
+
+
+def cells(groups: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """The table of the groups, its head first; configurations are named where their names say more than the agents'."""
+    rows: list[tuple[str, ...]] = [HEAD]
     for g in groups:
         n = g["episodes"]
         low, high = g["ci95"]
@@ -125,14 +132,17 @@ def table(groups: Sequence[Mapping[str, Any]]) -> str:
         )
     if all(g["cell"] == g["agent"] for g in groups):
         rows = [row[1:] for row in rows]
-    lines = ["| " + " | ".join(escaped(text) for text in row) + " |" for row in rows]
+    return rows
+
+
+def remark(groups: Sequence[Mapping[str, Any]]) -> str:
+    """What has to be known to read the table of the groups."""
     methods = [text for method, text in NOTES.items() if any(g["ci95_method"] == method for g in groups)]
     said = "".join(map(_about_verification, groups))
     interval = f" The interval is {'; '.join(methods)}." if methods else ""
-    note = (
+    return (
         f"Steps, replans, calls, tokens and solver time are means per episode.{interval}{_about_limits(groups)}{said}"
     )
-    return "\n".join([*lines, "", note, ""])
 
 
 def _about_verification(group: Mapping[str, Any]) -> str:

@@ -51,13 +51,17 @@ class Watcher:
     """What a display is told; each is called in the runner's own thread.
 
     Attributes:
-        started: A batch begins: its jobs.
+        begun: The run begins: the records that are there already, and how many episodes there are in all.
+        loading: A model is about to be loaded in this process: its name.
+        started: A batch begins, in this process or in another.
         event: An event of an episode: key and event. Only where episodes are played in this process.
-        finished: A committed episode, how many are done, how many there are.
+        finished: A committed episode, how many are done, how many there are; not for what was there already.
         drained: What is left of the run's budget and its caps, in counts by kind; before each ``finished``.
     """
 
-    started: Callable[[Sequence[Job]], None] = lambda _: None
+    begun: Callable[[Sequence[Line], int], None] = lambda _held, _total: None
+    loading: Callable[[str], None] = lambda _: None
+    started: Callable[[Work], None] = lambda _: None
     event: Callable[[str, Event], None] = lambda _key, _event: None
     finished: Callable[[Line, int, int], None] = lambda _line, _done, _total: None
     drained: Callable[[Mapping[str, int], Mapping[str, int]], None] = lambda _left, _caps: None

@@ -16,6 +16,7 @@ from tape.runner.play import play
 from tape.runner.pool import ClosingPool, Ended, Pool
 from tape.runner.processes import Processes
 from tape.runner.work import Watcher, Work
+from tape.waiting import one_loop
 
 
 class InProcess(ClosingPool):
@@ -31,14 +32,16 @@ class InProcess(ClosingPool):
     def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
         """See :class:`Pool`."""
         # One event loop for all batches: an interrupt between two finds nothing half made.
-        with asyncio.Runner() as loop:
+        with one_loop() as run_here:
             for item in work:
                 if run is not None and run.refused:
                     return
+                if not self._models.holds(item.spec.model):
+                    watcher.loading(item.spec.model)
                 model = self._models.get(item.spec.model, item.spec.model_identity)
-                watcher.started(item.jobs)
+                watcher.started(item)
                 try:
-                    played = loop.run(play(item, model, watcher.event, run))
+                    played = run_here(play(item, model, watcher.event, run))
                 except asyncio.CancelledError:
                     # Nobody cancels a batch but an interrupt; asyncio.Runner forgets that it was one if it comes
                     # right after the handler is set, before the count of interrupts is.

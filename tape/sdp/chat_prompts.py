@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from tape.budget import amount_of
 from tape.errors import InvalidOutputError
 from tape.lm.base import JsonSchema, Message, Request
 from tape.protocols import Action
@@ -160,7 +161,8 @@ def field_lines(fields: Fields) -> list[str]:
 
 def _state(state: CertifiedState) -> list[str]:
     done = [f"certified: {target.text}" for target in state.certified]
-    return [*field_lines(state.fields), *done, *(f"{kind} left: {count}" for kind, count in state.left)]
+    left = (f"{kind} left: {amount_of(kind, count)}" for kind, count in state.left)
+    return [*field_lines(state.fields), *done, *left]
 
 
 def _failures(attempts: Sequence[Attempt]) -> list[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Protocol
 
-from tape.engine.episode import Episode, EpisodeEnded, environment_faults
+from tape.engine.episode import ActionRefused, Episode, EpisodeEnded, environment_faults
 from tape.engine.steps import start_replanning
 from tape.errors import BudgetExceededError, ConfigError
+from tape.protocols import Action
 from tape.sdp.adapter import Adapter, Caps, KnowsTruth
 from tape.sdp.events import ChainEvent, CheckRecord, ConcludedEvent, Conclusion, TargetRecord, ValidatedEvent
 from tape.sdp.operators import Check, Operators, Outcome, Realized, Verdict
@@ -87,7 +88,12 @@ class Loop:
         if realized.action is None:
             await self._without_action(realized)
             return
-        outcome, end = await self._act(realized)
+        try:
+            outcome, end = await self._act(realized)
+        except ActionRefused as refused:
+            nothing = Realized(None, f"{refused.action!r} was refused", counts_if_none=True)
+            await self._without_action(nothing, refused.action)
+            return
         verdict = await self._judge(outcome, end)
         self._note(realized, verdict, at.state.fields, (outcome.before, outcome.after), completed=outcome.completed)
         self._advance(realized, verdict)
@@ -100,12 +106,12 @@ class Loop:
         elif len(self._attempts) >= self._most:
             await self._replan(f"{len(self._attempts)} failed attempts")
 
-    async def _without_action(self, realized: Realized) -> None:
-        """An attempt for which there is no action."""
+    async def _without_action(self, realized: Realized, refused: Action | None = None) -> None:
+        """An attempt in which nothing was done; an action that somebody has refused is not tried again."""
         verdict = Verdict((), realized.text or "there is nothing left to try", counts=realized.counts_if_none)
         here, state = self._fields(), self._episode.state
         self._note(realized, verdict, here, (state, state), completed=False)
-        self._advance(realized, verdict)
+        self._advance(replace(realized, action=refused), verdict)
         if not realized.counts_if_none:
             await self._replan(verdict.reason)
         elif len(self._attempts) >= self._most:
@@ -116,11 +122,12 @@ class Loop:
         episode, action = self._episode, realized.action
         assert action is not None
         before, steps, end = episode.state, episode.result.steps, None
+        rest = [target.by for target in self._tail[1:] if target.by is not None]
         try:
-            await episode.step(action, text=realized.text, planned=self._tail[0].by)
+            await episode.step(action, text=realized.text, planned=self._tail[0].by, rest=rest)
         except EpisodeEnded as ended:
             if episode.result.steps == steps:
-                raise  # the horizon: nothing was done
+                raise  # the horizon, or it was refused or stopped: nothing was done
             end = ended
         assert episode.observation is not None
         done = end is not None and end.end_state == "success"

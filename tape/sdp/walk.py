@@ -8,7 +8,7 @@ from dataclasses import replace
 from tape.engine.episode import Episode
 from tape.engine.graph import UNKNOWN, Edge
 from tape.engine.planner import Planner
-from tape.engine.selection import Planned
+from tape.engine.selection import SelectedPath
 from tape.engine.steps import mismatched, start_replanning
 from tape.engine.verification import Verification
 from tape.protocols import Action, State
@@ -63,8 +63,9 @@ class WalkChain:
     ) -> None:
         self._episode, self._adapter = episode, adapter
         self._planner, self._verification = planner, verification
-        self._planned: Planned | None = None
+        self._planned: SelectedPath | None = None
         self._mismatch = False
+        self._refused = 0
 
     async def propose(self, state: CertifiedState) -> Chain:
         """The nodes of the best path from the current state."""
@@ -74,7 +75,8 @@ class WalkChain:
     async def replan(self, at: MarkovState, history: Sequence[Attempt]) -> Chain:
         """Plan again from where the path has failed; what was observed is in the graph."""
         del at, history
-        if self._verification is not None and not self._mismatch:
+        refused = len(self._episode.refused) > self._refused  # by somebody: that says nothing of the path
+        if self._verification is not None and not self._mismatch and not refused:
             self._episode.result.infeasible_commitments += 1
         return await self._chain()
 
@@ -85,7 +87,7 @@ class WalkChain:
             if planned is not None:
                 break
             start_replanning(episode, "refused", episode.result.replans + 1)
-        self._planned, self._mismatch = planned, False
+        self._planned, self._mismatch, self._refused = planned, False, len(episode.refused)
         episode.result.partial_walk |= planned.partial
         path, state = planned.path, planned.graph.state
         if any(edge.target == UNKNOWN for edge in path):

@@ -27,11 +27,12 @@ class ToldEvent(Event, ABC):
 
 
 class StartedEvent(Event):
-    """The episode begins."""
+    """The episode begins; ``task`` says in words what is to be done, where the domain has words for it."""
 
     type: ClassVar[str] = "started"
     config: dict[str, Any]
     budget: dict[str, int]
+    task: str = ""
 
 
 class ObservedEvent(Event):
@@ -83,6 +84,61 @@ class ActionsSampledEvent(Event):
     actions: list[str]
     scores: dict[str, float | None]
     chosen: str
+
+
+class PromptPart(BaseModel):
+    """One chat message of a prompt; a plain prompt is one part whose ``role`` is empty."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    role: str
+    content: str
+
+
+class GeneratedEvent(Event):
+    """A request and the model's answer.
+
+    Attributes:
+        role: Who asked: ``plan``, ``predict``, ``score``, ``act``, ...
+        prompt: What was asked.
+        texts: The samples; of scored options the options; none where a hosted model did not answer.
+        weights: Of scored options the probability of each; None elsewhere.
+        prompt_tokens: Tokens of the prompt.
+        completion_tokens: Tokens of all samples together.
+    """
+
+    type: ClassVar[str] = "generated"
+    role: str
+    prompt: tuple[PromptPart, ...]
+    texts: tuple[str, ...]
+    weights: tuple[float, ...] | None = None
+    prompt_tokens: int
+    completion_tokens: int
+
+    @property
+    def asked(self) -> str:
+        """The prompt as one text."""
+        parts = [f"{part.role}: {part.content}" if part.role else part.content for part in self.prompt]
+        return "\n\n".join(parts)
+
+
+Decision = Literal["allowed", "refused", "stopped"]
+
+
+class ApprovalEvent(Event):
+    """Somebody was asked about an action before it was executed.
+
+    Attributes:
+        step: Steps taken before it.
+        action: The action.
+        decision: What was decided.
+        reason: Why it was asked: ``destructive``, ``selected``, or both.
+    """
+
+    type: ClassVar[str] = "approval"
+    step: int
+    action: str
+    decision: Decision
+    reason: str
 
 
 class ActedEvent(Event):
@@ -151,6 +207,18 @@ class AnsweredEvent(Event):
     success: bool
 
 
+class InfeasibleEvent(ToldEvent):
+    """Planning ended for want of a path: why, in words and as ``EpisodeResult.explanation``."""
+
+    type: ClassVar[str] = "infeasible"
+    text: str
+    explanation: dict[str, Any]
+
+    def told(self) -> str:
+        """The words."""
+        return self.text
+
+
 class FinishedEvent(Event):
     """The episode's result."""
 
@@ -180,6 +248,8 @@ for _event in (
     GraphFoldedEvent,
     PathSelectedEvent,
     ActionsSampledEvent,
+    GeneratedEvent,
+    ApprovalEvent,
     ActedEvent,
     MismatchEvent,
     ReplannedEvent,
@@ -187,6 +257,7 @@ for _event in (
     LedgerEvent,
     BrokenDeclarationEvent,
     AnsweredEvent,
+    InfeasibleEvent,
     FinishedEvent,
 ):
     register_event(_event)

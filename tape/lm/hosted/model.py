@@ -41,6 +41,8 @@ class HostedLM:
         sleep: Waits before a retry.
     """
 
+    remote = True
+
     def __init__(
         self,
         wire: Wire,

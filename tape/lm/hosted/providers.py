@@ -10,10 +10,11 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from tape.errors import ConfigError, ModelError
-from tape.lm.base import LanguageModel, Price
+from tape.lm.base import FREE, LanguageModel, Price
 from tape.lm.hosted.anthropic_wire import AnthropicWire
 from tape.lm.hosted.limits import Limits
 from tape.lm.hosted.model import HostedLM
@@ -58,6 +59,11 @@ class Provider:
         optional = "" if self.needs_key else " if the server wants one"
         return f"extra {self.package}, key in {self.key}{optional}; {self.url} or {self.url_variable}"
 
+    @property
+    def free(self) -> bool:
+        """Whether its models cost nothing where no URL and no price is given: the server is on this machine."""
+        return is_here(os.environ.get(self.url_variable) or self.url)
+
     def missing(self) -> str | None:
         """What is not there; None where it can be used now, as far as that shows without calling it."""
         if reason := missing_extra(self.package, self.package, "outlines"):
@@ -71,7 +77,7 @@ class Provider:
 
         Args:
             argument: What stands after the provider's name.
-            price: Its price per token; unknown unless it is declared.
+            price: Its price per token. If it is not declared, it is unknown, but zero for a server on this machine.
 
         Raises:
             ConfigError: The argument is malformed, or the URL holds a secret.
@@ -95,7 +101,7 @@ class Provider:
             name=f"{self.name}:{argument}",
             identity=f"{self.name}:{found['model']}@{url}",
             prompt_format=prompt_format,
-            price=price,
+            price=FREE if price is None and is_here(url) else price,
             limits=limits,
         )
 
@@ -117,6 +123,20 @@ class Provider:
             )
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigError(f"{self.name}: {url!r} is no http or https URL, for instance http://127.0.0.1:8000/v1")
+
+
+def is_here(url: str) -> bool:
+    """Whether a URL is one of this machine: localhost, 127.0.0.0/8 or ::1.
+
+    What listens there may still ask somebody else who wants money, as a proxy does: then declare its price.
+    """
+    host = urlsplit(url).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False  # a name
 
 
 def _options(provider: str, text: str) -> tuple[Limits, str]:

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.budget import Budget, Ledger, Resources, declare, in_units, kind_of
+from tape.budget import Budget, Ledger, Resources, amount_of, declare, in_units, kind_of, part_in_units
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
+from tests.profiles import examples
 
 
 def test_amounts_become_exact_counts() -> None:
@@ -140,8 +141,8 @@ def test_a_kind_of_ones_own_is_counted_in_its_own_resolution() -> None:
     assert Budget.parse("paint=2.5") == {"paint": 10}
     assert Resources.of(paint=0.75)["paint"] == 3
     assert kind.amount(3) == Decimal("0.75")
-    assert in_units("paint", 3) == "0.75 paint"
-    assert in_units("usd", 50_000) == "0.05 usd"
+    assert in_units("paint", 3) == "0.75 litres of paint"
+    assert in_units("usd", 50_000) == "$0.05"
     assert in_units("never declared", 4) == "4 never declared"
     with pytest.raises(ConfigError, match="finer than the resolution"):
         Budget.of(paint="0.1")
@@ -182,3 +183,65 @@ def test_no_overspend_under_concurrent_reserve_and_settle(cap: int, requests: li
     assert sum(e.used["tokens"] or 0 for e in episodes) == spent
     assert run.remaining("tokens") == cap - spent
     assert not run.overspent()
+
+
+KINDS = ["usd", "seconds", "wall_seconds", "tokens", "calls", "steps", "treasure", "traffic", "trip money"]
+
+
+@examples(400)
+@given(kind=st.sampled_from(KINDS), count=st.integers(0, 10**15))
+def test_what_is_written_in_units_is_read_as_it_was(kind: str, count: int) -> None:
+    declare("treasure", "coin", "0.5")
+    declare("traffic", "MB")
+    declare("trip money", "US dollar of the trip", "0.01")
+    assert kind_of(kind).count(in_units(kind, count)) == count
+    assert kind_of(kind).count(amount_of(kind, count)) == count
+
+
+@pytest.mark.parametrize(
+    ("kind", "count", "text"),
+    [
+        ("usd", 50_000, "$0.05"),
+        ("usd", 500_000, "$0.50"),
+        ("usd", 21, "$0.000021"),
+        ("usd", 2_000_000, "$2"),
+        ("usd", 1_234_500_000, "$1,234.50"),
+        ("usd", 0, "$0"),
+        ("seconds", 1_500, "1.5 s"),
+        ("wall_seconds", 20_000, "20 s"),
+        ("tokens", 10_000, "10,000 tokens"),
+        ("steps", 8, "8 steps"),
+        ("calls", 1, "1 call"),
+        ("calls", 0, "0 calls"),
+    ],
+)
+def test_amounts_as_people_read_them(kind: str, count: int, text: str) -> None:
+    assert in_units(kind, count) == text
+
+
+def test_a_part_says_its_unit_once() -> None:
+    assert part_in_units("usd", 20_000, 50_000) == "$0.02 of $0.05"
+    assert part_in_units("steps", 1, 8) == "1 of 8 steps"
+    assert part_in_units("seconds", 1_500, 2_000) == "1.5 of 2 s"
+
+
+def test_a_refusal_speaks_in_units_and_names_the_least_cap() -> None:
+    ledger = Ledger(Budget.of(usd="$0.05"))
+    ledger.reserve(Resources.of(usd="0.04"))
+    with pytest.raises(BudgetExceededError) as refused:
+        ledger.reserve(Resources.of(usd="0.02"))
+    said = (
+        "usd of the episode ledger: $0.02 requested, $0.04 of $0.05 used or reserved; it takes a cap of at least $0.06"
+    )
+    assert str(refused.value) == said
+    refused.value.wanted_for("search")
+    assert str(refused.value) == f"search: {said}"
+    assert (refused.value.requested, refused.value.used, refused.value.limit) == (20_000, 40_000, 50_000)
+
+
+def test_the_caps_of_all_ledgers_that_pay() -> None:
+    team = Ledger(Budget.of(usd=1), name="team")
+    mine = Ledger(Budget.of(usd="0.3", steps=2), parent=team)
+    mine.reserve(Resources.of(usd="0.1"))
+    assert mine.limits("usd") == (("episode", 300_000, 200_000), ("team", 1_000_000, 900_000))
+    assert (mine.limits("steps"), mine.limits("tokens")) == ((("episode", 2, 2),), ())

@@ -207,7 +207,7 @@ def test_a_deadline_counts_from_its_beginning() -> None:
     deadline.require()
     clock.now = 9.0
     assert deadline.overrun() == 0.5
-    with pytest.raises(DeadlineError, match=r"1\.500 s were allowed, 2\.000 s have passed") as late_error:
+    with pytest.raises(DeadlineError, match=r"1\.5 s were allowed, 2 s have passed") as late_error:
         deadline.require()
     assert (late_error.value.kind, late_error.value.limit, late_error.value.used) == ("wall_seconds", 1500, 2000)
     free = Deadline(clock=clock)

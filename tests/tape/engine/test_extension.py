@@ -128,7 +128,7 @@ def test_the_frontier_leaves_out_goals_hopeless_nodes_and_what_lies_behind_a_goa
     graph = chain(4)
     graph.fold(["0", "dead"], ["jump"])
     graph.set_reward("dead", -1.0)
-    graph.set_reward("2", 1.0)
+    graph.set_reward("2", 1.0, goal=True)
     assert [f.node for f in frontier(graph, "0", {}, ["0"])] == ["1"]
     assert [f.node for f in frontier(graph, "0", {}, ["0", "1"])] == []
     graph.refute("0", "go", "1")
@@ -176,7 +176,7 @@ def two_ways() -> PlanGraph:
     graph = PlanGraph()
     graph.fold(["s", "a", "goal"], ["up", "on"], [0.6, 0.99])
     graph.fold(["s", "b", "c", "goal"], ["down", "on", "on"], [0.99, 0.95, 0.97])
-    graph.set_reward("goal", 1.0)
+    graph.set_reward("goal", 1.0, goal=True)
     for edge in graph.edges():
         graph.set_cost(edge.id, Resources({"steps": 1}))
     return graph

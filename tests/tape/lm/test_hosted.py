@@ -4,7 +4,7 @@ import asyncio
 import json
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -12,9 +12,10 @@ import pytest
 from pydantic import BaseModel, Field
 
 from tape.budget import Budget, Ledger
-from tape.errors import ConfigError, EndpointWarning, ModelError, UnknownCostError
+from tape.errors import BudgetExceededError, ConfigError, EndpointWarning, ModelError, UnknownCostError
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import (
+    FREE,
     BatchError,
     Choice,
     Completion,
@@ -34,12 +35,13 @@ from tape.lm.batching import EpisodeBatch
 from tape.lm.cache import CachedLM
 from tape.lm.hosted.limits import Limits
 from tape.lm.hosted.model import HostedLM
-from tape.lm.hosted.providers import OLLAMA, OPENAI, PROVIDERS, SGLANG, VLLM
+from tape.lm.hosted.providers import OLLAMA, OPENAI, PROVIDERS, SGLANG, VLLM, is_here
 from tests.tape.lm.endpoint import FAULTS, Endpoint
 
 pytest.importorskip("openai")
 
 PROMPT = (Message("system", "You play."), Message("user", "What next?"))
+PRICE = Price(Decimal("1e-6"), Decimal("2e-6"))
 CANARY = "sk-canary-0123456789abcdef"
 
 
@@ -458,9 +460,62 @@ def test_a_model_serves_several_event_loops() -> None:
 
 
 def test_an_unknown_price_is_refused_under_a_cap_on_dollars() -> None:
-    with Endpoint(says("up")) as endpoint, pytest.raises(UnknownCostError):
-        asyncio.run(AccountedLM(opened(endpoint), Ledger(Budget.of(usd=1))).generate([Request(PROMPT, 5)]))
+    with Endpoint(says("up")) as endpoint:
+        model = opened(endpoint)
+        model.price = None  # as that of a server elsewhere is
+        with pytest.raises(UnknownCostError):
+            asyncio.run(AccountedLM(model, Ledger(Budget.of(usd=1))).generate([Request(PROMPT, 5)]))
     assert endpoint.bodies == []
+
+
+def test_a_server_on_this_machine_costs_nothing_unless_a_price_is_given() -> None:
+    with Endpoint(says("up")) as endpoint:
+        ledger = Ledger(Budget.of(usd=0, tokens=10_000))
+        model = AccountedLM(opened(endpoint), ledger)
+        asyncio.run(model.generate([Request(PROMPT, 5)]))
+        assert (model.price, ledger.used["usd"]) == (FREE, 0)
+        assert ledger.used["tokens"]
+        paid = AccountedLM(opened(endpoint, price=PRICE), Ledger(Budget.of(usd=0)))
+        with pytest.raises(BudgetExceededError, match="a model call: usd of the episode ledger"):
+            asyncio.run(paid.generate([Request(PROMPT, 5)]))
+    assert len(endpoint.bodies) == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "here"),
+    [
+        ("http://localhost:8000/v1", True),
+        ("http://LOCALHOST/v1", True),
+        ("http://models.localhost/v1", True),
+        ("http://127.0.0.1:1", True),
+        ("http://127.8.7.6/v1", True),
+        ("http://[::1]:8000/v1", True),
+        ("http://0.0.0.0:8000", False),
+        ("http://192.168.0.7:8000/v1", False),
+        ("https://localhost.example.com/v1", False),
+        ("https://127.0.0.1.example.com/v1", False),
+        ("https://api.openai.com/v1", False),
+    ],
+)
+def test_only_loopback_is_this_machine(url: str, here: bool) -> None:
+    assert is_here(url) is here
+    assert (OPENAI(f"test@{url}").price == FREE) is here
+
+
+def test_what_a_cancelled_call_of_a_free_endpoint_used_is_unknown_too() -> None:
+    class Silent(HostedLM):
+        async def generate(self, requests: Sequence[Request]) -> list[Completion]:
+            raise asyncio.CancelledError
+
+    ledger = Ledger(Budget.of(tokens=10_000))
+    with Endpoint(says("up")) as endpoint:
+        plain = opened(endpoint)
+        silent = Silent(plain._wire, name="x", identity="x", price=FREE)
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(AccountedLM(silent, ledger).generate([Request(PROMPT, 5)]))
+    assert ledger.used["tokens"] == silent.prompt_tokens(Request(PROMPT, 5)) + silent.most_completion_tokens(
+        Request(PROMPT, 5)
+    )
 
 
 def test_reasoning_adds_to_limit_and_worst_case() -> None:

@@ -122,10 +122,10 @@ def test_the_command_line_takes_prices(tmp_path: Path, capsys: pytest.CaptureFix
     command += ["--out", str(out), "--prices", str(prices)]
     assert main([*command, "--run-budget", "usd=0.0001"]) == 3
     said = capsys.readouterr()
-    assert "the run's budget is exhausted: usd of the run ledger" in said.err
+    assert "the run's budget is exhausted: a model call (plan): usd of the run ledger: $0.0604 requested" in said.err
     assert "larger --run-budget" in said.err
     assert main([*command, "--run-budget", "usd=9"]) == 0
-    assert "left for the run: 8.9" in capsys.readouterr().out
+    assert "left for the run: $8.9" in capsys.readouterr().out
     [line] = (out / "episodes.jsonl").read_text().splitlines()
     assert json.loads(line)["result"]["used"]["usd"] > 1000
     assert main([*command[:-1], str(tmp_path / "absent.json")]) == 2

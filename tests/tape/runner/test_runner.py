@@ -176,7 +176,7 @@ def test_switches_that_are_younger_than_a_run_do_not_change_it(tmp_path: Path, l
     [task, _] = PLUGIN.tasks({"levels": str(levels), "slack": 2})
     spec = spec_for(levels, config=TapeConfig())
     # Whoever changes this key makes other episodes of all that were played so far: no run is resumed any more.
-    assert spec.episode_key(task, 0) == "384a78451861300b"
+    assert spec.episode_key(task, 0) == "85dcd023e7450f4a"
     answering = spec_for(levels, config=TapeConfig(on_limit="final_answer"))
     assert answering.episode_key(task, 0) != spec.episode_key(task, 0)
     assert spec_for(levels, config=TapeConfig(no_repeat=False)).episode_key(task, 0) == spec.episode_key(task, 0)
@@ -188,6 +188,19 @@ def test_switches_that_are_younger_than_a_run_do_not_change_it(tmp_path: Path, l
     (tmp_path / "a" / "config.json").write_text(json.dumps(config))
     before = (tmp_path / "a" / "episodes.jsonl").read_bytes()
     run(spec, tmp_path / "a")
+    assert (tmp_path / "a" / "episodes.jsonl").read_bytes() == before
+
+
+def test_a_run_from_before_the_domain_settled_switches_is_not_gone_on_with_but_can_be_repeated(
+    tmp_path: Path, levels: Path
+) -> None:
+    """Earlier versions wrote ``constrained`` and ``partial`` where nobody had said anything."""
+    old = spec_for(levels, repeats=1, config=TapeConfig(execution="constrained", on_infeasible="partial"))
+    run(old, tmp_path / "a")
+    before = (tmp_path / "a" / "episodes.jsonl").read_bytes()
+    with pytest.raises(RunDirectoryError, match=r"config\.execution: 'constrained' there, None now; config\.on_infeas"):
+        run(spec_for(levels, repeats=1, config=TapeConfig()), tmp_path / "a")
+    run(old, tmp_path / "a")
     assert (tmp_path / "a" / "episodes.jsonl").read_bytes() == before
 
 

@@ -1,10 +1,24 @@
+import tempfile
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tape.errors import TraceError
-from tape.trace import ActedEvent, Event, MismatchEvent, TraceWriter, read_trace, register_event
+from tape.trace import (
+    ActedEvent,
+    Event,
+    GeneratedEvent,
+    MismatchEvent,
+    PromptPart,
+    StartedEvent,
+    TraceWriter,
+    read_trace,
+    register_event,
+)
+from tape.trace.file import LONG
 
 
 def test_events_survive_a_file(tmp_path: Path) -> None:
@@ -58,3 +72,61 @@ def test_packages_add_their_own_events(tmp_path: Path) -> None:
 
     with pytest.raises(TraceError, match="already taken"):
         register_event(Impostor)
+
+
+# --- what was asked and answered ------------------------------------------------------------
+
+
+def generated(*said: tuple[str, str], role: str = "plan") -> GeneratedEvent:
+    parts = tuple(PromptPart(role=role, content=content) for role, content in said)
+    return GeneratedEvent(role=role, prompt=parts, texts=("yes", "no"), prompt_tokens=3, completion_tokens=2)
+
+
+CONTENTS = st.text(max_size=3) | st.sampled_from(["r" * 500, "r" * 501, "s" * LONG, "s" * (LONG + 1), "\ud800" * 200])
+
+
+@given(st.lists(st.lists(st.tuples(st.sampled_from(["", "system", "user"]), CONTENTS), max_size=4), max_size=6))
+def test_prompts_are_the_same_again_from_a_file(prompts: list[list[tuple[str, str]]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.jsonl"
+        writer = TraceWriter("key", path)
+        for said in prompts:
+            writer.write(generated(*said))
+            writer.write(MismatchEvent(step=1, predicted="a", observed="b"))
+        writer.close()
+        assert (list(read_trace(path)) if prompts else []) == writer.events
+
+
+def test_a_long_part_of_a_prompt_is_written_once(tmp_path: Path) -> None:
+    writer = TraceWriter("key", tmp_path / "t.jsonl")
+    for number in range(50):
+        writer.write(generated(("system", "rules " * 200), ("user", f"state {number}")))
+    writer.close()
+    text = (tmp_path / "t.jsonl").read_text()
+    assert text.count("rules rules") == 100
+    assert len(text) < 1200 + 50 * 260
+    assert list(read_trace(tmp_path / "t.jsonl")) == writer.events
+
+
+def test_a_prompt_that_refers_to_what_is_not_there_is_malformed(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    writer = TraceWriter("key", path)
+    for _ in range(2):
+        writer.write(generated(("system", "rules " * 200)))
+    writer.close()
+    path.write_text(path.read_text().splitlines()[1] + "\n")
+    with pytest.raises(TraceError, match="not a trace event"):
+        list(read_trace(path))
+
+
+def test_traces_from_before_still_read(tmp_path: Path) -> None:
+    """As they were written when no task and no prompts were kept."""
+    path = tmp_path / "t.jsonl"
+    head = '{"schema": 1, "seq": 0, "episode": "x", "type": '
+    path.write_text(head + '"started", "config": {"agent": "tape"}, "budget": {"steps": 3}}\n')
+    assert list(read_trace(path)) == [StartedEvent(config={"agent": "tape"}, budget={"steps": 3}, task="")]
+
+
+def test_what_is_asked_is_told_as_one_text() -> None:
+    assert generated(("", "a board")).asked == "a board"
+    assert generated(("system", "rules"), ("user", "a board")).asked == "system: rules\n\nuser: a board"

@@ -1,0 +1,180 @@
+"""Asking a person before an action is executed (docs/control.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import copy_context
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from functools import partial
+from inspect import isawaitable, iscoroutine, iscoroutinefunction
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+from tape.budget import amount_of, in_units, kind_of, kinds
+from tape.budget.deadline import blocking, in_thread
+from tape.errors import ApprovalError, ConfigError
+from tape.protocols import Action, Domain, MarksDestructive
+from tape.trace.events import Decision
+
+
+class Approval(StrEnum):
+    """What is decided about an action.
+
+    ``REFUSE``: it is not executed, neither now nor later in the episode; the agent does without it. ``STOP``: it is not
+    executed, and the episode ends as ``stopped``.
+    """
+
+    ALLOW = "allow"
+    REFUSE = "refuse"
+    STOP = "stop"
+
+
+DECISIONS: Mapping[Approval, Decision] = {
+    Approval.ALLOW: "allowed",
+    Approval.REFUSE: "refused",
+    Approval.STOP: "stopped",
+}
+"""As the trace tells them."""
+
+Reason = Literal["destructive", "selected"]
+
+
+@dataclass(frozen=True)
+class ApprovalRequest:
+    """An action that somebody is asked about; nothing is set aside or spent for it yet.
+
+    Attributes:
+        action: The action, just as it will be executed.
+        shown: The same for people: what it refers to is filled in, for instance the account's name in place of ``#1``.
+        picture: The current state, as the domain draws it for people.
+        cost: The action's worst case, in units by resource; None for an amount that nobody knows.
+        left: What is left of every capped resource, in units; real time is left out.
+        rest: The rest of the path, as far as there is one.
+        reason: ``destructive`` where the domain marks the action so, else ``selected`` by ``approve_when``.
+        step: Steps taken before it.
+    """
+
+    action: Action
+    shown: str
+    picture: str
+    cost: Mapping[str, Decimal | None]
+    left: Mapping[str, Decimal | None]
+    rest: tuple[Action, ...]
+    reason: Reason
+    step: int
+
+    def __str__(self) -> str:
+        cost = ", ".join(_written(kind, amount) for kind, amount in self.cost.items()) or "nothing"
+        left = ", ".join(_written(kind, amount) for kind, amount in self.left.items()) or "everything (no caps)"
+        lines = [f"{self.shown} ({self.reason})", f"costs at most {cost}; left: {left}"]
+        return "\n".join([*lines, *([f"then: {'; '.join(self.rest)}"] if self.rest else [])])
+
+
+Said: TypeAlias = bool | Approval
+Approve: TypeAlias = Callable[[ApprovalRequest], Said | Awaitable[Said]]
+"""Decides about an action: True or ``Approval.ALLOW``, False or ``Approval.REFUSE``, or ``Approval.STOP``."""
+
+When: TypeAlias = Callable[[ApprovalRequest], bool]
+"""Says which actions to ask about beside those that the domain marks as destructive."""
+
+
+class Approver:
+    """Asks about actions.
+
+    Args:
+        approve: Decides.
+        when: Selects actions beside the destructive ones.
+        domain: The task.
+
+    Raises:
+        ConfigError: One of the two is no function, or nothing would ever be asked.
+    """
+
+    def __init__(self, approve: Approve, when: When | None, domain: Domain) -> None:
+        if not callable(approve):
+            raise ConfigError(f"approve= is a function that is called with an ApprovalRequest, not {approve!r}")
+        if when is not None and (not callable(when) or iscoroutinefunction(when)):
+            raise ConfigError(f"approve_when= is a plain function of an ApprovalRequest, not {when!r}")
+        if when is None and not isinstance(domain, MarksDestructive):
+            raise ConfigError(
+                f"approve= would never be called: {type(domain).__name__} marks no action as destructive; say which "
+                "ones you want to be asked about, for instance approve_when=lambda request: True"
+            )
+        self._approve, self._when = approve, when
+
+    def selects(self, request: ApprovalRequest) -> bool:
+        """Whether to ask about an action that is not marked.
+
+        Raises:
+            ApprovalError: ``approve_when`` has failed, or says neither True nor False.
+        """
+        if self._when is None:
+            return False
+        try:
+            selected = self._when(request)
+        except Exception as error:
+            raise _failed("approve_when", request.action, error) from error
+        if not isinstance(selected, bool):
+            raise _unusable("approve_when", request.action, selected, "True or False")
+        return selected
+
+    async def ask(self, request: ApprovalRequest) -> Approval:
+        """Ask. A coroutine function is awaited; a plain function is called in a thread of its own.
+
+        Raises:
+            ApprovalError: The function has failed, or returned none of what it may.
+        """
+        try:
+            if iscoroutinefunction(self._approve):
+                said = await self._approve(request)
+            else:
+                said = await in_thread(partial(copy_context().run, self._approve, request), "approval")
+                said = await said if isawaitable(said) else said
+        except Exception as error:
+            raise _failed("approve", request.action, error) from error
+        if isinstance(said, bool):
+            return Approval.ALLOW if said else Approval.REFUSE
+        if not isinstance(said, Approval):
+            raise _unusable("approve", request.action, said, "True, False or a member of tape.Approval")
+        return said
+
+
+def asked_by_caller(approve: Approve) -> Approve:
+    """For ``agent.run``: a plain function is called in the thread that called it, which has nothing else to do.
+
+    So ``input`` and Ctrl-C work as usual. Only under a cap on ``wall_seconds`` it gets a thread of its own, since the
+    wait for an answer must end when the time is up.
+    """
+    if not callable(approve) or iscoroutinefunction(approve):
+        return approve
+
+    async def ask(request: ApprovalRequest) -> Said:
+        said = await blocking(partial(copy_context().run, approve, request), "approval")
+        return await said if isawaitable(said) else said
+
+    return ask
+
+
+def amounts(counts: Mapping[str, int | None]) -> Mapping[str, Decimal | None]:
+    """Counts in units; a mapping that cannot be changed."""
+    return MappingProxyType({kind: None if n is None else amount_of(kind, n) for kind, n in counts.items()})
+
+
+def _written(kind: str, amount: Decimal | None) -> str:
+    if amount is None:
+        return f"an unknown amount of {kind}"
+    return in_units(kind, kind_of(kind).count(amount) if kind in kinds() else int(amount))
+
+
+def _failed(what: str, action: Action, error: Exception) -> ApprovalError:
+    said = f"{type(error).__name__}: {error}".removesuffix(": ")
+    return ApprovalError(f"{what} failed for {action!r}: {said}; the action was not executed")
+
+
+def _unusable(what: str, action: Action, said: object, expected: str) -> ApprovalError:
+    if iscoroutine(said):
+        said.close()
+        said = "a coroutine"
+    return ApprovalError(f"{what} returned {said!r} for {action!r}, not {expected}; the action was not executed")

@@ -1,0 +1,215 @@
+"""Why no sampled plan can be followed to its end, and the least caps that would do; told before a step is paid for.
+
+The solver explains the selection problem (:func:`solvers.explain`) in terms of what is left; here that becomes whole
+caps, what was spent included, so that the same task can be tried again with one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from time import perf_counter
+from typing import Any
+
+import solvers
+from solvers import Cause, Explanation, PathSolution
+from tape.budget import Limit, amount_of, in_units, part_in_units
+from tape.engine.episode import Episode, EpisodeEnded
+from tape.engine.graph import PlanGraph
+from tape.trace import InfeasibleEvent
+
+MOST_SECONDS = 20.0
+"""How long one explanation may take where the episode has no deadline; what is open then is told as such."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A plan graph on which no path was found, with the budgets as they were then.
+
+    Attributes:
+        graph: It.
+        spendable: What a path could use: counts left of each capped resource, less the reserve for planning.
+        limits: The caps on each of these, those of enclosing ledgers too.
+    """
+
+    graph: PlanGraph
+    spendable: Mapping[str, int]
+    limits: Mapping[str, tuple[Limit, ...]]
+
+    @classmethod
+    def now(cls, episode: Episode, graph: PlanGraph) -> Tried:
+        """Note it."""
+        left, reserve = episode.remaining(), episode.config.planning_reserve
+        spendable = {kind: max(0, count - reserve.get(kind, 0)) for kind, count in left.items()}
+        return cls(graph, spendable, {kind: episode.ledger.limits(kind) for kind in left})
+
+    def raised(self, kind: str, needed: int) -> tuple[Limit, ...]:
+        """The caps that are too low for a path that uses so much of a resource, as they would have to be."""
+        kept = min(limit.left for limit in self.limits[kind]) - self.spendable[kind]  # the reserve for planning
+        short = [(limit, needed + kept - limit.left) for limit in self.limits[kind]]
+        return tuple(limit._replace(cap=limit.cap + more) for limit, more in short if more > 0)
+
+
+@dataclass(frozen=True)
+class _Option:
+    """Limits that would do, the others as they are.
+
+    Attributes:
+        caps: By resource.
+        rise: The largest of their relative rises.
+        horizon: The moves that it takes, if the horizon is too short as well.
+        path: The actions that they pay for.
+        proven: Lower ones would not do.
+    """
+
+    caps: Mapping[str, tuple[Limit, ...]]
+    rise: Fraction
+    horizon: int | None
+    path: tuple[str, ...]
+    proven: bool
+
+    @property
+    def measure(self) -> tuple[Fraction | int, ...]:
+        """Of options that raise the same resources the one with the least of this is told.
+
+        Of one resource it is the caps themselves: what planning had left when it asked differs from round to round.
+        """
+        if len(self.caps) > 1:
+            return (self.rise,)
+        return tuple(limit.cap for limits in self.caps.values() for limit in limits)
+
+
+def infeasible(episode: Episode, rounds: Sequence[Tried]) -> EpisodeEnded:
+    """What ends an episode that no plan fits; the explanation is put into its result and its trace.
+
+    The least caps hold for the plans that were sampled and for planning calls like those that were made.
+
+    Args:
+        episode: The episode.
+        rounds: The graphs of this planning round on which no path was found.
+    """
+    began, least = perf_counter(), dict[tuple[str, ...], _Option]()
+    findings = []
+    for one in rounds:
+        found, ids = _explained(episode, one)
+        findings.append(found)
+        for option in _options(found, one, ids, episode.result.steps):
+            known = least.get((*option.caps,))
+            if known is None or option.measure < known.measure:
+                least[(*option.caps,)] = option
+    episode.result.solver_seconds += perf_counter() - began
+    alone = [option for raised, option in least.items() if len(raised) == 1]
+    best = alone or sorted(least.values(), key=lambda option: option.rise)[:1]
+    horizons = [found.horizon.least for found in findings if found.horizon and found.horizon.least is not None]
+    horizon = min(horizons) + episode.result.steps if horizons else None
+    plans = sum(len(one.graph.plans) for one in rounds)
+    if best:
+        cause, reason = "budget", _of_budgets(episode, best)
+    elif horizon is not None:
+        cause = "horizon"
+        reason = f": the horizon of {episode.config.horizon} moves is too short, {horizon} would do"
+    elif all({Cause.NO_TERMINAL, Cause.UNREACHABLE} & {*found.causes} for found in findings):
+        allowed = " without an action that was refused" if episode.refused else ""
+        cause = "no_end"
+        reason = f": none of {plans} sampled plans comes to an end{allowed}, and no budget would change that"
+    else:
+        cause, reason = "open", ": none of the sampled plans could be followed to its end"
+        if not all(found.proven for found in findings):
+            reason += ", and what would do was not settled in time"
+    text = f"no plan fits{reason}"
+    explanation = {
+        "cause": cause,
+        "plans": plans,
+        "steps": episode.result.steps,
+        "left": _amounts(episode.remaining()),
+        "used": _amounts({kind: episode.ledger.used[kind] or 0 for kind in episode.remaining()}),
+        "options": [_option_told(option) for option in best],
+        "horizon": horizon,
+    }
+    episode.result.explanation = explanation
+    episode.trace.write(InfeasibleEvent(text=text, explanation=explanation))
+    return EpisodeEnded("infeasible", text)
+
+
+def _explained(episode: Episode, one: Tried) -> tuple[Explanation, tuple[int, ...]]:
+    """The explanation of the selection problem, and for each of its edges the id of the graph's edge."""
+    config, deadline = episode.config, episode.deadline
+    # The horizon that the budget allows is not told apart from the budget.
+    left = len(one.graph.nodes) if config.horizon is None else config.horizon - episode.result.steps
+    start = episode.env.domain.key(episode.state)
+    problem, ids = one.graph.path_problem(start, one.spendable, max(1, left), objective="stay")
+    return solvers.explain(problem, deadline.left() if deadline.is_set else MOST_SECONDS), ids
+
+
+def _options(found: Explanation, one: Tried, ids: Sequence[int], steps: int) -> Iterator[_Option]:
+    """Each cap that would do alone; where none does, one way to raise several."""
+
+    def option(needed: Mapping[str, int], horizon: int | None, walk: PathSolution, *, proven: bool) -> _Option:
+        caps = {kind: one.raised(kind, count) for kind, count in needed.items()}
+        rises = [Fraction(count + 1, one.spendable[kind] + 1) for kind, count in needed.items()]
+        path = tuple(one.graph.edge(ids[edge]).action for edge in walk.edges)
+        return _Option(caps, max(rises), horizon, path, proven)
+
+    alone = [need for need in found.budgets if need.least is not None]
+    for need in alone:
+        assert need.least is not None
+        assert need.walk is not None
+        yield option({need.limit: need.least}, None, need.walk, proven=need.proven)
+    joint = found.joint
+    if joint is not None and not alone:
+        wanted = dict(zip(found.problem.resources, joint.budgets, strict=True))
+        short = {kind: count for kind, count in wanted.items() if count > one.spendable[kind]}
+        horizon = joint.horizon + steps if joint.horizon > found.problem.horizon else None
+        if short:
+            yield option(short, horizon, joint.walk, proven=joint.proven)
+
+
+def _of_budgets(episode: Episode, best: Sequence[_Option]) -> str:
+    """What is left, where the rest is, and what would do."""
+    short = sorted({kind for option in best for kind in option.caps})
+    # The cap that binds is the one of which least is left.
+    binding = {kind: min(episode.ledger.limits(kind), key=lambda limit: limit.left) for kind in short}
+    left = " and ".join(part_in_units(kind, limit.left, limit.cap) for kind, limit in binding.items())
+    if all(limit.left == limit.cap for limit in binding.values()):
+        left = " and ".join(in_units(kind, limit.cap) for kind, limit in binding.items())
+    else:
+        left = f"what is left, {left}"
+    used = [in_units(kind, count) for kind in short if (count := episode.ledger.used[kind])]
+    steps = episode.result.steps
+    into = f"{steps} step{'' if steps == 1 else 's'} and planning" if steps else "planning"
+    spent = f" ({into} took {' and '.join(used)})" if used else ""
+    others = len(episode.remaining()) > max(len(option.caps) for option in best)
+    needs = ", or ".join(map(_needs, best))
+    return (
+        f" into {left}{spent}: the cheapest complete plan needs {needs}"
+        f"{', the other caps as they are' if others else ''}"
+    )
+
+
+def _needs(option: _Option) -> str:
+    """Limits that would do, in words."""
+    caps = [
+        f"{in_units(kind, limit.cap)}{'' if limit.ledger == 'episode' else f' of the {limit.ledger} ledger'}"
+        for kind, limits in option.caps.items()
+        for limit in limits
+    ]
+    moves = "" if option.horizon is None else f" and a horizon of {option.horizon} moves"
+    most = "" if option.proven else "at most "
+    return f"{'a cap' if len(caps) == 1 else 'caps'} of {most}{' and '.join(caps)}{moves}"
+
+
+def _option_told(option: _Option) -> dict[str, Any]:
+    """An option for JSON, in units."""
+    caps = [
+        {"resource": kind, "ledger": limit.ledger, "cap": _amounts({kind: limit.cap})[kind]}
+        for kind, limits in option.caps.items()
+        for limit in limits
+    ]
+    return {"caps": caps, "horizon": option.horizon, "plan": [*option.path], "proven": option.proven}
+
+
+def _amounts(counts: Mapping[str, int]) -> dict[str, int | float]:
+    """Amounts in units, as JSON has them."""
+    amounts = {kind: amount_of(kind, count) for kind, count in counts.items()}
+    return {kind: int(amount) if amount == int(amount) else float(amount) for kind, amount in amounts.items()}

@@ -1,0 +1,451 @@
+"""Approval of single actions: who is asked about what, when, and what each answer leads to."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import FrozenInstanceError
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tape import Approval, ApprovalRequest
+from tape.agents.base import Agent
+from tape.agents.best_of_n import BestOfNPlanAndActAgent, BestOfNReactAgent
+from tape.agents.open_loop import OpenLoopAgent
+from tape.agents.plan_and_act import PlanAndActAgent
+from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
+from tape.agents.react import ReactAgent
+from tape.agents.tape import TapeAgent, TapeAllStepAgent
+from tape.budget import Budget, Ledger, Resources
+from tape.engine.settings import Execution
+from tape.errors import ApprovalError, ConfigError
+from tape.tools import tool
+from tape.trace import ApprovalEvent, LedgerEvent, TraceWriter
+from tests.tape.agents.cleaning import ARCHIVE, CAPS, DROP, Cleaning, obedient, planner, stubborn
+
+DROPPED = 'drop(table="t")'
+FREE: list[type[Agent]] = [
+    ReactAgent, PlanAndActAgent, PlanAndActReplanAgent, BestOfNReactAgent, BestOfNPlanAndActAgent
+]  # fmt: skip
+ALL: list[type[Agent]] = [TapeAgent, TapeAllStepAgent, OpenLoopAgent, *FREE]
+_WHO: ContextVar[str] = ContextVar("who", default="nobody")
+
+
+class Asked:
+    """Answers what it is told to, and keeps what it was asked."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers, self.requests = list(answers), list[ApprovalRequest]()
+
+    def __call__(self, request: ApprovalRequest) -> Any:
+        self.requests.append(request)
+        return self.answers[min(len(self.requests), len(self.answers)) - 1]
+
+    @property
+    def actions(self) -> list[str]:
+        return [request.action for request in self.requests]
+
+
+def decisions(trace: TraceWriter) -> list[tuple[str, str, str]]:
+    return [(e.action, e.decision, e.reason) for e in trace.events if isinstance(e, ApprovalEvent)]
+
+
+@pytest.mark.parametrize("agent", ALL)
+def test_only_what_is_marked_is_asked_about_and_executed_once_allowed(agent: type[Agent]) -> None:
+    world, ask, trace = Cleaning(), Asked(True), TraceWriter("x")
+    result = agent(obedient(), horizon=9).run(world.environment(), budget=CAPS, approve=ask, trace=trace)
+    assert (result.end_state, world.done) == ("success", ["look", "drop"])
+    assert decisions(trace) == [(DROPPED, "allowed", "destructive")]
+    [request] = ask.requests
+    assert (request.action, request.reason, request.step) == (DROPPED, "destructive", 1)
+    assert request.cost == {"usd": Decimal("0.01"), "steps": 1}
+    assert (request.left["steps"], request.left["usd"]) == (8, Decimal("0.05") - Decimal(_first(trace)["usd"]) / 10**6)
+    assert '#1 look(table="t") = "rows of t"' in request.picture
+
+
+def _first(trace: TraceWriter) -> dict[str, Any]:
+    return next(e.amounts for e in trace.events if isinstance(e, LedgerEvent) and e.purpose.startswith("step:look")
+                and e.what == "settle")  # fmt: skip
+
+
+def test_a_request_shows_the_rest_of_the_path_and_reads_well_and_cannot_be_changed() -> None:
+    ask = Asked(True)
+    TapeAgent(obedient()).run(Cleaning().environment(), budget=Budget.of(usd="0.05"), approve=ask)
+    [request] = ask.requests
+    assert request.rest == ("answer(value=#2)",)
+    lines = str(request).splitlines()
+    assert lines[0] == f"{DROPPED} (destructive)"
+    assert lines[1].startswith("costs at most 1 step, $0.01; left: $0.04")
+    assert lines[2] == "then: answer(value=#2)"
+    with pytest.raises(FrozenInstanceError):
+        request.action = "x"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        request.cost["usd"] = Decimal(0)  # type: ignore[index]
+
+
+@pytest.mark.parametrize("agent", [TapeAgent, TapeAllStepAgent, *FREE])
+def test_what_is_refused_is_not_done_and_the_agent_does_without(agent: type[Agent]) -> None:
+    world, ask, trace = Cleaning(), Asked(False), TraceWriter("x")
+    result = agent(obedient(), horizon=9).run(world.environment(), budget=CAPS, approve=ask, trace=trace)
+    assert (result.end_state, world.done) == ("success", ["look", "archive"])
+    assert decisions(trace) == [(DROPPED, "refused", "destructive")]
+    assert result.actions[-1].startswith("answer(")
+
+
+@pytest.mark.parametrize("agent", ALL)
+def test_a_refused_action_never_comes_back_and_where_nothing_else_is_left_the_episode_says_so(
+    agent: type[Agent],
+) -> None:
+    world, ask, trace = Cleaning(), Asked(Approval.REFUSE), TraceWriter("x")
+    result = agent(stubborn(), horizon=9).run(world.environment(), budget=CAPS, approve=ask, trace=trace)
+    assert (result.end_state, result.success, world.done) == ("infeasible", False, ["look"])
+    assert DROPPED in result.detail
+    assert ask.actions == [DROPPED]  # nobody is asked twice
+    assert (result.used["steps"], result.budget_violations) == (1, [])
+
+
+def test_after_a_refusal_it_is_sampled_anew() -> None:
+    """With the same seed the model would only say the same again."""
+    model = stubborn()
+    ReactAgent(model, horizon=9).run(Cleaning().environment(), budget=CAPS, approve=Asked(False))
+    [_, *seeds] = [request.seed for request in model.requests]
+    assert (len(seeds), len(set(seeds))) == (4, 4)
+
+
+def test_without_replanning_a_refusal_ends_the_episode() -> None:
+    world = Cleaning()
+    result = TapeAgent(obedient(), replan=False).run(world.environment(), budget=CAPS, approve=Asked(False))
+    assert (result.end_state, world.done) == ("infeasible", ["look"])
+    assert DROPPED in result.detail
+
+
+def test_refusals_count_as_replanning_rounds() -> None:
+    result = TapeAgent(obedient(), max_replans=0).run(Cleaning().environment(), budget=CAPS, approve=Asked(False))
+    assert result.end_state == "replan_limit"
+
+
+@pytest.mark.parametrize("agent", ALL)
+def test_stop_ends_the_episode_with_what_it_has(agent: type[Agent]) -> None:
+    world, trace = Cleaning(), TraceWriter("x")
+    result = agent(obedient(), horizon=9).run(
+        world.environment(), budget=CAPS, approve=Asked(Approval.STOP), trace=trace
+    )
+    assert (result.end_state, result.success, world.done, result.steps) == ("stopped", False, ["look"], 1)
+    assert DROPPED in result.detail
+    assert decisions(trace) == [(DROPPED, "stopped", "destructive")]
+
+
+def test_another_tool_of_the_same_kind_is_asked_about_for_itself() -> None:
+    done: list[str] = []
+
+    @tool(kind="delete", variant="fast", usd="0.01", destructive=True)
+    def fast(table: str) -> str:
+        """Delete at once."""
+        done.append("fast")
+        return table
+
+    @tool(kind="delete", variant="careful", usd="0.03", destructive=True)
+    def careful(table: str) -> str:
+        """Delete after a copy."""
+        done.append("careful")
+        return table
+
+    world, ask = Cleaning(), Asked(False, True)
+    model = planner(lambda _: [("delete.fast", {"table": "t"})])
+    result = TapeAgent(model).run(world.environment([fast, careful]), budget=CAPS, approve=ask)
+    assert ask.actions == ['delete.fast(table="t")', 'delete.careful(table="t")']
+    assert (result.end_state, done) == ("success", ["careful"])
+
+
+def test_without_a_callback_nothing_is_asked_and_all_is_executed() -> None:
+    world, trace = Cleaning(), TraceWriter("x")
+    assert TapeAgent(obedient()).run(world.environment(), budget=CAPS, trace=trace).success
+    assert (world.done, decisions(trace)) == (["look", "drop"], [])
+
+
+# --- approve_when -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("agent", ALL)
+def test_other_actions_are_selected_by_what_the_request_says(agent: type[Agent]) -> None:
+    world, ask, trace = Cleaning(), Asked(True), TraceWriter("x")
+    agent(planner(lambda _: ARCHIVE), horizon=9).run(
+        world.environment(),
+        budget=CAPS,
+        approve=ask,
+        approve_when=lambda request: (request.cost.get("usd") or 0) > Decimal("0.01"),
+        trace=trace,
+    )
+    assert decisions(trace) == [('archive(table="t")', "allowed", "selected")]
+    assert [request.reason for request in ask.requests] == ["selected"]
+    assert world.done == ["look", "archive"]
+
+
+def test_it_is_not_needed_for_what_is_marked_and_is_asked_once_for_each_step() -> None:
+    seen: list[str] = []
+
+    def when(request: ApprovalRequest) -> bool:
+        seen.append(request.action)
+        return False
+
+    ask = Asked(True)
+    TapeAgent(obedient(), execution="constrained").run(
+        Cleaning().environment(), budget=CAPS, approve=ask, approve_when=when
+    )
+    assert (ask.actions, seen) == ([DROPPED], ['look(table="t")', "answer(value=#2)"])
+
+
+@pytest.mark.parametrize("agent", [TapeAgent, ReactAgent])
+def test_even_the_answer_can_be_refused(agent: type[Agent]) -> None:
+    result = agent(obedient(), horizon=9).run(
+        Cleaning().environment(),
+        budget=CAPS,
+        approve=lambda request: not request.action.startswith("answer"),
+        approve_when=lambda request: True,
+    )
+    assert (result.end_state, "answer(value=#2)" in result.detail) == ("infeasible", True)
+
+
+# --- before anything is spent -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("execution", ["constrained", "forced", "free"])
+@pytest.mark.parametrize("reselect", [True, False])
+def test_what_is_asked_is_what_is_done_and_nothing_is_set_aside_for_it_before(
+    execution: Execution, reselect: bool
+) -> None:
+    world, trace, parent = Cleaning(), TraceWriter("x"), Ledger()
+    spent: list[tuple[Resources, Resources, list[str]]] = []
+
+    def ask(request: ApprovalRequest) -> bool:
+        spent.append((parent.used, parent.reserved, list(world.done)))
+        return True
+
+    result = TapeAgent(obedient(), execution=execution, reselect=reselect).run(
+        world.environment(), budget=CAPS, approve=ask, approve_when=lambda r: True, trace=trace, parent=parent
+    )
+    assert result.success
+    events = trace.events
+    for number, (used, reserved, done) in enumerate(spent):
+        assert reserved == Resources()
+        assert (used["steps"], len(done)) == (number, min(number, 2))
+    asked = [index for index, event in enumerate(events) if isinstance(event, ApprovalEvent)]
+    for index in asked:
+        following = [e for e in events[index + 1 :] if isinstance(e, LedgerEvent) and e.what == "reserve"]
+        if execution == "constrained":
+            assert following[0].purpose == "lm:act"  # even writing the action comes after
+        else:
+            assert following[0].purpose == f"step:{events[index].action}"  # type: ignore[attr-defined]
+    assert [events[index].action for index in asked] == result.actions  # type: ignore[attr-defined]
+
+
+def test_under_free_execution_what_was_written_is_asked_about() -> None:
+    """The plan says archive, the model writes drop."""
+    model = obedient()
+    usual = model._script
+    assert callable(usual)
+    model._script = lambda request, sample: (
+        usual(request, sample) if request.role != "plan" else planner(lambda _: ARCHIVE)._script(request, sample)  # type: ignore[operator]
+    )
+    world, ask = Cleaning(), Asked(Approval.STOP)
+    TapeAgent(model, execution="free").run(world.environment(), budget=CAPS, approve=ask)
+    assert (ask.actions, world.done) == ([DROPPED], ["look"])
+
+
+@pytest.mark.parametrize("agent", [TapeAgent, ReactAgent])
+def test_nobody_is_asked_about_what_cannot_be_paid(agent: type[Agent]) -> None:
+    world, ask = Cleaning(), Asked(True)
+    result = agent(stubborn(), horizon=9).run(world.environment(), budget=Budget.of(usd="0.005"), approve=ask)
+    assert (result.success, ask.requests) == (False, [])
+    assert "drop" not in world.done
+
+
+def test_the_environments_own_money_is_asked_for_after_the_answer() -> None:
+    """Somebody else may spend it meanwhile: then the action is refused by the ledger, allowed or not."""
+    world, parent = Cleaning(), Ledger(Budget.of(usd="0.015"))
+
+    def ask(request: ApprovalRequest) -> bool:
+        taken = Resources.of(usd="0.01")
+        parent.settle(parent.reserve(taken), taken)
+        return True
+
+    result = ReactAgent(obedient(), horizon=9).run(world.environment(), parent=parent, approve=ask)
+    assert (result.end_state, world.done) == ("budget:usd", ["look"])
+
+
+# --- callbacks ----------------------------------------------------------------------------------
+
+
+class ByMethod:
+    async def __call__(self, request: ApprovalRequest) -> bool:
+        await asyncio.sleep(0)
+        return request.action == DROPPED
+
+
+async def by_coroutine(request: ApprovalRequest) -> Approval:
+    await asyncio.sleep(0)
+    return Approval.ALLOW if request.action == DROPPED else Approval.STOP
+
+
+@pytest.mark.parametrize("approve", [by_coroutine, ByMethod(), partial(by_coroutine), lambda r: Approval.ALLOW])
+@pytest.mark.parametrize("started", ["run", "arun"])
+def test_callbacks_of_all_kinds(approve: Any, started: str) -> None:
+    world, agent = Cleaning(), TapeAgent(obedient())
+    if started == "run":
+        agent.run(world.environment(), budget=CAPS, approve=approve)
+    else:
+        asyncio.run(agent.arun(world.environment(), budget=CAPS, approve=approve))
+    assert world.done == ["look", "drop"]
+
+
+def broken(request: ApprovalRequest) -> bool:
+    raise KeyError("the form is not there")
+
+
+async def broken_later(request: ApprovalRequest) -> bool:
+    raise KeyError("the form is not there")
+
+
+@pytest.mark.parametrize(
+    ("approve", "when", "says"),
+    [
+        (broken, None, "KeyError.*the form is not there"),
+        (broken_later, None, "KeyError.*the form is not there"),
+        (lambda r: None, None, "returned None.*True, False or a member of tape.Approval"),
+        (lambda r: "allow", None, "returned 'allow'"),
+        (lambda r: 1, None, "returned 1"),
+        (lambda r: True, broken, "approve_when failed.*KeyError"),
+        (lambda r: True, lambda r: None, "approve_when returned None.*True or False"),
+        (lambda r: True, ByMethod(), "approve_when returned 'a coroutine'"),
+    ],
+)
+@pytest.mark.parametrize("agent", [TapeAgent, ReactAgent])
+def test_an_answer_that_is_none_is_an_error_and_nothing_is_executed(
+    agent: type[Agent], approve: Any, when: Any, says: str
+) -> None:
+    world, parent = Cleaning(), Ledger()
+    with pytest.raises(ApprovalError, match=f"(?s){says}.*was not executed"):
+        agent(stubborn(), horizon=9).run(
+            world.environment(), budget=CAPS, approve=approve, approve_when=when, parent=parent
+        )
+    assert "drop" not in world.done
+    assert parent.reserved == Resources()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"approve": "yes"}, "approve= is a function"),
+        ({"approve": False}, "approve= is a function"),
+        ({"approve": lambda r: True, "approve_when": True}, "approve_when= is a plain function"),
+        ({"approve": lambda r: True, "approve_when": by_coroutine}, "approve_when= is a plain function"),
+        ({"approve_when": lambda r: True}, "give approve= too"),
+    ],
+)
+def test_wrong_options_are_refused_before_anything_is_spent(options: dict[str, Any], says: str) -> None:
+    model = obedient()
+    with pytest.raises(ConfigError, match=says):
+        TapeAgent(model).run(Cleaning().environment(), budget=CAPS, **options)
+    assert model.requests == []
+
+
+def test_run_asks_in_the_thread_that_called_it_and_arun_in_another_both_with_its_context() -> None:
+    seen: list[tuple[int, str]] = []
+
+    def ask(request: ApprovalRequest) -> bool:
+        seen.append((threading.get_ident(), _WHO.get()))
+        return True
+
+    token = _WHO.set("me")
+    try:
+        TapeAgent(obedient()).run(Cleaning().environment(), budget=CAPS, approve=ask)
+        asyncio.run(TapeAgent(obedient()).arun(Cleaning().environment(), budget=CAPS, approve=ask))
+    finally:
+        _WHO.reset(token)
+    assert seen[0] == (threading.get_ident(), "me")
+    assert (seen[1][0] != threading.get_ident(), seen[1][1]) == (True, "me")
+
+
+def test_a_notebook_is_asked_in_its_own_thread() -> None:
+    """There ``agent.run`` is called inside a running loop."""
+    seen: list[int] = []
+
+    def ask(request: ApprovalRequest) -> bool:
+        seen.append(threading.get_ident())
+        return True
+
+    async def cell() -> bool:
+        return TapeAgent(obedient()).run(Cleaning().environment(), budget=CAPS, approve=ask).success
+
+    assert asyncio.run(cell())
+    assert seen == [threading.get_ident()]
+
+
+def test_other_episodes_go_on_while_a_plain_callback_waits() -> None:
+    """The first is allowed what it asks for only once the second has ended."""
+    ended, first, second = threading.Event(), Cleaning(), Cleaning()
+
+    async def other() -> None:
+        await TapeAgent(obedient()).arun(second.environment(), budget=CAPS)
+        ended.set()
+
+    async def both() -> None:
+        one = TapeAgent(obedient()).arun(first.environment(), budget=CAPS, approve=lambda request: ended.wait(60))
+        await asyncio.gather(one, other())
+
+    asyncio.run(both())
+    assert first.done == second.done == ["look", "drop"]
+
+
+def _never(request: ApprovalRequest) -> bool:
+    threading.Event().wait(30)
+    return True
+
+
+async def _never_later(request: ApprovalRequest) -> bool:
+    await asyncio.Event().wait()
+    return True
+
+
+@pytest.mark.parametrize("approve", [_never, _never_later])
+@pytest.mark.parametrize("agent", [TapeAgent, ReactAgent])
+def test_waiting_for_an_answer_ends_with_the_time_of_the_episode(
+    agent: type[Agent], approve: Callable[..., Any]
+) -> None:
+    world = Cleaning()
+    result = agent(obedient(), horizon=9).run(
+        world.environment(), budget=CAPS | Budget.of(wall_seconds="0.3"), approve=approve
+    )
+    assert (result.end_state, world.done, result.used["steps"]) == ("budget:wall_seconds", ["look"], 1)
+
+
+def test_an_episode_that_is_cancelled_while_it_asks_has_set_nothing_aside() -> None:
+    world, parent, asked = Cleaning(), Ledger(), asyncio.Event()
+
+    async def ask(request: ApprovalRequest) -> bool:
+        asked.set()
+        await asyncio.Event().wait()
+        return True
+
+    async def play() -> None:
+        task = asyncio.create_task(
+            TapeAgent(obedient()).arun(world.environment(), budget=CAPS, approve=ask, parent=parent)
+        )
+        await asked.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(play())
+    assert (world.done, parent.reserved, parent.used["steps"]) == (["look"], Resources(), 1)
+
+
+def test_plans_of_actions_that_were_never_asked_about_are_no_concern_of_it() -> None:
+    ask = Asked(True)
+    result = TapeAgent(planner(lambda _: DROP[:1])).run(Cleaning().environment(), budget=CAPS, approve=ask)
+    assert (result.end_state, ask.requests) == ("success", [])

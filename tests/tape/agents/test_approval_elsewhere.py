@@ -1,0 +1,150 @@
+"""Approval where nothing is marked as destructive: Sokoban, verification, chains of subgoals, a real model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from envs.sokoban.environment import SokobanEnvironment
+from tape import Approval, ApprovalRequest
+from tape.aec.events import QueriedEvent
+from tape.agents.base import Agent
+from tape.agents.react import ReactAgent
+from tape.agents.sdp import SdpAgent
+from tape.agents.tape import TapeAgent
+from tape.budget import Budget
+from tape.errors import ConfigError
+from tape.lm.registry import open_model
+from tape.trace import ApprovalEvent, GraphFoldedEvent, PathSelectedEvent, TraceWriter
+from tests.tape.aec.toy import BoxModel, BoxWorld
+from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel
+
+SETTINGS: list[tuple[type[Agent], dict[str, Any]]] = [
+    (TapeAgent, {}),
+    (TapeAgent, {"replan_every_step": True}),
+    (TapeAgent, {"aec": True}),
+    (SdpAgent, {"sdp": {"chain": "walk"}}),
+    (SdpAgent, {"sdp": {"chain": "walk"}, "aec": True}),
+    (SdpAgent, {"sdp": {"chain": "sample"}}),
+    (ReactAgent, {}),
+]
+
+
+def everything(request: ApprovalRequest) -> bool:
+    return True
+
+
+def test_where_nothing_is_marked_it_has_to_be_said_what_to_ask_about() -> None:
+    model = SimulatedModel(CORRIDOR)
+    with pytest.raises(ConfigError, match=r"SokobanDomain marks no action as destructive.*approve_when=lambda"):
+        TapeAgent(model).run(SokobanEnvironment(CORRIDOR, 4), approve=lambda request: True)
+    assert model.requests == []
+
+
+@pytest.mark.parametrize(("agent", "settings"), SETTINGS)
+def test_every_step_can_be_asked_about(agent: type[Agent], settings: dict[str, Any]) -> None:
+    asked: list[str] = []
+
+    def ask(request: ApprovalRequest) -> bool:
+        asked.append(request.action)
+        return True
+
+    result = agent(SimulatedModel(ROOM), **settings).run(
+        SokobanEnvironment(ROOM, 8), approve=ask, approve_when=everything
+    )
+    assert (result.end_state, asked) == ("success", result.actions)
+    assert asked
+
+
+@pytest.mark.parametrize(("agent", "settings"), SETTINGS)
+def test_what_is_refused_is_never_done_whoever_plans(agent: type[Agent], settings: dict[str, Any]) -> None:
+    """In the corridor there is no other way."""
+    trace = TraceWriter("x")
+    result = agent(SimulatedModel(CORRIDOR), **settings).run(
+        SokobanEnvironment(CORRIDOR, 8), approve=lambda r: r.action != "R", approve_when=everything, trace=trace
+    )
+    assert (result.success, result.infeasible_commitments) == (False, 0)
+    assert "R" not in result.actions
+    assert result.end_state in {"infeasible", "not_certified", "replan_limit", "budget:steps"}
+    asked = [event for event in trace.events if isinstance(event, ApprovalEvent)]
+    assert [e.decision for e in asked if e.action == "R" and e.reason == "selected"] == ["refused"]
+
+
+@pytest.mark.parametrize(("agent", "settings"), SETTINGS)
+def test_stop_ends_every_agent(agent: type[Agent], settings: dict[str, Any]) -> None:
+    result = agent(SimulatedModel(ROOM), **settings).run(
+        SokobanEnvironment(ROOM, 8),
+        approve=lambda r: Approval.STOP if r.step == 1 else True,
+        approve_when=everything,
+    )
+    assert (result.end_state, result.steps) == ("stopped", 1)
+
+
+def test_after_a_refusal_no_graph_offers_the_action_any_more() -> None:
+    trace = TraceWriter("x")
+    model = SimulatedModel(ROOM, plans=[" U R D R R", " R R R R"])
+    TapeAgent(model).run(
+        SokobanEnvironment(ROOM, 12), approve=lambda r: r.action != "R", approve_when=everything, trace=trace
+    )
+    refused = next(
+        i for i, event in enumerate(trace.events) if isinstance(event, ApprovalEvent) and event.action == "R"
+    )
+    later = trace.events[refused + 1 :]
+    links = [link for event in later if isinstance(event, GraphFoldedEvent) for link in event.graph["links"]]
+    assert links
+    assert all(link["refuted"] for link in links if link["action"] == "R")
+    assert not any("R" in event.actions for event in later if isinstance(event, PathSelectedEvent))
+
+
+@pytest.mark.parametrize(
+    ("refused", "done", "end"), [("open 0", ["rattle 0"], "infeasible"), ("rattle 0", [], "not_certified")]
+)
+def test_a_query_is_asked_about_like_every_action(refused: str, done: list[str], end: str) -> None:
+    """The plan opens box 0, which is to be rattled first; it cannot be certified without."""
+    world, trace = BoxWorld(0, (False, False, False)), TraceWriter("x")
+    model = BoxModel(0, (False, False, False), plans=["open 0; take 0"])
+    result = TapeAgent(model, aec={"ensemble": 1}).run(
+        world, budget=Budget.of(steps=9), approve=lambda r: r.action != refused, approve_when=everything, trace=trace
+    )
+    assert (result.actions, result.success, result.end_state) == (done, False, end)
+    assert result.queries == len(done)
+    assert [event.actions for event in trace.events if isinstance(event, QueriedEvent)][-1] == []
+    asked = [event for event in trace.events if isinstance(event, ApprovalEvent)]
+    assert [event.action for event in asked if event.decision == "refused"] == [refused]
+
+
+def test_what_somebody_has_stopped_is_not_judged_any_more() -> None:
+    class Revisable(SokobanEnvironment):
+        concluded = False
+
+        def conclude(self) -> None:
+            self.concluded = True
+
+        def success(self) -> bool:
+            return self.concluded
+
+    env = Revisable(ROOM, 9)
+    result = TapeAgent(SimulatedModel(ROOM)).run(env, approve=lambda r: Approval.STOP, approve_when=everything)
+    assert (result.end_state, result.success, env.concluded) == ("stopped", False, False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", [TapeAgent, ReactAgent])
+def test_a_real_model_does_without_what_is_refused(agent: type[Agent]) -> None:
+    """Down is refused wherever it comes up; the room can be solved without."""
+    model, results = open_model("bundled:nano"), []
+    for seed in range(3):
+        refused: list[str] = []
+
+        def ask(request: ApprovalRequest, refused: list[str] = refused) -> bool:
+            refused += ["D"] if request.action == "D" else []
+            return request.action != "D"
+
+        result = agent(model).run(
+            SokobanEnvironment(ROOM, 10), approve=ask, approve_when=lambda r: r.action in "DU", seed=seed
+        )
+        assert "D" not in result.actions
+        assert len(refused) <= 1
+        results.append(result)
+    assert any(result.steps for result in results)

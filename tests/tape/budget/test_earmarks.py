@@ -1,0 +1,367 @@
+"""Earmarks: parts of a budget that siblings cannot take, and whose users cannot take more."""
+
+from __future__ import annotations
+
+import random
+import threading
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from tape.budget import Budget, Earmark, Ledger, Reservation, Resources
+from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
+from tests.profiles import examples
+
+KINDS = ("steps", "usd")
+
+
+def spend(ledger: Ledger, **counts: int) -> None:
+    ledger.settle(ledger.reserve(Resources(counts)), Resources(counts))
+
+
+def test_siblings_cannot_take_it_and_what_is_left_goes_back() -> None:
+    root = Ledger(Budget.of(usd="1", steps=10))
+    with root.earmark(usd="0.60", name="researcher") as part:
+        assert (root.remaining("usd"), part.remaining("usd")) == (400_000, 600_000)
+        with pytest.raises(BudgetExceededError, match=r"\$0\.40"):
+            root.reserve(Resources({"usd": 400_001}))
+        spend(part, usd=250_000, steps=1)
+        assert (root.remaining("usd"), part.remaining("usd")) == (400_000, 350_000)
+        assert root.remaining("steps") == part.remaining("steps") == 9  # not earmarked: there for all
+        with pytest.raises(BudgetExceededError, match="researcher"):
+            part.reserve(Resources({"usd": 350_001}))
+    assert root.remaining("usd") == 750_000
+    assert root.used == Resources({"usd": 250_000, "steps": 1})
+    assert root.reserved == Resources()
+
+
+def test_what_does_not_fit_is_refused_and_nothing_is_set_aside() -> None:
+    root = Ledger(Budget.of(usd="1", steps=3))
+    spend(root, usd=500_000)
+    with pytest.raises(BudgetExceededError), root.earmark(Budget.of(usd="0.6", steps=1)):
+        pytest.fail("the block must not begin")
+    assert (root.remaining("usd"), root.remaining("steps")) == (500_000, 3)
+
+
+def test_an_earmark_within_one_takes_from_it_alone() -> None:
+    root = Ledger(Budget.of(usd="1"))
+    with root.earmark(usd="0.5") as outer:
+        with pytest.raises(BudgetExceededError), outer.earmark(usd="0.6"):
+            pytest.fail("the block must not begin")
+        with outer.earmark(usd="0.3") as inner:
+            assert (root.remaining("usd"), outer.remaining("usd")) == (500_000, 200_000)
+            spend(inner, usd=100_000)
+            spend(outer, usd=200_000)
+            assert outer.remaining("usd") == 0
+        assert outer.remaining("usd") == 200_000
+    assert root.remaining("usd") == 700_000
+
+
+def test_it_goes_back_when_the_block_fails() -> None:
+    root = Ledger(Budget.of(usd="1"))
+
+    def interrupted() -> None:
+        with root.earmark(usd="0.5") as part:
+            spend(part, usd=100_000)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert (root.remaining("usd"), root.reserved) == (900_000, Resources())
+
+
+def test_what_is_still_being_spent_at_the_end_stays_set_aside_until_it_is_settled() -> None:
+    root = Ledger(Budget.of(usd="1"))
+    with root.earmark(usd="0.5") as part:
+        begun = part.reserve(Resources({"usd": 300_000}))
+    assert root.remaining("usd") == 700_000
+    begun.settle(Resources({"usd": 200_000}))
+    assert (root.remaining("usd"), root.reserved) == (800_000, Resources())
+    with root.earmark(usd="0.5") as part:
+        begun = part.reserve(Resources({"usd": 300_000}))
+    begun.release()
+    assert (root.remaining("usd"), root.reserved) == (800_000, Resources())
+
+
+def test_a_broken_declaration_is_booked_in_full_and_takes_from_nobody_elses_earmark() -> None:
+    root = Ledger(Budget.of(usd="1"))
+    with root.earmark(usd="0.3") as one, root.earmark(usd="0.5") as other:
+        one.reserve(Resources({"usd": 300_000})).settle(Resources({"usd": 400_000}))
+        assert (one.overspent(), one.violations) == (("usd",), {"usd": 1})
+        assert other.remaining("usd") == 500_000
+        assert root.remaining("usd") == 100_000
+    assert root.remaining("usd") == 600_000
+
+
+def test_unknown_costs_are_refused_and_unknown_usage_is_booked_as_declared() -> None:
+    root = Ledger()
+    with root.earmark(usd="0.5") as part:
+        with pytest.raises(UnknownCostError, match="usd"):
+            part.reserve(Resources({"usd": None}))
+        part.reserve(Resources({"usd": 200_000})).settle(Resources({"usd": None}))
+        assert part.remaining("usd") == 300_000
+    assert root.used == Resources({"usd": 200_000})
+
+
+class Recorded:
+    """A payer that keeps a book."""
+
+    def __init__(self) -> None:
+        self.open: dict[int, Resources] = {}
+        self.paid = Resources()
+
+    def reserve(self, worst_case: Resources) -> int:
+        self.open[len(self.open)] = worst_case
+        return len(self.open) - 1
+
+    def settle(self, reservation: int, actual: Resources) -> None:
+        self.paid += actual
+        del self.open[reservation]
+
+    def release(self, reservation: int) -> None:
+        del self.open[reservation]
+
+
+def test_a_payer_is_asked_once_for_all_of_it_and_told_at_the_end_what_was_paid() -> None:
+    payer = Recorded()
+    root = Ledger(Budget.of(usd="1"), payer=payer)
+    with root.earmark(usd="0.5") as part:
+        assert payer.open == {0: Resources({"usd": 500_000})}
+        part.reserve(Resources({"usd": 300_000, "steps": 2})).settle(
+            Resources({"usd": 200_000, "steps": 1}), paid=Resources({"usd": 50_000, "steps": 1})
+        )
+        part.reserve(Resources({"usd": 100})).release()
+        assert payer.paid == Resources({"steps": 1})
+    assert (payer.open, payer.paid) == ({}, Resources({"steps": 1, "usd": 50_000}))
+
+
+@pytest.mark.parametrize(
+    ("amounts", "says"),
+    [
+        ({}, "takes amounts"),
+        ({"usd": -1}, "usd"),
+        ({"gold": 1}, "gold"),
+        ({"wall_seconds": 1}, "real time"),
+    ],
+)
+def test_malformed_earmarks_say_what_is_wrong(amounts: dict[str, int], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        Ledger().earmark(**amounts)
+
+
+def test_a_budget_and_amounts_together_are_refused() -> None:
+    with pytest.raises(ConfigError, match="or one Budget"):
+        Ledger().earmark(Budget.of(usd=1), usd=1)
+    with pytest.raises(ConfigError, match="at least one cap"):
+        Ledger().earmark(Budget())
+
+
+def test_it_is_used_within_its_block_and_once() -> None:
+    root = Ledger(Budget.of(usd="1"))
+    part = root.earmark(usd="0.5")
+    assert root.remaining("usd") == 1_000_000
+    for use in (lambda: part.reserve(Resources({"usd": 1})), lambda: Ledger(parent=part)):
+        with pytest.raises(ConfigError, match="has not begun"):
+            use()
+    with part:
+        below = Ledger(parent=part)
+    for use in (lambda: below.reserve(Resources({"usd": 1})), lambda: Ledger(parent=part)):
+        with pytest.raises(ConfigError, match="has ended"):
+            use()
+    with pytest.raises(ConfigError, match="make a new one"), part:
+        pytest.fail("the block must not begin")
+    assert root.remaining("usd") == 1_000_000
+
+
+# --- against a model --------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Node:
+    """A ledger as the model knows it: what was reserved and used in it, and what is below it. Nothing is kept up."""
+
+    ledger: Ledger
+    caps: dict[str, int]
+    above: Node | None = None
+    earmark: bool = False
+    ended: bool = False
+    open: list[Reservation] = field(default_factory=list)
+    spent: list[dict[str, int]] = field(default_factory=list)
+    below: list[Node] = field(default_factory=list)
+
+    def used(self, kind: str) -> int:
+        return sum(one.get(kind, 0) for one in self.spent) + sum(node.used(kind) for node in self.below)
+
+    def pending(self, kind: str) -> int:
+        return sum(one.worst_case[kind] or 0 for one in self.open) + sum(node.claims(kind) for node in self.below)
+
+    def claims(self, kind: str) -> int:
+        """What the ledger above has set aside for this one."""
+        if not self.earmark or kind not in self.caps:
+            return self.pending(kind)
+        left = max(0, self.caps[kind] - self.used(kind))
+        return min(left, self.pending(kind)) if self.ended else left
+
+    def limiting(self, kind: str) -> list[Node]:
+        found: list[Node] = []
+        node: Node | None = self
+        while node is not None:
+            found.append(node)
+            node = None if node.earmark and kind in node.caps else node.above
+        return [node for node in found if kind in node.caps]
+
+    def remaining(self, kind: str) -> int | None:
+        left = [max(0, node.caps[kind] - node.used(kind) - node.pending(kind)) for node in self.limiting(kind)]
+        return min(left) if left else None
+
+    def usable(self) -> bool:
+        return not self.ended and (self.above is None or self.above.usable())
+
+
+AMOUNTS = st.dictionaries(st.sampled_from(KINDS), st.integers(0, 12), min_size=1)
+
+
+MOST = 6
+"""Ledgers of one tree."""
+
+
+class Earmarks(RuleBasedStateMachine):
+    """Ledgers, earmarks, reservations and settlements in any order, in step with the model."""
+
+    @initialize(caps=AMOUNTS)
+    def begin(self, caps: dict[str, int]) -> None:
+        scaled = {kind: 4 * cap for kind, cap in caps.items()}
+        self.nodes = [Node(Ledger(Budget(scaled)), scaled)]
+
+    def usable(self) -> list[Node]:
+        return [node for node in self.nodes if node.usable()]
+
+    def fits(self, node: Node, wanted: dict[str, int]) -> bool:
+        left = {kind: node.remaining(kind) for kind in wanted}
+        return all(wanted[kind] <= most for kind, most in left.items() if most is not None)
+
+    @precondition(lambda self: len(self.nodes) < MOST)
+    @rule(data=st.data(), amounts=AMOUNTS)
+    def earmark(self, data: st.DataObject, amounts: dict[str, int]) -> None:
+        above = data.draw(st.sampled_from(self.usable()))
+        part = above.ledger.earmark(Budget(amounts))
+        if not self.fits(above, amounts):
+            with pytest.raises(BudgetExceededError):
+                part.__enter__()
+            return
+        part.__enter__()
+        self.nodes.append(Node(part, amounts, above, earmark=True))
+        above.below.append(self.nodes[-1])
+
+    @precondition(lambda self: len(self.nodes) < MOST)
+    @rule(data=st.data(), caps=AMOUNTS)
+    def child(self, data: st.DataObject, caps: dict[str, int]) -> None:
+        above = data.draw(st.sampled_from(self.usable()))
+        self.nodes.append(Node(Ledger(Budget(caps), above.ledger), caps, above))
+        above.below.append(self.nodes[-1])
+
+    @rule(data=st.data(), amounts=AMOUNTS)
+    def reserve(self, data: st.DataObject, amounts: dict[str, int]) -> None:
+        node = data.draw(st.sampled_from(self.nodes))
+        if not node.usable():
+            with pytest.raises(ConfigError):
+                node.ledger.reserve(Resources(amounts))
+        elif self.fits(node, amounts):
+            node.open.append(node.ledger.reserve(Resources(amounts)))
+        else:
+            with pytest.raises(BudgetExceededError):
+                node.ledger.reserve(Resources(amounts))
+
+    @precondition(lambda self: any(node.open for node in self.nodes))
+    @rule(data=st.data(), used=AMOUNTS, broken=st.integers(0, 9))
+    def settle(self, data: st.DataObject, used: dict[str, int], broken: int) -> None:
+        """Mostly at most what was reserved, at times more."""
+        node = data.draw(st.sampled_from([node for node in self.nodes if node.open]))
+        one = node.open.pop()
+        most = {kind: one.worst_case[kind] or 0 for kind in KINDS}
+        told = used if broken == 0 else {kind: min(count, most[kind]) for kind, count in used.items()}
+        node.ledger.settle(one, Resources(told))
+        node.spent.append(told)
+
+    @precondition(lambda self: any(node.open for node in self.nodes))
+    @rule(data=st.data())
+    def release(self, data: st.DataObject) -> None:
+        node = data.draw(st.sampled_from([node for node in self.nodes if node.open]))
+        node.open.pop().release()
+
+    @precondition(lambda self: any(node.earmark and not node.ended for node in self.nodes))
+    @rule(data=st.data())
+    def end(self, data: st.DataObject) -> None:
+        """In any order, also the outer one first."""
+        node = data.draw(st.sampled_from([node for node in self.nodes if node.earmark and not node.ended]))
+        assert isinstance(node.ledger, Earmark)
+        node.ledger.__exit__(None, None, None)
+        node.ended = True
+
+    @invariant()
+    def agrees(self) -> None:
+        for node in getattr(self, "nodes", []):
+            for kind in KINDS:
+                assert node.ledger.remaining(kind) == node.remaining(kind)
+                assert (node.ledger.used[kind] or 0) == node.used(kind)
+                assert (node.ledger.reserved[kind] or 0) == node.pending(kind)
+
+    def teardown(self) -> None:
+        """When all has ended nothing is set aside any more."""
+        for node in getattr(self, "nodes", []):
+            while node.open:
+                node.open.pop().release()
+            if isinstance(node.ledger, Earmark) and not node.ended:
+                node.ledger.__exit__(None, None, None)
+        for node in getattr(self, "nodes", []):
+            assert node.ledger.reserved == Resources()
+
+
+TestEarmarks = Earmarks.TestCase
+TestEarmarks.settings = settings(examples(400), stateful_step_count=25)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_threads_never_take_more_than_there_is(seed: int) -> None:
+    root = Ledger(Budget({"usd": 1000, "steps": 400}))
+    spent: list[int] = []
+
+    def work(number: int) -> None:
+        rng = random.Random(f"{seed} {number}")
+        for _ in range(60):
+            with ExitStack() as stack:
+                ledger: Ledger = root
+                try:
+                    for _ in range(rng.randrange(3)):
+                        ledger = stack.enter_context(ledger.earmark(Budget({"usd": rng.randrange(1, 40)})))
+                    if rng.random() < 0.3:
+                        ledger = Ledger(Budget({"steps": 2}), ledger)
+                    worst = Resources({"usd": rng.randrange(1, 20), "steps": 1})
+                    with ledger.reserve(worst) as reserved:
+                        used = rng.randrange((worst["usd"] or 0) + 1)
+                        reserved.settle(Resources({"usd": used, "steps": 1}))
+                        spent.append(used)
+                    assert (root.used["usd"] or 0) + (root.reserved["usd"] or 0) <= 1000
+                except BudgetExceededError:
+                    pass
+
+    failures: list[BaseException] = []
+
+    def guarded(number: int) -> None:
+        try:
+            work(number)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(n,)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert root.reserved == Resources()
+    assert root.used == Resources({"usd": sum(spent), "steps": len(spent)})

@@ -1,0 +1,364 @@
+"""No plan fits: said before anything but planning is paid for, with the least caps that would do; never guessed."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import solvers
+from envs.sokoban import SokobanEnvironment
+from tape.agents.tape import TapeAgent
+from tape.budget import Budget, Ledger, Resources, kind_of
+from tape.engine.result import EpisodeResult
+from tape.engine.settings import TapeConfig
+from tape.lm.base import FREE, Price, Request
+from tape.lm.scripted import ScriptedLM
+from tape.tools import Tool, ToolEnvironment, tool
+from tape.tools.domain import ToolDomain
+from tape.tools.tool import Toolbox, make_tool
+from tape.trace import InfeasibleEvent, PathSelectedEvent, TraceWriter, read_trace
+from tests.profiles import examples
+from tests.tape.helpers import CORRIDOR, play
+from tests.tape.tools.helpers import TOOLS, script
+
+PRICE = Price(Decimal("1e-7"), Decimal("4e-7"))
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("multiply.exact", {"a": 3, "b": 4}),
+    ("multiply.exact", {"a": "#1", "b": 7}),
+    ("add", {"a": "#2", "b": 5}),
+]
+
+
+def run(
+    caps: dict[str, Any],
+    plan: Any = CALLS,
+    *,
+    price: Price = FREE,
+    tools: list[Tool] | None = None,
+    trace: TraceWriter | None = None,
+    parent: Ledger | None = None,
+    **settings: Any,
+) -> EpisodeResult:
+    model = ScriptedLM(script(plan), price=price)
+    env = ToolEnvironment("3 * 4 * 7 + 5?", tools or TOOLS)
+    return TapeAgent(model, **settings).run(env, budget=Budget.of(**caps), trace=trace, parent=parent)
+
+
+def test_it_is_said_in_units_before_anything_but_planning_is_spent() -> None:
+    trace = TraceWriter("x")
+    # A multiplication takes $0.001 at least, so does the addition.
+    result = run({"usd": "0.002"}, trace=trace)
+    said = "no plan fits into $0.002: the cheapest complete plan needs a cap of $0.003"
+    assert (result.end_state, result.detail, result.steps) == ("infeasible", said, 0)
+    assert result.spent["usd"] == 0
+    assert result.explanation is not None
+    assert (result.explanation["cause"], result.explanation["left"]) == ("budget", {"usd": 0.002})
+    [option] = result.explanation["options"]
+    assert option["caps"] == [{"resource": "usd", "ledger": "episode", "cap": 0.003}]
+    assert option["proven"] is True
+    assert option["plan"] == [
+        "multiply.quick(a=3, b=4)",
+        "multiply.quick(a=#1, b=7)",
+        "add(a=#2, b=5)",
+        "answer(value=#3)",
+    ]
+    [event] = [found for found in trace.events if isinstance(found, InfeasibleEvent)]
+    assert (event.text, event.explanation, event.told()) == (said, result.explanation, said)
+    assert json.loads(json.dumps(result.explanation)) == result.explanation
+
+
+def test_what_planning_took_is_part_of_the_least_cap() -> None:
+    poor = run({"usd": "0.003"}, price=PRICE)  # as much as the plan takes
+    assert poor.end_state == "infeasible"
+    assert set(poor.lm_calls) == {"plan", "score"}, "nothing but planning was spent"
+    assert f"(planning took ${poor.spent['usd']})" in poor.detail
+    assert poor.explanation is not None
+    [[needed]] = [option["caps"] for option in poor.explanation["options"]]
+    count = kind_of("usd").count(needed["cap"])
+    enough = TapeAgent(ScriptedLM(script(CALLS), price=PRICE)).run(
+        ToolEnvironment("3 * 4 * 7 + 5?", TOOLS), budget=Budget({"usd": count})
+    )
+    assert enough.end_state == "success"
+    short = TapeAgent(ScriptedLM(script(CALLS), price=PRICE)).run(
+        ToolEnvironment("3 * 4 * 7 + 5?", TOOLS), budget=Budget({"usd": count - 1})
+    )
+    assert (short.end_state, short.steps) == ("infeasible", 0)
+
+
+def test_the_budget_that_binds_is_named() -> None:
+    one = run({"usd": "0.002", "steps": 9, "seconds": 9})
+    assert one.detail.endswith("needs a cap of $0.003, the other caps as they are")
+    both = run({"usd": "0.002", "steps": 2})
+    assert (
+        both.detail
+        == "no plan fits into 2 steps and $0.002: the cheapest complete plan needs caps of 4 steps and $0.003"
+    )
+    either = run(
+        {"usd": "0.015", "seconds": "0.5"},
+        [("divide.dear", {"a": 1, "b": 1})],
+        tools=[
+            make_tool(divided, kind="divide", variant="dear", usd="0.02", seconds="0.1"),
+            make_tool(divided, kind="divide", variant="slow", usd="0.01", seconds=7),
+        ],
+    )
+    assert either.detail == (
+        "no plan fits into 0.5 s and $0.015: the cheapest complete plan needs a cap of 7 s, or a cap of $0.02, the "
+        "other caps as they are"
+    )
+
+
+def divided(a: int, b: int) -> float:
+    """Divide."""
+    return a / b
+
+
+def test_the_horizon_is_told_apart() -> None:
+    short = run({"usd": 1}, horizon=2)
+    assert short.detail == "no plan fits: the horizon of 2 moves is too short, 4 would do"
+    assert (short.explanation or {})["horizon"] == 4
+    both = run({"usd": "0.002"}, horizon=2)
+    assert both.detail.endswith("needs a cap of $0.003 and a horizon of 4 moves")
+
+
+@pytest.mark.parametrize("caps", [{}, {"usd": "0.05", "steps": 9}])
+def test_where_no_plan_comes_to_an_end_it_is_not_the_budget(caps: dict[str, Any]) -> None:
+    result = run(caps, [("unheard_of", {})])
+    assert result.end_state == "infeasible"
+    assert result.detail == "no plan fits: none of 12 sampled plans comes to an end, and no budget would change that"
+    assert result.explanation is not None
+    assert (result.explanation["cause"], result.explanation["options"]) == ("no_end", [])
+
+
+def test_what_is_kept_for_planning_and_what_others_have_taken_counts() -> None:
+    kept = run({"usd": "0.004"}, planning_reserve={"usd": 2_000})
+    assert kept.detail.endswith("needs a cap of $0.005")
+    assert run({"usd": "0.005"}, planning_reserve={"usd": 2_000}).end_state == "success"
+    team = Ledger(Budget.of(usd="0.01"), name="team")
+    with team.reserve(Resources.of(usd="0.008")):
+        inside = run({"usd": "0.0025"}, parent=team)
+    assert inside.detail.endswith("needs caps of $0.003 and $0.011 of the team ledger")
+    [option] = (inside.explanation or {})["options"]
+    assert [(cap["ledger"], cap["cap"]) for cap in option["caps"]] == [("episode", 0.003), ("team", 0.011)]
+
+
+def test_in_the_middle_it_says_what_the_steps_took() -> None:
+    @tool(usd="0.01")
+    def breaks(part: int) -> int:
+        """Fails."""
+        raise ValueError("no")
+
+    def plan(request: Request, sample: int) -> str:
+        if request.role != "plan":
+            return "right"
+        calls = [{"tool": "breaks", "arguments": {"part": 1 if "failed: breaks" not in str(request.prompt) else 2}}]
+        return json.dumps({"calls": calls, "answer": "#1"})
+
+    env = ToolEnvironment("?", [breaks])
+    result = TapeAgent(ScriptedLM(plan)).run(env, budget=Budget.of(usd="0.015"))
+    assert (result.end_state, result.steps) == ("infeasible", 1)
+    assert result.detail == (
+        "no plan fits into what is left, $0.005 of $0.015 (1 step and planning took $0.01): the cheapest complete plan "
+        "needs a cap of $0.02"
+    )
+
+
+def test_tools_stop_and_are_called_as_planned_unless_told_otherwise() -> None:
+    usual = run({"usd": "0.002"})
+    asked = run({"usd": "0.002"}, execution="constrained", on_infeasible="partial")
+    assert (usual.end_state, usual.partial_walk, usual.lm_calls.get("act")) == ("infeasible", False, None)
+    assert asked.partial_walk
+    assert asked.lm_calls["act"] == asked.steps > 0
+    rich = run({"usd": 1})
+    assert (rich.end_state, "act" in rich.lm_calls) == ("success", False)
+
+
+def test_elsewhere_a_partial_path_is_followed_and_stopping_is_explained_too() -> None:
+    result, events = play(CORRIDOR, 1, max_replans=0, resample=0)
+    assert result.partial_walk
+    assert [event.config["execution"] for event in events if event.type == "started"] == ["constrained"]
+    stopped, _ = play(CORRIDOR, 1, on_infeasible="stop", resample=0)
+    assert stopped.end_state == "infeasible"
+    assert stopped.detail.startswith("no plan fits into 1 step: the cheapest complete plan needs a cap of ")
+
+
+def test_the_domain_settles_what_is_left_open() -> None:
+    usual = TapeConfig()
+    tools = usual.settled(ToolEnvironment("?", TOOLS).domain)
+    assert (tools.execution, tools.on_infeasible) == ("forced", "stop")
+    for domain in (SokobanEnvironment(CORRIDOR, 4).domain, graded()):
+        found = usual.settled(domain)
+        assert (found.execution, found.on_infeasible) == ("constrained", "partial")
+    named = TapeConfig(execution="free", on_infeasible="partial")
+    assert named.settled(ToolEnvironment("?", TOOLS).domain) == named
+
+
+def graded() -> Any:
+    """A domain of tools in which what is done on the way is worth something."""
+
+    class Graded(ToolDomain):
+        def worth(self, state: Any) -> float:
+            return 0.0
+
+    return Graded("?", Toolbox(TOOLS))
+
+
+def test_not_even_the_cheapest_action_fits() -> None:
+    result = run({"steps": 0})
+    assert (result.end_state, result.lm_calls) == ("budget:steps", {})
+    assert result.detail == (
+        "no action fits any more, not even the cheapest, multiply.quick: steps of the episode ledger: 1 step "
+        "requested, 0 of 0 steps used or reserved; it takes a cap of at least 1 step"
+    )
+
+
+def test_a_planning_call_that_does_not_fit_says_so() -> None:
+    result = run({"usd": "0.0001"}, price=PRICE)
+    assert (result.end_state, result.lm_calls) == ("budget:usd", {})
+    assert result.detail.startswith("a model call (plan): usd of the episode ledger: $0.0")
+    assert "requested, $0 of $0.0001 used or reserved; it takes a cap of at least $0.0" in result.detail
+
+
+def test_the_time_that_is_left_bounds_the_explanation(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float | None] = []
+    explain = solvers.explain
+
+    def watched(problem: Any, time_limit: float | None) -> Any:
+        limits.append(time_limit)
+        return explain(problem, 1e-9)
+
+    monkeypatch.setattr(solvers, "explain", watched)
+    result = run({"usd": "0.002", "wall_seconds": 600}, resample=0)
+    assert limits
+    assert all(limit is not None and 0 < limit <= 600 for limit in limits)
+    assert result.end_state == "infeasible"
+    assert result.detail.endswith("could be followed to its end, and what would do was not settled in time")
+    assert (result.explanation or {})["options"] == [], "nothing is told as a fact"
+
+
+def test_it_is_in_the_file_and_comes_back(tmp_path: Any) -> None:
+    trace = tmp_path / "trace.jsonl"
+    model = ScriptedLM(script(CALLS))
+    result = TapeAgent(model).run(ToolEnvironment("?", TOOLS), budget=Budget.of(usd="0.002"), trace=trace)
+    assert any(isinstance(event, InfeasibleEvent) for event in read_trace(trace))
+    again = EpisodeResult.model_validate_json(result.model_dump_json())
+    assert again.explanation == result.explanation
+
+
+PLANS = st.lists(
+    st.lists(
+        st.tuples(st.sampled_from(["a.x", "a.y", "b", "c"]), st.integers(0, 3)), min_size=1, max_size=4, unique=True
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+@examples(200)
+@given(
+    plans=PLANS,
+    costs=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=4, max_size=4),
+    caps=st.fixed_dictionaries(
+        {}, optional={"usd": st.integers(0, 12), "seconds": st.integers(0, 12), "steps": st.integers(1, 4)}
+    ),
+    price=st.sampled_from([FREE, PRICE]),
+    reserve=st.integers(0, 1),
+)
+def test_the_least_cap_does_and_one_less_does_not(
+    plans: Any, costs: Any, caps: dict[str, int], price: Price, reserve: int
+) -> None:
+    """Against playing again: raised as told it is followed to its end, and with one count less it is not begun."""
+    names = [("a", "x"), ("a", "y"), ("b", ""), ("c", "")]
+    tools = [
+        make_tool(lambda_of(kind), kind=kind, variant=variant, usd=usd / 1000, seconds=seconds)
+        for (kind, variant), (usd, seconds) in zip(names, costs, strict=True)
+    ]
+    sampled = [
+        json.dumps({"calls": [{"tool": name, "arguments": {"n": n}} for name, n in plan], "answer": f"#{len(plan)}"})
+        for plan in plans
+    ]
+
+    def model(request: Request, sample: int) -> str:
+        return sampled[sample % len(sampled)] if request.role == "plan" else "right"
+
+    unit = {"usd": 1000, "seconds": 1000, "steps": 1}
+    given_caps = {
+        kind: cap * unit[kind] + (20_000 if kind == "usd" and price is PRICE else 0) for kind, cap in caps.items()
+    }
+
+    def attempt(caps: dict[str, int]) -> EpisodeResult:
+        agent = TapeAgent(
+            ScriptedLM(model, price=price),
+            num_plans=len(plans),
+            planning_reserve={"seconds": reserve} if "seconds" in caps else {},
+        )
+        return agent.run(ToolEnvironment("?", tools), budget=Budget(caps))
+
+    result = attempt(given_caps)
+    assert not result.budget_violations
+    if result.end_state != "infeasible":
+        return
+    assert result.steps == 0
+    assert result.explanation is not None
+    assert result.explanation["cause"] == "budget"
+    assert result.explanation["options"]
+    for option in result.explanation["options"]:
+        raised = {cap["resource"]: kind_of(cap["resource"]).count(cap["cap"]) for cap in option["caps"]}
+        assert option["proven"]
+        assert all(raised[kind] > given_caps[kind] for kind in raised)
+        assert attempt(given_caps | raised).end_state == "success"
+        for kind, cap in raised.items():
+            assert attempt(given_caps | raised | {kind: cap - 1}).end_state in ("infeasible", f"budget:{kind}")
+
+
+def lambda_of(kind: str) -> Any:
+    def function(n: int) -> int:
+        return n
+
+    function.__doc__ = f"Do {kind}."
+    return function
+
+
+def test_selections_are_in_the_trace_as_before() -> None:
+    trace = TraceWriter("x")
+    run({"usd": "0.002"}, trace=trace, resample=1)
+    selected = [event for event in trace.events if isinstance(event, PathSelectedEvent)]
+    assert [event.status for event in selected] == ["INFEASIBLE", "INFEASIBLE"]
+
+
+def test_the_least_cap_is_that_of_the_cheapest_of_all_samplings() -> None:
+    """What planning has left differs from sampling to sampling, so what they need is compared as caps."""
+
+    def dear() -> int:
+        """Look it up, dearly."""
+        return 1
+
+    def cheap() -> int:
+        """Look it up."""
+        return 1
+
+    tools = [make_tool(dear, usd="0.024"), make_tool(cheap, usd="0.0185")]
+
+    def played(cap: Any) -> EpisodeResult:
+        samplings: list[int] = []
+
+        def reply(request: Request, sample: int) -> str:
+            if request.role == "score":
+                return "right"
+            samplings.append(sample)
+            name = "dear" if len(samplings) == 1 else "cheap"
+            return json.dumps({"calls": [{"tool": name, "arguments": {}}], "answer": "#1"})
+
+        model = ScriptedLM(reply, price=Price(Decimal("1e-5"), Decimal("1e-5")))
+        agent = TapeAgent(model, num_plans=1, resample=1, extend=0)
+        return agent.run(ToolEnvironment("Look it up.", tools), budget=Budget.of(usd=cap))
+
+    refused = played("0.02")
+    assert refused.explanation is not None
+    [option] = refused.explanation["options"]
+    least = Decimal(str(option["caps"][0]["cap"]))
+    assert option["plan"][0] == "cheap()"
+    assert played(least).success
+    assert played(least - Decimal("0.000001")).end_state == "infeasible"

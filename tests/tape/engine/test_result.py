@@ -1,0 +1,106 @@
+"""The result of an episode: amounts in units, the answer's value, and lines of earlier versions."""
+
+import json
+import math
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tape.agents.react import ReactAgent
+from tape.agents.tape import TapeAgent
+from tape.budget import Budget
+from tape.engine.result import EpisodeResult
+from tape.lm.scripted import ScriptedLM
+from tape.runner.directory import RunDirectory
+from tape.tools import ToolEnvironment
+from tests.profiles import examples
+from tests.tape.tools.helpers import TOOLS, follow, script
+
+CALLS: list[tuple[str, dict[str, Any]]] = [("multiply.exact", {"a": 3, "b": 4}), ("add", {"a": "#1", "b": 5})]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def result_of(**fields: Any) -> EpisodeResult:
+    return EpisodeResult(end_state="success", success=True, **fields)
+
+
+def test_what_was_spent_is_told_in_units() -> None:
+    used = {"usd": 16_050, "seconds": 1_500, "tokens": 958, "steps": 3, "never declared": 4, "usd_unknown": None}
+    spent = result_of(used=used).spent
+    assert spent == {
+        "usd": Decimal("0.01605"),
+        "seconds": Decimal("1.5"),
+        "tokens": 958,
+        "steps": 3,
+        "never declared": 4,
+        "usd_unknown": None,
+    }
+    assert str(spent["usd"]) == "0.01605"
+    capped = result_of(used={"steps": 2}, budget={"usd": 5, "steps": 3, "wall_seconds": 9}, wall_seconds=1.2345678)
+    assert capped.spent == {"usd": 0, "steps": 2, "wall_seconds": Decimal("1.235")}
+    assert "spent" not in result_of(used=used).model_dump(), "files keep their counts"
+
+
+@pytest.mark.parametrize("agent", [TapeAgent, ReactAgent])
+def test_the_answer_is_its_value(agent: Any) -> None:
+    env = ToolEnvironment("3 * 4 + 5?", TOOLS, budget=Budget.of(usd=1))
+    result = agent(ScriptedLM(script(CALLS, act=follow(CALLS))), horizon=9).run(env)
+    assert result.actions[-1] == "answer(value=#2)"
+    assert (result.answer, result.spent["usd"]) == (17, Decimal("0.021"))
+
+
+def test_there_is_no_answer_where_none_was_given() -> None:
+    stopped = TapeAgent(ScriptedLM(script(CALLS))).run(ToolEnvironment("?", TOOLS), budget=Budget.of(usd="0.001"))
+    assert (stopped.end_state, stopped.answer) == ("infeasible", None)
+
+
+@examples(200)
+@given(answer=JSON)
+def test_an_answer_that_is_json_is_kept_as_it_is(answer: Any) -> None:
+    result = result_of(answer=answer)
+    assert result.answer == answer
+    for dumped in (result.model_dump(), result.model_dump(mode="json")):
+        line = json.dumps(dumped)
+        assert EpisodeResult.model_validate(json.loads(line)).answer == answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ({1, 2}, "{1, 2}"),
+        (Decimal("1.5"), "1.5"),
+        (math.nan, "nan"),
+        ([math.inf], "[inf]"),
+        ({(1, 2): 3}, "{(1, 2): 3}"),
+        (Path("a"), "a"),
+    ],
+)
+def test_an_answer_that_is_no_json_is_its_text_in_files(answer: Any, text: str) -> None:
+    result = result_of(answer=answer)
+    assert result.answer is answer
+    for dumped in (result.model_dump(), result.model_dump(mode="json")):
+        assert dumped["answer"] == text
+        json.dumps(dumped, allow_nan=False)
+
+
+def test_half_a_surrogate_pair_is_written_too() -> None:
+    dumped = result_of(answer="\ud800").model_dump(mode="json")
+    assert json.loads(json.dumps(dumped))["answer"] == "\ud800"
+
+
+def test_lines_of_earlier_versions_still_open(tmp_path: Path) -> None:
+    line = result_of(used={"usd": 5}).model_dump(mode="json")
+    for younger in ("answer", "explanation"):
+        del line[younger]
+    (tmp_path / "episodes.jsonl").write_text(json.dumps({"result": line}) + "\n")
+    [read] = RunDirectory(tmp_path).episodes()
+    found = EpisodeResult.model_validate(read["result"])
+    assert (found.answer, found.explanation, found.spent) == (None, None, {"usd": Decimal("0.000005")})

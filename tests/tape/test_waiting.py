@@ -1,0 +1,226 @@
+"""Synchronous wrappers inside a running event loop, as in a notebook, and Ctrl-C wherever they wait."""
+
+import asyncio
+import contextvars
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tape.agents.tape import TapeAgent
+from tape.budget import Budget
+from tape.cli.main import main
+from tape.engine.result import EpisodeResult
+from tape.lm.cache import CachedLM
+from tape.lm.scripted import ScriptedLM
+from tape.tools import ToolEnvironment, tool
+from tape.trace import read_trace
+from tape.waiting import call_waiting, one_loop, run_sync
+from tests.tape.tools.helpers import TOOLS, script
+
+PLAN: list[tuple[str, dict[str, Any]]] = [("add", {"a": 1, "b": 2})]
+MARK: contextvars.ContextVar[str] = contextvars.ContextVar("mark", default="nobody's")
+
+
+def in_a_loop(call: Any) -> Any:
+    """Make a synchronous call where an event loop runs, as a cell of a notebook does."""
+
+    async def cell() -> Any:
+        return call()
+
+    return asyncio.run(cell())
+
+
+def environment(**caps: Any) -> ToolEnvironment:
+    return ToolEnvironment("1 + 2?", TOOLS, budget=Budget.of(**caps))
+
+
+def test_an_episode_is_the_same_with_and_without_a_running_loop() -> None:
+    def play() -> EpisodeResult:
+        return TapeAgent(ScriptedLM(script(PLAN))).run(environment(usd=1))
+
+    plain, inside = play().model_dump(), in_a_loop(play).model_dump()
+    times = {"wall_seconds", "solver_seconds"}
+    assert {k: v for k, v in plain.items() if k not in times} == {k: v for k, v in inside.items() if k not in times}
+    assert inside["end_state"] == "success"
+    assert "tape" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_tools_are_called_in_the_thread_that_waits() -> None:
+    db = sqlite3.connect(":memory:")  # can be used in its own thread only
+    seen: list[tuple[threading.Thread, str]] = []
+
+    @tool()
+    def ask(sql: str) -> int:
+        """Ask the data base."""
+        seen.append((threading.current_thread(), MARK.get()))
+        return int(db.execute(sql).fetchone()[0])
+
+    def cell() -> EpisodeResult:
+        MARK.set("the cell's")
+        plan = [("ask", {"sql": "select 6 * 7"})]
+        return TapeAgent(ScriptedLM(script(plan))).run(ToolEnvironment("?", [ask]))
+
+    result = in_a_loop(cell)
+    assert (result.end_state, result.answer) == ("success", 42)
+    assert seen == [(threading.main_thread(), "the cell's")]
+
+
+def test_a_step_of_tools_and_a_cached_model_work_inside_a_loop(tmp_path: Path) -> None:
+    def cell() -> Any:
+        env = environment()
+        env.reset(0)
+        env.step("add(a=1, b=2)")
+        result = TapeAgent(CachedLM(ScriptedLM(script(PLAN)), tmp_path / "cache.sqlite")).run(env)
+        return result.answer
+
+    assert in_a_loop(cell) == 3
+
+
+def test_an_agent_inside_a_tool_of_an_agent(tmp_path: Path) -> None:
+    @tool()
+    def delegate(task: str) -> float:
+        """Let somebody else do it."""
+        answer: float = TapeAgent(ScriptedLM(script(PLAN))).run(environment()).answer
+        return answer
+
+    def play() -> Any:
+        plan = [("delegate", {"task": "1 + 2"})]
+        return TapeAgent(ScriptedLM(script(plan))).run(ToolEnvironment("?", [delegate])).answer
+
+    assert play() == in_a_loop(play) == 3
+
+
+def test_a_run_of_the_command_line_inside_a_loop(tmp_path: Path) -> None:
+    levels, answers = tmp_path / "levels.xsb", tmp_path / "script.json"
+    levels.write_text("; one\n#####\n#@$.#\n#####\n")
+    answers.write_text(json.dumps(["plan R"]))
+    command = ["run", "sokoban", "--levels", str(levels), "--agent", "open_loop", "--model", f"scripted:{answers}"]
+    assert in_a_loop(lambda: main([*command, "--quiet", "--out", str(tmp_path / "run")])) == 0
+    assert len((tmp_path / "run" / "episodes.jsonl").read_text().splitlines()) == 1
+
+
+def test_what_a_coroutine_raises_and_returns_comes_out() -> None:
+    async def fails() -> None:
+        await asyncio.sleep(0)
+        raise KeyError("mine")
+
+    async def works(value: int) -> int:
+        return await call_waiting(lambda: value + 1)
+
+    def stops() -> None:
+        raise StopIteration
+
+    for call in (lambda: run_sync(fails()), lambda: in_a_loop(lambda: run_sync(fails()))):
+        with pytest.raises(KeyError, match="mine"):
+            call()
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        in_a_loop(lambda: run_sync(call_waiting(stops)))
+
+    def several() -> list[int]:
+        with one_loop() as run_here:
+            return [run_here(works(value)) for value in range(3)]
+
+    assert several() == in_a_loop(several) == [1, 2, 3]
+
+
+def test_calls_come_back_to_the_one_who_waits_from_other_threads_too() -> None:
+    async def outer() -> tuple[str, str]:
+        mine = await call_waiting(lambda: threading.current_thread().name)
+
+        async def inner() -> str:
+            return await call_waiting(lambda: threading.current_thread().name)
+
+        # A thread that has the context but waits by itself must not use the other one, which may be busy.
+        return mine, await asyncio.to_thread(lambda: run_sync(inner()))
+
+    mine, theirs = in_a_loop(lambda: run_sync(outer()))
+    assert mine == threading.main_thread().name
+    assert theirs != mine
+
+
+INTERRUPTED = """
+import asyncio, json, os, signal, sys, threading, time
+from pathlib import Path
+from tape.agents.tape import TapeAgent
+from tape.budget import Budget, Ledger
+from tape.lm.scripted import ScriptedLM
+from tape.tools import ToolEnvironment, tool
+
+place, what, trace = sys.argv[1:]
+
+def ctrl_c():
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+
+@tool(usd="0.01")
+def blocks() -> int:
+    "Never comes back."
+    ctrl_c()
+    time.sleep(1000)
+
+@tool(usd="0.01")
+async def waits() -> int:
+    "Never comes back."
+    ctrl_c()
+    await asyncio.sleep(1000)
+
+asked = []
+
+def reply(request, sample):
+    if what == "plans" and not asked:
+        ctrl_c()
+    asked.append(request)
+    name = {"plans": "unheard_of"}.get(what, what)
+    plan = json.dumps({"calls": [{"tool": name, "arguments": {}}], "answer": "#1"})
+    return plan if request.role == "plan" else "right"
+
+outer = Ledger(Budget.of(usd=1), name="outer")
+agent = TapeAgent(ScriptedLM(reply), num_plans=1, extend=0, resample=10**9)
+
+def play():
+    try:
+        agent.run(ToolEnvironment("?", [blocks, waits]), trace=Path(trace), parent=outer)
+    except KeyboardInterrupt:
+        print("interrupted", outer.used["usd"], len(outer.reserved), threading.active_count())
+
+async def cell():
+    play()
+
+if place == "script":
+    play()
+else:
+    if place == "notebook":
+        async def cell():  # whose kernel has Python's own handler set while a cell runs
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            play()
+    asyncio.run(cell())
+print("and on")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["blocks", "waits", "plans"])
+@pytest.mark.parametrize("place", ["script", "loop", "notebook"])
+def test_ctrl_c_ends_an_episode_at_once_and_in_order(place: str, what: str, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.jsonl"
+    command = [sys.executable, "-c", INTERRUPTED, place, what, str(trace)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    spent = 0 if what == "plans" else 10_000  # what an interrupted call used is unknown, so all of it is booked
+    assert done.stdout.splitlines() == [f"interrupted {spent} 0 1", "and on"], done.stderr
+    assert "Traceback" not in done.stderr
+    [*_, last] = read_trace(trace)
+    assert last.model_dump()["result"]["end_state"] == "interrupted"
+    assert last.model_dump()["result"]["used"].get("usd", 0) == spent
+
+
+def test_the_handler_of_the_process_is_what_it_was() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    for place in (lambda call: call(), in_a_loop):
+        place(lambda: TapeAgent(ScriptedLM(script(PLAN))).run(environment()))
+        assert signal.getsignal(signal.SIGINT) is before
