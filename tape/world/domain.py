@@ -1,0 +1,92 @@
+"""What a world tells the engine about one task. Its step functions are not part of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from tape.budget import Resources, kinds
+from tape.errors import EnvironmentFaultError
+from tape.protocols import Action, Observation, State
+from tape.world.actions import Actions
+from tape.world.errors import InvalidActionError, WorldError
+from tape.world.state import StateType, WorldState, as_state
+
+STEP = Resources({"steps": 1})
+"""What costs a text that is no action."""
+
+NOT_OF_ACTIONS = frozenset(("steps", "calls", "tokens", "usd", "wall_seconds"))
+"""Resources that are counted without any action's declaring them: those of the engine and of models."""
+
+
+class WorldDomain:
+    """Implements :class:`tape.protocols.Domain`, ``DeclaresCosts``, ``MarksDestructive`` and ``TellsTask``.
+
+    Args:
+        states: The world's states.
+        actions: The world's actions.
+        deterministic: Whether an action in a state always has the same outcome.
+        task: What is to be done, in words; may be empty.
+        reads: Whether a model has to read what is observed.
+    """
+
+    def __init__(
+        self, states: StateType, actions: Actions, *, deterministic: bool, task: str = "", reads: bool = False
+    ) -> None:
+        self.states, self.actions, self.deterministic = states, actions, deterministic
+        self.task, self.reads = task, reads
+
+    def key(self, state: State) -> str:
+        """The JSON of the fields that tell states apart."""
+        return self.states.key(as_state(state).text)
+
+    def render(self, state: State) -> str:
+        """The state as its class prints it, else one visible field a line; and what was said last."""
+        here = as_state(state)
+        if self.states.prints:
+            picture = str(self.states.read(here.text))
+        else:
+            data = json.loads(here.text)
+            picture = "\n".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in data.items())
+        return f"{picture}\n({here.note})" if here.note else picture
+
+    def project(self, observation: Observation) -> WorldState:
+        """What was observed; a text in it is still to be read by a model."""
+        return as_state(observation.data)
+
+    def admissible(self, state: State) -> Sequence[Action] | None:
+        """All actions, possible here or not, where there are few enough to list; else None."""
+        del state
+        return self.actions.all
+
+    def cost(self, state: State, action: Action) -> Resources:
+        """The declared worst case; of what is no action, a step.
+
+        Raises:
+            EnvironmentFaultError: The declaration fails in this state.
+        """
+        try:
+            kind, made = self.actions.parse(action)
+        except InvalidActionError:
+            return STEP
+        try:
+            return kind.cost(self.states.read(as_state(state).text), made)
+        except WorldError as error:
+            raise EnvironmentFaultError(str(error)) from error
+
+    def declared_costs(self) -> Mapping[str, Resources]:
+        """What is fixed of the cost of every kind of action; unknown in resources that no action declares."""
+        declared = {name for item in self.actions.types.values() for name in item.amounts}
+        nobody_says = Resources(dict.fromkeys(set(kinds()) - NOT_OF_ACTIONS - declared))
+        return {name: item.fixed() + nobody_says for name, item in self.actions.types.items()}
+
+    def destructive(self, action: Action) -> bool:
+        """Whether an action is declared to be destructive."""
+        try:
+            return self.actions.parse(action)[0].destructive
+        except InvalidActionError:
+            return False
+
+    def task_text(self) -> str:
+        """The task as it was given."""
+        return self.task

@@ -1,0 +1,13 @@
+"""What can be wrong with a world, and what its step functions raise."""
+
+from __future__ import annotations
+
+from tape.errors import ConfigError, TapeError
+
+
+class WorldError(ConfigError):
+    """A world is declared wrongly, or one of its functions does not keep to its declaration; says what to do."""
+
+
+class InvalidActionError(TapeError, ValueError):
+    """The action cannot be taken in this state; step functions raise it, and the message is shown to the model."""

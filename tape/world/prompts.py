@@ -1,0 +1,332 @@
+"""The ``chat`` prompt format of any world: its rules in words, JSON schemas from its models."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from pydantic import Field, ValidationError, create_model
+
+from tape.budget import in_units
+from tape.errors import InvalidOutputError
+from tape.lm.base import Choice, JsonSchema, Message, Request
+from tape.protocols import Action, Plan, State
+from tape.tools.prompts.chat_schema import LONGEST_THOUGHT, fixed_model, json_object
+from tape.tools.results import LONGEST_TEXT, cut, filler
+from tape.world.actions import Actions, ActionType
+from tape.world.domain import WorldDomain
+from tape.world.errors import InvalidActionError
+from tape.world.schema import Answer
+from tape.world.state import WorldState, as_state, first
+
+VERSION = "1"
+"""Changes whenever a text below does; part of an episode's key."""
+
+LONGEST_ACTION = 200
+"""Tokens of an action whose arguments are open."""
+
+_SCORES = {"solved": 1.0, "possible": 0.0, "hopeless": -1.0}
+_ACTION = '{"name": NAME, "arguments": {...}}'
+
+
+class WorldFormat:
+    """Implements :class:`tape.protocols.prompt_format.ProjectingFormat` with chat messages.
+
+    Args:
+        domain: The task.
+        rules: The rules, in words.
+        longest_plan: Actions of a plan at most.
+    """
+
+    def __init__(self, domain: WorldDomain, rules: str, longest_plan: int) -> None:
+        self._domain, self._rules, self._longest_plan = domain, rules, longest_plan
+
+    @cached_property
+    def system(self) -> str:
+        """What stands before every question: rules, actions, and what the fields of a state mean."""
+        actions = "\n".join(_listed(item) for item in self._actions.types.values())
+        described = self._domain.states.descriptions()
+        parts = [self._rules, f"The actions:\n{actions}\nAs JSON an action is {_ACTION}."]
+        parts += ["In the JSON of a state:\n" + "\n".join(described)] if described else []
+        return "\n\n".join(parts)
+
+    @property
+    def _actions(self) -> Actions:
+        return self._domain.actions
+
+    @cached_property
+    def _plan(self) -> type[Answer]:
+        return self._actions.plan(self._longest_plan)
+
+    @cached_property
+    def _act(self) -> type[Answer]:
+        thought = (str, Field(max_length=LONGEST_THOUGHT))
+        return create_model("Act", __base__=Answer, thought=thought, action=(self._actions.written, ...))
+
+    @cached_property
+    def _outcome(self) -> type[Answer]:
+        predicted: Any = self._domain.states.predicted
+        return create_model("Outcome", __base__=Answer, state=(predicted | None, ...))
+
+    @cached_property
+    def _valid_outcome(self) -> type[Answer]:
+        return create_model("ValidOutcome", __base__=Answer, state=(self._domain.states.predicted, ...))
+
+    @cached_property
+    def _rollout(self) -> type[Answer]:
+        predicted: Any = self._domain.states.predicted
+        states = (list[predicted | None], Field(min_length=1))
+        return create_model("Rollout", __base__=Answer, states=states)
+
+    @cached_property
+    def _action_tokens(self) -> int:
+        """Tokens of an action: a token has a byte at least."""
+        listed = self._actions.all
+        return LONGEST_ACTION if listed is None else 40 + max(len(action.encode()) for action in listed)
+
+    def _messages(
+        self, state: State, ask: str, remaining: Mapping[str, int] | None = None, *, note: bool = False
+    ) -> tuple[Message, ...]:
+        here = as_state(state)
+        parts = [f"Task: {self._domain.task}"] if self._domain.task else []
+        parts.append(f"State: {here.text}")
+        if note and here.note:
+            parts.append(f"The last action: {here.note}")
+        if remaining:
+            left = ", ".join(in_units(kind, count) for kind, count in remaining.items())
+            parts.append(f"Left of the budget: {left}")
+        return (Message("system", self.system), Message("user", "\n\n".join([*parts, ask])))
+
+    def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
+        """Ask for the actions that are still to be taken."""
+        ask = (
+            "Write a plan that reaches the goal from this state within what is left of the budget, with as few actions "
+            f'as possible. Answer as JSON: {{"actions": [{_ACTION}, ...]}}'
+        )
+        longest = max(1, min(self._longest_plan, remaining.get("steps", self._longest_plan)))
+        return Request(
+            self._messages(state, ask, remaining, note=True),
+            16 + self._action_tokens * longest,
+            constraint=JsonSchema(self._plan),
+            role="plan",
+        )
+
+    def read_plan(self, state: State, text: str) -> Plan:
+        """The actions; of a malformed plan those at its beginning that can be read."""
+        del state
+        actions, whole = _items(text, "actions")
+        read: list[Action] = []
+        for item in actions[: self._longest_plan]:
+            try:
+                read.append(self._read(item))
+            except InvalidOutputError:
+                return Plan(tuple(read), valid=False)
+        return Plan(tuple(read), valid=whole and len(actions) <= self._longest_plan)
+
+    def _read(self, item: Any) -> Action:
+        """An action from its JSON, or from its text.
+
+        Raises:
+            InvalidOutputError: It is none.
+        """
+        try:
+            if isinstance(item, str):
+                return self._actions.canonical(item)
+            if isinstance(item, dict) and isinstance(item.get("arguments"), dict):
+                return self._actions.text(str(item.get("name")), item["arguments"])
+        except InvalidActionError as error:
+            raise InvalidOutputError(f"no action: {error}") from None
+        raise InvalidOutputError(f"no action: expected {_ACTION}, got {str(item)[:80]!r}")
+
+    def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
+        """Ask for all states along a plan at once."""
+        listed = "\n".join(f"{number}. {action}" for number, action in enumerate(actions, 1))
+        ask = (
+            f"Suppose that these actions are taken from this state, one after the other:\n{listed or 'none'}\n"
+            f"{self._likeliest()}Write the state after each; null for the first that the rules do not allow, nothing "
+            'after it. Answer as JSON: {"states": [{...}, ...]}'
+        )
+        tokens = 16 + self._state_tokens(state) * max(1, len(actions))
+        return Request(self._messages(state, ask), tokens, constraint=JsonSchema(self._rollout), role="rollout")
+
+    def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
+        """States up to the first that is null or cannot be read; more states than actions are left out."""
+        items, whole = _items(text, "states")
+        if not whole and not items:
+            raise InvalidOutputError("no rollout: expected a JSON object with a list of states")
+        states: list[State | None] = []
+        here = as_state(state)
+        for item in items[: len(actions)]:
+            try:
+                after = None if item is None else self._state(here, item)
+            except InvalidOutputError:
+                break
+            states.append(after)
+            if after is None:
+                break
+            here = after
+        return states
+
+    def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
+        """Ask for the state after one action."""
+        null = "The rules allow it. " if valid else "Write null if the rules do not allow it. "
+        ask = (
+            f"Suppose that the action {action} is taken in this state. {self._likeliest()}"
+            f"Write the state after it. {null}"
+            'Answer as JSON: {"state": {...}}'
+        )
+        schema = self._valid_outcome if valid else self._outcome
+        return Request(
+            self._messages(state, ask), 16 + self._state_tokens(state), constraint=JsonSchema(schema), role="next"
+        )
+
+    def read_next(self, state: State, text: str) -> WorldState | None:
+        """A state, or None for null."""
+        data = json_object(text)
+        if "state" not in data:
+            raise InvalidOutputError("no outcome: the answer has no state")
+        return None if data["state"] is None else self._state(as_state(state), data["state"])
+
+    def _state(self, before: WorldState, item: Any) -> WorldState:
+        states = self._domain.states
+        try:
+            written = states.predicted.model_validate_json(json.dumps(item))
+        except (ValidationError, RecursionError) as error:
+            reason = first(error) if isinstance(error, ValidationError) else "nested too deep"
+            raise InvalidOutputError(f"no {states.name}: {reason}") from None
+        return WorldState(states.after(before.text, written))
+
+    def _likeliest(self) -> str:
+        return "" if self._domain.deterministic else "Chance plays a part: say what is most likely. "
+
+    def _state_tokens(self, state: State) -> int:
+        """Tokens of a predicted state, with room for one that is longer than the present one."""
+        return 48 + len(as_state(state).text.encode())
+
+    def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
+        """Ask for one word."""
+        ask = (
+            "Judge this state. Answer with one word: solved if the goal is reached, hopeless if no sequence of actions "
+            "can ever reach it, possible otherwise."
+        )
+        return Request(self._messages(state, ask), 4, constraint=Choice(tuple(_SCORES)), role="score"), _SCORES
+
+    def act_request(
+        self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
+    ) -> Request:
+        """Ask for a thought and an action; with ``action`` only the thought is free."""
+        hint = "\nA plan for what is left, to be kept to while it fits the state:\n" + "\n".join(plan) if plan else ""
+        if action is None:
+            schema: type[Any] = self._act
+            ask = f"Think in one sentence that names the next action, then choose it.{hint}"
+            ask += f'\nAnswer as JSON: {{"thought": "...", "action": {_ACTION}}}'
+        else:
+            schema = fixed_model(action)
+            ask = f'The next action is {action}.{hint}\nAnswer as JSON: {{"thought": "...", "action": "..."}}'
+        return Request(
+            self._messages(state, ask, remaining, note=True),
+            LONGEST_THOUGHT + 40 + self._action_tokens,
+            constraint=JsonSchema(schema),
+            role="act",
+        )
+
+    def read_act(self, state: State, text: str) -> tuple[str, Action]:
+        """The thought and the action."""
+        del state
+        data = json_object(text)
+        thought = data.get("thought", "")
+        return cut(thought if isinstance(thought, str) else "", 4 * LONGEST_THOUGHT), self._read(data.get("action"))
+
+    def read_intention(self, thought: str) -> Action | None:
+        """The only action that a thought writes out, as in ``Walk(to="mill")``; None where it writes several."""
+        found = set()
+        for match in self._written_out.finditer(thought.replace('\\"', '"')):
+            try:
+                found.add(self._read(match[0]))
+            except InvalidOutputError:
+                continue
+        return found.pop() if len(found) == 1 else None
+
+    @cached_property
+    def _written_out(self) -> re.Pattern[str]:
+        names = "|".join(sorted(self._actions.types, key=len, reverse=True))
+        return re.compile(rf'\b(?:{names})\((?:[^()"]|"(?:[^"\\]|\\.)*")*\)')
+
+    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+        """Ask for the number of the best plan."""
+        listed = "\n".join(f"{i}: {'; '.join(path)}" for i, path in enumerate(paths, 1))
+        ask = f"Which of these plans reaches the goal within what is left of the budget?\n{listed}"
+        ask += "\nAnswer with its number."
+        options = tuple(str(i) for i in range(1, len(paths) + 1))
+        return Request(self._messages(state, ask, remaining, note=True), 3, constraint=Choice(options), role="select")
+
+    def project_request(self, state: State) -> Request | None:
+        """Ask what a text that was observed says about the state; None where the state itself was seen."""
+        here = as_state(state)
+        return self._reading(here.text, here.action, here.seen) if here.seen else None
+
+    def _reading(self, before: str, action: Action, seen: str) -> Request:
+        ask = (
+            f"This is what was known. Then the action {action} was taken, and this was seen:\n"
+            f"{cut(seen, LONGEST_TEXT)}\n\nWrite the state as it is now, by the rules and by what was seen. "
+            'Answer as JSON: {"state": {...}}'
+        )
+        here = WorldState(before)
+        return Request(
+            self._messages(here, ask), 16 + self._state_tokens(here), constraint=JsonSchema(self._valid_outcome)
+        )
+
+    def read_project(self, state: State, text: str) -> WorldState:
+        """The state that the model has read out of what was seen."""
+        read = self.read_next(state, text)
+        if read is None:
+            raise InvalidOutputError("no state: a state was seen, and the answer is null")
+        return WorldState(read.text, as_state(state).note)
+
+    def unread(self, state: State) -> WorldState:
+        """What was known before, with what was seen as a note."""
+        here = as_state(state)
+        return WorldState(here.text, here.note or cut(here.seen, LONGEST_TEXT))
+
+    def longest_project_request(self, state: State, action: Action) -> Request | None:
+        """A reading of the longest text that is shown; None in worlds whose states are seen."""
+        if not self._domain.reads:
+            return None
+        return self._reading(as_state(state).text, action, filler(LONGEST_TEXT))
+
+
+def _listed(item: ActionType) -> str:
+    """An action for prompts: its arguments, what it does, what it costs."""
+    fixed = item.fixed()
+    costs = [in_units(kind, count) for kind, count in fixed.items() if count is not None]
+    costs += [f"{kind} that nobody knows" for kind, count in fixed.items() if count is None]
+    costs += [f"{name} that depend on the state" for name, amount in item.amounts.items() if callable(amount)]
+    return f"{item.listed()} Costs at most {', '.join(costs)}." if costs else item.listed()
+
+
+def _items(text: str, name: str) -> tuple[list[Any], bool]:
+    """The items of the list in ``{name: [...]}``, of a malformed one those at its beginning; whether it was whole."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return _beginning(text), False
+    if not isinstance(data, dict) or not isinstance(data.get(name), list):
+        return [], False
+    return data[name], True
+
+
+def _beginning(text: str) -> list[Any]:
+    """The items of the first list of a text that can be read one after the other."""
+    decoder, items = json.JSONDecoder(), []
+    at = text.find("[") + 1
+    while 0 < at < len(text):
+        at += len(text[at:]) - len(text[at:].lstrip(" \t\n\r,"))
+        try:
+            item, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            break
+        items.append(item)
+    return items

@@ -1,0 +1,212 @@
+"""States: pydantic models, held as the JSON that models read and write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, get_args
+
+from pydantic import BaseModel, Field, ValidationError, create_model
+
+from tape.errors import InvalidOutputError
+from tape.protocols import State
+from tape.tools.results import jsonable
+from tape.world.errors import WorldError
+from tape.world.schema import Answer
+
+
+class Context:
+    """Marks a field of a state, as in ``log: Annotated[tuple[str, ...], Context]``.
+
+    Such a field is shown to the model but is no part of a state's identity, and nobody predicts it: history, noise, and
+    what never changes, such as a map. A predicted state has it as it was before.
+    """
+
+
+@dataclass(frozen=True)
+class WorldState:
+    """What is known of a state.
+
+    Attributes:
+        text: The visible fields, as JSON.
+        note: Why the last action was refused, or what could not be read; else empty.
+        seen: What was observed and a model still has to read; else empty.
+        action: The action that it was observed after.
+    """
+
+    text: str
+    note: str = ""
+    seen: str = ""
+    action: str = ""
+
+
+def as_state(state: State) -> WorldState:
+    """Narrow the engine's opaque state."""
+    assert isinstance(state, WorldState), f"not a state of a world: {state!r}"
+    return state
+
+
+class StateType:
+    """The state model of a world, and how its states are written, read, compared and predicted.
+
+    Args:
+        model: The pydantic model.
+
+    Raises:
+        WorldError: It is none, or says something of its fields that cannot be kept to.
+    """
+
+    def __init__(self, model: type[BaseModel]) -> None:
+        if not (isinstance(model, type) and issubclass(model, BaseModel)):
+            raise WorldError(f"a state is a pydantic model, got {model!r}: class {_name(model)}(BaseModel): ...")
+        self.model, self.name = model, model.__name__
+        fields = model.model_fields
+        self.hidden = frozenset(name for name, field in fields.items() if field.exclude)
+        self.context = frozenset(name for name, field in fields.items() if _is_context(field.metadata))
+        self.prints = model.__str__ is not BaseModel.__str__
+        """Whether the class says how its states look."""
+        self._check()
+
+    def _check(self) -> None:
+        fields = self.model.model_fields
+        for name in sorted(self.hidden):
+            if fields[name].is_required():
+                raise WorldError(
+                    f"{self.name}.{name} is hidden (exclude=True), so it needs a default, which "
+                    "stands there where nobody knows it"
+                )
+        if self.model.model_config.get("extra") == "allow":
+            raise WorldError(
+                f"{self.name} takes fields that it does not name (extra='allow'); nobody could predict them"
+            )
+        for name, field in fields.items():
+            for inner in _models_in(field.annotation):
+                marked = [n for n, f in inner.model_fields.items() if f.exclude or _is_context(f.metadata)]
+                if marked:
+                    raise WorldError(
+                        f"{self.name}.{name}: only fields of {self.name} itself can be hidden or Context, not "
+                        f"{inner.__name__}.{marked[0]}"
+                    )
+        if not self.identity:
+            raise WorldError(
+                f"{self.name} has no field that tells its states apart; at least one must be neither hidden nor Context"
+            )
+        self.predicted.model_json_schema()
+
+    @cached_property
+    def identity(self) -> tuple[str, ...]:
+        """The fields that a state is known by and that a model predicts."""
+        return tuple(name for name in self.model.model_fields if name not in self.hidden | self.context)
+
+    @cached_property
+    def predicted(self) -> type[Answer]:
+        """What a model writes of a state that it predicts: all of its identity, no field left out."""
+        fields: dict[str, Any] = {}
+        for name in self.identity:
+            field = self.model.model_fields[name]
+            kept = Field(alias=field.alias, description=field.description, json_schema_extra=field.json_schema_extra)
+            fields[name] = (Annotated[(field.annotation, *field.metadata, kept)], ...)
+        try:
+            return create_model(self.name, __base__=Answer, **fields)
+        except Exception as error:  # pydantic has no common base of what it refuses
+            raise WorldError(f"{self.name}: its fields cannot be predicted: {error}") from error
+
+    def descriptions(self) -> list[str]:
+        """What the state's fields mean, where the model says it."""
+        visible = {name: field for name, field in self.model.model_fields.items() if name not in self.hidden}
+        return [f"- {field.alias or name}: {field.description}" for name, field in visible.items() if field.description]
+
+    def write(self, state: BaseModel) -> str:
+        """The visible fields of a state as JSON, the same for equal states.
+
+        Raises:
+            WorldError: They are no JSON, or cannot be read back as they are.
+        """
+        if not isinstance(state, self.model):
+            raise WorldError(f"a state of this world is a {self.name}, got {state!r}")
+        text = self._dumped(self.read(self._dumped(state)))  # read once, so that validators may round
+        again = self._dumped(self.read(text))
+        if again != text:
+            raise WorldError(f"{self.name} does not survive JSON: {text} is read back as {again}")
+        return text
+
+    def _dumped(self, state: BaseModel) -> str:
+        try:
+            data = jsonable(state.model_dump(by_alias=True, warnings=False))  # what is wrong, reading it says
+            text = json.dumps(data, ensure_ascii=False, allow_nan=False)
+            text.encode()
+        except Exception as error:  # whatever a serializer raises
+            raise WorldError(f"{state!r} cannot be written as JSON: {error}") from error
+        return text
+
+    def read(self, text: str) -> BaseModel:
+        """A state from its JSON; hidden fields have their defaults.
+
+        Raises:
+            WorldError: It is no state.
+        """
+        try:
+            return self.model.model_validate_json(text)
+        except ValidationError as error:
+            raise WorldError(f"{text[:200]} is no {self.name}: {first(error)}") from error
+
+    def key(self, text: str) -> str:
+        """The identity of a state: its fields that are neither hidden nor context."""
+        if not self.context:
+            return text
+        data = json.loads(text)
+        kept = [self._outside(name) for name in self.identity]
+        return json.dumps({name: data[name] for name in kept}, ensure_ascii=False)
+
+    def after(self, before: str, written: BaseModel) -> str:
+        """The state that a model has predicted: what it wrote, and the context as it was before.
+
+        Args:
+            before: The JSON of the state before.
+            written: An answer of the type :attr:`predicted`.
+
+        Raises:
+            InvalidOutputError: A validator of the state refuses it.
+        """
+        merged: Mapping[str, Any] = {**json.loads(before), **written.model_dump(mode="json", by_alias=True)}
+        try:
+            state = self.model.model_validate_json(json.dumps(merged))
+            return self.write(state)
+        except (ValidationError, WorldError) as error:
+            reason = first(error) if isinstance(error, ValidationError) else str(error)
+            raise InvalidOutputError(f"no {self.name}: {reason}") from None
+
+    def _outside(self, name: str) -> str:
+        """A field's name in JSON."""
+        return self.model.model_fields[name].alias or name
+
+
+def first(error: ValidationError) -> str:
+    """What is wrong first, and where."""
+    found = error.errors(include_url=False)[0]
+    where = ".".join(map(str, found["loc"]))
+    return f"{where}: {found['msg']}" if where else str(found["msg"])
+
+
+def _name(model: Any) -> str:
+    return getattr(model, "__name__", None) or "State"
+
+
+def _is_context(metadata: list[Any]) -> bool:
+    return any(item is Context or isinstance(item, Context) for item in metadata)
+
+
+def _models_in(hint: Any) -> list[type[BaseModel]]:
+    """The models inside a type hint, those inside these too."""
+    found: list[type[BaseModel]] = []
+    todo = [hint]
+    for part in todo:  # grows while it is read
+        if isinstance(part, type) and issubclass(part, BaseModel):
+            if part not in found:
+                found.append(part)
+                todo += [field.annotation for field in part.model_fields.values()]
+        else:
+            todo += get_args(part)
+    return found
