@@ -18,6 +18,8 @@ from collections.abc import Sequence
 COMMANDS = {
     "run": "play the tasks of an environment and summarise: tape run sokoban --levels easy --out DIR",
     "show": "replay an episode of a run and draw its plan graphs: tape show DIR [EPISODE]",
+    "why": "say why an agent did what it did, and which budget decided: tape why DIR [EPISODE]",
+    "view": "write one HTML page of a run, or of two side by side: tape view RUN [RUN2] [-o run.html]",
     "diagnose": "say what became of the episodes of a run, and why: tape diagnose DIR [-o FOLDER]",
     "solve": "pick the best path of a plan graph under a budget: tape solve GRAPH.json --budget steps=8",
     "serve": "serve a model to OpenAI clients on this machine: tape serve bundled:mini",

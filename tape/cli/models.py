@@ -33,7 +33,8 @@ def main(argv: Sequence[str]) -> int:
             continue
         if isinstance(opener, Provider):
             missing = opener.missing()
-            name, text = f"{backend}:NAME[@URL]", f"{opener.about}; {opener.needs()}"
+            price = "; costs $0" if opener.free else ""
+            name, text = f"{backend}:NAME[@URL]", f"{opener.about}; {opener.needs()}{price}"
             rows.append(
                 (name, text, "ready; whether it answers is not tried" if missing is None else f"not usable: {missing}")
             )
@@ -42,4 +43,9 @@ def main(argv: Sequence[str]) -> int:
     width = max(len(name) for name, _, _ in rows)
     for name, text, problem in rows:
         print(f"{name:<{width}}  {text}" + (f"   {problem}" if problem else ""))
+    print(
+        "Models on this machine (bundled:, hf:, a server at localhost or 127.x.x.x) cost $0 unless --prices FILE says "
+        "otherwise.\nA proxy on this machine to a model that is paid for needs its price there, else a cap on usd does "
+        "not count it."
+    )
     return 0

@@ -39,20 +39,20 @@ def main(argv: Sequence[str]) -> int:
 
     solvers.get(args.solver)  # an unknown solver is a usage error now, not in the middle of a run
     load("tape.agents", args.agent)
-    tasks = plugin.tasks(options)
-    if args.limit is not None:
-        tasks = tasks[: args.limit]
+    from tape.show.progress import display, loading, show_results, working
+
+    with working(f"reading the tasks of {argv[0]}"):
+        tasks = plugin.tasks(options)[: args.limit]
     from tape.runner.checks import check_before
     from tape.runner.configurations import Configuration
     from tape.runner.directory import RunDirectory
     from tape.runner.models import open_at_price
     from tape.runner.runner import Runner, errored
     from tape.runner.spec import RunSpec
-    from tape.runner.summary import table
     from tape.runner.workers import open_pool
-    from tape.show.progress import display
 
-    model = open_at_price(args.model, args.cache, args.prices)
+    with loading(f"loading {args.model}"):
+        model = open_at_price(args.model, args.cache, args.prices)
     spec = RunSpec(
         environment=argv[0],
         options={**options, "limit": args.limit},
@@ -83,7 +83,7 @@ def main(argv: Sequence[str]) -> int:
         command = shlex.join(["tape", "run", *argv, *([] if args.out else ["--out", str(out)])])
         print(f"\ninterrupted; finished episodes are kept. Resume with:\n  {command}", file=sys.stderr)
         return 130
-    print(table(groups))
+    show_results(groups)
     print(f"results: {out / 'summary.json'}   replay: tape show {out}")
     if runner.exhausted is not None:
         print(f"the run's budget is exhausted: {runner.exhausted}. {LARGER}", file=sys.stderr)

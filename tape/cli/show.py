@@ -13,7 +13,9 @@ def main(argv: Sequence[str]) -> int:
     """Run the subcommand."""
     parser = argparse.ArgumentParser(prog="tape show", description="Replay an episode and draw its plan graphs.")
     parser.add_argument("directory", type=Path, metavar="DIR", help="a run directory")
-    parser.add_argument("episode", nargs="?", help="number from 1, task or key (default: the first)")
+    parser.add_argument(
+        "episode", nargs="?", help="number from 1, key, task, or an unambiguous part of it (default: the first)"
+    )
     parser.add_argument("--list", action="store_true", help="list the episodes and stop")
     parser.add_argument("--delay", type=float, default=0.0, help="seconds between events, to watch it play")
     parser.add_argument("--no-pictures", action="store_true")
@@ -22,12 +24,13 @@ def main(argv: Sequence[str]) -> int:
     from tape.plugins import missing_extra
     from tape.runner.directory import RunDirectory
     from tape.runner.runner import find_episode
-    from tape.show.progress import one_line
-    from tape.show.replay import describe, pictures
+    from tape.show.progress import one_line, working
+    from tape.show.replay import describe, episode_name, pictures
     from tape.trace import read_trace
 
     directory = RunDirectory(args.directory)
-    several = len(directory.configurations()) > 1
+    configurations = directory.configurations()
+    several = len(configurations) > 1
     if args.list:
         for number, line in enumerate(directory.episodes(), 1):
             configuration = f"{line['cell']} | " if several else ""
@@ -37,6 +40,8 @@ def main(argv: Sequence[str]) -> int:
         raise RunDirectoryError(f"{args.directory} holds no finished episode yet")
     line = find_episode(directory, args.episode)
     events = list(read_trace(directory.trace_file(line["key"])))
+    for note in directory.learn_units():
+        print(note, file=sys.stderr)
     for text in describe(events):
         print(text, flush=True)
         if args.delay > 0:
@@ -46,6 +51,9 @@ def main(argv: Sequence[str]) -> int:
     if reason := missing_extra("plots", "matplotlib", what="drawing"):
         print(f"\nno pictures: {reason}", file=sys.stderr)
         return 0
-    for path in pictures(events, directory.path / "plots", line["key"]):
+    name = episode_name(line, directory.episodes(), configurations)
+    with working("drawing the plan graphs") as tell:
+        drawn = pictures(events, directory.path / "plots", name, tell)
+    for path in drawn:
         print(f"written: {path}")
     return 0

@@ -23,7 +23,8 @@ _HELP = {
     "discount": "in (0, 1], per move",
     "solver": "see `tape solvers`",
     "selector": "lm: the model picks among the sampled plans (ablation)",
-    "execution": "forced: no call for a planned action; free: it is only a hint (ablation)",
+    "execution": "forced: no call for a planned action; free: it is only a hint (ablation; default: forced for tools, "
+    "else constrained)",
     "replan": "off: no mismatch check, and the episode ends with the path (ablation)",
     "replan_every_step": "plan again after every step",
     "no_repeat": "keep free choices from repeating an action in an identical state",
@@ -33,7 +34,8 @@ _HELP = {
     "extend": "further plans from inside the graph while no path reaches a goal; 0: none",
     "doubt": "predict an action again that is called invalid with less probability; 0: never",
     "cautious": "prefer a path of confident predictions to a goal",
-    "on_infeasible": "then follow the best partial path, or stop",
+    "on_infeasible": "where no complete plan fits, follow the best partial path, or stop and say what would do "
+    "(default: stop for tools, else partial)",
     "probe": "as a last resort, try an action predicted invalid",
     "score": "how nodes are scored",
     "world_model": "simulator: an upper bound only",
@@ -74,7 +76,9 @@ def _add(group: Any, fields: Mapping[str, FieldInfo]) -> None:
     for name, field in fields.items():
         option, default = "--" + name.replace("_", "-"), field.get_default(call_default_factory=True)
         said = _HELP[name] if default in (None, {}, "") else f"{_HELP[name]} (default: {_shown(default)})"
-        choices = get_args(field.annotation)
+        # Of a choice that may be left open, the choices.
+        kinds = [kind for kind in get_args(field.annotation) if get_args(kind)] or [field.annotation]
+        choices = get_args(kinds[0])
         if isinstance(default, bool):
             group.add_argument(option, nargs="?", const="on", choices=("on", "off"), default=_shown(default), help=said)
         elif choices and all(isinstance(choice, str) for choice in choices):

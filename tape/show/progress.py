@@ -1,32 +1,102 @@
-"""What a person sees while episodes run: a live board on a terminal, plain lines elsewhere."""
+"""What a person sees while something goes on: live boards on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import RLock
 from typing import Any, TextIO
 
 from rich.columns import Columns
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.panel import Panel
+from rich.spinner import Spinner
+from rich.table import Table
 from rich.text import Text
 
 from tape.budget import in_units
 from tape.budget.deadline import KIND as WALL
-from tape.runner.configurations import Job
-from tape.runner.work import Watcher
-from tape.trace import (
-    ActedEvent,
-    BrokenDeclarationEvent,
-    Event,
-    FinishedEvent,
-    LedgerEvent,
-    MismatchEvent,
-    ObservedEvent,
-    PathSelectedEvent,
-    ReplannedEvent,
-)
+from tape.runner.summary import cells, remark, table
+from tape.runner.work import Line, Watcher, Work
+from tape.show.scene import Marks, Scene
+from tape.show.text import cut
+from tape.show.text import one_line as on_one_line
+from tape.trace import Event, FinishedEvent
+
+
+def moves(console: Console) -> bool:
+    """Whether what is shown can change in place: on a terminal that has more than lines."""
+    return console.is_terminal and not console.is_dumb_terminal
+
+
+@contextmanager
+def loading(what: str, console: Console | None = None) -> Iterator[None]:
+    """Say what is waited for: with a spinner on a terminal, else in one plain line on standard error.
+
+    Args:
+        what: For instance ``loading bundled:mini``.
+        console: The terminal, if it is one; standard output by default.
+    """
+    console = console or Console()
+    if moves(console):
+        with console.status(Text(what), spinner=Marks(console.encoding).spinner):
+            yield
+        return
+    print(what, file=sys.stderr, flush=True)  # standard output is for what comes of it
+    yield
+
+
+@contextmanager
+def working(what: str, console: Console | None = None) -> Iterator[Callable[[int, int], None]]:
+    """Say on a terminal how far something has got; elsewhere nothing is said.
+
+    Args:
+        what: What is done.
+        console: Where to; standard output by default.
+
+    Yields:
+        To be told how much is done of how much.
+    """
+    console = console or Console()
+    if not moves(console):
+        yield lambda _done, _all: None
+        return
+    with console.status(Text(what), spinner=Marks(console.encoding).spinner) as status:
+        yield lambda done, total: status.update(Text(f"{what}: {done + 1} of {total}"))
+
+
+def show_results(groups: Sequence[Mapping[str, Any]], console: Console | None = None) -> None:
+    """Print the table of a run: as Markdown, on a terminal as a table that fits it, turned if need be.
+
+    Args:
+        groups: The summary's groups.
+        console: Where to; standard output by default.
+    """
+    console = console or Console()
+    if not console.is_terminal:
+        console.file.write(f"{table(groups)}\n")
+        console.file.flush()
+        return
+    rows = cells(groups)
+    shown = _table(rows, first=4 if rows[0][0] == "cell" else 3)
+    if console.measure(shown, options=console.options.update(width=_UNBOUNDED)).maximum > console.width:
+        shown = _table([*zip(*rows, strict=True)], first=len(rows))
+    console.print(shown)
+    console.print(Text(remark(groups), style="dim"))
+
+
+_UNBOUNDED = 100_000
+
+
+def _table(rows: Sequence[Sequence[str]], *, first: int) -> Table:
+    """A table with so many columns of text before those of numbers."""
+    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for i, name in enumerate(rows[0]):
+        shown.add_column(Text(name), justify="left" if i < first else "right", overflow="fold")
+    for row in rows[1:]:
+        shown.add_row(*map(Text, row))
+    return shown
 
 
 class Tally:
@@ -38,13 +108,21 @@ class Tally:
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Count an episode; its configuration is now the current one."""
-        self.configuration = line["cell"]
-        wins, seen = self._counts.get(self.configuration, (0, 0))
-        self._counts[self.configuration] = wins + bool(line["result"]["success"]), seen + 1
+        self.count(line["cell"], success=bool(line["result"]["success"]))
+
+    def count(self, configuration: str, *, success: bool) -> None:
+        """Count an episode of a configuration, which is now the current one."""
+        self.configuration = configuration
+        wins, seen = self.of(configuration)
+        self._counts[configuration] = wins + success, seen + 1
+
+    def of(self, configuration: str) -> tuple[int, int]:
+        """Successes and episodes of a configuration."""
+        return self._counts.get(configuration, (0, 0))
 
     def score(self) -> tuple[int, int]:
         """Successes and episodes of the current configuration."""
-        return self._counts.get(self.configuration, (0, 0))
+        return self.of(self.configuration)
 
     def named(self, label: str) -> str:
         """The label, with the current configuration where there are several."""
@@ -78,13 +156,22 @@ class PlainDisplay:
 
     def watcher(self) -> Watcher:
         """What the runner tells."""
-        return Watcher(finished=self._finished, drained=self._rest.tell)
+        return Watcher(begun=self._begun, finished=self._finished, drained=self._rest.tell)
 
     def __enter__(self) -> PlainDisplay:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._out.flush()
+
+    def _begun(self, held: Sequence[Line], total: int) -> None:
+        for line in held:
+            self._tally.add(line)
+        if held:
+            wins, seen = self._tally.score()
+            said = f"{wins}/{seen} solved before, {total - len(held)} to play"
+            self._out.write(f"[{len(held)}/{total}] {self._tally.named(self._label)} | {said}\n")
+            self._out.flush()
 
     def _finished(self, line: Mapping[str, Any], done: int, total: int) -> None:
         self._tally.add(line)
@@ -100,19 +187,16 @@ class PlainDisplay:
 def one_line(line: Mapping[str, Any]) -> str:
     """An episode in one line."""
     result = line["result"]
-    notes = "".join(
-        f", {count} {name}"
-        for name, count in (
-            ("replans", result["replans"]),
-            ("malformed", result["malformed"]),
-            ("broken declarations", sum(result.get("broken_declarations", {}).values())),
-        )
-        if count
+    counts = (
+        ("replan", "replans", result["replans"]),
+        ("malformed", "malformed", result["malformed"]),
+        ("broken declaration", "broken declarations", sum(result.get("broken_declarations", {}).values())),
     )
+    notes = "".join(f", {count} {one if count == 1 else several}" for one, several, count in counts if count)
     ended = result["end_state"]
     if ended.endswith("_error") and (detail := result.get("detail", "")):
-        ended += f" ({detail if len(detail) <= _LONGEST_DETAIL else detail[: _LONGEST_DETAIL - 1] + '…'})"
-    return f"{line['task']} #{line['repeat']}: {ended}, {result['steps']} steps{_used(result)}{notes}"
+        ended += f" ({cut(on_one_line(detail), _LONGEST_DETAIL)})"
+    return f"{line['task']} #{line['repeat']}: {ended}, {in_units('steps', result['steps'])}{_used(result)}{notes}"
 
 
 _LONGEST_DETAIL = 120
@@ -129,123 +213,133 @@ def _used(result: Mapping[str, Any]) -> str:
     )
 
 
-_NARROW, _WIDE = 38, 76
-"""Columns of a panel."""
-
-_SHORT = 12
-"""Characters of an action that still is a move."""
-
-
-def _gap(wide: bool, *, last: bool) -> str:
-    return "" if last else "\n" if wide else " "
-
-
-class _Scene:
-    """What is known of one episode."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self.picture, self.note = name, "", "planning"
-        self.remaining: dict[str, int] = {}
-        self.path: Sequence[str] = ()
-        self.at = 0
-
-    def tell(self, event: Event) -> None:
-        """Take an event in."""
-        match event:
-            case ObservedEvent():
-                self.picture, self.remaining = event.picture, dict(event.remaining)
-            case LedgerEvent(what="settle"):
-                # Between observations, which have the exact rest.
-                for kind in self.remaining.keys() & event.amounts.keys():
-                    self.remaining[kind] = max(0, self.remaining[kind] - (event.amounts[kind] or 0))
-            case BrokenDeclarationEvent():
-                self.note = f"broken declaration: {event.purpose} used more {event.kind} than declared"
-            case PathSelectedEvent():
-                self.path, self.at = event.actions, 0
-                self.note = f"{event.selector}: {event.status}" + (" (partial path)" if event.partial else "")
-            case ActedEvent():
-                self.at += 1
-                self.note = event.text or f"step {event.step}"
-            case MismatchEvent():
-                self.note = "mismatch: the world is not as predicted"
-            case ReplannedEvent():
-                self.path, self.note = (), f"replanning ({event.reason})"
-            case FinishedEvent():
-                self.note = str(event.result["end_state"])
-            case _:
-                pass
-
-    def panel(self) -> Panel:
-        """Board, path, budget and note."""
-        path = Text("path  ", style="dim")
-        # Moves stand side by side, calls of tools one below the other.
-        wide = any(len(action) > _SHORT for action in self.path)
-        for i, action in enumerate(self.path):
-            style = "dim strike" if i < self.at else "bold" if i == self.at else ""
-            path.append(
-                f"{'      ' if wide and i else ''}{action}{_gap(wide, last=i == len(self.path) - 1)}", style=style
-            )
-        left = Text("left  " + ", ".join(in_units(kind, n) for kind, n in self.remaining.items()), style="dim")
-        return Panel(
-            Group(Text(self.picture), path, left, Text(self.note, overflow="ellipsis", no_wrap=True)),
-            title=Text(self.name),
-            width=_WIDE if wide or len(max(self.picture.splitlines(), key=len, default="")) > _NARROW - 4 else _NARROW,
-        )
-
-
 class LiveDisplay:
     """The batch's boards with their paths, what is left of each budget, and the running score.
 
     Args:
         label: What runs.
         console: A rich console.
-        boards: Most boards shown at once.
+        boards: Most boards shown at once; 0 where the episodes are played in other processes.
     """
 
     def __init__(self, label: str, console: Console, boards: int = 4) -> None:
-        self._label, self._boards = label, boards
-        self._live = Live(console=console, refresh_per_second=12, transient=True)
-        self._console = console
-        self._scenes: dict[str, _Scene] = {}
-        self._tally, self._done, self._total = Tally(), 0, 1
+        self._label, self._boards, self._console = label, boards, console
+        self._marks = Marks(console.encoding)
+        self._lock = RLock()  # what is shown is made in the thread that refreshes it
+        self._scenes: dict[str, Scene] = {}
+        self._playing: dict[str, str] = {}
+        self._ended: dict[str, bool] = {}
+        self._tally, self._done, self._total = Tally(), 0, 0
+        self._fresh = 0
         self._rest = Rest()
+        self._waits = Spinner(self._marks.spinner, Text("starting"))
+        self._live = Live(console=console, refresh_per_second=10, transient=True, get_renderable=self._shown)
 
     def __enter__(self) -> LiveDisplay:
         self._live.__enter__()
         return self
 
     def __exit__(self, *problem: Any) -> None:
+        with self._lock:
+            self._playing, self._ended = {}, {}  # what was not committed does not count
         self._live.__exit__(*problem)
         self._console.print(self._score())
 
     def watcher(self) -> Watcher:
         """What the runner tells."""
-        return Watcher(self._started, self._event, self._finished, self._rest.tell)
+        return Watcher(self._begun, self._loading, self._started, self._event, self._finished, self._drained)
 
-    def _started(self, jobs: Sequence[Job]) -> None:
-        self._scenes = {job.key: _Scene(f"{job.task.id} #{job.repeat}") for job in jobs[: self._boards]}
-        self._draw()
+    def _begun(self, held: Sequence[Line], total: int) -> None:
+        with self._lock:
+            for line in held:
+                self._tally.add(line)
+            self._done, self._total = len(held), total
+
+    def _loading(self, model: str) -> None:
+        with self._lock:
+            self._scenes = {}
+            self._waits.update(text=Text(f"loading {model}"))
+
+    def _started(self, work: Work) -> None:
+        with self._lock:
+            self._tally.configuration = work.configuration
+            self._playing |= {job.key: work.configuration for job in work.jobs}
+            if self._boards:
+                self._scenes = {job.key: Scene(f"{job.task.id} #{job.repeat}", self._marks) for job in work.jobs}
+                return
+            at_work = f"{len(self._playing)} episodes at work in other processes"
+            loads = "" if self._fresh else f", which load {work.spec.model} first"
+            self._waits.update(text=Text(at_work + loads))
 
     def _event(self, key: str, event: Event) -> None:
-        if key in self._scenes:
-            self._scenes[key].tell(event)
-            self._draw()
+        with self._lock:
+            if key in self._scenes:
+                self._scenes[key].tell(event)
+            if key in self._playing and isinstance(event, FinishedEvent):
+                self._ended[key] = bool(event.result["success"])
 
     def _finished(self, line: Mapping[str, Any], done: int, total: int) -> None:
-        self._tally.add(line)
-        self._done, self._total = done, total
-        self._draw()
+        with self._lock:
+            self._playing.pop(line["key"], None)
+            self._ended.pop(line["key"], None)
+            self._tally.add(line)
+            self._done, self._total = done, total
+            self._fresh += 1
+            if not self._boards:
+                self._waits.update(text=Text(f"{len(self._playing)} episodes at work in other processes"))
+
+    def _drained(self, left: Mapping[str, int], caps: Mapping[str, int]) -> None:
+        with self._lock:
+            self._rest.tell(left, caps)
 
     def _score(self) -> Text:
+        """Successes, with those of episodes that have ended and wait for the rest of their batch."""
         wins, seen = self._tally.score()
-        share = f"{wins / seen:.2f}" if seen else "-"  # the interval needs the levels: see the table
-        return Text(f"{self._tally.named(self._label)}: {wins}/{seen} solved, {share}{self._rest.text}")
+        ended = [won for key, won in self._ended.items() if self._playing[key] == self._tally.configuration]
+        wins, seen = wins + sum(ended), seen + len(ended)
+        # The interval needs the levels: see the table.
+        score = f"{wins}/{seen} solved, {wins / seen:.2f}" if seen else "no episode finished yet"
+        return Text(f"{self._tally.named(self._label)}: {score}{self._rest.text}")
 
-    def _draw(self) -> None:
-        filled = 60 * self._done // self._total
-        bar = Text("━" * filled + "─" * (60 - filled) + f" {self._done}/{self._total} episodes")
-        boards = Columns([scene.panel() for scene in self._scenes.values()])
-        self._live.update(Group(boards, bar, self._score()))
+    def _shown(self) -> RenderableType:
+        with self._lock:
+            below: list[RenderableType] = []
+            if not self._scenes:
+                below.append(self._waits)
+            if self._total:
+                below.append(self._bar())
+            below.append(self._score())
+            free = self._console.height - 1 - sum(self._height(part) for part in below)
+            return Group(*self._scenes_in(free), *below)
+
+    def _bar(self) -> Text:
+        done = min(self._done + len(self._ended), self._total)
+        told = f" {done}/{self._total} episodes"
+        wide = max(4, min(60, self._console.width - len(told)))
+        filled = wide * done // self._total
+        return Text(self._marks.bar * filled + self._marks.rest * (wide - filled) + told, no_wrap=True)
+
+    def _scenes_in(self, free: int) -> list[RenderableType]:
+        """As many boards as there is room for, those that still play first; where there is none, a line for each."""
+        scenes = sorted(self._scenes.values(), key=lambda scene: bool(scene.ended))
+        # In the order of the batch, whichever of them there is room for.
+        order = list(self._scenes.values())
+        for count in range(min(self._boards, len(scenes)), 0, -1):
+            chosen = sorted(scenes[:count], key=order.index)
+            boards = Columns([scene.panel(self._console.width) for scene in chosen])
+            said = self._others(len(scenes) - count)
+            if self._height(boards) + len(said) <= free:
+                return [boards, *said]
+        lines = [scene.brief() for scene in scenes[: max(1, min(self._boards, free - 1))]] if self._boards else []
+        for line in lines:
+            line.no_wrap, line.overflow = True, "ellipsis"
+        return [*lines, *self._others(len(scenes) - len(lines))]
+
+    def _others(self, count: int) -> list[RenderableType]:
+        return [Text(f"and {count} more of this batch", style="dim", no_wrap=True)] if count > 0 else []
+
+    def _height(self, part: RenderableType) -> int:
+        return len(self._console.render_lines(part, self._console.options, pad=False))
 
 
 def display(label: str, *, quiet: bool = False, boards: int = 4) -> PlainDisplay | LiveDisplay:
@@ -258,6 +352,6 @@ def display(label: str, *, quiet: bool = False, boards: int = 4) -> PlainDisplay
             leaves the progress bar and the score.
     """
     console = Console()
-    if quiet or not console.is_terminal:
+    if quiet or not moves(console):
         return PlainDisplay(label, quiet=quiet)
     return LiveDisplay(label, console, boards)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tape.budget import in_units
 from tape.engine.graph import PlanGraph
+from tape.runner.spec import RunSpec
+from tape.runner.work import Line
 from tape.show.draw import draw
+from tape.show.text import listed_actions, printable
 from tape.trace import (
     ActedEvent,
     ActionsSampledEvent,
+    ApprovalEvent,
     Event,
     FinishedEvent,
     GraphFoldedEvent,
@@ -24,9 +31,17 @@ from tape.trace import (
     ToldEvent,
 )
 
+_LONGEST_NAME = 150
+"""Bytes of a file's name, without what is added to it."""
+
 
 def describe(events: Sequence[Event]) -> Iterator[str]:
-    """The episode as lines of text."""
+    """The episode as lines of text, without escape sequences that models and tools may have written."""
+    for text in _described(events):
+        yield "\n" * (text.startswith("\n")) + printable(text.lstrip("\n"))
+
+
+def _described(events: Sequence[Event]) -> Iterator[str]:
     for event in events:
         match event:
             case StartedEvent():
@@ -38,28 +53,33 @@ def describe(events: Sequence[Event]) -> Iterator[str]:
                 left = ", ".join(in_units(kind, n) for kind, n in event.remaining.items())
                 yield f"\nstep {event.step}: {event.key}   left: {left or 'unlimited'}\n{event.picture}"
             case PlansSampledEvent():
-                yield f"{len(event.plans)} plans sampled"
+                yield f"{len(event.plans)} plan{'' if len(event.plans) == 1 else 's'} sampled"
                 for plan, valid in zip(event.plans, event.valid, strict=True):
-                    yield f"  {' '.join(plan) or '(empty)'}{'' if valid else '   [malformed]'}"
+                    yield f"  {listed_actions(plan) or '(empty)'}{'' if valid else '   [malformed]'}"
             case GraphFoldedEvent():
                 nodes, edges = len(event.graph["nodes"]), len(event.graph["links"])
                 yield f"folded into {nodes} nodes and {edges} edges"
             case PathSelectedEvent():
-                path = " ".join(event.actions) or "(none)"
+                path = listed_actions(event.actions) or "(none)"
                 value = "" if event.objective is None else f", objective {event.objective:.3f}"
                 kind = "partial path" if event.partial else "path"
                 yield f"{event.selector} {event.status} in {1000 * event.seconds:.2f} ms{value}; {kind}: {path}"
+                if event.actions and (needs := _amounts(event.consumption)):
+                    yield f"  which needs at worst {needs}"
             case ActionsSampledEvent():
                 scores = {name: "invalid" if score is None else f"{score:g}" for name, score in event.scores.items()}
                 listed = ", ".join(f"{name} x{event.actions.count(name)}: {score}" for name, score in scores.items())
                 yield f"  {len(event.actions)} actions sampled ({listed}); best: {event.chosen}"
+            case ApprovalEvent():
+                yield f"  asked before {event.action} ({event.reason}): {event.decision}"
             case ActedEvent():
                 planned = "" if event.planned in (None, event.action) else f" (planned {event.planned})"
-                yield f"  acts {event.action}{planned}" + (f"   thought: {event.text}" if event.text else "")
+                cost = f"   used {used}" if (used := _amounts(event.cost)) else ""
+                yield f"  acts {event.action}{planned}{cost}" + (f"   thought: {event.text}" if event.text else "")
             case MismatchEvent():
                 yield f"  MISMATCH: predicted {event.predicted}, observed {event.observed}"
             case ReplannedEvent():
-                yield f"replans ({event.reason}), round {event.count}"
+                yield f"replans ({event.reason}): round {event.count + 1}"
             case MalformedEvent():
                 yield f"  malformed {event.role} answer survived: {event.text!r}"
             case ToldEvent():
@@ -71,40 +91,132 @@ def describe(events: Sequence[Event]) -> Iterator[str]:
                 continue
 
 
-def pictures(events: Sequence[Event], folder: Path, name: str) -> list[Path]:
+def _amounts(counts: Mapping[str, int | None]) -> str:
+    """Amounts in units, without those that are 0."""
+    told = [f"? {kind}" if count is None else in_units(kind, count) for kind, count in counts.items() if count != 0]
+    return ", ".join(told)
+
+
+def episode_name(line: Line, episodes: Sequence[Line], specs: Mapping[str, RunSpec]) -> str:
+    """What an episode is called in titles and in the names of files, for instance ``sokoban hard-03``.
+
+    Annotations of a task such as ``T*=10`` are left out where the name stays clear without them; the repeat and the
+    configuration are said where the run has several.
+
+    Args:
+        line: The episode's record.
+        episodes: All records of its run.
+        specs: The run's configurations, by name.
+    """
+
+    def called(other: Line, *, whole: bool) -> str:
+        words = [word for word in str(other["task"]).split() if whole or "=" not in word]
+        parts = [str(other["environment"]), *(words or str(other["task"]).split())]
+        if specs[other["cell"]].repeats > 1:
+            parts.append(f"repeat {other['repeat']}")
+        return " ".join(parts) + (f", {other['cell']}" if len(specs) > 1 else "")
+
+    name = called(line, whole=False)
+    others = [other for other in episodes if (other["cell"], other["key"]) != (line["cell"], line["key"])]
+    if any(file_name(called(other, whole=False)) == file_name(name) for other in others):
+        name = called(line, whole=True)
+        if any(file_name(called(other, whole=True)) == file_name(name) for other in others):
+            name = f"{name} {line['key']}"
+    return name
+
+
+def file_name(name: str) -> str:
+    """A name as one of a file, the same for the same name: letters, digits, dots and dashes, at most 150 bytes."""
+    kept = "".join(c if c.isalnum() or c in "._" else "-" for c in unicodedata.normalize("NFC", name))
+    short = kept.encode("utf-8")[:_LONGEST_NAME].decode("utf-8", errors="ignore")
+    return re.sub("-+", "-", short).strip("-.") or "episode"
+
+
+def pictures(
+    events: Sequence[Event], folder: Path, name: str, tell: Callable[[int, int], None] = lambda _done, _all: None
+) -> list[Path]:
     """Write every plan graph of an episode that was acted on with its path, as SVG, PNG and JSON.
 
     Paths that gave way to another one before a step was taken, as while the graph is extended, are left out.
+
+    Args:
+        events: The trace.
+        folder: Where to.
+        name: What the episode is called (:func:`episode_name`); files are named ``NAME-round-N``, and
+            ``NAME-round-N-step-K`` where the rest of a path was selected anew after K steps.
+        tell: Is told how many graphs are drawn of how many.
 
     Returns:
         The PNG and SVG files.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    shown = list(_shown(events))
+    stems: set[str] = set()
     written: list[Path] = []
-    count = 0
-    folded: GraphFoldedEvent | None = None
-    drawn: list[str] = []
-    for i, event in enumerate(events):
-        if isinstance(event, GraphFoldedEvent):
-            folded = event
-        if not isinstance(event, PathSelectedEvent) or folded is None:
-            continue
-        later = next((e for e in events[i + 1 :] if isinstance(e, PathSelectedEvent | ActedEvent)), None)
-        if isinstance(later, PathSelectedEvent):
-            continue  # the next picture shows what came of it
-        if event.actions and event.actions == drawn[-len(event.actions) :]:
-            continue  # selected anew on the way, and the same
-        drawn = event.actions
-        count += 1
-        graph = PlanGraph.from_dict(folded.graph)
-        start = event.nodes[0] if event.nodes else str(folded.graph["start"])
+    for done, one in enumerate(shown):
+        tell(done, len(shown))
+        stem = f"{file_name(name)}-round-{one.number}"
+        if stem in stems:
+            stem += f"-step-{one.step}"
+        stems.add(stem)
+        graph, event = PlanGraph.from_dict(one.folded.graph), one.selected
+        start = event.nodes[0] if event.nodes else str(one.folded.graph["start"])
         steps = zip(event.nodes, event.actions, event.nodes[1:], strict=False)
         path = [graph.find(a, action, b) for a, action, b in steps]
-        stem = folder / f"{name}-graph-{count}"
-        title = f"{name}, plan {count}: {event.selector} {event.status}, " + (" ".join(event.actions) or "no path")
+        left = event.problem.get("budget")
         for ending in (".svg", ".png"):
-            file = stem.with_suffix(ending)
-            draw(graph, file, start=start, path=path, title=title)
+            file = folder / f"{stem}{ending}"
+            draw(
+                graph,
+                file,
+                start=start,
+                path=path,
+                title=f"{name}, round {one.number}",
+                note=one.note(),
+                left=left if isinstance(left, dict) else None,
+            )
             written.append(file)
-        graph.save(stem.with_suffix(".json"), start=start, walk=path)
+        graph.save(folder / f"{stem}.json", start=start, walk=path)
     return written
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A plan graph that is drawn: its planning round from 1, the steps taken before, and what was selected on it."""
+
+    number: int
+    step: int
+    folded: GraphFoldedEvent
+    selected: PathSelectedEvent
+
+    def note(self) -> str:
+        """What the picture says below its title."""
+        event = self.selected
+        what = "partial path" if event.partial else "path" if event.actions else "no path"
+        taken = f"after {self.step} step{'' if self.step == 1 else 's'}: " if self.step else ""
+        return f"{taken}{what} by {event.selector}, {event.status}"
+
+
+def _shown(events: Sequence[Event]) -> Iterator[_Shown]:
+    folded: GraphFoldedEvent | None = None
+    number, step = 1, 0
+    drawn: list[str] = []
+    for i, event in enumerate(events):
+        match event:
+            case GraphFoldedEvent():
+                folded = event
+            case ReplannedEvent():
+                number += 1
+                drawn = []
+            case ActedEvent():
+                step += 1
+            case PathSelectedEvent() if folded is not None:
+                later = next((e for e in events[i + 1 :] if isinstance(e, PathSelectedEvent | ActedEvent)), None)
+                if isinstance(later, PathSelectedEvent):
+                    continue  # the next picture shows what came of it
+                if event.actions and event.actions == drawn[-len(event.actions) :]:
+                    continue  # selected anew on the way, and the same
+                drawn = event.actions
+                yield _Shown(number, step, folded, event)
+            case _:
+                continue

@@ -1,0 +1,31 @@
+"""Why an agent did what it did, from the trace of an episode alone: no model, no environment.
+
+For each planning round (:func:`rounds`): the path that was followed beside the best others on the same graph, which
+budget decided, and what a little more of it would have bought. :func:`about` tells of the episode as a whole. What
+cannot be rebuilt from a trace is said to be so, never guessed.
+
+Read it in this order: ``spans.py`` finds the rounds in the event log, ``rebuilt.py`` solves a recorded selection again
+and compares, ``relaxation.py`` asks what would be selected under other budgets, ``rises.py`` how little more would
+change it, ``needs.py`` what a path would need where none fits; ``rounds.py`` puts it together as ``data.py``, and
+``words.py`` says it.
+"""
+
+from tape.analysis.why.about import about
+from tape.analysis.why.data import BudgetLine, Candidate, Hypothesis, Rise, Round, Together
+from tape.analysis.why.needs import Need, Needs
+from tape.analysis.why.rounds import rounds
+from tape.analysis.why.spans import Ended
+
+__all__ = [
+    "BudgetLine",
+    "Candidate",
+    "Ended",
+    "Hypothesis",
+    "Need",
+    "Needs",
+    "Rise",
+    "Round",
+    "Together",
+    "about",
+    "rounds",
+]

@@ -1,0 +1,67 @@
+"""An episode as a whole: who played, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tape.analysis.why.spans import config_of, spans
+from tape.analysis.why.words import count_of, listing
+from tape.budget import in_units
+from tape.sdp.events import ConcludedEvent
+from tape.trace import ActedEvent, ActionsSampledEvent, Event, FinishedEvent, InfeasibleEvent, StartedEvent
+
+
+def about(events: Sequence[Event]) -> list[str]:
+    """Plain sentences on an episode: the agent, its budgets, how it ended, and why there are no rounds to tell of."""
+    return list(_about(events))
+
+
+def _about(events: Sequence[Event]) -> Iterator[str]:
+    config = config_of(events)
+    started = next((event for event in events if isinstance(event, StartedEvent)), None)
+    caps = [in_units(kind, cap) for kind, cap in started.budget.items()] if started is not None else []
+    agent = config.get("agent", "An agent")
+    yield f"{agent} with {config.get('model', 'a model')}, {f'at most {listing(caps)}' if caps else 'nothing capped'}."
+    if started is not None and started.task:
+        yield started.task
+    if config.get("world_model") == "simulator":
+        yield "What actions lead to was told by the simulator: an upper bound, not a baseline."
+    yield from _end(events)
+    if not spans(events):
+        yield _unplanned(events, str(agent))
+
+
+def _end(events: Sequence[Event]) -> Iterator[str]:
+    finished = next((event for event in events if isinstance(event, FinishedEvent)), None)
+    if finished is None:
+        yield "The trace stops before the episode has ended."
+        return
+    result = finished.result
+    steps = count_of(int(result.get("steps", 0)), "step")
+    if result.get("success"):
+        yield f"It succeeded in {steps}."
+    else:
+        # Where planning ended for want of a path, the last round tells it.
+        told = any(isinstance(event, InfeasibleEvent) for event in events)
+        detail = f": {result['detail']}" if result.get("detail") and not told else ""
+        yield f"It ended without success after {steps} ({result.get('end_state')}){detail}."
+    for event in events:
+        if isinstance(event, ConcludedEvent):
+            yield f"{event.told()}."
+
+
+def _unplanned(events: Sequence[Event], agent: str) -> str:
+    """Why there is no round."""
+    steps = sum(isinstance(event, ActedEvent) for event in events)
+    choices = [event for event in events if isinstance(event, ActionsSampledEvent)]
+    if choices:
+        return (
+            f"{agent} makes no plans: before each step it samples {count_of(len(choices[0].actions), 'action')} and "
+            f"takes the one with the best predicted score. `tape show` lists them."
+        )
+    if not steps:
+        return "It ended before anything was planned or done, so there is nothing to explain."
+    return (
+        f"{agent} makes no plans: the model wrote each of its {count_of(steps, 'step')} from the last observation, "
+        "and no budget was weighed against what a step is worth. `tape show` lists them."
+    )

@@ -1,0 +1,338 @@
+"""What is told of a planning round, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tape.analysis.why.needs import Needs
+from tape.analysis.why.spans import Ended
+from tape.budget import in_units
+
+
+def texts(amounts: Mapping[str, int]) -> dict[str, str]:
+    """Amounts as people read them."""
+    return {kind: in_units(kind, count) for kind, count in amounts.items()}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A path that was, or could have been, selected.
+
+    Attributes:
+        actions: Its actions.
+        nodes: Keys of the states it passes, the start first.
+        edges: Ids of its edges in the graph; empty where the graph cannot be read.
+        cost: What it needs of each capped resource in the worst case, in counts.
+        objective: What the solver maximises; None where that is not known.
+        horizon: L, on which the objective depends.
+        score: The score of its end, in [-1, 1].
+        goal: Its end is scored as a goal.
+        likelihood: How likely what it assumes is, where it rests on things that nobody has seen; part of the score.
+        support: Sampled plans that pass through its end.
+        stage: Which of the problems that are solved in turn it answers (:class:`tape.analysis.why.relaxation.Rule`).
+        confidence: Predictions of less were left out of that problem.
+        partial: It does not end where a plan ends.
+        over: What it needs beyond what was left, in counts.
+    """
+
+    actions: tuple[str, ...]
+    nodes: tuple[str, ...]
+    edges: tuple[int, ...]
+    cost: Mapping[str, int]
+    objective: float | None
+    horizon: int | None
+    score: float | None
+    goal: bool = False
+    likelihood: float | None = None
+    support: int | None = None
+    stage: int = 0
+    confidence: float = 0.0
+    partial: bool = False
+    over: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def value(self) -> float | None:
+        """The objective per step of the horizon."""
+        return None if self.objective is None or not self.horizon else self.objective / self.horizon
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "actions": list(self.actions),
+            "nodes": list(self.nodes),
+            "edges": list(self.edges),
+            "moves": len(self.actions),
+            "cost": dict(self.cost),
+            "cost_text": texts(self.cost),
+            "objective": self.objective,
+            "value": self.value,
+            "horizon": self.horizon,
+            "score": self.score,
+            "goal": self.goal,
+            "likelihood": self.likelihood,
+            "support": self.support,
+            "confidence": self.confidence,
+            "partial": self.partial,
+            "over": dict(self.over),
+            "over_text": texts(self.over),
+        }
+
+
+@dataclass(frozen=True)
+class Rise:
+    """The smallest larger budget with which a better path is selected, all other budgets as they were.
+
+    Attributes:
+        to: Its count.
+        path: That path.
+        gain: What it has over the chosen one, in words.
+    """
+
+    to: int
+    path: Candidate
+    gain: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {"to": self.to, "path": self.path.to_dict(), "gain": self.gain}
+
+
+@dataclass(frozen=True)
+class BudgetLine:
+    """A budget in a round.
+
+    Attributes:
+        kind: The resource.
+        left: What the path could use, in counts.
+        used: What the path needs of it in the worst case.
+        more: The smallest rise that buys a better path; None: no amount of it alone would.
+    """
+
+    kind: str
+    left: int
+    used: int
+    more: Rise | None
+
+    @property
+    def decided(self) -> bool:
+        """Whether more of it alone changes the choice."""
+        return self.more is not None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        more: dict[str, Any] | None = None
+        if self.more is not None:
+            by = self.more.to - self.left
+            more = {"by": by, "by_text": in_units(self.kind, by), "to_text": in_units(self.kind, self.more.to)}
+            more |= self.more.to_dict()
+        rest = self.left - self.used
+        return {
+            "kind": self.kind,
+            "left": self.left,
+            "left_text": in_units(self.kind, self.left),
+            "used": self.used,
+            "used_text": in_units(self.kind, self.used),
+            "rest": rest,
+            "rest_text": in_units(self.kind, rest),
+            "decided": self.decided,
+            "more": more,
+        }
+
+
+@dataclass(frozen=True)
+class Together:
+    """Budgets that change the choice only together.
+
+    Attributes:
+        to: Counts of them that would do; none can be less while the others stay.
+        left: What was left of them, in counts.
+        path: The path that is selected then.
+        gain: What it has over the chosen one, in words.
+    """
+
+    to: Mapping[str, int]
+    left: Mapping[str, int]
+    path: Candidate
+    gain: str
+
+    @property
+    def by(self) -> dict[str, int]:
+        """How much more of each."""
+        return {kind: count - self.left[kind] for kind, count in self.to.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "kinds": list(self.to),
+            "by": self.by,
+            "by_text": texts(self.by),
+            "to": dict(self.to),
+            "to_text": texts(self.to),
+            "path": self.path.to_dict(),
+            "gain": self.gain,
+        }
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """What AEC's verifier said of a path."""
+
+    actions: tuple[str, ...]
+    accepted: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class Round:
+    """A planning round, or the rest of a path selected anew on the way.
+
+    Attributes:
+        number: From 1; a reselection has that of its round.
+        kind: ``plan``; ``reselect``; ``probe``: an action of unknown outcome was tried; ``sampled``: a plan of the LM
+            was followed as it is, without a graph.
+        step: Environment steps taken before it.
+        reason: Why planning started again; empty at the start.
+        first, last: Indices of its events, both inclusive.
+        graph_at, selected_at, committed_at: Indices of the graph, of the selection on it, and of AEC's commitment.
+        selector, status: Who selected, and how the solver ended.
+        horizon: L of the selection.
+        graph: Counts: ``nodes``, ``edges``, ``certified`` (observed before), ``contradicted``, ``left_out`` for want
+            of confidence, ``goals`` that can be reached, whatever is left.
+        sampled, readable: Sampled plans, and those of them that could be read.
+        left: What the path could use, in counts.
+        chosen: What was followed; None where nothing was.
+        selected: What the solver selects, where it is not what was followed.
+        alternatives: The best others that fit, best first, none with a circle.
+        alike: How many others have an end of the same score at the same cost as what the solver selected.
+        misfits: Better paths that do not fit.
+        budgets: What each budget had to say.
+        together: Budgets that change the choice only together.
+        longer: The smallest longer horizon that buys a better path, where the configuration fixes the horizon.
+        needs: Where no complete path fits: what one would need.
+        hypotheses: What AEC's verifier said, in order.
+        ended: What came of it.
+        kept: A reselection that chose the rest of the path in hand.
+        taken: Whether what was selected was followed.
+        before: Of a reselection: the rest of the path in hand.
+        gained: What another path has over that rest, in words.
+        queries: What AEC asked before it committed: in words, with the actions and the answer.
+        refusal: Why AEC committed to nothing.
+        relaxed: Whether it was asked what other budgets would change; else no budget is said to have decided.
+        unreproduced: Why the selection cannot be rebuilt; then there are no alternatives and no budgets.
+        told: Why it went so, in plain sentences, the most important first.
+        outcome: What came of it, in a sentence.
+    """
+
+    number: int
+    kind: str
+    step: int
+    reason: str
+    first: int
+    last: int
+    graph_at: int | None = None
+    selected_at: int | None = None
+    committed_at: int | None = None
+    selector: str = ""
+    status: str = ""
+    horizon: int | None = None
+    graph: Mapping[str, int] | None = None
+    sampled: int = 0
+    readable: int = 0
+    left: Mapping[str, int] = field(default_factory=dict)
+    chosen: Candidate | None = None
+    selected: Candidate | None = None
+    alternatives: tuple[Candidate, ...] = ()
+    alike: int = 0
+    misfits: tuple[Candidate, ...] = ()
+    budgets: tuple[BudgetLine, ...] = ()
+    together: tuple[Together, ...] = ()
+    longer: Rise | None = None
+    needs: Needs | None = None
+    hypotheses: tuple[Hypothesis, ...] = ()
+    ended: Ended = field(default_factory=lambda: Ended("cut", 0, 0))
+    kept: bool = False
+    taken: bool = True
+    before: tuple[str, ...] = ()
+    gained: str = ""
+    queries: tuple[str, ...] = ()
+    refusal: str = ""
+    relaxed: bool = True
+    unreproduced: str | None = None
+    told: tuple[str, ...] = ()
+    outcome: str = ""
+
+    @property
+    def picked(self) -> Candidate | None:
+        """What the alternatives are measured against: the solver's choice."""
+        return self.selected or self.chosen
+
+    @property
+    def by_lm(self) -> bool:
+        """Whether the LM picked the path (the ablation)."""
+        return self.selector.startswith("lm:")
+
+    @property
+    def decided(self) -> list[list[str]]:
+        """The smallest sets of budgets whose relaxation gives a better choice; none where no budget decided."""
+        alone = [[line.kind] for line in self.budgets if line.decided]
+        return [*alone, *(list(together.to) for together in self.together)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values; ``docs/why.md`` says what each is."""
+
+        def path(one: Candidate | None) -> dict[str, Any] | None:
+            return None if one is None else one.to_dict()
+
+        mismatch = self.ended.mismatch
+        return {
+            "number": self.number,
+            "kind": self.kind,
+            "step": self.step,
+            "reason": self.reason,
+            "events": [self.first, self.last],
+            "graph_at": self.graph_at,
+            "selected_at": self.selected_at,
+            "committed_at": self.committed_at,
+            "followed": self.taken and self.chosen is not None,
+            "kept": self.kept,
+            "selector": self.selector,
+            "status": self.status,
+            "horizon": self.horizon,
+            "partial": self.chosen is not None and self.chosen.partial,
+            "graph": None if self.graph is None else dict(self.graph),
+            "plans": {"sampled": self.sampled, "readable": self.readable},
+            "left": dict(self.left),
+            "left_text": texts(self.left),
+            "chosen": path(self.chosen),
+            "selected": path(self.selected),
+            "before": list(self.before),
+            "gained": self.gained,
+            "alternatives": [one.to_dict() for one in self.alternatives],
+            "alike": self.alike,
+            "misfits": [one.to_dict() for one in self.misfits],
+            "budgets": [line.to_dict() for line in self.budgets],
+            "decided": self.decided,
+            "longer": None if self.longer is None else self.longer.to_dict(),
+            "together": [one.to_dict() for one in self.together],
+            "needs": None if self.needs is None else self.needs.to_dict(),
+            "hypotheses": [
+                {"actions": list(one.actions), "accepted": one.accepted, "why": one.why} for one in self.hypotheses
+            ],
+            "queries": list(self.queries),
+            "refusal": self.refusal,
+            "ended": {
+                "how": self.ended.how,
+                "taken": self.ended.taken,
+                "of": self.ended.of,
+                "strayed": self.ended.strayed,
+                "text": self.outcome,
+                "step": None if mismatch is None else mismatch.step,
+                "predicted": None if mismatch is None else mismatch.predicted,
+                "observed": None if mismatch is None else mismatch.observed,
+            },
+            "told": list(self.told),
+            "relaxed": self.relaxed,
+            "unreproduced": self.unreproduced,
+        }

@@ -1,0 +1,295 @@
+"""From the events of an episode to its planning rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from solvers.errors import SolverError
+from tape.aec.events import QueriedEvent, RefusedEvent, VerifiedEvent
+from tape.analysis.why.data import BudgetLine, Candidate, Hypothesis, Rise, Round, Together
+from tape.analysis.why.needs import needs_of
+from tape.analysis.why.rebuilt import NotReproducedError, Rebuilt, placed, rebuilt, recorded
+from tape.analysis.why.relaxation import Pick
+from tape.analysis.why.rises import Rises
+from tape.analysis.why.spans import Ended, Reselection, Span, config_of, ended, spans
+from tape.analysis.why.words import gain, outcome, told
+from tape.sdp.events import ChainEvent
+from tape.trace import Event, GraphFoldedEvent, InfeasibleEvent, PathSelectedEvent, PlansSampledEvent
+
+MOST_SHOWN = 3
+"""Alternatives of a round, and better paths that do not fit."""
+
+
+def rounds(events: Sequence[Event], *, relax: bool = True) -> list[Round]:
+    """The planning rounds of an episode, in order, each followed by what was selected anew on its way.
+
+    Args:
+        events: The trace of one episode (:func:`tape.trace.read_trace`).
+        relax: Ask what other budgets would change, which takes most of the time; else no budget is said to have
+            decided, and there are no better paths that do not fit.
+
+    Returns:
+        None for an agent that does not plan. Where a selection cannot be rebuilt, its round says why.
+    """
+    found: list[Round] = []
+    for number, span in enumerate(spans(events), 1):
+        found.append(_main(events, number, span, relax))
+        found += [_again(events, number, span, place, relax) for place in range(len(span.reselections))]
+    return [replace(one, told=tuple(told(one)), outcome=outcome(one)) for one in found]
+
+
+def _main(events: Sequence[Event], number: int, span: Span, relax: bool) -> Round:
+    """A round up to what it followed first."""
+    at = _followed(events, span)
+    until = span.last if at is None else at
+    plans = [event for event in events[span.first : until + 1] if isinstance(event, PlansSampledEvent)]
+    one = Round(
+        number=number,
+        kind="plan" if span.probe is None else "probe",
+        step=span.step,
+        reason=span.reason,
+        first=span.first,
+        last=span.last,
+        sampled=sum(len(event.plans) for event in plans),
+        readable=sum(sum(event.valid) for event in plans),
+        relaxed=relax,
+    )
+    if at is None:
+        return _without_selection(events, span, one)
+    one = _selected(events, span, one, at)
+    if span.probe is not None:
+        one = _probed(events, span, one)
+    if config_of(events).get("aec") is not None:
+        one = _verified(events, span, one)
+    path = () if one.chosen is None else one.chosen.actions
+    begun = next((index for index in (span.committed, span.probe) if index is not None), at)
+    return replace(one, ended=ended(events, path, begun, span.last, changed=_changed(events, span, 0)))
+
+
+def _followed(events: Sequence[Event], span: Span) -> int | None:
+    """Index of the selection that a round went by: the last with a path, else the last."""
+    paths = [index for index in span.selections if _selection(events, index).nodes]
+    return max(paths or span.selections, default=None)
+
+
+def _selection(events: Sequence[Event], index: int) -> PathSelectedEvent:
+    event = events[index]
+    assert isinstance(event, PathSelectedEvent)
+    return event
+
+
+def _changed(events: Sequence[Event], span: Span, place: int) -> int | None:
+    """Index of the first selection, from a place on, by which another path took the place of the one in hand."""
+    for anew in span.reselections[place:]:
+        if anew.taken and tuple(_selection(events, anew.at).actions) != anew.before:
+            return anew.at
+    return None
+
+
+def _without_selection(events: Sequence[Event], span: Span, one: Round) -> Round:
+    """A plan that was followed as it is, or a round that ended before anything was selected."""
+    actions: list[str] = []
+    if span.acts and not span.folds:
+        chain = events[span.chain] if span.chain is not None else None
+        sampled = events[span.samples[0]] if span.samples else None
+        if isinstance(sampled, PlansSampledEvent):
+            actions = next(iter(sampled.plans), [])
+        elif isinstance(chain, ChainEvent):
+            actions = [target.by for target in chain.targets if target.by is not None]
+        path = Candidate(tuple(actions), (), (), {}, None, None, None)
+        one = replace(one, kind="sampled", chosen=path)
+    return replace(one, ended=ended(events, actions, span.first, span.last))
+
+
+def _again(events: Sequence[Event], number: int, span: Span, place: int, relax: bool) -> Round:
+    """The rest of the path selected anew."""
+    anew: Reselection = span.reselections[place]
+    selection = _selection(events, anew.at)
+    kept = anew.taken and tuple(selection.actions) == anew.before
+    one = Round(
+        number=number,
+        kind="reselect",
+        step=anew.step,
+        reason="",
+        first=anew.at,
+        last=anew.last,
+        before=anew.before,
+        taken=anew.taken,
+        kept=kept,
+        relaxed=relax,
+    )
+    if kept or not anew.taken:
+        found = _noted(span, one, selection, anew.at)
+        return replace(found, ended=Ended("kept", 0, len(anew.before)))
+    one = _selected(events, span, one, anew.at, anew)
+    assert one.chosen is not None, "it was taken"
+    changed = _changed(events, span, place + 1)
+    return replace(one, ended=ended(events, one.chosen.actions, anew.at, span.last, changed=changed))
+
+
+def _selected(events: Sequence[Event], span: Span, one: Round, at: int, anew: Reselection | None = None) -> Round:
+    """With what was selected, and what else could have been."""
+    selection, graph_at = _selection(events, at), span.graph_before(at)
+    one = _noted(span, one, selection, at)
+    if graph_at is None:
+        return replace(one, unreproduced="it holds no plan graph.")
+    event = events[graph_at]
+    assert isinstance(event, GraphFoldedEvent)
+    try:
+        again = rebuilt(event, selection, config_of(events))
+        if anew is not None and again.pick is not None:
+            before = again.on_graph(again.pick.stage, anew.nodes, anew.before)
+            gained = "" if before is None else gain(again.candidate(again.pick), before)
+            one = replace(one, gained=gained)
+        return _explored(events, span, replace(one, graph=_counts(again, selection)), again)
+    except NotReproducedError as error:
+        return replace(one, unreproduced=str(error))
+    except SolverError as error:
+        return replace(one, unreproduced=f"the solver failed: {error}")
+
+
+def _noted(span: Span, one: Round, selection: PathSelectedEvent, at: int) -> Round:
+    """With what a selection itself says."""
+    posed = selection.problem
+    left = posed.get("budget")
+    return replace(
+        one,
+        graph_at=span.graph_before(at),
+        selected_at=at,
+        selector=selection.selector,
+        status=selection.status,
+        horizon=posed.get("horizon"),
+        left=left if isinstance(left, dict) else {},
+        chosen=recorded(selection),
+    )
+
+
+def _counts(again: Rebuilt, selection: PathSelectedEvent) -> dict[str, int]:
+    """What there is in a graph."""
+    graph, edges = again.found.graph, [*again.found.graph.edges()]
+    confidence = float(selection.problem.get("confidence", 0.0))
+    usable = graph.usable_edges(confidence)
+    reached = {again.found.rule.start}
+    while more := {edge.target for edge in usable if edge.source in reached} - reached:
+        reached |= more
+    return {
+        "nodes": len(graph.nodes),
+        "edges": len(edges),
+        "certified": sum(edge.certified for edge in edges),
+        "contradicted": sum(edge.refuted for edge in edges),
+        "left_out": len(graph.usable_edges()) - len(usable),
+        "goals": sum(bool(graph.attributes(node)["goal"]) for node in reached),
+    }
+
+
+def _explored(events: Sequence[Event], span: Span, one: Round, again: Rebuilt) -> Round:
+    """With alternatives, budgets, and what would be needed."""
+    pick, found = again.pick, again.found
+    if pick is None:
+        return replace(one, chosen=None, needs=needs_of(found, _said(events, span)))
+    chosen = again.candidate(pick)
+    one = replace(one, chosen=chosen)
+    others, alike = found.others(pick, MOST_SHOWN)
+    one = replace(one, alternatives=tuple(again.candidate(other) for other in others), alike=alike)
+    if one.by_lm:
+        best = again.best
+        if best is None:
+            return replace(one, needs=needs_of(found))
+        return replace(one, selected=None if best.path == pick.path else again.candidate(best))
+    if chosen.partial:
+        one = replace(one, needs=needs_of(found))
+    if one.status != "OPTIMAL":
+        return one
+    more = Rises(found, pick)
+    rises = {kind: more.alone(kind) if one.relaxed else None for kind in found.kinds}
+    lines = tuple(
+        BudgetLine(kind, found.rule.left[kind], pick.cost[kind], _rise(again, rise, chosen))
+        for kind, rise in rises.items()
+    )
+    if not one.relaxed:
+        return replace(one, budgets=lines)
+    alone = [kind for kind, rise in rises.items() if rise is not None]
+    joint = [*more.together(alone)]
+    together = tuple(_together(again, counts, path, chosen) for counts, path in joint)
+    better_ones = [rise[1] for rise in rises.values() if rise is not None] + [path for _, path in joint]
+    return replace(
+        one,
+        budgets=lines,
+        together=together,
+        longer=_rise(again, more.longer(), chosen),
+        misfits=_misfits(again, pick, better_ones),
+    )
+
+
+def _rise(again: Rebuilt, rise: tuple[int, Pick] | None, chosen: Candidate) -> Rise | None:
+    if rise is None:
+        return None
+    path = again.candidate(rise[1])
+    return Rise(rise[0], path, gain(path, chosen))
+
+
+def _together(again: Rebuilt, counts: dict[str, int], pick: Pick, chosen: Candidate) -> Together:
+    path, left = again.candidate(pick), again.found.rule.left
+    return Together(counts, {kind: left[kind] for kind in counts}, path, gain(path, chosen))
+
+
+def _misfits(again: Rebuilt, pick: Pick, known: Sequence[Pick]) -> tuple[Candidate, ...]:
+    """Better paths that do not fit: the best without each budget in turn, without all, and those known; best first."""
+    found = again.found
+    without = [found.pick(found.unlimited(*kinds)) for kinds in [*([kind] for kind in found.kinds), found.kinds]]
+    better = [path for path in [*without, *known] if path is not None and found.better(path, pick)]
+    unique = {path.path: path for path in better}
+    longest = max((path.problem.horizon for path in better), default=0)
+    ranked = sorted(unique.values(), key=lambda path: (path.stage, -found.worth(path, longest)))
+    shown = [again.candidate(path) for path in ranked]
+    return tuple([path for path in shown if path.over][:MOST_SHOWN])
+
+
+def _said(events: Sequence[Event], span: Span) -> str:
+    """What the agent itself said where it found no path."""
+    said = [event.text for event in events[span.first : span.last + 1] if isinstance(event, InfeasibleEvent)]
+    return said[-1] if said else ""
+
+
+def _probed(events: Sequence[Event], span: Span, one: Round) -> Round:
+    """With the action that was tried because no path was left."""
+    assert span.probe is not None
+    return replace(one, chosen=recorded(_selection(events, span.probe)), alternatives=(), misfits=(), budgets=())
+
+
+def _verified(events: Sequence[Event], span: Span, one: Round) -> Round:
+    """With what AEC's verifier said, and what was committed to."""
+    mine = events[span.first : span.last + 1]
+    said = [event for event in mine if isinstance(event, VerifiedEvent)]
+    refusals = [event.reason for event in mine if isinstance(event, RefusedEvent)]
+    one = replace(
+        one,
+        hypotheses=tuple(
+            Hypothesis(tuple(event.actions), event.accepted, event.reason or next(iter(event.witnesses), ""))
+            for event in said
+        ),
+        queries=tuple(_query(event) for event in mine if isinstance(event, QueriedEvent)),
+        refusal=refusals[-1] if refusals else "",
+        committed_at=span.committed,
+        selected=one.chosen,
+        chosen=None,
+    )
+    if span.committed is None:
+        return one
+    selection, graph_at = _selection(events, span.committed), span.graph_before(span.committed)
+    chosen = recorded(selection)
+    event: Any = None if graph_at is None else events[graph_at]
+    if isinstance(event, GraphFoldedEvent):
+        try:
+            chosen = placed(event, selection, sorted(one.left))
+        except NotReproducedError as error:
+            one = replace(one, unreproduced=str(error))
+    same = one.selected is not None and chosen is not None and one.selected.actions == chosen.actions
+    return replace(one, chosen=chosen, selected=None if same else one.selected)
+
+
+def _query(event: QueriedEvent) -> str:
+    answer = {True: "true", False: "false", None: "no answer"}[event.value]
+    return f"{event.predicate} by {'; '.join(event.actions) or 'looking'} ({answer})"

@@ -1,0 +1,232 @@
+"""The planning rounds of an episode on a terminal; plain text where the output is none."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tape.analysis.why.data import Candidate, Round
+from tape.analysis.why.words import count_of, differences, is_moves, listing
+from tape.budget import in_units
+
+_WIDTH = 80
+"""Columns where the output is no terminal."""
+
+_MOST_STEPS = 40
+"""Steps of a path that are listed."""
+
+LEGEND = (
+    "score: the model's score of where a path ends, from -1 (hopeless) to 1; goal: it counts as a goal, open: a plan "
+    "stops there. Costs are worst cases."
+)
+
+
+def write(title: str, about: Sequence[str], rounds: Sequence[Round], out: TextIO) -> None:
+    """Write an episode's rounds.
+
+    Args:
+        title: Which episode.
+        about: What is told of it as a whole.
+        rounds: Its planning rounds.
+        out: Where to.
+    """
+    console = Console(file=out, highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        plain = io.StringIO()
+        _write(Console(file=plain, highlight=False, markup=False, emoji=False, width=_WIDTH), title, about, rounds)
+        out.write("\n".join(line.rstrip() for line in plain.getvalue().split("\n")))
+        return
+    _write(console, title, about, rounds)
+
+
+def _write(console: Console, title: str, about: Sequence[str], rounds: Sequence[Round]) -> None:
+    console.print(_text(title, "bold"))
+    for sentence in about:
+        console.print(_text(sentence))
+    kept: list[Round] = []
+    for one in rounds:
+        if one.kind == "reselect" and (one.kept or not one.taken):
+            kept.append(one)
+            continue
+        _write_kept(console, kept)
+        kept = []
+        console.print()
+        for part in _round(one):
+            console.print(part)
+    _write_kept(console, kept)
+    if any(one.alternatives or one.misfits or one.budgets for one in rounds):
+        console.print()
+        console.print(_text(LEGEND, "dim"))
+
+
+def _write_kept(console: Console, kept: Sequence[Round]) -> None:
+    """Selections that changed nothing, in one sentence."""
+    if not kept:
+        return
+    console.print()
+    steps = listing([str(one.step) for one in kept])
+    what = (
+        "the path in hand was kept" if any(not one.kept for one in kept) else "the rest of the path was still the best"
+    )
+    each = "" if len(kept) == 1 else " each time"
+    sentence = f"After {'step' if len(kept) == 1 else 'steps'} {steps} less was used than the worst case: {what}{each}."
+    console.print(Padding(_text(sentence), (0, 0, 0, 2)))
+
+
+def _round(one: Round) -> Iterator[RenderableType]:
+    """The parts of a round."""
+    yield _text(_head(one), "bold")
+    if made := _made(one):
+        yield _text(made)
+    yield ""
+    rows = [("why", sentence) for sentence in one.told]
+    rows += [("", f"{_verdict(one)}")] if one.hypotheses else []
+    rows += [("then", one.outcome)] if one.outcome else []
+    mismatch = one.ended.mismatch
+    if mismatch is not None and one.ended.how not in ("reselected",):
+        rows += [("predicted", mismatch.predicted), ("observed", mismatch.observed)]
+    yield _pairs(rows)
+    if one.chosen is not None or one.selected is not None or one.alternatives:
+        yield ""
+        yield _paths(one)
+    if one.budgets:
+        yield ""
+        yield _budgets(one)
+
+
+def _head(one: Round) -> str:
+    left = listing([in_units(*item) for item in one.left.items()]) if one.left else ""
+    where = "before the first step" if one.step == 0 else f"after step {one.step}"
+    name = f"ROUND {one.number}" if one.kind != "reselect" else f"ROUND {one.number}, SELECTED ANEW"
+    return f"{name}, {where}" + (f", with {left} left for the path" if left else "")
+
+
+def _made(one: Round) -> str:
+    """What the graph was made of."""
+    if one.graph is None or one.kind == "reselect":
+        return ""
+    graph = one.graph
+    plans = f"{count_of(one.sampled, 'sampled plan')}" if one.sampled else "What was left of the plans"
+    if one.readable < one.sampled:
+        plans += f" ({one.sampled - one.readable} unreadable)"
+    made = f"{plans} made {count_of(graph['nodes'], 'state')} and {count_of(graph['edges'], 'action')}"
+    seen = [f"{graph[name]} {said}" for name, said in _SEEN.items() if graph[name]]
+    return f"{made}; {' and '.join(seen)}." if seen else f"{made}."
+
+
+_SEEN = {"certified": "seen to be so before", "contradicted": "contradicted by what was seen, and left out"}
+
+
+def _verdict(one: Round) -> str:
+    refused = [hypothesis for hypothesis in one.hypotheses if not hypothesis.accepted]
+    if not refused:
+        return "The verifier refused nothing."
+    said = "; ".join(f"{' > '.join(hypothesis.actions)}: {hypothesis.why}" for hypothesis in refused)
+    return f"The verifier refused {count_of(len(refused), 'path')}: {said}."
+
+
+def _pairs(rows: Sequence[tuple[str, str]]) -> RenderableType:
+    table = Table.grid(padding=(0, 1))
+    table.add_column(width=9, style="bold", no_wrap=True)
+    table.add_column(ratio=1)
+    last = ""
+    for name, said in rows:
+        table.add_row(_text("" if name == last else name), _text(said))
+        last = name
+    return Padding(table, (0, 0, 0, 2))
+
+
+def _paths(one: Round) -> RenderableType:
+    """The chosen path and the others."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(ratio=1)
+    table.add_column(max_width=26)
+    table.add_column(no_wrap=True)
+    table.add_row(_text("path", "dim"), _text("worst case", "dim"), _text("score", "dim"))
+    picked = one.picked
+    what = "CHOSEN" if one.committed_at is None else "COMMITTED TO"
+    if one.chosen is not None:
+        _add(table, what, one.chosen, None, "bold")
+    if one.selected is not None:
+        _add(table, "the solver's choice", one.selected, None)
+    for path in one.alternatives:
+        _add(table, "also fits", path, picked)
+    for path in one.misfits:
+        over = listing([in_units(*item) for item in path.over.items()])
+        _add(table, f"better, but needs {over} more", path, picked)
+    return Padding(table, (0, 0, 0, 2))
+
+
+def _add(table: Table, name: str, path: Candidate, chosen: Candidate | None, style: str = "") -> None:
+    score = ""
+    if path.score is not None:
+        score = f"{path.score:.3g} {'goal' if path.goal else 'open'}"
+    if path.likelihood is not None and path.likelihood < 1:
+        name += f" (assumes what nobody has seen: {path.likelihood:.0%} likely)"
+    cost = ", ".join(in_units(*item) for item in path.cost.items())
+    table.add_row(_text(name, style or "bold"), _text(cost), _text(score))
+    table.add_row(Padding(Group(*[_text(line, style) for line in _steps(path, chosen)]), (0, 0, 0, 2)), "", "")
+
+
+def _steps(path: Candidate, chosen: Candidate | None) -> Iterator[str]:
+    """The actions of a path; of one that is like the chosen one only what is different."""
+    actions = path.actions
+    if not actions:
+        yield "(no step)"
+    elif is_moves(actions):
+        yield " ".join(actions)
+    elif chosen is not None and (different := differences(path, chosen)):
+        yield "as chosen, but"
+        yield from (f"{number} {action}" for number, action in different)
+    else:
+        shared, end = _shared(actions, chosen.actions if chosen is not None else ())
+        if shared:
+            yield f"{'1' if shared == 1 else f'1 to {shared}'} as chosen, then"
+        listed = [f"{number} {action}" for number, action in enumerate(actions, 1)][shared : len(actions) - end]
+        yield from listed[:_MOST_STEPS]
+        if len(listed) > _MOST_STEPS:
+            yield f"... {len(listed) - _MOST_STEPS} more"
+        if end:
+            yield f"and the last {end} as chosen" if end > 1 else "and the last as chosen"
+
+
+def _shared(actions: Sequence[str], chosen: Sequence[str]) -> tuple[int, int]:
+    """How many steps two paths have in common at the beginning, and at the end; none that is told shorter in full."""
+    most = min(len(actions), len(chosen))
+    first = next((i for i in range(most) if actions[i] != chosen[i]), most)
+    last = next((i for i in range(most - first) if actions[-1 - i] != chosen[-1 - i]), most - first)
+    return (first if first > 1 else 0), (last if last > 1 else 0)
+
+
+def _budgets(one: Round) -> RenderableType:
+    """Each budget, and what a little more of it buys."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for _ in range(3):
+        table.add_column(no_wrap=True)
+    table.add_column(ratio=1)
+    table.add_row(*[_text(name, "dim") for name in ("budget", "left", "needed", "a little more would buy")])
+    joint = {kind for together in one.together for kind in together.to}
+    for line in one.budgets:
+        buys = "nothing"
+        if line.more is not None:
+            buys = f"{in_units(line.kind, line.more.to - line.left)} more: {line.more.gain}"
+        elif line.kind in joint:
+            buys = "alone nothing"
+        left, used = in_units(line.kind, line.left), in_units(line.kind, line.used)
+        table.add_row(_text(line.kind), _text(left), _text(used), _text(buys, "bold" if line.decided else ""))
+    for together in one.together:
+        more = listing([in_units(*item) for item in together.by.items()])
+        table.add_row(_text(listing([*together.to])), "", "", _text(f"{more} more: {together.gain}", "bold"))
+    return Padding(table, (0, 0, 0, 2))
+
+
+def _text(said: str, style: str = "") -> Text:
+    """Text of a model, a tool or ours: nothing in it is taken as markup or as a control code of a terminal."""
+    plain = "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in said)
+    return Text(plain, style=style)

@@ -1,0 +1,25 @@
+"""Texts of models, tools and environments, made safe for a screen or a picture, and short."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def printable(text: str) -> str:
+    """A text whose lines hold nothing but characters to be seen: no escape sequences, no tabs."""
+    return "\n".join("".join(c if c.isprintable() else " " for c in line) for line in text.expandtabs(2).splitlines())
+
+
+def one_line(text: str) -> str:
+    """The same on one line."""
+    return printable(text).replace("\n", " ")
+
+
+def cut(text: str, most: int) -> str:
+    """A text of no more than so many characters, an ellipsis for the rest."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def listed_actions(actions: Sequence[str]) -> str:
+    """Actions side by side; with semicolons where one of them has blanks of its own."""
+    return ("; " if any(" " in action for action in actions) else " ").join(actions)

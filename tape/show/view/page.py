@@ -1,0 +1,214 @@
+"""Puts the page together: one HTML file with everything inside, which loads nothing and sends nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tape.budget import in_units
+from tape.runner.summary import tokens
+from tape.show.view.episode import Why, episode_record, result_of, said_of
+from tape.show.view.results import differences, end_states, run_rows, trace_rows
+from tape.show.view.sources import Entry, Source, read_events
+from tape.trace import Event, ObservedEvent, StartedEvent
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+SCRIPTS = ("dom", "data", "overview", "episode", "timeline", "details", "why", "budget", "marks", "graph", "main")
+"""The page's own scripts, in order; they share one scope."""
+
+_LONGEST = 240
+"""Characters of a question, an answer or a detail in the list of episodes."""
+
+_COUNTED = {"steps", "calls", "tokens"}
+
+
+@dataclass
+class _Book:
+    """What becomes of the episodes on the way.
+
+    Attributes:
+        rows: For the list of episodes.
+        blocks: Their compressed records.
+        places: For the key of an episode its block.
+        results: Agent, model and result of each.
+    """
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    blocks: list[str] = field(default_factory=list)
+    places: dict[tuple[int, str], int] = field(default_factory=dict)
+    results: list[tuple[int, str, str, Mapping[str, Any]]] = field(default_factory=list)
+
+
+def build_page(sources: Sequence[Source], why: Why, tell: Callable[[int, int], object] | None = None) -> str:
+    """The page.
+
+    Args:
+        sources: One run, two, or single traces.
+        why: Explains planning rounds.
+        tell: Is told how many episodes are done, and of how many.
+
+    Raises:
+        TraceError: A file that was named as a trace holds not one event.
+    """
+    book = _Book()
+    total = sum(len(source.entries) for source in sources)
+    for place, source in enumerate(sources):
+        for entry in source.entries:
+            _take(book, place, entry, why)
+            if tell is not None:
+                tell(len(book.rows), total)
+    title = " and ".join(source.name for source in sources)
+    index = {
+        "title": title,
+        "sources": [_source(place, source, book) for place, source in enumerate(sources)],
+        "differences": differences(*sources) if len(sources) == 2 else [],
+        "end_states": end_states([result for *_, result in book.results]),
+        "episodes": book.rows,
+    }
+    return _html(title, index, book.blocks)
+
+
+def _take(book: _Book, place: int, entry: Entry, why: Why) -> None:
+    """Read an episode, and put it into the list and into a block."""
+    events, problem = read_events(entry)
+    result = result_of(events, entry.line)
+    started = next((event for event in events if isinstance(event, StartedEvent)), None)
+    config = started.config if started else {}
+    agent, model = str(config.get("agent", "")), str(config.get("model", ""))
+    if entry.line is not None:
+        agent, model = entry.line["agent"], entry.line["model"]
+    if (place, entry.key) not in book.places and events:
+        book.places[place, entry.key] = len(book.blocks)
+        book.blocks.append(packed(episode_record(events, why, problem)))
+    book.results.append((place, agent, model, result))
+    row = _row(place, entry, events, result) | {"agent": agent, "model": model, "problem": problem}
+    row["block"] = book.places.get((place, entry.key))
+    book.rows.append({name: value for name, value in row.items() if value not in (None, "", [])})
+
+
+def _row(place: int, entry: Entry, events: Sequence[Event], result: Mapping[str, Any]) -> dict[str, Any]:
+    """An episode in the list: what it is filtered and sorted by."""
+    line = entry.line or {}
+    started = next((event for event in events if isinstance(event, StartedEvent)), None)
+    said = said_of(result)
+    used = [
+        [kind, in_units(kind, count)]
+        for kind, count in result["used"].items()
+        if kind not in _COUNTED and count is not None
+    ]
+    if not result["used"]:  # cut off: what is left says what was used
+        used = _used_so_far(events)
+    return {
+        "source": place,
+        "key": entry.key,
+        "configuration": line.get("cell", ""),
+        "levels": line.get("level_set", ""),
+        "task": line.get("task", entry.key),
+        "digest": line.get("digest", ""),
+        "repeat": line.get("repeat"),
+        "end": said["end_state"],
+        "ok": said["success"],
+        "steps": result["steps"] or _steps_so_far(events),
+        "replans": result["replans"],
+        "calls": sum(result["lm_calls"].values()),
+        "tokens": tokens(result),
+        "used": used,
+        "detail": _short(said["detail"]),
+        "question": _short(started.task if started else ""),
+        "answer": _short(_text(said.get("answer"))),
+    }
+
+
+def _steps_so_far(events: Sequence[Event]) -> int:
+    return sum(event.type == "acted" for event in events)
+
+
+def _used_so_far(events: Sequence[Event]) -> list[list[str]]:
+    started = next((event for event in events if isinstance(event, StartedEvent)), None)
+    seen = next((event for event in reversed(events) if isinstance(event, ObservedEvent)), None)
+    if started is None or seen is None:
+        return []
+    left = seen.remaining
+    return [
+        [kind, in_units(kind, cap - left[kind])]
+        for kind, cap in started.budget.items()
+        if kind in left and kind not in _COUNTED
+    ]
+
+
+def _text(answer: Any) -> str:
+    if isinstance(answer, float) and answer.is_integer():
+        answer = int(answer)
+    return "" if answer is None else answer if isinstance(answer, str) else json.dumps(answer)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _source(place: int, source: Source, book: _Book) -> dict[str, Any]:
+    """A run for the overview."""
+    own = [(agent, model, result) for where, agent, model, result in book.results if where == place]
+    return {
+        "name": source.name,
+        "facts": [[name, value] for name, value in source.facts.items()],
+        "notes": source.notes,
+        "rows": run_rows(source) if source.is_run else trace_rows(own),
+        "end_states": end_states([result for *_, result in own]),
+    }
+
+
+def packed(record: Mapping[str, Any]) -> str:
+    """A record as the text of a block: JSON, deflated, in base64."""
+    return base64.b64encode(zlib.compress(json.dumps(record, separators=(",", ":")).encode(), 6)).decode("ascii")
+
+
+def in_script(value: Any) -> str:
+    """JSON that may stand in a script element: ASCII, and nothing in it that could end the element."""
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _html(title: str, index: Mapping[str, Any], blocks: Sequence[str]) -> str:
+    style = _template("page.css")
+    own = "\n".join(_template(f"js/{name}.js") for name in SCRIPTS)
+    script = f'"use strict";\n(() => {{\n{own}\n}})();\n'
+    policy = (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+    head = (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
+        f'<link rel="icon" href="{_icon()}">\n<title>{html.escape(title.encode("utf-8", "replace").decode())}</title>\n'
+        f"<style>{style}</style>\n</head>\n"
+    )
+    # The scripts come before the episodes: the list is there while these are still being read.
+    data = "".join(
+        f'<script type="application/octet-stream" id="episode-{i}">{block}</script>\n' for i, block in enumerate(blocks)
+    )
+    listed = f'<script type="application/json" id="index">{in_script(index)}</script>\n'
+    return f"{head}<body>\n{_template('body.html')}{listed}<script>{script}</script>\n{data}</body>\n</html>\n"
+
+
+def _template(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """How a content security policy names an inline script or style."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}'"
+
+
+def _icon() -> str:
+    data = base64.b64encode(_template("icon.svg").encode()).decode("ascii")
+    return f"data:image/svg+xml;base64,{data}"

@@ -1,0 +1,116 @@
+"""Which budget decided, and what a little more of it buys: exactly what enumeration of all paths and budgets says."""
+
+from collections import Counter
+from itertools import combinations
+
+from tape.analysis.why.relaxation import Selections
+from tape.analysis.why.rises import Rises
+from tape.engine.graph import PlanGraph
+from tests.tape.analysis.why.enumeration import KINDS, Enumeration, Found, random_case
+
+CASES = 250
+
+
+def check(seed: int) -> str:
+    """Compare one random case; returns what kind of case it was."""
+    graph, rule = random_case(seed)
+    found, all_paths = Selections(graph, rule), Enumeration(graph, rule)
+    pick, truth = found.pick(), all_paths.pick(rule.left)
+    assert found.horizon(rule.left) == all_paths.horizon(rule.left)
+    if pick is None or truth is None:
+        assert (pick, truth) == (None, None), seed
+        return "infeasible"
+    assert (pick.stage, pick.path, pick.objective) == (truth.stage, truth.path, truth.worth), seed
+    rises = Rises(found, pick)
+    ample, alone = all_paths.ample(), []
+    for kind in KINDS:
+        counts = range(rule.left[kind] + 1, ample + 1)
+        least = next((count for count in counts if all_paths.improves(truth, {kind: count})), None)
+        rise = rises.alone(kind)
+        assert (None if rise is None else rise[0]) == least, (seed, kind)
+        if rise is not None:
+            alone.append(kind)
+            expected = all_paths.pick({**rule.left, kind: rise[0]})
+            assert expected is not None
+            assert (rise[1].stage, rise[1].path) == (expected.stage, expected.path), (seed, kind)
+    longer = rises.longer()
+    assert (longer and longer[0]) == least_horizon(all_paths, truth), seed
+    joint = list(rises.together(alone))
+    rest = [kind for kind in KINDS if kind not in alone]
+    minimal = [set(kinds) for kinds in combinations(rest, 2) if all_paths.improves(truth, dict.fromkeys(kinds, ample))]
+    assert [set(counts) for counts, _ in joint] == minimal, seed
+    for counts, path in joint:
+        assert all_paths.improves(truth, counts), seed
+        expected = all_paths.pick({**rule.left, **counts})
+        assert expected is not None
+        assert path.path == expected.path, seed
+        for kind, count in counts.items():
+            assert count > rule.left[kind], seed
+            assert not all_paths.improves(truth, {**counts, kind: count - 1}), (seed, kind)
+    return "together" if joint else f"alone {len(alone)}"
+
+
+def least_horizon(all_paths: Enumeration, than: Found) -> int | None:
+    """The smallest longer horizon that gives a better path, where it is fixed."""
+    rule = all_paths.rule
+    if rule.patience is not None:
+        return None
+    for horizon in range(rule.horizon + 1, rule.horizon + len(all_paths.graph.nodes) + 1):
+        found = all_paths.pick(rule.left, horizon)
+        if found is not None and (
+            found.stage < than.stage
+            or (found.stage == than.stage and found.worth > all_paths.worth(than.path, horizon))
+        ):
+            return horizon
+    return None
+
+
+def test_rises_are_those_of_enumeration() -> None:
+    seen = Counter(check(seed) for seed in range(CASES))
+    assert min(seen[kind] for kind in ("infeasible", "together", "alone 0", "alone 1", "alone 2")) > 0, seen
+
+
+def test_budgets_that_are_unlimited_rule_nothing_out() -> None:
+    for seed in range(CASES):
+        graph, rule = random_case(seed)
+        found, all_paths = Selections(graph, rule), Enumeration(graph, rule)
+        without = found.unlimited(*KINDS)
+        pick, truth = found.pick(without), all_paths.pick(dict.fromkeys(KINDS, all_paths.ample()))
+        assert (pick and pick.path) == (truth and truth.path), seed
+
+
+def passes_once(graph: PlanGraph, path: tuple[int, ...]) -> bool:
+    """Whether a path comes to no state twice."""
+    nodes = [graph.edge(path[0]).source, *(graph.edge(number).target for number in path)]
+    return len(set(nodes)) == len(nodes)
+
+
+def weighed(graph: PlanGraph, path: tuple[int, ...]) -> tuple[float, ...]:
+    """What people weigh: the score of the end, the cost, the moves."""
+    costs = [sum(graph.edge(number).cost[kind] or 0 for number in path) for kind in KINDS]
+    return (graph.attributes(graph.edge(path[-1]).target)["reward"], *costs, len(path))
+
+
+def test_alternatives_are_the_best_that_fit() -> None:
+    for seed in range(CASES):
+        graph, rule = random_case(seed)
+        found, all_paths = Selections(graph, rule), Enumeration(graph, rule)
+        pick = found.pick()
+        if pick is None:
+            continue
+        fitting = [
+            path
+            for path in all_paths.paths(pick.stage, rule.horizon)
+            if path and path != pick.path and all(all_paths.cost(path, kind) <= rule.left[kind] for kind in KINDS)
+        ]
+        straight = [path for path in fitting if passes_once(graph, path)]
+        others, alike = found.others(pick, 3)
+        assert len(others) == min(3, len(straight)), seed
+        assert {other.path for other in others} <= set(straight), seed
+        worths = [all_paths.worth(other.path, rule.horizon) for other in others]
+        assert worths == sorted(worths, reverse=True), seed
+        same = [path for path in straight if weighed(graph, path) == weighed(graph, pick.path)] if pick.path else []
+        assert alike == len(same) or not pick.path, seed
+        # What is told differs in something, as far as there are such paths.
+        told = {weighed(graph, other.path) for other in others}
+        assert len(told) == min(len(others), len({weighed(graph, path) for path in straight})) or same, seed

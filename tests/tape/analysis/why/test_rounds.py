@@ -1,0 +1,362 @@
+"""What is told of each round, on episodes of scripted models and on traces that say too little."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs.sokoban.state import State
+from tape.agents.best_of_n import BestOfNReactAgent
+from tape.agents.open_loop import OpenLoopAgent
+from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
+from tape.agents.react import ReactAgent
+from tape.agents.sdp import SdpAgent
+from tape.agents.tape import TapeAllStepAgent
+from tape.analysis.why import Round, about, rounds
+from tape.budget import Budget, Resources
+from tape.engine.graph import PlanGraph
+from tape.trace import (
+    ApprovalEvent,
+    Event,
+    GraphFoldedEvent,
+    InfeasibleEvent,
+    PlansSampledEvent,
+    ReplannedEvent,
+)
+from tests.profiles import examples
+from tests.tape.aec.toy import BoxModel, BoxWorld
+from tests.tape.aec.toy import play as play_boxes
+from tests.tape.analysis.why.shop import WORTH, acted, episode, finished, folded, selection, shop
+from tests.tape.helpers import CORRIDOR, SimulatedModel, play
+
+
+def only(events: Sequence[Event]) -> Round:
+    [one] = rounds(events)
+    json.dumps(one.to_dict())
+    return one
+
+
+# --- which budget decided -----------------------------------------------------------------------------------
+
+
+def test_the_budget_that_decided_and_what_more_of_it_buys() -> None:
+    one = only(episode(folded(), selection("ask cheap"), acted("ask cheap"), finished()))
+    assert one.chosen is not None
+    assert one.chosen.cost == {"steps": 1, "usd": 10_000}
+    assert one.decided == [["usd"]]
+    steps, usd = one.budgets
+    assert steps.more is None
+    assert usd.more is not None
+    # "ask slow, check" needs 3 steps and $0.03; of the two the cheaper comes first.
+    assert (usd.more.to, usd.more.path.actions) == (30_000, ("ask slow", "check"))
+    assert usd.more.path.over == {"usd": 10_000}
+    assert usd.more.gain == "a score of 1 instead of 0.5"
+    assert one.alternatives[0].actions == ("ask free",)
+    # Of equal worth over 5 steps, a proof now and a signed one a step later.
+    assert {path.actions for path in one.misfits} == {("ask slow", "check"), ("ask dear",)}
+    assert one.told == (
+        "It is the best path of this graph that fits what was left.",
+        "usd decided: with $0.01 more, a score of 1 instead of 0.5.",
+    )
+    assert one.outcome == "After its only step the episode ended in success."
+
+
+def test_budgets_that_decide_only_together() -> None:
+    left = {"steps": 1, "usd": 5_000}
+    # A proof takes $0.04; what is better than that takes 3 steps as well. With $0.01 there is an answer.
+    one = only(episode(folded(), selection("ask free", left=left), acted("ask free"), finished()))
+    assert one.decided == [["usd"]]
+    graph = shop()
+    for edge in graph.edges():
+        if edge.action in ("ask cheap", "ask dear"):
+            graph.set_cost(edge.id, Resources.of(usd="0.02", steps=2))
+    one = only(episode(folded(graph), selection("ask free", left=left), acted("ask free"), finished()))
+    assert one.decided == [["steps", "usd"]]
+    [joint] = one.together
+    assert joint.path.actions == ("ask dear",)
+    assert joint.by == {"steps": 1, "usd": 15_000}
+    assert "steps and usd decided together: with 1 step and $0.015 more" in one.told[-1]
+
+
+def test_no_budget_decides_where_the_best_path_fits() -> None:
+    left = {"steps": 9, "usd": 90_000}
+    one = only(
+        episode(folded(), selection("ask slow", "check", left=left), acted("ask slow"), acted("check", 2), finished())
+    )
+    assert (one.decided, one.misfits) == ([], ())
+    assert one.told[-1].startswith("No budget decided")
+
+
+def test_without_relaxation_nothing_is_said_of_budgets() -> None:
+    events = episode(folded(), selection("ask cheap"), acted("ask cheap"), finished())
+    [one] = rounds(events, relax=False)
+    assert one.alternatives == only(events).alternatives
+    assert (one.decided, one.misfits, one.relaxed) == ([], (), False)
+    assert one.told[-1] == "Which budget decided was not asked."
+    assert [(line.left, line.used) for line in one.budgets] == [(5, 1), (20_000, 10_000)]
+
+
+def test_what_a_complete_path_needs_where_none_fits() -> None:
+    graph = shop()
+    for edge in graph.edges():
+        graph.set_cost(edge.id, edge.cost + Resources.of(usd="0.05"))
+    none = selection()
+    events = episode(PlansSampledEvent(start="start", plans=[["a"]], valid=[True]), folded(graph), none)
+    one = only([*events, finished("infeasible")])
+    assert (one.chosen, one.alternatives, one.budgets) == (None, (), ())
+    assert one.needs is not None
+    assert [(need.kind, need.least) for need in one.needs.budgets] == [("steps", None), ("usd", 50_000)]
+    assert one.told[1] == "A complete path needs $0.05 where $0.02 is left."
+    said = InfeasibleEvent(text="no plan fits into $0.02", explanation={})
+    one = only([*events, said, finished("infeasible", detail="no plan fits into $0.02")])
+    assert one.told[1] == "No plan fits into $0.02."
+    assert one.outcome == "The episode ended with that."
+
+
+def test_a_partial_path_says_what_a_complete_one_would_need() -> None:
+    graph = shop()
+    for edge in graph.edges():
+        if edge.target in WORTH:
+            graph.set_cost(edge.id, Resources.of(usd="0.05", steps=1))
+    graph.set_reward("middle", 0.1, goal=False)
+    path = selection("ask slow", graph=graph, partial=True)
+    one = only(episode(folded(graph), selection(), path, acted("ask slow"), finished("failure")))
+    assert one.chosen is not None
+    assert one.chosen.partial
+    assert one.decided == [["usd"]]
+    assert one.needs is not None
+    assert one.needs.text == "A complete path needs $0.05 where $0.02 is left."
+    assert one.budgets[1].more is not None
+    assert one.budgets[1].more.gain == "a complete path to a goal"
+    assert not any("decided" in sentence for sentence in one.told), "it is said once"
+
+
+# --- what cannot be rebuilt ---------------------------------------------------------------------------------
+
+
+def _worse() -> PlanGraph:
+    graph = shop()
+    graph.set_reward("answer", 0.4, goal=True)
+    return graph
+
+
+def _better() -> PlanGraph:
+    graph = shop()
+    graph.set_reward("rumour", 0.9, goal=True)
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("events", "reason"),
+    [
+        ([folded(_worse()), selection("ask cheap")], "its objective is 2, and 2.5 was recorded"),
+        ([folded(_better()), selection("ask cheap")], "another path is the best"),
+        ([folded(), selection("ask cheap", consumption={"usd": 1})], "was recorded"),
+        ([folded(), selection("ask cheap", problem={})], "does not say under which budgets"),
+        (
+            [folded(), selection("ask cheap", problem={"budget": {"usd": 1, "steps": 3}, "horizon": 4})],
+            "a horizon of 4",
+        ),
+        ([folded(), selection("ask cheap", nodes=["start", "elsewhere"])], "none of the graph"),
+        ([folded(), selection()], "found no path where there is one"),
+        ([selection("ask cheap")], "no plan graph"),
+        ([GraphFoldedEvent(graph={"kind": "other"}), selection("ask cheap")], "cannot be read"),
+    ],
+)
+def test_what_is_not_as_recorded_is_said_to_be_so(events: list[Event], reason: str) -> None:
+    one = only(episode(*events, acted("ask cheap"), finished()))
+    assert one.unreproduced is not None
+    assert reason in one.unreproduced
+    assert (one.alternatives, one.budgets, one.misfits) == ((), (), ())
+    assert one.told[0].startswith("The selection cannot be reproduced from this trace: ")
+
+
+def test_a_choice_that_is_not_proven_is_not_said_to_be() -> None:
+    short = selection("ask free", status="FEASIBLE")
+    one = only(episode(folded(), short, acted("ask free"), finished()))
+    assert one.unreproduced is None
+    assert "not proven" in one.told[0]
+    assert one.alternatives[0].actions == ("ask cheap",), "what is better and fits is shown"
+    assert one.budgets == ()
+
+
+# --- rounds and what came of them ---------------------------------------------------------------------------
+
+
+def test_a_mismatch_ends_a_round() -> None:
+    first = State(CORRIDOR.start.player + 1, CORRIDOR.start.boxes)
+    result, events = play(model=SimulatedModel(CORRIDOR, wrong={(first, "R"): " (2,3) (2,5)"}))
+    assert result.success
+    one, two = rounds(events)
+    assert (one.step, one.ended.how, one.ended.taken, one.ended.of) == (0, "mismatch", 2, len(one.chosen.actions))  # type: ignore[union-attr]
+    assert one.ended.mismatch is not None
+    assert one.outcome.startswith("Step 2 of ")
+    assert (two.step, two.reason) == (2, "mismatch")
+    assert two.graph is not None
+    assert two.graph["certified"] == 2
+    assert two.graph["contradicted"] == 1
+    assert one.last + 1 == two.first
+    assert two.last == len(events) - 1
+
+
+def test_every_step_is_a_round_under_all_step_replanning() -> None:
+    _, events = play(agent=TapeAllStepAgent)
+    found = rounds(events)
+    assert [one.number for one in found] == [1, 2, 3]
+    assert [one.ended.how for one in found] == ["stepped", "stepped", "success"]
+    assert "as this agent does after every step" in found[0].outcome
+
+
+def test_a_probe_is_told_as_one() -> None:
+    _, events = play(model=SimulatedModel(CORRIDOR, wrong={(CORRIDOR.start, "R"): " invalid"}))
+    found = rounds(events)
+    assert found[0].kind == "probe"
+    assert "predicted to be impossible" in found[0].told[0]
+    assert found[0].chosen is not None
+    assert found[0].chosen.actions == ("R",)
+
+
+def test_the_choice_of_a_model_is_told_as_one() -> None:
+    free, cheap, slow = (
+        selection(*path, selector="lm:x", status="FEASIBLE", objective=None, consumption={})
+        for path in (["ask free"], ["ask cheap"], ["ask slow", "check"])
+    )
+    one = only(episode(folded(), free, acted("ask free"), finished()))
+    assert one.by_lm
+    assert one.told[0].endswith("(ablation).")
+    assert one.told[1] == "The solver would have taken another: a score of 0.5 instead of 0.2."
+    assert one.selected is not None
+    assert one.selected.actions == ("ask cheap",)
+    one = only(episode(folded(), cheap, acted("ask cheap"), finished()))
+    assert one.told[1] == "The solver would have taken the same."
+    graph = shop()
+    graph.set_reward("rumour", 0.5, goal=True)
+    same = selection("ask free", graph=graph, selector="lm:x", status="FEASIBLE", objective=None, consumption={})
+    one = only(episode(folded(graph), same, acted("ask free"), finished()))
+    assert one.told[1] == "The solver would have taken the same."
+    cheap = selection("ask cheap", graph=graph, selector="lm:x", status="FEASIBLE", objective=None, consumption={})
+    one = only(episode(folded(graph), cheap, acted("ask cheap"), finished()))
+    assert one.told[1] == "The solver would have taken another that is worth the same."
+    for node in WORTH:
+        graph.set_reward(node, -1.0, goal=False)
+    one = only(episode(folded(graph), same, acted("ask free"), finished("failure")))
+    assert one.told[1] == "The solver would have found no path here."
+    one = only(episode(folded(), slow, acted("ask slow"), finished("budget:usd")))
+    assert one.chosen is not None
+    assert one.chosen.over == {"usd": 10_000}
+    assert one.told[1] == "It needs $0.01 more than was left."
+    assert one.selected is not None
+    assert (one.budgets, one.selected.actions) == ((), ("ask cheap",))
+
+
+def test_agents_without_plans_say_so() -> None:
+    for agent in (ReactAgent, BestOfNReactAgent):
+        _, events = play(agent=agent)
+        assert rounds(events) == []
+        assert "makes no plans" in about(events)[-1]
+    for agent in (OpenLoopAgent, PlanAndActReplanAgent):
+        _, events = play(agent=agent)
+        found = rounds(events)
+        assert {one.kind for one in found} == {"sampled"}
+        assert found[0].chosen is not None
+        assert found[0].chosen.actions == ("R", "R", "R")
+        assert "neither budgets nor a solver" in found[0].told[0]
+    _, events = play(agent=SdpAgent)
+    assert [one.kind for one in rounds(events)] == ["plan"]
+    assert any("predicates certified" in sentence for sentence in about(events))
+
+
+def test_nothing_is_explained_of_an_episode_without_a_step() -> None:
+    _, events = play(steps=0)
+    assert rounds(events) == []
+    assert "before anything was planned" in about(events)[-1]
+
+
+def test_verification_tells_what_was_refused_asked_and_committed_to() -> None:
+    model = BoxModel(1, (False, False, False), plans=["open 0; take 0", "unlock 1; open 1; take 1"])
+    world = BoxWorld(1, (False, False, False))
+    _, events = play_boxes(world, model, num_plans=2, aec={"gate": "query_all"})
+    one = only(events)
+    assert one.committed_at is not None
+    assert one.chosen is not None
+    assert one.chosen.actions == tuple(events[one.committed_at].actions)  # type: ignore[attr-defined]
+    assert [hypothesis.accepted for hypothesis in one.hypotheses] == [False, True]
+    assert one.hypotheses[0].why == "at step 1: gem_in(0) must be true; by the facts it is false"
+    assert one.told[0] == "AEC committed to this path: the verifier accepted it."
+    assert "first asked" in one.told[1]
+    assert one.ended.how == "success"
+
+
+def test_a_refused_action_is_told_as_such() -> None:
+    asked = ApprovalEvent(step=0, action="ask cheap", decision="refused", reason="destructive")
+    again = [ReplannedEvent(reason="refused", count=1), folded(), selection("ask cheap"), acted("ask cheap")]
+    one, two = rounds(episode(folded(), selection("ask cheap"), asked, *again, finished()))
+    assert one.outcome == "ask cheap was refused by whoever was asked to approve it, so it was planned anew without it."
+    assert two.outcome == "After its only step the episode ended in success."
+
+
+def test_the_last_selection_with_a_path_is_the_one_that_was_followed() -> None:
+    # The graph grew, and no path was found on it: the path in hand was followed.
+    events = episode(folded(), selection("ask cheap"), folded(_worse()), selection(), acted("ask cheap"), finished())
+    one = only(events)
+    assert (one.graph_at, one.selected_at) == (2, 3)
+    assert one.unreproduced is None
+
+
+def test_the_rest_selected_anew() -> None:
+    graph = shop()
+    graph.fold(["middle", "answer"], ["settle"])
+    graph.set_cost(graph.find("middle", "settle", "answer"), Resources.of(steps=1))
+    graph.set_cost(graph.find("start", "ask cheap", "answer"), Resources.of(usd="0.06", steps=1))
+    head = [folded(graph), selection("ask slow", "settle", graph=graph), acted("ask slow")]
+    # The second step has brought $0.01 back, say: then the better path fits.
+    for last, dollars, said in (("check", 30_000, "a better path fits"), ("settle", 20_000, "still the best")):
+        anew = selection(last, graph=graph, start="middle", left={"steps": 4, "usd": dollars})
+        one, two = rounds(episode(*head, anew, acted(last, 2), finished()))
+        assert (one.number, two.number, two.kind, two.step) == (1, 1, "reselect", 1)
+        assert two.before == ("settle",)
+        assert two.kept == (last == "settle")
+        assert said in two.told[0]
+        assert one.unreproduced is two.unreproduced is None
+        if last == "check":
+            assert one.outcome == "After 1 of its 2 steps another path took its place, on the same graph."
+            assert two.gained == "a score of 1 instead of 0.5"
+        else:
+            assert one.outcome == "After all its steps the episode ended in success."
+
+
+# --- whatever a trace holds ---------------------------------------------------------------------------------
+
+
+def _real() -> list[list[Event]]:
+    first = State(CORRIDOR.start.player + 1, CORRIDOR.start.boxes)
+    wrong = {(first, "R"): " (2,3) (2,5)"}
+    boxes = BoxModel(1, (False, False, False), plans=["open 0; take 0", "unlock 1; open 1; take 1"])
+    return [
+        play(model=SimulatedModel(CORRIDOR, wrong=wrong))[1],
+        play(budget=Budget({"tokens": 5_000, "steps": 6}))[1],
+        play(agent=SdpAgent, model=SimulatedModel(CORRIDOR, wrong=wrong))[1],
+        play_boxes(BoxWorld(1, (False, False, False)), boxes, num_plans=2)[1],
+    ]
+
+
+REAL = _real()
+
+
+@given(st.data())
+@examples(100)
+def test_no_trace_is_too_broken_to_be_told_of(data: st.DataObject) -> None:
+    events = data.draw(st.sampled_from(REAL))
+    events = events[: data.draw(st.integers(0, len(events)))]
+    left_out = data.draw(st.sets(st.integers(0, max(0, len(events) - 1)), max_size=6))
+    events = [event for number, event in enumerate(events) if number not in left_out]
+    for one in rounds(events):
+        json.dumps(one.to_dict())
+        assert one.told
+        assert not re.search(r"None|\{|\}", " ".join([*one.told, one.outcome]))
+    assert about(events)

@@ -1,0 +1,122 @@
+"""Headless Chromium, driven without anything being fetched: browser and driver are those of the system."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+FLAGS = (
+    "--headless=new --no-sandbox --disable-gpu --disable-quic --disable-dev-shm-usage --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync --hide-scrollbars"
+)
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+LAPTOP, PHONE = (1440, 900), (390, 844)
+
+
+def missing() -> str:
+    """What is missing for tests in a browser; empty where nothing is."""
+    if importlib.util.find_spec("selenium") is None:
+        return "selenium is not installed"
+    if _browser() is None:
+        return f"there is none of {', '.join(BROWSERS)}"
+    return "" if shutil.which("chromedriver") else "there is no chromedriver"
+
+
+def _browser() -> str | None:
+    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
+
+
+class Browser:
+    """A window, and what a person does in it.
+
+    Args:
+        driver: Selenium's.
+    """
+
+    def __init__(self, driver: Any) -> None:
+        self._driver = driver
+
+    def open(self, page: Path, where: str = "", *, size: tuple[int, int] = LAPTOP, dark: bool = False) -> None:
+        """Open a page from the disk."""
+        width, height = size
+        phone = size == PHONE
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 2 if phone else 1, "mobile": phone}
+        self._driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+        self._driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme})
+        self._driver.get("about:blank")
+        self._driver.get(page.as_uri() + where)
+        self.wait(".row, .episode, .notice")
+
+    def all(self, selector: str) -> list[Any]:
+        """The elements that a selector finds."""
+        found: list[Any] = self._driver.find_elements("css selector", selector)
+        return found
+
+    def wait(self, selector: str) -> Any:
+        """The first element that a selector finds, as soon as there is one."""
+        from selenium.webdriver.support.wait import WebDriverWait
+
+        return WebDriverWait(self._driver, 20).until(lambda _: next(iter(self.all(selector)), None), selector)
+
+    def click(self, selector: str, place: int = 0) -> None:
+        """Click what a selector finds."""
+        self.wait(selector)
+        self.all(selector)[place].click()
+
+    def move_to(self, selector: str, place: int = 0) -> None:
+        """Move the mouse there."""
+        from selenium.webdriver import ActionChains
+
+        ActionChains(self._driver).move_to_element(self.all(selector)[place]).perform()
+
+    def press(self, *keys: str) -> None:
+        """Press keys, wherever the focus is."""
+        from selenium.webdriver import ActionChains
+
+        ActionChains(self._driver).send_keys(*keys).perform()
+
+    def text(self, selector: str = "body") -> str:
+        """What can be read."""
+        return str(self.wait(selector).text)
+
+    def do(self, script: str, *values: Any) -> Any:
+        """What a function body returns."""
+        return self._driver.execute_script(script, *values)
+
+    def back(self) -> None:
+        """The browser's button."""
+        self._driver.back()
+
+    def too_wide(self) -> int:
+        """By how many pixels the page is wider than the window."""
+        return int(self.do("const d = document.documentElement; return d.scrollWidth - d.clientWidth;"))
+
+    def complaints(self) -> list[str]:
+        """What the console holds since it was asked last."""
+        return [str(entry["message"]) for entry in self._driver.get_log("browser")]
+
+
+@contextmanager
+def chromium(profile: Path) -> Iterator[Browser]:
+    """A browser with an empty profile; it is closed at the end."""
+    os.environ |= {"SE_OFFLINE": "true", "SE_AVOID_STATS": "true"}  # no driver is looked for anywhere
+    from selenium.webdriver import Chrome, ChromeOptions
+    from selenium.webdriver.chrome.service import Service
+
+    options = ChromeOptions()
+    options.binary_location = _browser()
+    for flag in (*FLAGS.split(), f"--user-data-dir={profile}", "--window-size=1440,900"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    try:
+        yield Browser(driver)
+    finally:
+        driver.quit()

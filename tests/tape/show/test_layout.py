@@ -1,0 +1,112 @@
+"""The geometry of drawn graphs: nothing on top of anything else, every line from border to border."""
+
+from itertools import combinations, pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tape.show.layout import Arc, Arranged, Item, arrange, ranks
+from tape.show.rows import Rows
+
+sizes = st.builds(Item, st.floats(5, 60), st.floats(3, 30), st.floats(3, 30))
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[dict[str, Item], list[Arc], list[str], list[int]]:
+    """A graph with boxes, labels, and a simple path."""
+    count = draw(st.integers(1, 12))
+    names = [f"n{i}" for i in range(count)]
+    pairs = st.tuples(st.sampled_from(names), st.sampled_from(names)).filter(lambda pair: pair[0] != pair[1])
+    ends = draw(st.lists(pairs, max_size=24)) if count > 1 else []
+    path = names[: draw(st.integers(1, count))]
+    ends = [*pairwise(path), *ends]
+    arcs = [Arc(i, a, b, draw(sizes)) for i, (a, b) in enumerate(ends)]
+    return {name: draw(sizes) for name in names}, arcs, path, list(range(len(path) - 1))
+
+
+def overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    return a[0] < b[1] - 0.01 and b[0] < a[1] - 0.01 and a[2] < b[3] - 0.01 and b[2] < a[3] - 0.01
+
+
+@given(graphs())
+def test_nothing_lies_on_anything_else(graph: tuple[dict[str, Item], list[Arc], list[str], list[int]]) -> None:
+    arranged = arrange(*graph)
+    for one, other in combinations(arranged.rooms, 2):
+        assert not overlap(one, other)
+    for begin, end, low, high in arranged.rooms:
+        assert begin >= 0
+        assert low >= -0.01
+        assert end <= arranged.length + 0.01
+        assert high <= arranged.breadth + 0.01
+
+
+@given(graphs())
+def test_lines_go_from_border_to_border_and_through_their_labels(
+    graph: tuple[dict[str, Item], list[Arc], list[str], list[int]],
+) -> None:
+    boxes, arcs, path, chosen = graph
+    arranged = arrange(boxes, arcs, path, chosen)
+    for arc in arcs:
+        route = arranged.routes[arc.id]
+        for name, point in ((arc.source, route.points[0]), (arc.target, route.points[-1])):
+            along, across = arranged.nodes[name]
+            assert abs(point[0] - along) == pytest.approx(boxes[name].along / 2)
+            assert abs(point[1] - across) <= min(boxes[name].before, boxes[name].after)
+        label = arranged.labels[arc.id]
+        if route.turns is None:
+            assert any(b[1] == label[1] and a[1] == b[1] for a, b in pairwise(route.points))
+    line = {arranged.nodes[name][1] for name in path}
+    assert len(line) == 1, "the path is straight"
+
+
+@given(graphs())
+def test_lines_bend_only_where_no_box_is(graph: tuple[dict[str, Item], list[Arc], list[str], list[int]]) -> None:
+    boxes, arcs, path, chosen = graph
+    arranged = arrange(boxes, arcs, path, chosen)
+    places = {
+        name: (along - boxes[name].along / 2, along + boxes[name].along / 2, across - item.before, across + item.after)
+        for name, (along, across) in arranged.nodes.items()
+        for item in [boxes[name]]
+    }
+    for arc in arcs:
+        route = arranged.routes[arc.id]
+        others = [place for name, place in places.items() if name not in (arc.source, arc.target)]
+        if route.turns is not None:
+            continue
+        for (a, c), (b, d) in pairwise(route.points):
+            span = (min(a, b), max(a, b), min(c, d), max(c, d))
+            assert not any(overlap(span, other) for other in others)
+
+
+def test_the_path_is_ranked_in_its_order_and_what_led_to_the_start_before_it() -> None:
+    arcs = [("s", "a"), ("a", "b"), ("s", "b"), ("old", "s"), ("older", "old"), ("old", "b"), ("x", "y")]
+    found = ranks(["s", "a", "b", "old", "older", "x", "y"], arcs, ["s", "a", "b"])
+    assert [found[node] - found["s"] for node in ("older", "old", "s", "a", "b")] == [-2, -1, 0, 1, 2]
+    assert found["y"] == found["x"] + 1
+    assert min(found.values()) == 0
+
+
+@given(graphs(), st.floats(40, 400))
+def test_rows_hold_everything_once_and_do_not_overlap(
+    graph: tuple[dict[str, Item], list[Arc], list[str], list[int]], most: float
+) -> None:
+    arranged = arrange(*graph)
+    rows = Rows(arranged, most)
+    assert len(Rows(arranged).rows) == 1
+    assert all(a.end == b.begin for a, b in pairwise(rows.rows))
+    for begin, end, low, high in arranged.rooms:
+        row = rows.row((begin + end) / 2)
+        assert row.begin - 0.01 <= begin
+        assert end <= row.end + 0.01
+        assert row.low - 0.01 <= low
+        assert high <= row.high + 0.01
+    assert all(a.across + a.high - a.low <= b.across for a, b in pairwise(rows.rows))
+    assert rows.length <= arranged.length + 0.01
+
+
+def test_the_same_graph_is_laid_out_the_same_way() -> None:
+    boxes = {name: Item(20, 10, 10) for name in "abcd"}
+    arcs = [Arc(i, a, b, Item(10, 5, 5)) for i, (a, b) in enumerate(["ab", "bc", "ca", "ad", "dc"])]
+    found: list[Arranged] = [arrange(boxes, arcs, ["a", "b", "c"], [0, 1]) for _ in range(2)]
+    assert found[0] == found[1]

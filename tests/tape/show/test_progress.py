@@ -1,0 +1,403 @@
+"""What a person sees while a run goes on."""
+
+import io
+import os
+import pty
+import re
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from tape.budget import Budget
+from tape.engine.settings import TapeConfig
+from tape.protocols import Task
+from tape.runner.configurations import Job
+from tape.runner.spec import RunSpec
+from tape.runner.summary import table
+from tape.runner.work import Work
+from tape.show.progress import LiveDisplay, PlainDisplay, display, loading, show_results, working
+from tape.show.scene import Marks, Scene
+from tape.trace import (
+    ActedEvent,
+    BrokenDeclarationEvent,
+    FinishedEvent,
+    InfeasibleEvent,
+    LedgerEvent,
+    ObservedEvent,
+    PathSelectedEvent,
+    ReplannedEvent,
+    StartedEvent,
+)
+
+
+def line(configuration: str, success: bool) -> dict[str, Any]:
+    result = {"success": success, "end_state": "success" if success else "failure", "steps": 3, "replans": 2}
+    return {"cell": configuration, "task": "one", "repeat": 0, "result": {**result, "malformed": 0}}
+
+
+def plain(total: int, *, quiet: bool, begin: int = 0) -> list[str]:
+    """Two configurations, the first of which solves everything."""
+    out = io.StringIO()
+    with PlainDisplay("a label", out, quiet=quiet) as shown:
+        for done in range(begin + 1, total + 1):
+            shown.watcher().finished(line("a" if done <= total // 2 else "b", done <= total // 2), done, total)
+    return out.getvalue().splitlines()
+
+
+def test_a_line_per_episode() -> None:
+    lines = plain(4, quiet=False)
+    assert lines[0] == "[1/4] a label | one #0: success, 3 steps, 2 replans | 1/1 solved"
+    assert lines[3] == "[4/4] a label | b | one #0: failure, 3 steps, 2 replans | 0/2 solved"
+
+
+def test_quiet_is_ten_lines_however_long_the_run() -> None:
+    lines = plain(5000, quiet=True)
+    assert len(lines) == 10
+    assert lines[0] == "[500/5000] a label | 500/500 solved"
+    assert lines[9] == "[5000/5000] a label | b | 0/2500 solved"
+    assert len(plain(5000, quiet=True, begin=4999)) == 1
+    assert plain(5000, quiet=True, begin=4600)[0].startswith("[5000/5000]")
+
+
+def test_no_terminal_no_live_display() -> None:
+    assert isinstance(display("x"), PlainDisplay), "pytest captures the output"
+
+
+def screen(width: int = 100, height: int = 40, **changes: Any) -> Console:
+    settings = {"force_terminal": True, "color_system": None, "_environ": {"TERM": "xterm"}} | changes
+    return Console(file=io.StringIO(), width=width, height=height, **settings)
+
+
+def written(console: Console) -> str:
+    """What a console got, without what moves the cursor."""
+    assert isinstance(console.file, io.StringIO)
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue())
+
+
+def batch(*keys: str, configuration: str = "a") -> Work:
+    spec = RunSpec(environment="sokoban", options={}, agent="tape", config=TapeConfig(), model="bundled:nano",
+                   model_identity="x", prompt_version="1")  # fmt: skip
+    jobs = tuple(Job(Task(id=key, level_set="easy", budget=Budget(), digest=key), 0, key) for key in keys)
+    return Work(configuration, spec, jobs)
+
+
+def frame(shown: LiveDisplay, console: Console) -> str:
+    """What would be on the screen now."""
+    other = screen(console.width, console.height)
+    other.print(shown._shown())
+    return written(other)
+
+
+def finished(success: bool, end_state: str = "", steps: int = 3, detail: str = "") -> FinishedEvent:
+    state = end_state or ("success" if success else "failure")
+    return FinishedEvent(result={"success": success, "end_state": state, "steps": steps, "detail": detail})
+
+
+def selected(*actions: str, status: str = "OPTIMAL", partial: bool = False, **consumption: int) -> PathSelectedEvent:
+    return PathSelectedEvent(
+        selector="labelling", status=status, partial=partial, actions=list(actions), nodes=[], objective=1.0,
+        bound=1.0, consumption=consumption, problem={}, seconds=0.0,
+    )  # fmt: skip
+
+
+def acted(action: str, step: int = 1) -> ActedEvent:
+    return ActedEvent(step=step, action=action, text=f"move {action}", planned=action, cost={})
+
+
+def test_counts_are_right_from_the_first_episode_of_a_batch() -> None:
+    console = screen()
+    with LiveDisplay("a label", console) as shown:
+        watcher = shown.watcher()
+        assert "a label: no episode finished yet" in frame(shown, console)
+        watcher.begun([], 8)
+        assert "─ 0/8 episodes" in frame(shown, console)
+        watcher.started(batch("k", "l"))
+        watcher.event("k", ObservedEvent(step=0, key="s", picture="#@ $.#", remaining={"steps": 5}))
+        assert "#@ $.#" in frame(shown, console)
+        watcher.event("k", finished(True))
+        assert "━" * 7 + "─" * 53 + " 1/8 episodes" in frame(shown, console)
+        assert "a label: 1/1 solved, 1.00" in frame(shown, console), "before its batch is committed"
+        watcher.event("l", finished(False))
+        assert "a label: 1/2 solved, 0.50" in frame(shown, console)
+        watcher.finished({**line("a", True), "key": "k"}, 1, 8)
+        assert "a label: 1/2 solved, 0.50" in frame(shown, console), "nothing is counted twice"
+        watcher.finished({**line("a", False), "key": "l"}, 2, 8)
+        assert "2/8 episodes" in frame(shown, console)
+    assert written(console).rstrip().endswith("a label: 1/2 solved, 0.50")
+
+
+def test_what_was_not_committed_does_not_count_in_the_end() -> None:
+    console = screen()
+    with LiveDisplay("a label", console) as shown:  # and Ctrl-C
+        watcher = shown.watcher()
+        watcher.begun([{**line("a", False), "key": "j"}], 8)
+        watcher.started(batch("k", "l"))
+        watcher.event("k", finished(True))
+        assert "a label: 1/2 solved, 0.50" in frame(shown, console)
+    assert written(console).rstrip().endswith("a label: 0/1 solved, 0.00")
+
+
+def test_a_resumed_run_counts_what_is_there_already() -> None:
+    console = screen()
+    held = [{**line(name, True), "key": str(i)} for i, name in enumerate("aaab")]
+    with LiveDisplay("a label", console) as shown:
+        shown.watcher().begun(held, 8)
+        assert "━" * 30 + "─" * 30 + " 4/8 episodes" in frame(shown, console)
+        assert "a label | b: 1/1 solved" in frame(shown, console)
+        shown.watcher().started(batch("k"))
+        assert "a label | a: 3/3 solved" in frame(shown, console), "the configuration that is played"
+    out = io.StringIO()
+    with PlainDisplay("a label", out) as plainly:
+        plainly.watcher().begun(held[:3], 4)
+        plainly.watcher().finished(line("a", False), 4, 4)
+    first, second = out.getvalue().splitlines()
+    assert first == "[3/4] a label | 3/3 solved before, 1 to play"
+    assert second.endswith("| 3/4 solved")
+
+
+def test_episodes_of_other_processes_have_a_spinner_that_says_what_is_waited_for() -> None:
+    console = screen()
+    with LiveDisplay("a label", console, boards=0) as shown:
+        watcher = shown.watcher()
+        watcher.begun([], 4)
+        watcher.started(batch("k", "l"))
+        watcher.started(batch("m"))
+        assert "3 episodes at work in other processes, which load bundled:nano first" in frame(shown, console)
+        watcher.finished({**line("a", True), "key": "k"}, 1, 4)
+        assert "2 episodes at work in other processes\n" in re.sub(" +\n", "\n", frame(shown, console))
+        assert "1/4 episodes" in frame(shown, console)
+        assert "1/1 solved" in frame(shown, console)
+        watcher.loading("bundled:mini")
+        assert "loading bundled:mini" in frame(shown, console)
+
+
+@pytest.mark.parametrize(("width", "height"), [(40, 12), (40, 24), (80, 24), (100, 40), (24, 8)])
+def test_bar_and_score_are_never_pushed_off_the_screen(width: int, height: int) -> None:
+    console = screen(width, height)
+    with LiveDisplay("hard tape bundled:nano", console) as shown:
+        watcher = shown.watcher()
+        watcher.begun([], 6)
+        keys = [f"level {i}" for i in range(6)]
+        watcher.started(batch(*keys))
+        for key in keys:
+            watcher.event(key, ObservedEvent(step=0, key="s", picture="#########\n" * 8, remaining={"steps": 12}))
+            watcher.event(key, selected(*"LLDRRRUULLDD", steps=12))
+        text = frame(shown, console)
+        assert len(text.splitlines()) < height
+        assert max(map(len, text.splitlines())) <= width
+        assert "0/6 episodes" in text
+        assert "no episode finished yet" in re.sub(r"\s+", " ", text)
+        boards, told = text.count("╭"), re.search(r"and (\d) more of this batch", text)
+        lines = len(re.findall(r"▶ level", text))
+        assert boards + lines + (int(told[1]) if told else 0) == 6
+        for key in keys[:4]:
+            watcher.event(key, finished(True))
+        text = frame(shown, console)
+        assert "level 4" in text, "those that still play are shown first"
+
+
+def test_the_path_shows_where_it_is_without_colour() -> None:
+    scene = Scene("one")
+    scene.tell(StartedEvent(config={}, budget={"steps": 4, "usd": 50_000}))
+    scene.tell(ObservedEvent(step=0, key="s", picture="#@ #", remaining={"steps": 4, "usd": 50_000}))
+    scene.tell(selected("up", "left", "right", steps=3, usd=20_000))
+    assert "path  ▶ up  left  right" in rendered(scene)
+    assert "best path, at worst 3 steps, $0.02" in rendered(scene)
+    scene.tell(acted("up"))
+    scene.tell(ObservedEvent(step=1, key="t", picture="# @#", remaining={"steps": 3, "usd": 40_000}))
+    assert "path  ✓ up  ▶ left  right" in rendered(scene)
+    assert "left  3 of 4 steps, $0.04 of $0.05" in rendered(scene)
+    scene.tell(selected("right", "up"))
+    assert "path  ✓ up  ▶ right  up" in rendered(scene), "the rest was selected anew"
+    scene.tell(ReplannedEvent(reason="mismatch", count=1))
+    scene.tell(selected("down", partial=True))
+    assert "path  ▶ down" in rendered(scene)
+    assert "best partial path" in rendered(scene)
+    scene.tell(acted("down"))
+    scene.tell(finished(True, steps=2))
+    assert "path  ✓ down" in rendered(scene)
+    assert "✓ success after 2 steps" in rendered(scene)
+
+
+def test_an_infeasible_episode_says_why() -> None:
+    scene = Scene("one")
+    scene.tell(selected(status="INFEASIBLE"))
+    assert "no path fits" in rendered(scene)
+    why = "No complete plan fits: the cheapest needs $0.04, and $0.02 is left."
+    scene.tell(InfeasibleEvent(text=why, explanation={}))
+    scene.tell(finished(False, "infeasible", steps=0, detail=why))
+    flat = re.sub(r"[│\s]+", " ", rendered(scene))
+    assert f"✗ infeasible after 0 steps: {why}" in flat
+
+
+def rendered(scene: Scene, width: int = 80) -> str:
+    console = screen(width)
+    with console.capture() as captured:
+        console.print(scene.panel(width))
+    return captured.get()
+
+
+@given(
+    st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=30), max_size=12),
+    st.integers(0, 12),
+    st.integers(24, 90),
+)
+def test_panels_keep_their_width_and_show_every_short_step(actions: list[str], done: int, width: int) -> None:
+    scene = Scene("one")
+    scene.tell(ObservedEvent(step=0, key="s", picture="\x1b[31m#@ #\x1b[0m\nwide 日本語 " * 9, remaining={"steps": 4}))
+    scene.tell(selected(*actions))
+    for action in actions[:done]:
+        scene.tell(acted(action))
+    text = rendered(scene, width)
+    assert "\x1b" not in text, "what models and tools write moves no cursor"
+    sizes = {Console().measure(shown).maximum for shown in text.splitlines()}
+    assert sizes <= {min(width, 76), min(width, 38)}
+    assert ("▶" in text) == (done < len(actions)), "the current step is always to be seen"
+
+
+def test_many_calls_are_shown_around_the_current_one() -> None:
+    scene = Scene("one")
+    scene.tell(selected(*(f"search(query='number {i}')" for i in range(20))))
+    for i in range(10):
+        scene.tell(acted(f"search(query='number {i}')"))
+    shown = [row.strip("│ ") for row in rendered(scene).splitlines()[1:-1]]
+    assert shown[0] == "path  ✓ 9 done"
+    assert shown[1] == "✓ search(query='number 9')"
+    assert shown[2] == "▶ search(query='number 10')"
+    assert shown[6] == "6 more"
+
+
+def test_a_screen_without_unicode_gets_marks_that_it_has() -> None:
+    scene = Scene("one", Marks("ascii"))
+    scene.tell(selected("up", "left", "right"))
+    scene.tell(acted("up"))
+    text = "".join(c for c in rendered(scene) if c not in "╭╮╰╯─│")
+    assert "path  + up  > left  right" in text
+    assert text.isascii()
+
+
+def test_waiting_is_told_in_one_plain_line_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    for plainly in (Console(file=io.StringIO()), screen(_environ={"TERM": "dumb"})):
+        with loading("loading bundled:nano", plainly), working("drawing", plainly) as tell:
+            assert capsys.readouterr().err == "loading bundled:nano\n"
+            tell(0, 3)
+        assert written(plainly) == ""
+        assert capsys.readouterr() == ("", "")
+    terminal = screen()
+    with working("drawing", terminal) as tell:
+        tell(1, 3)
+    assert "drawing: 2 of 3" in written(terminal)
+
+
+def in_a_terminal(act: Callable[[], None], monkeypatch: pytest.MonkeyPatch, **environment: str) -> str:
+    """What an action writes to a terminal of its own."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM", "COLUMNS", "LINES"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in ({"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"} | environment).items():
+        monkeypatch.setenv(name, value)
+    ours, theirs = pty.openpty()
+    parts: list[bytes] = []
+
+    def read() -> None:
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # the other end is closed
+                return
+            if not part:
+                return
+            parts.append(part)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    with open(theirs, "w", encoding="utf-8") as terminal, monkeypatch.context() as patch:
+        patch.setattr("sys.stdout", terminal)
+        act()
+    reader.join()
+    os.close(ours)
+    return b"".join(parts).decode()
+
+
+def play() -> None:
+    with loading("loading bundled:nano"):
+        pass
+    with display("a label") as shown:
+        watcher = shown.watcher()
+        watcher.begun([], 1)
+        watcher.started(batch("k"))
+        watcher.event("k", selected("up", "left"))
+        watcher.event("k", acted("up"))
+        watcher.event("k", finished(True))
+        watcher.finished({**line("a", True), "key": "k"}, 1, 1)
+
+
+def test_a_real_terminal_moves_in_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = in_a_terminal(play, monkeypatch)
+    assert "\x1b[32m" in text, "green"
+    assert "✓ up" in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+    assert text.count("\x1b[?25l") == text.count("\x1b[?25h"), "the cursor is given back"
+    assert text.rstrip().endswith("a label: 1/1 solved, 1.00")
+
+
+def test_without_colour_marks_remain(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = in_a_terminal(play, monkeypatch, NO_COLOR="1")
+    assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", text)
+    assert "✓ success" in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+
+
+def test_a_dumb_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = in_a_terminal(play, monkeypatch, TERM="dumb")
+    assert "\x1b" not in text
+    assert text.splitlines() == ["[1/1] a label | one #0: success, 3 steps, 2 replans | 1/1 solved"]
+
+
+GROUP = {
+    "cell": "tape", "level_set": "hard", "agent": "tape", "model": "bundled:nano", "episodes": 4, "success_rate": 0.5,
+    "ci95": [0.1, 0.9], "mean_steps": 3.0, "replans": 2, "lm_calls": 8, "lm_tokens": 80, "solver_seconds": 0.1,
+    "budget_violations": 0, "ci95_method": "wilson",
+}  # fmt: skip
+
+
+def test_results_are_markdown_in_a_file_and_fit_a_terminal() -> None:
+    out = io.StringIO()
+    show_results([GROUP], Console(file=out))
+    assert out.getvalue() == f"{table([GROUP])}\n"
+    for width in (200, 80, 40):
+        console = screen(width)
+        show_results([GROUP, {**GROUP, "level_set": "easy"}], console)
+        rows = written(console).splitlines()
+        assert max(map(len, rows)) <= width
+        assert "0.10 to 0.90" in written(console), "no cell is broken"
+        assert any(re.match(r"success +0.50 +0.50", row) for row in rows) == (width < 200), "turned where narrow"
+
+
+def test_the_budget_of_the_run_is_shown_as_it_drains() -> None:
+    out = io.StringIO()
+    with PlainDisplay("a label", out) as shown:
+        watcher = shown.watcher()
+        for done, left in enumerate((400_000, 150_000), 1):
+            watcher.drained({"usd": left, "calls": 9}, {"usd": 1_000_000, "calls": 10})
+            watcher.finished(line("a", True), done, 2)
+    first, second = out.getvalue().splitlines()
+    assert first.endswith("1/1 solved | left for the run: $0.40 of $1, 9 calls of 10 calls")
+    assert second.endswith("2/2 solved | left for the run: $0.15 of $1, 9 calls of 10 calls")
+
+
+def test_an_episodes_budget_drains_between_observations() -> None:
+    scene = Scene("one")
+    scene.tell(ObservedEvent(step=0, key="s", picture="", remaining={"usd": 50_000, "tokens": 90}))
+    scene.tell(LedgerEvent(what="reserve", purpose="lm:plan", amounts={"usd": 30_000, "tokens": 80}))
+    scene.tell(LedgerEvent(what="settle", purpose="lm:plan", amounts={"usd": 10_000, "tokens": 200, "calls": 1}))
+    assert scene.remaining == {"usd": 40_000, "tokens": 0}
+    scene.tell(BrokenDeclarationEvent(purpose="lm:plan", kind="tokens", declared=80, used=200))
+    console = Console(file=io.StringIO(), width=100, color_system=None)
+    console.print(scene.panel())
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert "$0.04, 0 tokens" in text
+    assert "broken declaration: lm:plan" in text

@@ -1,0 +1,152 @@
+"""Replays of episodes: as text, and as pictures with names that people know."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tape.engine.graph import PlanGraph
+from tape.engine.settings import TapeConfig
+from tape.runner.spec import RunSpec
+from tape.show.replay import describe, episode_name, file_name, pictures
+from tape.trace import (
+    ActedEvent,
+    ApprovalEvent,
+    Event,
+    GraphFoldedEvent,
+    ObservedEvent,
+    PathSelectedEvent,
+    PlansSampledEvent,
+    ReplannedEvent,
+)
+
+
+def spec(**changes: Any) -> RunSpec:
+    values = {"environment": "sokoban", "options": {}, "agent": "tape", "config": TapeConfig(), "model": "m"}
+    return RunSpec(**(values | {"model_identity": "m", "prompt_version": "1"} | changes))
+
+
+def record(task: str, key: str = "1234", repeat: int = 0, cell: str = "tape") -> dict[str, Any]:
+    return {"task": task, "key": key, "repeat": repeat, "cell": cell, "environment": "sokoban"}
+
+
+def test_episodes_are_called_by_their_tasks() -> None:
+    one, other = record("hard-03 T*=10", "a"), record("hard-04 T*=12", "b")
+    assert episode_name(one, [one, other], {"tape": spec()}) == "sokoban hard-03"
+    assert episode_name(one, [one], {"tape": spec(repeats=2)}) == "sokoban hard-03 repeat 0"
+    assert episode_name(one, [one], {"tape": spec(), "b": spec()}) == "sokoban hard-03, tape"
+
+
+def test_names_stay_different_where_tasks_are() -> None:
+    annotated = [record("hard T*=10", "a"), record("hard T*=12", "b")]
+    assert [episode_name(one, annotated, {"tape": spec()}) for one in annotated] == [
+        "sokoban hard T*=10",
+        "sokoban hard T*=12",
+    ]
+    alike = [record("a/b", "k1"), record("a b", "k2")]
+    assert [episode_name(one, alike, {"tape": spec()}) for one in alike] == ["sokoban a/b k1", "sokoban a b k2"]
+    assert episode_name(record("T*=3"), [], {"tape": spec()}) == "sokoban T*=3"
+
+
+@given(st.text())
+def test_names_of_files_are_safe_everywhere(name: str) -> None:
+    safe = file_name(name)
+    assert safe
+    assert safe == file_name(safe)
+    assert not re.search(r"[^\w.-]", safe)
+    assert not safe.startswith((".", "-"))
+    assert len(safe.encode()) <= 150
+
+
+def test_names_of_files_are_readable() -> None:
+    assert file_name("sokoban hard-03 repeat 1, round 2") == "sokoban-hard-03-repeat-1-round-2"
+    assert file_name("../../etc/passwd") == "etc-passwd"
+    assert file_name("…") == "episode"
+
+
+def folded(*plans: str) -> tuple[GraphFoldedEvent, PlanGraph]:
+    graph = PlanGraph()
+    for plan in plans:
+        graph.fold([plan[:i] for i in range(len(plan) + 1)], list(plan))
+    return GraphFoldedEvent(graph=graph.to_dict(start="")), graph
+
+
+def selected(path: str, start: str = "", **changes: Any) -> PathSelectedEvent:
+    values = {
+        "selector": "labelling", "status": "OPTIMAL", "partial": False, "actions": list(path),
+        "nodes": [start + path[:i] for i in range(len(path) + 1)], "objective": 1.0, "bound": 1.0,
+        "consumption": {"usd": 20_000}, "problem": {"budget": {"usd": 50_000}}, "seconds": 0.001,
+    }  # fmt: skip
+    return PathSelectedEvent(**(values | changes))
+
+
+def acted(action: str, step: int) -> ActedEvent:
+    return ActedEvent(step=step, action=action, text="", planned=action, cost={"usd": 10_000, "steps": 0})
+
+
+def test_pictures_are_called_by_level_and_round(tmp_path: Path) -> None:
+    graph, _ = folded("ab", "ac")
+    events: list[Event] = [
+        graph,
+        selected("a"),  # gives way to the next one
+        selected("ab"),
+        acted("a", 1),
+        selected("b", "a"),  # the same rest
+        acted("b", 2),
+        ReplannedEvent(reason="mismatch", count=1),
+        graph,
+        selected("ac"),
+        acted("a", 3),
+        selected("b", "a"),  # another one
+        acted("b", 4),
+        ReplannedEvent(reason="ended", count=2),
+        graph,
+        selected("", status="INFEASIBLE", nodes=[], actions=[]),
+    ]
+    told: list[tuple[int, int]] = []
+    files = pictures(events, tmp_path / "plots", "sokoban hard-03", lambda done, total: told.append((done, total)))
+    assert [file.name for file in files if file.suffix == ".svg"] == [
+        "sokoban-hard-03-round-1.svg",
+        "sokoban-hard-03-round-2.svg",
+        "sokoban-hard-03-round-2-step-3.svg",
+        "sokoban-hard-03-round-3.svg",
+    ]
+    assert told == [(0, 4), (1, 4), (2, 4), (3, 4)]
+    assert len(list((tmp_path / "plots").iterdir())) == 12
+    said = [file.read_text(encoding="utf-8") for file in files if file.suffix == ".svg"]
+    assert "<!-- sokoban hard-03, round 1 -->" in said[0]
+    assert "<!-- path by labelling, OPTIMAL -->" in said[0]
+    assert "of $0.05" in said[0]
+    assert "<!-- after 3 steps: path by labelling, OPTIMAL -->" in said[2]
+    assert "<!-- after 4 steps: no path by labelling, INFEASIBLE -->" in said[3]
+    again = pictures(events, tmp_path / "again", "sokoban hard-03")
+    assert [file.read_bytes() for file in again] == [file.read_bytes() for file in files]
+
+
+def test_the_text_speaks_of_dollars_and_moves_no_cursor() -> None:
+    events: list[Event] = [
+        ObservedEvent(step=0, key="k", picture="one\x1b[2J\ntwo", remaining={"usd": 50_000}),
+        PlansSampledEvent(start="k", plans=[["go north", "look"]], valid=[True]),
+        selected("ab"),
+        ApprovalEvent(step=0, action="a", decision="allowed", reason="destructive"),
+        acted("a", 1),
+        ReplannedEvent(reason="mismatch", count=1),
+    ]
+    text = "\n".join(describe(events))
+    assert text.startswith("\nstep 0: k   left: $0.05\none [2J\ntwo\n")
+    assert "1 plan sampled\n  go north; look\n" in text
+    assert "path: a b\n  which needs at worst $0.02\n" in text
+    assert "  asked before a (destructive): allowed\n" in text
+    assert "  acts a   used $0.01\n" in text
+    assert text.endswith("replans (mismatch): round 2")
+
+
+@pytest.mark.parametrize("name", ["", " ", "a" * 300, "日本" * 100])
+def test_any_name_gives_a_file(tmp_path: Path, name: str) -> None:
+    graph, _ = folded("a")
+    [svg, png] = pictures([graph, selected("a"), acted("a", 1)], tmp_path, name)
+    assert svg.exists()
+    assert png.exists()

@@ -1,0 +1,254 @@
+"""The page in a real browser: headless Chromium, where the system has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tape.cli import main
+from tape.trace import ActedEvent, Event, FinishedEvent, GeneratedEvent, GraphFoldedEvent, ObservedEvent, StartedEvent
+from tests.tape.show.browser import LAPTOP, PHONE, Browser, chromium, missing
+from tests.tape.show.view_runs import episode, write_run
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing())]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with chromium(tmp_path_factory.mktemp("profile")) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_complained_of(browser: Browser) -> Iterator[None]:
+    browser.complaints()
+    yield
+    assert browser.complaints() == []
+
+
+def page_of(folder: Path, *runs: Sequence[Sequence[Event]]) -> Path:
+    """The page of one run, or of two."""
+    agents = ("tape", "react")
+    paths = [write_run(folder / agents[n], episodes, agent=agents[n]) for n, episodes in enumerate(runs)]
+    out = folder / "page.html"
+    assert main(["view", *map(str, paths), "-o", str(out)]) == 0
+    return out
+
+
+def test_a_person_looks_through_an_episode(browser: Browser, tmp_path: Path) -> None:
+    browser.open(page_of(tmp_path, [episode(), episode(success=False)]))
+    assert "0.50" in browser.text(".rate")
+    assert len(browser.all(".row")) == 2
+    # The list is filtered by end state and by text.
+    browser.click('.chip[data-end="failure"]')
+    assert [row.get_attribute("data-episode") for row in browser.all(".row")] == ["1"]
+    browser.click('.chip[data-end="failure"]')
+    browser.click("#search")
+    browser.press(*"olemund kaloris")
+    assert len(browser.all(".row")) == 2
+    browser.press(*"?")
+    assert "No episode matches" in browser.text(".list")
+    browser.do("const s = document.getElementById('search'); s.value = ''; s.dispatchEvent(new Event('input'));")
+    # An episode opens at its first plan.
+    browser.click(".row")
+    assert browser.text("h1") == "task 0"
+    assert browser.text(".moment-head") == "Plan 1"
+    assert "Find out who rules Olemund." in browser.text(".asked")
+    assert "Kaloris" in browser.text(".answer")
+    assert [bar.text.split("\n")[0] for bar in browser.all(".budget")] == ["steps", "usd"]
+    assert "$0.003 left of $0.008" in browser.text(".budgets")
+    # The path and what is left along it stand in the graph.
+    drawn = browser.text(".graph-area")
+    for text in ("search cheap", "$0.007 left", "$0.003 left"):
+        assert text in drawn
+    assert "$0.002 more" in browser.text(".moment-body")
+    # Hover, and clicks on a state and on an edge.
+    browser.move_to(".node.on-path .box", 1)
+    assert "plans through it" in browser.text(".tip")
+    browser.click(".node.on-path .box", 1)
+    assert browser.text(".drawer").startswith("State")
+    assert "Leads here" in browser.text(".drawer")
+    browser.click(".drawer .ways .link")
+    assert "of the path" in browser.text(".drawer h3") or "Action" in browser.text(".drawer h3")
+    browser.click(".drawer .drawer-head button")
+    browser.click(".edge.on-path .action")
+    assert browser.text(".drawer h3") == "Step 1 of the path"
+    assert "Left after it: 5 steps · $0.007" in browser.text(".drawer")
+    # The timeline is stepped through, by its buttons, by keys, and by the bars.
+    browser.click('button[aria-label="Next moment"]')
+    assert browser.text(".moment-head") == "Malformed answer, survived"
+    browser.press("j")
+    assert browser.text(".moment-head") == "Step 1: search cheap"
+    assert "Not as predicted" in browser.text(".moment-body")
+    browser.press("j")
+    assert browser.text(".moment-head") == "Plan 2"
+    changed = browser.text(".moment-body")
+    assert "What changed since the round before" in changed
+    assert "1 newly contradicted" in changed
+    assert browser.all(".edge.contradicted")
+    assert browser.all(".edge.certified")
+    browser.click('.bar[data-step="2"]')
+    assert browser.text(".moment-head") == "Step 2: ask a person"
+    assert browser.all(".node.now")
+    # Prompts and completions are folded away.
+    browser.click('.moment[data-moment="1"]')
+    assert "You plan." not in browser.text()
+    browser.click(".details > .fold:last-child > summary")
+    browser.click(".calls .fold > summary")
+    assert "Plan from the start." in browser.text(".calls")
+    assert "search cheap, ask a person" in browser.text(".calls")
+    # And back.
+    browser.click(".back")
+    assert browser.text(".card h2") == "Results"
+    browser.back()
+    assert browser.wait(".episode h1").text == "task 0"
+
+
+def test_a_graph_is_walked_by_keys(browser: Browser, tmp_path: Path) -> None:
+    browser.open(page_of(tmp_path, [episode()]), "#/episode/0")
+    browser.wait(".node")
+    browser.do("document.querySelector('.graph-area').focus();")
+    at = "return document.activeElement.getAttribute('aria-label');"
+    browser.press("\ue014")  # right: the start, then along the path
+    assert "start" in browser.do(at)
+    browser.press("\ue014")
+    assert "rumour" in browser.do(at)
+    assert browser.text(".moment-head") == "Plan 1"  # the keys are the graph's
+    browser.press("\ue007")  # enter
+    assert "rumour" in browser.text(".drawer")
+    before = browser.do("return document.querySelector('.drawing').getBoundingClientRect().width;")
+    browser.do("document.querySelector('.graph-area').focus();")
+    browser.press("-")
+    assert browser.do("return document.querySelector('.drawing').getBoundingClientRect().width;") < before
+
+
+def test_light_and_dark(browser: Browser, tmp_path: Path) -> None:
+    page = page_of(tmp_path, [episode()])
+    colour = "return getComputedStyle(document.body).backgroundColor;"
+    browser.open(page)
+    light = browser.do(colour)
+    browser.click("#theme")
+    dark = browser.do(colour)
+    assert light != dark
+    assert browser.text("#theme") == "Light"
+    browser.open(page, dark=True)
+    assert browser.do(colour) == dark
+    browser.click("#theme")
+    assert browser.do(colour) == light
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_nothing_is_wider_than_a_phone(browser: Browser, tmp_path: Path, dark: bool) -> None:
+    long = "a" * 400
+    wide = [
+        event.model_copy(update={"task": long}) if isinstance(event, StartedEvent) else event for event in episode()
+    ]
+    page = page_of(tmp_path, [wide, episode(success=False)], [episode(), episode()])
+    for size in (PHONE, (320, 700), LAPTOP):
+        browser.open(page, size=size, dark=dark)
+        assert browser.too_wide() == 0
+        for place in range(8):
+            browser.open(page, f"#/episode/0/{place}", size=size, dark=dark)
+            browser.do("for (const one of document.querySelectorAll('details')) one.open = true;")
+            assert browser.too_wide() == 0, (size, place)
+
+
+def test_two_runs_side_by_side(browser: Browser, tmp_path: Path) -> None:
+    runs = [episode(), episode()], [episode(), episode(success=False)]
+    browser.open(page_of(tmp_path, *runs))
+    assert [run.text.split() for run in browser.all(".run")] == [["A", "tape"], ["B", "react"]]
+    difference = browser.text(".card:nth-of-type(2)")
+    assert "Difference, A − B" in difference
+    assert "+0.50" in difference
+    assert "no significant difference" in difference
+    assert len(browser.all(".row.pair")) == 2
+    browser.click(".side-link", 3)
+    assert browser.text(".status .badge").endswith("failure")
+    browser.click(".siblings a")
+    assert browser.wait(".siblings [aria-current]").text.startswith("A: tape")
+    assert browser.text(".status .badge").endswith("success")
+
+
+EVIL = (
+    "<script>window.hacked = 1</script>",
+    "</script><script>window.hacked = 1</script>",
+    "<img src=x onerror='window.hacked = 1'>",
+    "javascript:window.hacked=1",
+    "\u2028window.hacked = 1\u2029<!--",
+    "lone \ud800 and \udfff, turned \u202e, null \x00",
+    "'\"`${window.hacked=1}` onmouseover=window.hacked=1",
+)
+
+
+def planted(text: str) -> list[Event]:
+    """An episode in which every text of a model, a tool or a task is this one."""
+    events: list[Event] = []
+    for event in episode():
+        changes: dict[str, Any] = {}
+        match event:
+            case StartedEvent():
+                changes = {"task": text, "config": {**event.config, text: text, "agent": text, "model": text}}
+            case ObservedEvent():
+                changes = {"picture": text}
+            case ActedEvent():
+                changes = {"action": text, "text": text, "planned": f"{text}!"}
+            case GeneratedEvent():
+                parts = tuple(part.model_copy(update={"content": text, "role": text}) for part in event.prompt)
+                changes = {"prompt": parts, "texts": (text,), "role": text}
+            case GraphFoldedEvent():
+                graph = dict(event.graph)
+                graph["nodes"] = [{**node, "label": text} for node in graph["nodes"]]
+                changes = {"graph": graph}
+            case FinishedEvent():
+                changes = {
+                    "result": {**event.result, "detail": text, "answer": text, "success": False, "end_state": "failure"}
+                }
+        events.append(event.model_copy(update=changes))
+    return events
+
+
+@pytest.mark.parametrize("text", EVIL, ids=range(len(EVIL)))
+def test_nothing_that_is_planted_runs(browser: Browser, tmp_path: Path, text: str) -> None:
+    run = write_run(tmp_path / "run", [planted(text)], tasks=[text.replace("\x00", "")])
+    page = tmp_path / "page.html"
+    assert main(["view", str(run), "-o", str(page)]) == 0
+    literal = browser_text(text)
+    browser.open(page)
+    assert literal in browser.do("return document.querySelector('.row').textContent;")
+    seen = ""
+    for place in range(8):
+        browser.open(page, f"#/episode/0/{place}")
+        browser.wait(".moment-body > .details")
+        browser.do("for (const one of document.querySelectorAll('details')) one.open = true;")
+        browser.do("for (const one of document.querySelectorAll('.calls details')) one.open = true;")
+        for node in browser.all(".node .box, .edge .hit"):
+            browser.do("arguments[0].dispatchEvent(new MouseEvent('click', { bubbles: true }));", node)
+        seen += browser.do("return document.querySelector('main').textContent;")
+        assert browser.do("return document.querySelectorAll('main script, main img, main iframe').length;") == 0
+    assert seen.count(literal) > 40
+    assert browser.do("return window.hacked;") is None
+    addresses = browser.do("return [...document.querySelectorAll('[href]')].map((one) => one.getAttribute('href'));")
+    assert {address[:2] for address in addresses} <= {"#/", "#m", "da"}
+
+
+def browser_text(text: str) -> str:
+    """As the page shows it: what cannot be seen as its code."""
+    shown = "".join(f"\\u{ord(c):04x}" if c in "\u2028\u2029\u202e\x00\ud800\udfff" else c for c in text)
+    return " ".join(shown.split())
+
+
+def test_many_episodes_open_at_once(browser: Browser, tmp_path: Path) -> None:
+    few = [episode(), episode(success=False)]
+    page = page_of(tmp_path, few * 250)
+    browser.open(page)
+    assert len(browser.all(".row")) == 200
+    assert "500 episodes" in browser.text()
+    unpacked = "return document.querySelectorAll('script[type=\"application/octet-stream\"]').length;"
+    assert browser.do(unpacked) == 500
+    browser.click(".list > button")
+    assert len(browser.all(".row")) == 400
+    browser.open(page, "#/episode/499")
+    assert browser.text("h1") == "task 499"

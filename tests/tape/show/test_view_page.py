@@ -1,0 +1,154 @@
+"""``tape view``: the page as a file, and what the command says of wrong input."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tape.cli import main
+from tape.show.view.page import SCRIPTS, TEMPLATES
+from tests.tape.show.view_runs import blocks_of, episode, index_of, write_run, write_trace
+
+
+def view(*arguments: str | Path) -> int:
+    return main(["view", *map(str, arguments)])
+
+
+def test_a_page_is_written_where_it_is_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = write_run(tmp_path / "run", [episode(), episode(success=False)])
+    assert view(run) == 0
+    assert capsys.readouterr().out.startswith(f"written: {run / 'view.html'} (2 episodes, 0.")
+    out = tmp_path / "a page.html"
+    assert view(run, "-o", out) == 0
+    assert out.read_text() == (run / "view.html").read_text()
+    page = out.read_text()
+    assert [row["end"] for row in index_of(page)["episodes"]] == ["success", "failure"]
+    assert [len(block["moments"]) for block in blocks_of(page)] == [8, 8]
+
+
+def test_the_page_loads_nothing_and_runs_only_its_own_script(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [episode()])
+    assert view(run) == 0
+    page = (run / "view.html").read_text()
+    [policy] = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    [script] = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    [style] = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    for rule, text in (("script-src", script), ("style-src", style)):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert rules[rule] == f"'sha256-{digest}'"
+    addresses = {a for a in re.findall(r"https?://[^\s\"'<>)]+", page) if a != "http://www.w3.org/2000/svg"}
+    assert not addresses
+    for name in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function("):
+        assert name not in script
+
+
+def test_the_scripts_share_one_scope_without_clashes() -> None:
+    names = re.findall(
+        r"^(?:async )?(?:function|const|let|class) (\w+)",
+        "\n".join((TEMPLATES / "js" / f"{name}.js").read_text() for name in SCRIPTS),
+        re.MULTILINE,
+    )
+    assert len(names) == len(set(names))
+    assert {path.stem for path in (TEMPLATES / "js").iterdir()} == set(SCRIPTS)
+
+
+def test_configurations_that_share_an_episode_share_its_block(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [episode()])
+    config = json.loads((run / "config.json").read_text())
+    config["cells"]["again"] = config["cells"]["tape"]
+    (run / "config.json").write_text(json.dumps(config))
+    [line] = (run / "episodes.jsonl").read_text().splitlines()
+    with (run / "episodes.jsonl").open("a") as file:
+        file.write(json.dumps({**json.loads(line), "cell": "again"}) + "\n")
+    assert view(run) == 0
+    page = (run / "view.html").read_text()
+    assert [row["block"] for row in index_of(page)["episodes"]] == [0, 0]
+    assert len(blocks_of(page)) == 1
+
+
+def test_two_runs_stand_side_by_side(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / "a", [episode()]), write_run(tmp_path / "b", [episode(success=False)], agent="react")]
+    assert view(*runs) == 0
+    index = index_of((runs[0] / "compare.html").read_text())
+    assert [source["name"] for source in index["sources"]] == ["a", "b"]
+    assert index["differences"][0]["measures"][0]["difference"] == "+1.00"
+
+
+def test_single_traces_make_a_page_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    traces = [write_trace(tmp_path / f"budget {n}.jsonl", episode(success=n > 1)) for n in (1, 2, 3)]
+    half = write_trace(tmp_path / "half.jsonl", episode()[:13])
+    assert view(*traces, half) == 0
+    out = tmp_path / "budget 1.html"
+    assert str(out) in capsys.readouterr().out
+    index = index_of(out.read_text())
+    assert [row["task"] for row in index["episodes"]] == ["budget 1", "budget 2", "budget 3", "half"]
+    assert [row["end"] for row in index["episodes"]] == ["failure", "success", "success", "unfinished"]
+    assert index["episodes"][3]["used"] == [["usd", "$0.001"]]
+    [row] = index["sources"][0]["rows"]
+    assert (row["n"], row["successes"]) == (3, 2)  # what has not ended has not failed
+
+
+def test_a_run_without_traces_says_so(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [episode()])
+    (run / "traces" / "tape0000.jsonl").unlink()
+    assert view(run) == 0
+    page = (run / "view.html").read_text()
+    assert index_of(page)["sources"][0]["notes"][0].startswith("This run directory holds no traces")
+    assert not blocks_of(page)
+
+
+def test_wrong_input_is_named_and_nothing_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, other, third = (write_run(tmp_path / name, [episode()], agent=name) for name in ("tape", "react", "sdp"))
+    old = write_run(tmp_path / "old", [episode()], agent="open_loop")
+    config = json.loads((old / "config.json").read_text())
+    (old / "config.json").write_text(json.dumps({**config, "schema": 1}))
+    text = tmp_path / "notes.txt"
+    text.write_text("nothing")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    trace = next((run / "traces").iterdir())
+    before = sorted(tmp_path.rglob("*"))
+    for arguments, said in (
+        ([tmp_path / "nowhere"], "nowhere does not exist"),
+        ([empty], "holds no readable run"),
+        ([old], "has schema 1, not 2; use the version that made it"),
+        ([text], "notes.txt:1: not a trace event"),
+        ([run / "episodes.jsonl"], "lists the episodes of a run; name the folder"),
+        ([run, run], "the same path is named twice"),
+        ([run, trace], "not both"),
+        ([run, other, third], "3 runs are too many"),
+        ([run, "-o", tmp_path / "page.txt"], "a page ends in .html"),
+        ([run, "-o", trace], "a page ends in .html"),
+        ([run, "-o", tmp_path / "nowhere" / "page.html"], "does not exist; make it first"),
+    ):
+        assert view(*arguments) == 2, arguments
+        err = capsys.readouterr().err
+        assert said in err, (arguments, err)
+        assert len(err.splitlines()) == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_progress_is_told_in_a_few_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = write_run(tmp_path / "run", [episode()] * 40)
+    assert view(run) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 10
+    assert lines[-1] == "[40/40] episodes read"
+
+
+def test_long_pages_ask_less_unless_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tape.cli.view.EXPLAINED", 1)
+    run = write_run(tmp_path / "run", [episode(), episode()])
+    for arguments, relaxed in (([run], False), ([run, "--explain"], True)):
+        assert view(*arguments) == 0
+        for block in blocks_of((run / "view.html").read_text()):
+            first = block["rounds"][0]
+            assert first["relaxed"] is relaxed
+            assert any("more" in budget for budget in first["budgets"]) is relaxed

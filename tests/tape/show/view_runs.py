@@ -1,0 +1,193 @@
+"""Episodes and runs, made by hand, that the tests of the page show."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tape.budget import Budget, Resources
+from tape.engine.graph import PlanGraph
+from tape.engine.result import EpisodeResult
+from tape.engine.settings import TapeConfig
+from tape.protocols import Task
+from tape.runner.configurations import Configuration
+from tape.runner.directory import RunDirectory
+from tape.runner.spec import RunSpec
+from tape.trace import (
+    ActedEvent,
+    ApprovalEvent,
+    Event,
+    FinishedEvent,
+    GeneratedEvent,
+    GraphFoldedEvent,
+    LedgerEvent,
+    MalformedEvent,
+    MismatchEvent,
+    ObservedEvent,
+    PathSelectedEvent,
+    PlansSampledEvent,
+    PromptPart,
+    ReplannedEvent,
+    StartedEvent,
+    TraceWriter,
+)
+
+WAYS = {
+    # action: (from, to, micro-dollars)
+    "search cheap": ("start", "rumour", 1_000),
+    "search dear": ("start", "proof", 9_000),
+    "ask a person": ("rumour", "answer", 4_000),
+    "guess": ("rumour", "poor answer", 0),
+    "write it up": ("proof", "signed answer", 1_000),
+}
+WORTH = {"answer": 0.8, "poor answer": 0.2, "signed answer": 1.0}
+CAPS = {"steps": 6, "usd": 8_000}
+
+
+def graph(start: str = "start", *, without: Sequence[str] = ()) -> PlanGraph:
+    """Ways to an answer; from another start, what is left of them."""
+    found = PlanGraph()
+    found.add_state(start)
+    for action, (source, target, _) in WAYS.items():
+        if action not in without and (source == start or start == "start"):
+            found.fold([source, target], [action])
+    for edge in found.edges():
+        found.set_cost(edge.id, Resources({"steps": 1, "usd": WAYS[edge.action][2]}))
+    for node in found.nodes:
+        found.set_reward(node, WORTH.get(node, 0.0), goal=node in WORTH)
+        if node not in WORTH:
+            found.no_end(node)
+    return found
+
+
+def selected(on: PlanGraph, actions: Sequence[str], left: dict[str, int], start: str = "start") -> PathSelectedEvent:
+    """The selection of a path."""
+    nodes, cost = [start], {"steps": 0, "usd": 0}
+    for action in actions:
+        edge = next(edge for edge in on.edges() if (edge.source, edge.action) == (nodes[-1], action))
+        nodes.append(edge.target)
+        cost = {kind: count + (edge.cost[kind] or 0) for kind, count in cost.items()}
+    horizon = len(on.nodes)
+    rewards = [on.attributes(node)["reward"] for node in nodes[1:]]
+    objective = sum(rewards) + rewards[-1] * (horizon - len(actions))
+    problem = {"nodes": horizon, "edges": 5, "horizon": horizon, "budget": left, "confidence": 0.0}
+    return PathSelectedEvent(
+        selector="labelling", status="OPTIMAL", partial=False, actions=list(actions), nodes=nodes, objective=objective,
+        bound=objective, consumption=cost, problem=problem, seconds=0.001,
+    )  # fmt: skip
+
+
+def acted(step: int, action: str, usd: int, key: str, left: dict[str, int], picture: str = "") -> list[Event]:
+    """A step, what it cost, and what was seen then."""
+    cost = {"steps": 1, "usd": usd}
+    return [
+        LedgerEvent(what="reserve", purpose=f"step:{action}", amounts=dict(cost)),
+        LedgerEvent(what="settle", purpose=f"step:{action}", amounts=dict(cost)),
+        ActedEvent(step=step, action=action, text="as planned", planned=action, cost=dict(cost)),
+        ObservedEvent(step=step, key=key, picture=picture or f"at {key}", remaining=left),
+    ]
+
+
+def asked(role: str, prompt: str, *texts: str) -> GeneratedEvent:
+    """A request to the model."""
+    parts = (PromptPart(role="system", content="You plan."), PromptPart(role="user", content=prompt))
+    return GeneratedEvent(role=role, prompt=parts, texts=texts, prompt_tokens=12, completion_tokens=5)
+
+
+def episode(task: str = "Find out who rules Olemund.", *, success: bool = True) -> list[Event]:
+    """Two planning rounds with a mismatch between them, an approval, and prompts."""
+    first, second = graph(), graph("hint", without=WAYS)
+    second.fold(["hint", "answer"], ["ask a person"])
+    second.certify("start", "search cheap", "hint")
+    second.refute("start", "search cheap", "rumour")
+    for edge in second.edges():
+        second.set_cost(edge.id, Resources({"steps": 1, "usd": 4_000}))
+    second.set_reward("answer", 0.8, goal=True)
+    result = EpisodeResult(
+        end_state="success" if success else "failure", success=success, steps=2, replans=1, mismatches=1,
+        lm_calls={"plan": 2, "act": 1}, prompt_tokens={"plan": 24, "act": 12}, completion_tokens={"plan": 10, "act": 5},
+        used={"steps": 2, "usd": 5_000, "tokens": 51}, budget=CAPS, actions=["search cheap", "ask a person"],
+        detail="" if success else "the environment has ended without success", answer="Kaloris",
+    )  # fmt: skip
+    return [
+        StartedEvent(
+            config={"agent": "tape", "model": "none", "discount": 1.0, "horizon": None}, budget=CAPS, task=task
+        ),
+        ObservedEvent(step=0, key="start", picture="at start", remaining=CAPS),
+        asked("plan", "Plan from the start.", "search cheap, ask a person", "search dear"),
+        LedgerEvent(what="settle", purpose="lm:plan", amounts={"tokens": 17}),
+        PlansSampledEvent(
+            start="start", plans=[["search cheap", "ask a person"], ["search dear"]], valid=[True, False]
+        ),
+        MalformedEvent(role="plan", text="search dear ("),
+        GraphFoldedEvent(graph=first.to_dict(start="start")),
+        selected(first, ["search cheap", "ask a person"], CAPS),
+        asked("act", "Write the action.", "search cheap"),
+        *acted(1, "search cheap", 1_000, "hint", {"steps": 5, "usd": 7_000}),
+        MismatchEvent(step=1, predicted="rumour", observed="hint"),
+        ReplannedEvent(reason="mismatch", count=1),
+        asked("plan", "Plan from the hint.", "ask a person"),
+        PlansSampledEvent(start="hint", plans=[["ask a person"]], valid=[True]),
+        GraphFoldedEvent(graph=second.to_dict(start="hint")),
+        selected(second, ["ask a person"], {"steps": 5, "usd": 7_000}, "hint"),
+        ApprovalEvent(step=1, action="ask a person", decision="allowed", reason="destructive"),
+        *acted(2, "ask a person", 4_000, "answer", {"steps": 4, "usd": 3_000}),
+        FinishedEvent(result=result.model_dump()),
+    ]
+
+
+def write_trace(path: Path, events: Sequence[Event]) -> Path:
+    """A trace file."""
+    writer = TraceWriter(path.stem, path)
+    for event in events:
+        writer.write(event)
+    writer.close()
+    return path
+
+
+def write_run(
+    folder: Path,
+    episodes: Sequence[Sequence[Event]],
+    *,
+    tasks: Sequence[str] = (),
+    agent: str = "tape",
+    repeats: int = 1,
+) -> Path:
+    """A run directory with these episodes, ``repeats`` of each task after another."""
+    names = list(tasks) or [f"task {number}" for number in range(len(episodes) // repeats)]
+    spec = RunSpec(
+        environment="travelplanner", agent=agent, config=TapeConfig(), model="none", model_identity="none",
+        budget=CAPS, repeats=repeats,
+    )  # fmt: skip
+    made = tuple(Task(id=name, level_set="by hand", budget=Budget(CAPS), digest=f"digest of {name}") for name in names)
+    directory = RunDirectory(folder)
+    directory.open([Configuration(agent, spec, made)])
+    lines, traces = [], {}
+    for number, events in enumerate(episodes):
+        key, task = f"{agent}{number:04}", made[number // repeats]
+        finished = events[-1]
+        assert isinstance(finished, FinishedEvent)
+        line: dict[str, Any] = {"key": key, "cell": agent, "environment": "travelplanner", "level_set": task.level_set}
+        line |= {"task": task.id, "digest": task.digest, "repeat": number % repeats, "agent": agent, "model": "none"}
+        lines.append(line | {"result": finished.result})
+        traces[key] = write_trace(folder.parent / f"{key}.jsonl", events)
+    directory.append(lines, traces)
+    return folder
+
+
+def index_of(page: str) -> dict[str, Any]:
+    """What a page reads at once."""
+    [text] = re.findall(r'<script type="application/json" id="index">(.*?)</script>', page)
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def blocks_of(page: str) -> list[dict[str, Any]]:
+    """The episodes of a page, unpacked."""
+    found = re.findall(r'<script type="application/octet-stream" id="episode-\d+">([A-Za-z0-9+/=]*)</script>', page)
+    return [json.loads(zlib.decompress(base64.b64decode(text))) for text in found]
