@@ -28,7 +28,12 @@ if TYPE_CHECKING:
     from tape.budget import Budget as Budget
     from tape.budget import Ledger as Ledger
     from tape.budget import Resources as Resources
+    from tape.choice import Choice as Choice
+    from tape.choice import select as select
+    from tape.engine.approval import Approval as Approval
+    from tape.engine.approval import ApprovalRequest as ApprovalRequest
     from tape.engine.graph import PlanGraph as PlanGraph
+    from tape.engine.planned import Planned as Planned
     from tape.engine.result import EpisodeResult as EpisodeResult
     from tape.engine.settings import TapeConfig as TapeConfig
     from tape.errors import BudgetExceededError as BudgetExceededError
@@ -42,15 +47,19 @@ if TYPE_CHECKING:
     from tape.tools import tool as tool
     from tape.trace import TraceWriter as TraceWriter
     from tape.trace import read_trace as read_trace
+    from tape.world import World as World
 
 __version__ = "0.1.0"
 
 _WHERE = {
     "AecSettings": "tape.aec.settings",
+    "Approval": "tape.engine.approval",
+    "ApprovalRequest": "tape.engine.approval",
     "BestOfNPlanAndActAgent": "tape.agents.best_of_n",
     "BestOfNReactAgent": "tape.agents.best_of_n",
     "Budget": "tape.budget",
     "BudgetExceededError": "tape.errors",
+    "Choice": "tape.choice",
     "ConfigError": "tape.errors",
     "EpisodeResult": "tape.engine.result",
     "Ledger": "tape.budget",
@@ -60,6 +69,7 @@ _WHERE = {
     "PlanAndActAgent": "tape.agents.plan_and_act",
     "PlanAndActReplanAgent": "tape.agents.plan_and_act_replan",
     "PlanGraph": "tape.engine.graph",
+    "Planned": "tape.engine.planned",
     "ReactAgent": "tape.agents.react",
     "Resources": "tape.budget",
     "SdpAgent": "tape.agents.sdp",
@@ -72,11 +82,13 @@ _WHERE = {
     "Tool": "tape.tools",
     "ToolEnvironment": "tape.tools",
     "TraceWriter": "tape.trace",
+    "World": "tape.world",
     "explain": "solvers",
     "k_best": "solvers",
     "mcp_tools": "tape.tools",
     "open_model": "tape.lm.registry",
     "read_trace": "tape.trace",
+    "select": "tape.choice",
     "solve": "solvers",
     "tool": "tape.tools",
 }

@@ -298,7 +298,7 @@ def test_the_examples_of_a_page_print_what_they_say(
             assert done.returncode == 0, done.stderr
             continue
         # A later example may go on where an earlier one has stopped, but only if it does not start anew.
-        names_here = held if page == "sdp-trajectories.md" else {}
+        names_here = held if page in ("budgets.md", "control.md", "sdp-trajectories.md") else {}
         exec(compile(code, f"{page}, example {block.number}", "exec"), names_here)
         printed = capsys.readouterr().out.splitlines()
         assert not expected(block) or printed == expected(block)

@@ -16,7 +16,7 @@ def test_it_is_short() -> None:
 
 
 def test_its_sections_stand_in_their_order() -> None:
-    sections = ["Priced tools", "How it works", "When to use it", "Swap a part", "Glossary", "Links"]
+    sections = ["Priced tools", "Only the solver", "How it works", "When to use it", "Swap a part", "Glossary", "Links"]
     heads = re.findall(r"^## (.*)$", TEXT, re.MULTILINE)
     assert len(heads) == len(sections)
     assert all(head.startswith(section) for head, section in zip(heads, sections, strict=True))

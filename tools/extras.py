@@ -45,8 +45,9 @@ NEEDS: dict[str, tuple[Check, ...]] = {
 }
 """Extra -> its system needs. An extra that is not listed needs nothing. Only declared extras are looked at."""
 
-BASE = ("local", "solvers", "sokoban", "plots", "search")
-"""Extras that are installed with the project itself: all that is played and drawn offline with nothing but Python."""
+BASE = ("local", "solvers", "sokoban", "plots", "search", "mcp")
+"""Extras that are installed with the project itself: all that is played and drawn offline with nothing but Python, the
+demo's MCP server among it."""
 
 NOT_SURVEYED = frozenset({*BASE, "all", "dev"})
 """Extras that are not looked at one by one: those, the union of all, and the test tools."""

@@ -32,8 +32,8 @@ NET = Path(__file__).with_name("net.json")
 OUT = "run"
 """The run directory of every command, in its own temporary folder."""
 
-LEFT_OUT = ("solver_seconds", "wall_seconds", "wall_overrun_seconds", "detail")
-"""Fields of a result that are times, or words for people."""
+LEFT_OUT = ("solver_seconds", "wall_seconds", "wall_overrun_seconds", "detail", "answer", "explanation")
+"""Fields of a result that are times, words for people, or told by the others."""
 
 LIMIT_S = 600
 SHOWN = 60
@@ -41,6 +41,7 @@ SHOWN = 60
 
 EASY = "sokoban --levels easy --model bundled:nano"
 HARD = "sokoban --levels hard --model bundled:nano-1500"
+AS_PUBLISHED = "--execution constrained --on-infeasible partial"
 AEC = "alfworld --verify aec --limit 2"
 
 RUNS = {
@@ -86,9 +87,9 @@ RUNS = {
     "scienceworld-sdp-adapter": "scienceworld --agent sdp --chain adapter --task short --limit 2",
     "scienceworld-tape": "scienceworld --task short --limit-steps 40 --limit 2",
     "scienceworld-react": "scienceworld --agent react --task short --limit-steps 30 --limit 2",
-    "gsm-hard-tape": "gsm_hard --tightness tight --limit 4",
+    "gsm-hard-tape": f"gsm_hard {AS_PUBLISHED} --tightness tight --limit 4",
     "gsm-hard-final-answer": "gsm_hard --agent react --budget calls=3,steps=2 --on-limit final_answer --limit 4",
-    "musique-tape": "musique --budget seconds=6,usd=0.6 --limit 2",
+    "musique-tape": f"musique {AS_PUBLISHED} --budget seconds=6,usd=0.6 --limit 2",
     "musique-replan": "musique --agent plan_and_act_replan --tightness loose --reader scripted --limit 2",
     "musique-final-answer": "musique --agent react --budget seconds=3,usd=0.3 --on-limit final_answer --limit 3",
     "hotpotqa-sdp": "hotpotqa --agent sdp --chain adapter --mode open --limit 3",

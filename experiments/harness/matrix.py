@@ -25,6 +25,10 @@ from tape.runner.models import open_at_price
 from tape.runner.spec import RunSpec
 
 SEPARATOR = " / "
+PUBLISHED: Mapping[str, Any] = MappingProxyType({"execution": "constrained", "on_infeasible": "partial"})
+"""What every published result was played with, where its method says nothing else; the engine's own defaults depend on
+the domain."""
+
 T = TypeVar("T")
 
 
@@ -90,7 +94,7 @@ def configuration(
         environment=environment,
         options={**own, "limit": options.limit},
         agent=method.agent,
-        config=TapeConfig.make(**method.changes),
+        config=TapeConfig.make(**{**PUBLISHED, **method.changes}),
         model=model,
         model_identity=options.identify(model),
         seed=options.seed,

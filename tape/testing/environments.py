@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import pickle
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +31,7 @@ from tape.protocols import (
 )
 from tape.protocols.prompt_format import ProjectingFormat, PromptFormat
 from tape.testing.garbage import GARBAGE
+from tape.waiting import run_sync
 
 REMAINING = {"steps": 3, "tokens": 1000}
 SEED = 7
@@ -194,9 +194,9 @@ class EnvironmentConformance:
                 pytest.skip(str(error))
             state = environment.domain.project(observation)
             actions = list(self.actions(environment, state))[:3]
-            predicted = asyncio.run(simulator.predict([(state, action) for action in actions]))
+            predicted = run_sync(simulator.predict([(state, action) for action in actions]))
             assert len(predicted) == len(actions)
-            [told] = asyncio.run(simulator.rollout([(state, actions[:1])]))
+            [told] = run_sync(simulator.rollout([(state, actions[:1])]))
             assert len(told) == len(actions[:1])
 
     def test_an_unknown_prompt_format_is_refused_by_name(self, some: list[Task]) -> None:
@@ -336,7 +336,7 @@ def _tasks(suite: type[EnvironmentConformance]) -> list[Task]:
 
 def _step(environment: Environment, action: Action) -> tuple[Observation, Resources]:
     if isinstance(environment, AsyncEnvironment):
-        return asyncio.run(environment.astep(action))
+        return run_sync(environment.astep(action))
     return environment.step(action)
 
 

@@ -15,7 +15,7 @@ def unmet() -> str:
 
 
 def test_only_declared_extras_are_looked_at() -> None:
-    assert survey({"dev": ["pytest"], "mcp": ["mcp"]}) == [Extra("mcp", ("mcp",), None)]
+    assert survey({"dev": ["pytest"], "ray": ["ray"]}) == [Extra("ray", ("ray",), None)]
 
 
 def test_what_comes_with_the_project_is_not_looked_at_again() -> None:

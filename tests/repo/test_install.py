@@ -55,7 +55,12 @@ def test_torch_wheel_must_exist_and_be_one(tmp_path: Path) -> None:
 
 
 def test_torch_comes_first_and_dev_only_on_request() -> None:
-    extras = {**{name: [] for name in install.BASE}, "local": ["torch>=2"], "mcp": ["mcp"], "dev": ["pytest>=8"]}
+    extras = {
+        **{name: [] for name in install.BASE},
+        "local": ["torch>=2"],
+        "alfworld": ["textworld"],
+        "dev": ["pytest>=8"],
+    }
     pyproject = {
         "build-system": {"requires": ["setuptools>=77"]},
         "project": {"dependencies": ["numpy>=1"], "optional-dependencies": extras},

@@ -37,7 +37,8 @@ def told(error: str, found: str, name: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    "code", ["import tape; tape.TapeAgent", "from tape import PlanGraph", "from tape import solve"]
+    "code",
+    ["import tape; tape.TapeAgent", "from tape import PlanGraph", "from tape import solve", "import tape.agents.tape"],
 )
 @pytest.mark.parametrize("kind", ["package", "module"])
 def test_a_name_of_tape_says_so(code: str, kind: str, tmp_path: Path) -> None:

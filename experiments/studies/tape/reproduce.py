@@ -18,9 +18,11 @@ from typing import Any
 
 from experiments.harness.cli import dry_run, guarded, make_parser, options_of, play
 from experiments.harness.experiment import Experiment
+from experiments.harness.matrix import PUBLISHED
 from experiments.report import TITLE, chapters, write
 from experiments.studies.tape.catalogue import PAPER, find
 from experiments.studies.toy import chapter as toy_part
+from tape.engine.settings import TapeConfig
 from tape.runner.directory import RunDirectory
 from tape.runner.runner import errored
 from tape.runner.spec import RunSpec
@@ -118,8 +120,9 @@ def groups_without_times(path: Path) -> list[dict[str, Any]]:
 
 
 def _identity(spec: RunSpec) -> dict[str, Any]:
-    """Which model, seed and switches; switches at their defaults are left out."""
-    changed = spec.config.model_dump(mode="json", exclude_defaults=True)
+    """Which model, seed and switches; those that all published results share are left out."""
+    shared = TapeConfig.make(**PUBLISHED).model_dump(mode="json")
+    changed = {name: value for name, value in spec.config.model_dump(mode="json").items() if value != shared[name]}
     return {"model_identity": spec.model_identity, "seed": spec.seed, "switches": changed}
 
 

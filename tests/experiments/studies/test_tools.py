@@ -187,7 +187,7 @@ def test_a_tiny_run_writes_its_report_and_plays_nothing_once_more(
     head, *spent = section(report, "Spending")
     assert "used of the caps" in head
     assert [[part.strip(" `") for part in row.split("|")[1:4]] for row in spent] == expected
-    assert all(re.search(r"seconds \(\d+%\); \S+ usd \(\d+%\)", row) for row in spent)
+    assert all(re.search(r" s \(\d+%\); \$\S+ \(\d+%\)", row) for row in spent)
     for heading, category in case.categories.items():
         head, *rows = section(report, heading)
         assert head.split("|")[4].strip() == category
