@@ -7,7 +7,8 @@
 4. Sample: ``proposer.py`` draws M plans from the LM.
 5. Predict: ``world_model.py`` rolls them out; ``memory.py`` keeps what was observed, which goes before predictions;
    ``likelihood.py`` weighs what a plan assumes about things that nobody has seen.
-6. Fold: ``graph.py`` merges the rollouts into one plan graph (``graph_file.py`` reads one from a file);
+6. Fold: ``graph.py`` merges the rollouts into one plan graph (``graph_file.py`` reads one from a file,
+   ``graph_problem.py`` writes it as a selection problem);
    ``expansion.py`` says where it may still grow and adds the variants of tools.
 7. Score: ``scorer.py`` asks the LM; ``annotation.py`` puts rewards on nodes and worst-case costs on edges.
 8. Select: ``selector.py`` asks the solver (or the LM, an ablation); ``selection.py`` turns its answer into a path.
