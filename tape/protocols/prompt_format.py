@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
-from tape.errors import UnknownNameError
+from tape.errors import InvalidOutputError, UnknownNameError
 from tape.lm.base import Choice, Request
 from tape.protocols.types import Action, Plan, State
 
 F = TypeVar("F")
+Item = TypeVar("Item")
+S = TypeVar("S")
 
 
 class PromptFormat(Protocol):
@@ -82,6 +84,31 @@ class ProjectingFormat(PromptFormat, Protocol):
 
     def longest_project_request(self, state: State, action: Action) -> Request | None:
         """A request as long as any that may be made after an action, for its worst case; None if none may be."""
+
+
+def states_along(start: S, items: Iterable[Item], after: Callable[[S, Item], S | None]) -> list[S | None]:
+    """The states of a rollout, as :meth:`PromptFormat.read_rollout` gives them.
+
+    Args:
+        start: The state before the first action.
+        items: What the model wrote of each action, in order.
+        after: Reads one: the state after it, None where the action is invalid.
+
+    Returns:
+        States up to the first that is None, or up to what cannot be read.
+    """
+    states: list[S | None] = []
+    here = start
+    for item in items:
+        try:
+            found = after(here, item)
+        except InvalidOutputError:
+            break
+        states.append(found)
+        if found is None:
+            break
+        here = found
+    return states
 
 
 def option_values(request: Request, values: Mapping[str, float]) -> tuple[float, ...]:

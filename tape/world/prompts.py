@@ -14,6 +14,7 @@ from tape.budget import in_units
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
+from tape.protocols.prompt_format import states_along
 from tape.tools.prompts.chat_schema import LONGEST_THOUGHT, fixed_model, json_object
 from tape.tools.results import LONGEST_TEXT, cut, filler
 from tape.world.actions import Actions, ActionType
@@ -157,18 +158,13 @@ class WorldFormat:
         items, whole = _items(text, "states")
         if not whole and not items:
             raise InvalidOutputError("no rollout: expected a JSON object with a list of states")
-        states: list[State | None] = []
-        here = as_state(state)
-        for item in items[: len(actions)]:
-            try:
-                after = None if item is None else self._state(here, item)
-            except InvalidOutputError:
-                break
-            states.append(after)
-            if after is None:
-                break
-            here = after
-        return states
+        return [
+            *states_along(
+                as_state(state),
+                items[: len(actions)],
+                lambda here, item: None if item is None else self._state(here, item),
+            )
+        ]
 
     def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
         """Ask for the state after one action."""

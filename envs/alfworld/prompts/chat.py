@@ -23,6 +23,7 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.predicates import Predicate
+from tape.protocols.prompt_format import states_along
 
 _SCORES = {str(n): worth(n) for n in range(MOST_STEPS + 1)}
 _TREATED = {chat_schema.CHANGE[verb]: mark for verb, mark in AFTER.items()}
@@ -111,18 +112,12 @@ class ChatFormat:
     def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
         """States up to the first command without effect, or whose change is not one that it can have."""
         changes = _read(chat_schema.RolloutAnswer, text).changes
-        states: list[State | None] = []
-        here = _known(state)
-        for i, (action, change) in enumerate(zip(actions, changes, strict=False)):
-            try:
-                after = self._after(_known(self._domain.assume(here, actions[i:])), change, read_command(action))
-            except InvalidOutputError:
-                break
-            states.append(after)
-            if after is None:
-                break
-            here = after
-        return states
+
+        def after(here: Knowledge, item: tuple[int, chat_schema.Change]) -> Knowledge | None:
+            i, change = item
+            return self._after(_known(self._domain.assume(here, actions[i:])), change, read_command(actions[i]))
+
+        return [*states_along(_known(state), enumerate(changes[: len(actions)]), after)]
 
     def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
         """Ask for one change."""

@@ -14,6 +14,7 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Regex, Request
 from tape.protocols import Action, Plan
 from tape.protocols import State as AbstractState
+from tape.protocols.prompt_format import states_along
 
 MAX_PLAN = 60
 
@@ -118,16 +119,7 @@ class ChatFormat:
             outcomes = RolloutAnswer.model_validate_json(text).outcomes
         except ValidationError as error:
             raise InvalidOutputError(f"no rollout: {error.errors()[0]['msg']}") from None
-        states: list[AbstractState | None] = []
-        for outcome in outcomes[: len(actions)]:
-            try:
-                after = self._state(state, outcome)
-            except InvalidOutputError:
-                break
-            states.append(after)
-            if after is None:
-                break
-        return states
+        return states_along(state, outcomes[: len(actions)], lambda _, outcome: self._state(state, outcome))
 
     def _state(self, before: AbstractState, outcome: Outcome) -> State | None:
         if not outcome.valid:
