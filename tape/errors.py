@@ -13,6 +13,10 @@ class ConfigError(TapeError, ValueError):
     """A setting is out of range or settings contradict each other."""
 
 
+class DataError(TapeError, ValueError):
+    """A file from outside cannot be read; the message gives file, line and field."""
+
+
 class UnknownNameError(TapeError, LookupError):
     """A plugin of that name does not exist.
 

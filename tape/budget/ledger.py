@@ -25,7 +25,6 @@ class Reservation:
     ledger: Ledger
     worst_case: Resources
     outer: Any = None
-    asked: bool = False
     open: bool = True
 
     def settle(
@@ -151,14 +150,13 @@ class Ledger:
                 ledger._check(worst_case, held)
                 held |= ledger._held.keys()
                 outermost = ledger
-            payer, rest = outermost._payer, without(worst_case, held)
-            asked = payer is not None and (bool(rest) or not held)
-            if payer is not None and asked:
-                outer = payer.reserve(rest)
+            if outermost._payer is not None:
+                # Also where all of it is earmarked: more may be used than was declared, and that has to be told.
+                outer = outermost._payer.reserve(without(worst_case, held))
             for kind in worst_case:
                 for ledger in self._setting_aside(kind):
                     ledger._reserved[kind] = ledger._reserved.get(kind, 0) + (worst_case[kind] or 0)
-        return Reservation(self, worst_case, outer, asked)
+        return Reservation(self, worst_case, outer)
 
     def _check(self, worst_case: Resources, held: Collection[str]) -> None:
         for kind, cap in self.budget.items():
@@ -239,7 +237,7 @@ class Ledger:
                 payer.release(reservation.outer)
 
     def _close(self, reservation: Reservation) -> Payer | None:
-        """Take a reservation off everywhere but at the payer, which is returned if it was asked."""
+        """Take a reservation off everywhere but at the payer, which is returned."""
         if reservation.ledger is not self:
             raise ConfigError("the reservation belongs to another ledger")
         if not reservation.open:
@@ -249,7 +247,7 @@ class Ledger:
             for ledger in self._setting_aside(kind):
                 ledger._reserved[kind] -= reservation.worst_case[kind] or 0
         *_, outermost = self._chain()
-        return outermost._payer if reservation.asked else None
+        return outermost._payer
 
     def _held_in_chain(self) -> set[str]:
         """The kinds that were set aside at once by this ledger or a parent."""
@@ -390,6 +388,6 @@ class Earmark(Ledger):
             return
         whole.open = False
         *_, outermost = self._chain()
-        if outermost._payer is not None and whole.asked:
+        if outermost._payer is not None:
             told = Resources({kind: count for kind, count in self.paid.items() if kind in self.budget})
             outermost._payer.settle(whole.outer, without(told, self.parent._held_in_chain()))

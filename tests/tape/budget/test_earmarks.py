@@ -139,6 +139,14 @@ def test_a_payer_is_asked_once_for_all_of_it_and_told_at_the_end_what_was_paid()
     assert (payer.open, payer.paid) == ({}, Resources({"steps": 1, "usd": 50_000}))
 
 
+def test_a_payer_is_told_of_what_was_used_in_an_earmark_without_being_declared() -> None:
+    payer = Recorded()
+    with Ledger(payer=payer).earmark(usd="0.5") as part:
+        part.reserve(Resources({"usd": 3})).settle(Resources({"usd": 3, "tokens": 16}))
+        assert payer.paid == Resources({"tokens": 16})
+    assert payer.paid == Resources({"tokens": 16, "usd": 3})
+
+
 @pytest.mark.parametrize(
     ("amounts", "says"),
     [

@@ -1,0 +1,425 @@
+"""Schedules of nested ledgers with faults, against what was really spent: step by step, tasks, threads, processes.
+
+A schedule is a tree of ledgers and some actors that reserve, spend, give back, fail, use more than they declared, or
+are cut off. It is interleaved by chance, by an event loop that cancels, by threads, or by processes that die; the crash
+of a journaled run is cut at any moment, in the middle of a line too. An overspend is explained if an actor used more
+than it had declared, which the ledger must have counted; any other is an error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import os
+import random
+import threading
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import connection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tape.budget import Budget, Ledger, Payer, Resources
+from tape.budget.host import LedgerClient, LedgerHost, LedgerMessage, LedgerReply
+from tape.errors import BudgetExceededError
+from tape.runner.journal import Journal
+
+KINDS = ("calls", "tokens", "usd")
+Steps = Generator[None, None, None]
+
+
+def plain(amounts: Mapping[str, int | None]) -> dict[str, int]:
+    """The amounts that are above 0."""
+    return {kind: count for kind, count in amounts.items() if count}
+
+
+class Truth:
+    """What the actors of a schedule really spent, told apart from any ledger.
+
+    Attributes:
+        spent: By the ledger's number: counts by kind, those of ledgers inside included.
+        broken: The numbers of ledgers in or below which more was used than declared.
+        total: What all of them spent.
+        open: The worst cases that are set aside, by the number of their reservation.
+        earmarks: The earmarks that have begun and not ended, by their number.
+    """
+
+    def __init__(self) -> None:
+        self.spent: dict[int, Counter[str]] = {}
+        self.broken: set[int] = set()
+        self.total: Counter[str] = Counter()
+        self.open: dict[int, Resources] = {}
+        self.earmarks: dict[int, Budget] = {}
+        self.last = 0
+        self.lock = threading.RLock()
+
+    def at_most(self) -> tuple[Counter[str], Counter[str]]:
+        """What may have been spent if all ended now; and the same with all that is earmarked."""
+        least, most = Counter(self.total), Counter(self.total)
+        for worst in self.open.values():
+            least.update(plain(worst))
+            most.update(plain(worst))
+        for budget in self.earmarks.values():
+            most.update(budget)
+        return least, most
+
+    def add(self, chain: tuple[int, ...], amounts: Resources, broken: bool = False) -> None:
+        known = plain(amounts)
+        with self.lock:
+            self.total.update(known)
+            for number in chain:
+                self.spent.setdefault(number, Counter()).update(known)
+            if broken:
+                self.broken.update(chain)
+
+
+def spend(ledger: Ledger, chain: tuple[int, ...], rng: random.Random, truth: Truth, counts: Counter[str]) -> Steps:
+    """Reserve and spend a few times; wherever it yields, others act, or it is cut off for ever."""
+    for _ in range(rng.randint(1, 3)):
+        worst = Resources({kind: rng.randint(0, 9) for kind in rng.sample(KINDS, rng.randint(1, 3))})
+        try:
+            reservation = ledger.reserve(worst)
+        except BudgetExceededError:
+            counts["refused"] += 1
+            yield
+            continue
+        with truth.lock:
+            truth.last += 1
+            mine = truth.last
+            truth.open[mine] = worst
+        fate = rng.random()
+        actual, broken = worst, False
+        try:
+            with reservation:
+                yield
+                if fate < 0.15:
+                    counts["failed"] += 1
+                    raise RuntimeError("the tool is down")
+                if fate < 0.25:
+                    actual = Resources()
+                    reservation.release()
+                elif fate < 0.35:
+                    kind = rng.choice(list(worst) or KINDS)
+                    actual = Resources({**worst, kind: (worst[kind] or 0) + rng.randint(1, 20)})
+                    broken = True
+                    counts["broken"] += 1
+                    reservation.settle(actual)
+                elif fate < 0.45:
+                    reservation.settle(Resources(dict.fromkeys(worst)))
+                else:
+                    actual = Resources({kind: rng.randint(0, count or 0) for kind, count in worst.items()})
+                    reservation.settle(actual)
+        except RuntimeError:
+            pass
+        finally:  # also where the generator is closed: then the worst case was booked
+            counts["operations"] += 2
+            with truth.lock:
+                del truth.open[mine]
+                truth.add(chain, actual, broken)
+        yield
+
+
+def spend_earmark(
+    ledger: Ledger, chain: tuple[int, ...], rng: random.Random, truth: Truth, counts: Counter[str]
+) -> Steps:
+    """Set a part aside for two users of it."""
+    budget = Budget({kind: rng.randint(0, 12) for kind in rng.sample(KINDS, rng.randint(1, 2))})
+    number = -rng.getrandbits(40) - 1
+    try:
+        with ledger.earmark(budget) as part:
+            counts["earmarks"] += 1
+            with truth.lock:
+                truth.earmarks[number] = budget
+            try:
+                for _ in range(2):
+                    yield from spend(part, (number, *chain), rng, truth, counts)
+            finally:
+                with truth.lock:
+                    del truth.earmarks[number]
+    except BudgetExceededError:
+        counts["refused"] += 1
+        yield
+        return
+    check(part, number, truth)
+
+
+def check(ledger: Ledger, number: int, truth: Truth) -> None:
+    """A ledger says what was spent, and is above a cap only where an actor used more than it had declared."""
+    with truth.lock:
+        spent = truth.spent.get(number, Counter())
+        assert plain(ledger.used) == plain(spent)
+        over = [kind for kind, cap in ledger.budget.items() if spent[kind] > cap]
+        assert not over or number in truth.broken, f"an unexplained overspend of {over}"
+        assert bool(ledger.violations) <= (number in truth.broken)
+        if over:
+            assert set(over) <= set(ledger.violations), "an overspend that the ledger has not counted"
+
+
+class Schedule:
+    """A drawn tree of ledgers, and its actors."""
+
+    def __init__(
+        self, rng: random.Random, counts: Counter[str], payer: Payer | None = None, truth: Truth | None = None
+    ):
+        self.truth = truth or Truth()
+        self.rng = rng
+        self.ledgers: list[Ledger] = []
+        chains: list[tuple[int, ...]] = []
+        for number in range(rng.randint(1, 4)):
+            caps = Budget({kind: rng.randint(0, 40) for kind in rng.sample(KINDS, rng.randint(0, 3))})
+            above = rng.randrange(number) if number else None
+            parent = None if above is None else self.ledgers[above]
+            self.ledgers.append(Ledger(caps, parent, payer=payer if parent is None else None))
+            chains.append((number,) if above is None else (number, *chains[above]))
+        self.actors: list[Steps] = []
+        for _ in range(rng.randint(2, 4)):
+            at = rng.randrange(len(self.ledgers))
+            what = spend_earmark if rng.random() < 0.2 else spend
+            # A source of chance of its own, so that threads draw the same whatever their order.
+            self.actors.append(what(self.ledgers[at], chains[at], random.Random(rng.random()), self.truth, counts))
+        counts["schedules"] += 1
+
+    def steps(self, cut: float = 0.1) -> Steps:
+        """Let the actors act in a drawn order; some are cut off."""
+        left = list(self.actors)
+        while left:
+            actor = self.rng.choice(left)
+            if self.rng.random() < cut / 4:
+                actor.close()
+                left.remove(actor)
+            elif next(actor, self) is self:
+                left.remove(actor)
+            for ledger in self.ledgers:
+                held, used = ledger.reserved, ledger.used
+                for kind, cap in ledger.budget.items():
+                    if (held[kind] or 0) + (used[kind] or 0) > cap:
+                        assert kind in ledger.violations, "more is set aside than there is"
+            yield
+
+    def check(self) -> None:
+        """All is over: the books are true, and nothing is set aside."""
+        assert not self.truth.open
+        for number, ledger in enumerate(self.ledgers):
+            assert not any(ledger.reserved.values()), "something stays set aside"
+            check(ledger, number, self.truth)
+
+    def close(self) -> None:
+        """Cut all actors off."""
+        for actor in self.actors:
+            actor.close()
+
+
+def one_by_one(seeds: range, counts: Counter[str]) -> None:
+    """Interleaved by chance, the caps checked after every step."""
+    for seed in seeds:
+        schedule = Schedule(random.Random(seed), counts)
+        for _ in schedule.steps():
+            pass
+        schedule.check()
+
+
+def as_tasks(seeds: range, counts: Counter[str]) -> None:
+    """An event loop interleaves; tasks are cancelled while something is set aside."""
+
+    async def act(steps: Steps) -> None:
+        try:
+            for _ in steps:
+                await asyncio.sleep(0)
+        finally:
+            steps.close()
+
+    async def play(seed: int) -> None:
+        rng = random.Random(seed)
+        schedule = Schedule(rng, counts)
+        tasks = [asyncio.create_task(act(actor)) for actor in schedule.actors]
+        for _ in range(rng.randint(0, 8)):
+            await asyncio.sleep(0)
+        for task in rng.sample(tasks, rng.randint(0, len(tasks))):
+            counts["cancelled"] += not task.done()
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for task in tasks:
+            if not task.cancelled() and (failed := task.exception()) is not None:
+                raise failed
+        schedule.check()
+
+    async def play_all() -> None:
+        for seed in seeds:
+            await play(seed)
+
+    asyncio.run(play_all())
+
+
+def in_threads(seeds: range, counts: Counter[str]) -> None:
+    """The actors of many schedules in three threads, all of whom pay from one run's ledger."""
+    cap = {"usd": len(seeds) * 3, "tokens": len(seeds) * 10**6}
+    run, schedules = Ledger(Budget(cap), name="run"), []
+    own = [Counter[str]() for _ in range(3)]
+    for seed in seeds:
+        schedules.append(Schedule(random.Random(seed), own[seed % 3], payer=run))
+    everything = [actor for schedule in schedules for actor in schedule.actors]
+
+    def act(part: int) -> None:
+        mine = everything[part::3]
+        for first in range(0, len(mine), 7):
+            left = mine[first : first + 7]
+            while left:
+                left = [actor for actor in left if next(actor, run) is not run]
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(act, range(3)))
+    for schedule in schedules:
+        schedule.check()
+    finish(run, [schedule.truth for schedule in schedules])
+    for count in own:
+        counts.update(count)
+
+
+def finish(run: Ledger, truths: list[Truth]) -> None:
+    """What a run's ledger must say once all of its schedules are over."""
+    total = sum((truth.total for truth in truths), Counter[str]())
+    assert plain(run.used) == plain(total), "a settlement was lost"
+    assert not any(run.reserved.values())
+    over = set(run.overspent())
+    assert not over or any(truth.broken for truth in truths), f"the run's cap was overspent: {over}"
+    assert over <= set(run.violations)
+
+
+def check_booked(found: Resources, truths: list[Truth]) -> None:
+    """After a crash everything is booked that may have been spent, and nothing beyond what was set aside."""
+    bounds = [truth.at_most() for truth in truths]
+    least, most = (sum((bound[i] for bound in bounds), Counter[str]()) for i in range(2))
+    explained = any(truth.broken and truth.earmarks for truth in truths)  # an open earmark knows of its own size alone
+    assert explained or all((found[kind] or 0) >= count for kind, count in least.items()), "spending was forgotten"
+    assert all(count <= most[kind] for kind, count in plain(found).items())
+
+
+def crashing(seeds: range, counts: Counter[str], folder: Path) -> None:
+    """A run with a journal is cut off at a drawn moment, perhaps within a line: what was open is booked in full."""
+    for seed in seeds:
+        rng = random.Random(seed)
+        path = folder / "journal"
+        path.unlink(missing_ok=True)
+        journal = Journal(path, Resources())
+        schedule = Schedule(rng, counts, payer=journal)
+        for _ in zip(range(rng.randint(0, 12)), schedule.steps(), strict=False):
+            pass
+        torn = json.dumps({"close": 1, "spent": {}})[: rng.randint(0, 12)]
+        left = folder / "left"
+        left.write_bytes(path.read_bytes() + torn.encode())
+        again = Journal(left, Resources())
+        again.close()
+        check_booked(again.spent, [schedule.truth])
+        schedule.close()
+        schedule.check()
+        journal.close()
+        counts["crashes"] += 1
+
+
+# Several processes
+
+
+def worker(pipe: connection.Connection, seeds: range) -> None:
+    """Play on the run's ledger at the other end, then die in the middle of the last schedule."""
+
+    def ask(message: LedgerMessage) -> LedgerReply:
+        pipe.send(message)
+        reply: Any = pipe.recv()
+        assert isinstance(reply, LedgerReply)
+        return reply
+
+    counts, truths = Counter[str](), []
+    client = LedgerClient(ask, pipe.send)
+    for seed in seeds[:-1]:
+        schedule = Schedule(random.Random(seed), counts, payer=client)
+        for _ in schedule.steps():
+            pass
+        schedule.check()
+        truths.append(schedule.truth)
+    rng = random.Random(seeds[-1])
+    schedule = Schedule(rng, counts, payer=client)
+    for _ in zip(range(rng.randint(1, 10)), schedule.steps(), strict=False):
+        pass
+    counts["crashes"] += 1
+    last = schedule.truth
+    done = sum((truth.total for truth in truths), Counter[str]())
+    broken = any(truth.broken for truth in [*truths, last])
+    pipe.send((counts, done, broken, (last.total, last.open, last.earmarks, last.broken)))
+    os._exit(9)
+
+
+def in_processes(seeds: range, deaths: int, counts: Counter[str]) -> None:
+    """Two processes at a time on one run's ledger; each dies and is followed by another one."""
+    context = multiprocessing.get_context("spawn")
+    run = Ledger(Budget({"usd": len(seeds) * 3, "tokens": len(seeds) * 10**6}), name="run")
+    host, size = LedgerHost(run), len(seeds) // deaths
+    waiting = [range(seeds.start + i * size, seeds.start + (i + 1) * size) for i in range(deaths)]
+    pipes: dict[connection.Connection, Any] = {}
+    done, lasts, broken = Counter[str](), list[Truth](), False
+    while waiting or pipes:
+        while waiting and len(pipes) < 2:
+            ours, theirs = context.Pipe()
+            process = context.Process(target=worker, args=(theirs, waiting.pop()), daemon=True)
+            process.start()
+            theirs.close()
+            pipes[ours] = process
+        for pipe in connection.wait(list(pipes)):
+            assert isinstance(pipe, connection.Connection)
+            try:
+                message = pipe.recv()
+            except (EOFError, ConnectionError):
+                host.end(id(pipe))
+                process = pipes.pop(pipe)
+                process.join()
+                assert process.exitcode == 9, "a worker failed"
+                pipe.close()
+                continue
+            if isinstance(message, LedgerMessage):
+                reply = host.answer(id(pipe), message)
+                if reply is not None:
+                    pipe.send(reply)
+                continue
+            counts.update(message[0])
+            done.update(message[1])
+            broken = broken or message[2]
+            last = Truth()
+            last.total, last.open, last.earmarks, last.broken = message[3]
+            lasts.append(last)
+    assert len(lasts) == deaths
+    assert not any(run.reserved.values())
+    check_booked(Resources({kind: (run.used[kind] or 0) - done[kind] for kind in KINDS}), lasts)
+    assert broken or not run.overspent()
+    assert set(run.overspent()) <= set(run.violations)
+
+
+def sweep(total: int, deaths: int, folder: Path) -> Counter[str]:
+    """All kinds, in shares of what they cost to play."""
+    counts = Counter[str]()
+    shares = {one_by_one: 50, as_tasks: 20, in_threads: 20}
+    start = 0
+    for play, share in shares.items():
+        for first in range(start, start + total * share // 100, 10_000):
+            play(range(first, min(first + 10_000, start + total * share // 100)), counts)
+        start += total * share // 100
+    crashing(range(start, start + total * 5 // 100), counts, folder)
+    start += total * 5 // 100
+    in_processes(range(start, total), deaths, counts)
+    return counts
+
+
+def test_no_schedule_overspends_without_an_explanation(tmp_path: Path) -> None:
+    counts = sweep(10_000, 2, tmp_path)
+    assert counts["schedules"] == 10_000
+    assert min(counts[what] for what in ("refused", "failed", "broken", "earmarks", "cancelled", "crashes")) > 400
+
+
+@pytest.mark.soak
+def test_a_million_schedules(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+    counts = sweep(1_000_000, 50, tmp_path)
+    assert counts["schedules"] == 1_000_000
+    for name, count in sorted(counts.items()):
+        record_property(name, count)
