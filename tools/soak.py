@@ -4,7 +4,8 @@ The sweeps are the tests marked ``soak``, and all property tests with all their 
 ``hypothesis``; under ``make test`` they try a quarter, see tests/profiles.py).
 
 pytest's report lies in soak-results/pytest.xml.partial while the sweeps run; at the end soak-results/soak.json lists
-every sweep with its outcome and its time. With arguments that select some of them, the results of the others stay.
+every sweep with its outcome and its time. With arguments that select some of them, the results of the others stay, and
+the fresh ones name the versions that differ from theirs.
 Sweeps that have figures of their own write them to the folder that the variable TAPE_SOAK_RESULTS names, which is the
 same.
 """
@@ -23,7 +24,18 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "soak-results"
 VERSIONS_OF = frozenset(
-    {"numpy", "torch", "transformers", "outlines", "ortools", "pulp", "highspy", "networkx", "gym-sokoban"}
+    {
+        "numpy",
+        "torch",
+        "transformers",
+        "outlines",
+        "llguidance",
+        "ortools",
+        "pulp",
+        "highspy",
+        "networkx",
+        "gym-sokoban",
+    }
 )
 
 
@@ -57,9 +69,14 @@ def versions() -> dict[str, str]:
 
 
 def merged(held: dict[str, Any], fresh: dict[str, Any]) -> dict[str, Any]:
-    """Fresh results, and of the held ones those of sweeps that were not run now."""
-    by_name = {item["name"]: item for item in [*held["sweeps"], *fresh["sweeps"]]}
-    return {**fresh, "sweeps": [by_name[name] for name in sorted(by_name)]}
+    """Fresh results, and of the held ones those of sweeps that were not run now.
+
+    A fresh sweep names the versions that are not those of the held ones.
+    """
+    different = {name: version for name, version in fresh["versions"].items() if held["versions"].get(name) != version}
+    added = [{**item, "versions": different} if different else item for item in fresh["sweeps"]]
+    by_name = {item["name"]: item for item in [*held["sweeps"], *added]}
+    return {**held, "sweeps": [by_name[name] for name in sorted(by_name)]}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -85,9 +102,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     target = RESULTS / "soak.json"
     fresh = {"schema": 1, "versions": versions(), "sweeps": sweeps(partial.read_text())}
     held = json.loads(target.read_text()) if arguments and target.exists() else fresh
-    if held["versions"] != fresh["versions"]:
-        print(f"{target} has results of other versions, so these are not added; run all sweeps", file=sys.stderr)
-        return 1
     target.write_text(json.dumps(merged(held, fresh), indent=2) + "\n")
     partial.unlink()
     print(f"Results: {target}")

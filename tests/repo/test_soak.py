@@ -67,3 +67,9 @@ def test_a_selection_of_sweeps_keeps_the_results_of_the_others() -> None:
 
     both = soak.merged(results(a="passed", b="failed"), results(b="passed", c="passed"))
     assert both == results(a="passed", b="passed", c="passed")
+
+
+def test_a_sweep_that_was_run_with_other_versions_names_them() -> None:
+    held = {"versions": {"numpy": "1", "python": "3"}, "sweeps": [{"name": "a"}, {"name": "b"}]}
+    fresh = {"versions": {"numpy": "2", "python": "3"}, "sweeps": [{"name": "b"}]}
+    assert soak.merged(held, fresh) == {**held, "sweeps": [{"name": "a"}, {"name": "b", "versions": {"numpy": "2"}}]}
