@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +10,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from tape.errors import TapeError
+from tape.errors import DataError, TapeError
+from tape.reading import read_text
 
 Folder = Traversable | Path
 """A folder of data files: of an installed package (``importlib.resources.files``) or of the file system."""
@@ -181,8 +183,28 @@ def read_toml(folder: Folder, name: str) -> Entry:
     """
     file = folder / name
     try:
-        return Entry(str(file), "", tomllib.loads(file.read_text(encoding="utf-8")))
+        text = read_text(file) if isinstance(file, Path) else file.read_text(encoding="utf-8")
+        return Entry(str(file), "", tomllib.loads(text))
     except OSError as error:
         raise DataFileError(str(file), "", "", f"cannot be read ({error.strerror}); is the package complete?") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except DataError as error:
+        raise DataFileError(str(file), "", "", told(error, str(file))[1]) from None
+    except (ValueError, RecursionError) as error:  # of numbers of thousands of digits too, and of lists in lists
         raise DataFileError(str(file), "", "", f"is no TOML in UTF-8 ({error})") from None
+
+
+def told(error: DataError, file: str) -> tuple[int | None, str]:
+    """Take apart what :mod:`tape.reading` says of a file, for errors that have fields of their own.
+
+    Args:
+        error: What it raised.
+        file: The file that it was given.
+
+    Returns:
+        The line, or None, and what is wrong.
+    """
+    rest = str(error).removeprefix(file)
+    if line := re.match(r":(\d+): ", rest):
+        return int(line[1]), rest[line.end() :]
+    inside = re.search(r" (?:in|at) line (\d+)(?:,|\Z)", rest)
+    return (int(inside[1]) if inside else None), rest.lstrip(": ")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from envs.alfworld.game.kinds import TREATMENTS, kind_of
 
-_NAME = r"[a-z]+(?: \d+)?"
+_NAME = r"[a-z]+(?: [0-9]{1,6})?"
 _FORMS = (
     ("go", re.compile(rf"go to (?P<place>{_NAME})")),
     ("open", re.compile(rf"open (?P<place>{_NAME})")),

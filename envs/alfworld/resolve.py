@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.game.kinds import kind_of
+from envs.alfworld.game.oracle import put_command
 from envs.alfworld.rules import meant
 from envs.alfworld.state import Knowledge
 
@@ -27,7 +28,7 @@ def resolved(state: Knowledge, action: str, put_template: str) -> str:
         return action
     named = command if not command.thing or " " in command.thing else replace(command, thing=_named(state, command))
     if named.verb == "put":
-        return put_template.format(o=named.thing, r=named.place)
+        return put_command(put_template, named.thing, named.place)
     return (replace(named, place="") if named.verb == "use" else named).text
 
 

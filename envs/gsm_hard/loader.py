@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import ast
-import json
-import math
 import warnings
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from envs.data_files import told
 from envs.gsm_hard.errors import DataError
 from envs.gsm_hard.problem import Problem
+from tape.errors import DataError as ReadingError
+from tape.reading import json_lines, short
 
 DEFAULT_OPERATIONS = 4
 """Assumed where the code of a problem cannot be parsed: about the mean of the public data."""
+MOST_CODE = 20_000
+"""Characters of code that are parsed; the longest of the public data has 1,500."""
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 
 
@@ -26,24 +29,16 @@ def load(path: str | PathLike[str]) -> list[Problem]:
     """
     file = str(path)
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise DataError(file, None, "", f"cannot be read ({error.strerror}); give a file in GSM-Hard format") from None
-    except UnicodeDecodeError:
-        raise DataError(file, None, "", "is not UTF-8; save it as UTF-8") from None
-    # Not splitlines(): that also splits at separators which JSON allows inside strings.
-    lines = text.split("\n")
-    problems = [_problem(file, number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+        problems = [_problem(file, number, fields) for number, fields in json_lines(Path(path))]
+    except ReadingError as error:
+        line, problem = told(error, file)
+        raise DataError(file, line, "", f"{problem}; give one JSON object a line, in UTF-8") from None
     if not problems:
         raise DataError(file, None, "", "has no problems; give one JSON object a line with input, code and target")
     return problems
 
 
-def _problem(file: str, number: int, line: str) -> Problem:
-    try:
-        fields = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise DataError(file, number, "", f"is not JSON ({error}); give one JSON object a line") from None
+def _problem(file: str, number: int, fields: Any) -> Problem:
     if not isinstance(fields, dict):
         raise DataError(file, number, "", "is not a JSON object; give {'input': ..., 'code': ..., 'target': ...}")
     text, code = _string(file, number, fields, "input"), _string(file, number, fields, "code")
@@ -55,7 +50,7 @@ def _problem(file: str, number: int, line: str) -> Problem:
 def _string(file: str, number: int, fields: dict[str, Any], field: str) -> str:
     value = fields.get(field)
     if not isinstance(value, str):
-        found = f"is {value!r:.40}" if field in fields else "is missing"
+        found = f"is {short(value)}" if field in fields else "is missing"
         raise DataError(file, number, field, f"{found}; give a string")
     return value
 
@@ -63,15 +58,9 @@ def _string(file: str, number: int, fields: dict[str, Any], field: str) -> str:
 def _target(file: str, number: int, fields: dict[str, Any]) -> float:
     value = fields.get("target")
     if isinstance(value, bool) or not isinstance(value, int | float):
-        found = f"is {value!r:.40}" if "target" in fields else "is missing"
+        found = f"is {short(value)}" if "target" in fields else "is missing"
         raise DataError(file, number, "target", f"{found}; give a number")
-    try:
-        target = float(value)
-    except OverflowError:
-        target = math.inf
-    if not math.isfinite(target):
-        raise DataError(file, number, "target", "is not finite; give a number that a float can hold")
-    return target
+    return float(value)  # which a number that was read is never too large for
 
 
 def operations_of(code: str) -> int:
@@ -80,6 +69,8 @@ def operations_of(code: str) -> int:
     Args:
         code: Source text; where it does not parse, :data:`DEFAULT_OPERATIONS` is returned.
     """
+    if len(code) > MOST_CODE:
+        return DEFAULT_OPERATIONS
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about the style of the code, which is not ours

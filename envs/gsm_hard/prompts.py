@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from envs.gsm_hard.errors import ArgumentError, TooManyNumbersError
 from envs.gsm_hard.templates import CONSTANTS
 from envs.gsm_hard.words import argument_token, argument_value, delexicalise, unknown_words
 from tape.errors import InvalidOutputError, ModelError
+from tape.reading import parse_json
 from tape.tools.calls import Call, call
 from tape.tools.environment import PromptFormats
 from tape.tools.prompts.chat import ChatToolFormat
@@ -65,8 +65,9 @@ class ArithmeticLexicon:
 
     def _token(self, value: str) -> str:
         try:
-            return argument_token(value if value.startswith("#") else float(json.loads(value)), self._words)
-        except (ArgumentError, TypeError, ValueError) as error:
+            number = value if value.startswith("#") else float(parse_json(value, "it", error=ArgumentError))
+            return argument_token(number, self._words)
+        except (ArgumentError, TypeError, ValueError, OverflowError) as error:
             raise InvalidOutputError(
                 f"the bundled tool LM has no word for the argument {value[:40]}: {error}"
             ) from None

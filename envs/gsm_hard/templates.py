@@ -77,6 +77,8 @@ Part = str | tuple[str] | list[list["Part"]]
 _PIECE = re.compile(r"\{(\w+)\}|([\[\]|])|([^\[\]|{}]+)")
 _CALL = re.compile(r"(\w+)\(([^()]*)\)")
 _REFERENCE = re.compile(r"#[1-9]")
+_MOST_NESTED = 10
+"""Deepest nesting of alternatives in a wording."""
 _PRONOUNS = ("he", "his", "him")
 
 
@@ -152,6 +154,8 @@ def parse(wording: str) -> list[Part]:
             sequences[-1].append(text)
         elif mark == "[":
             open_choices.append([])
+            if len(open_choices) > _MOST_NESTED:
+                raise GsmHardError(f"brackets are nested deeper than {_MOST_NESTED} in {wording[:80]!r}")
             sequences.append([])
         elif not open_choices:
             raise GsmHardError(f"{mark!r} outside of brackets in {wording!r}; write [this|that]")

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from envs.hotpotqa.errors import HotpotError
 from tape.protocols import Action
+from tape.reading import parse_json, short
 
 FINISH: Action = "finish"
 _TEXTS = ("finding", "title", "bridge", "sub")
 LONGEST = 2000
+MOST_HOPS = 100
 """Characters of an action; longer ones are refused."""
 
 
@@ -87,18 +89,15 @@ def read(text: Action) -> Parsed:
 
 
 def _find(text: str) -> Find:
-    try:
-        fields = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise HotpotError(f"find: {text[:60]!r} is no JSON ({error})") from None
+    fields = parse_json(text, "find", error=HotpotError)
     if not isinstance(fields, dict):
         raise HotpotError(f"find: takes an object with finding, title and bridge, got {text[:60]!r}")
     hop = fields.get("hop", 1)
-    if not isinstance(hop, int) or isinstance(hop, bool) or hop < 1:
-        raise HotpotError(f"find: hop is a number from 1, got {hop!r}")
+    if not isinstance(hop, int) or isinstance(hop, bool) or not 1 <= hop <= MOST_HOPS:
+        raise HotpotError(f"find: hop is a number from 1 to {MOST_HOPS}, got {short(hop)}")
     texts = [fields.get(name, "") for name in _TEXTS]
     if wrong := [value for value in texts if not isinstance(value, str)]:
-        raise HotpotError(f"find: {', '.join(_TEXTS)} are texts, got {wrong[0]!r}")
+        raise HotpotError(f"find: {', '.join(_TEXTS)} are texts, got {short(wrong[0])}")
     return Find(hop, *(value.strip() for value in texts))
 
 

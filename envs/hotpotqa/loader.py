@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,10 +9,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from envs.data_files import told
 from envs.hotpotqa.errors import HotpotError
 from envs.musique.errors import QuestionFileError
 from envs.musique.loader import text_field
 from envs.musique.question import Passage, Question
+from tape.errors import DataError
+from tape.reading import read_json, short
 
 HOPS = 2
 """Every question of HotpotQA takes two look-ups (SDP appendix A.5)."""
@@ -32,11 +34,10 @@ def load(path: str | PathLike[str]) -> list[Question]:
     """
     file = str(path)
     try:
-        records = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise QuestionFileError(file, None, None, f"cannot be read ({error}); give a JSON file in UTF-8") from None
-    except (ValueError, RecursionError) as error:
-        raise QuestionFileError(file, None, None, f"is no JSON ({error}); give one array of questions") from None
+        records = read_json(Path(path))
+    except DataError as error:
+        line, problem = told(error, file)
+        raise QuestionFileError(file, line, None, f"{problem}; give one JSON array of questions") from None
     if not isinstance(records, list) or not records:
         raise QuestionFileError(file, None, None, "holds no array of questions; give [{...}, ...] with at least one")
     questions: list[Question] = []
@@ -46,7 +47,9 @@ def load(path: str | PathLike[str]) -> list[Question]:
             raise QuestionFileError(file, number, None, f"is a JSON {type(record).__name__}; give an object")
         question = _question(record, file, number)
         if question.id in ids:
-            raise QuestionFileError(file, number, "_id", f"{question.id!r} came before; give each question its own id")
+            raise QuestionFileError(
+                file, number, "_id", f"{short(question.id)} came before; give each question its own id"
+            )
         ids.add(question.id)
         questions.append(question)
     return questions
@@ -82,7 +85,7 @@ def _passage(entry: object, index: int, file: str, number: int) -> Passage:
         raise QuestionFileError(file, number, where, "is no [title, [sentence, ...]]")
     title, sentences = entry
     if not isinstance(title, str) or not title.strip():
-        raise QuestionFileError(file, number, where, f"has the title {title!r}; give a text that is not empty")
+        raise QuestionFileError(file, number, where, f"has the title {short(title)}; give a text that is not empty")
     if not isinstance(sentences, list) or not all(isinstance(sentence, str) for sentence in sentences):
         raise QuestionFileError(file, number, where, "has sentences that are no list of texts")
     return Passage(str(index), title, " ".join(sentence.strip() for sentence in sentences))
@@ -97,7 +100,8 @@ def with_hops(question: Question) -> Question:
     found = _HOPS.match(question.id)
     if found is None:
         raise HotpotError(
-            f"question {question.id!r}: the id of a MuSiQue question begins with its number of hops, as in 2hop__12_34"
+            f"question {short(question.id)}: the id of a MuSiQue question begins with its number of hops, "
+            "as in 2hop__12_34"
         )
     return replace(question, operations=int(found[1]))
 

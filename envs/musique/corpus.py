@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Any, TypeVar
 
 from envs.musique.errors import MusiqueError
-from envs.musique.loader import read_record
+from envs.musique.loader import records
 from envs.musique.question import Passage, Question
 from envs.musique.words import delexicalise
 
@@ -66,5 +66,5 @@ def _questions() -> tuple[tuple[Question, str, str], ...]:
 
 
 def _read(name: str, read: Callable[[Mapping[str, Any]], T]) -> tuple[T, ...]:
-    text = (resources.files("envs.musique") / "data" / name).read_text(encoding="utf-8")
-    return tuple(read(read_record(name, number, line)) for number, line in enumerate(text.splitlines(), 1))
+    with resources.as_file(resources.files("envs.musique") / "data" / name) as path:
+        return tuple(read(record) for _, record in records(path))

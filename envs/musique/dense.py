@@ -40,10 +40,12 @@ class DenseCorpus(Searchable):
         require_extra("local", "torch", "transformers", what=f"embeddings by {model}")
         from transformers import AutoModel, AutoTokenizer
 
+        # Left open, transformers asks at the terminal whether to run the code that a folder brings.
+        safe = {"local_files_only": True, "trust_remote_code": False}
         try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            self._model: Any = AutoModel.from_pretrained(folder, local_files_only=True).eval()
-        except (OSError, ValueError) as error:
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, **safe)
+            self._model: Any = AutoModel.from_pretrained(folder, **safe).eval()
+        except Exception as error:  # whatever a folder may hold
             raise MusiqueError(f"embeddings: {model} cannot be loaded ({error}); is the folder complete?") from error
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token or self._tokenizer.unk_token

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from envs.data_files import told
 from envs.musique.errors import QuestionFileError
 from envs.musique.question import Passage, Question
+from tape.errors import DataError
+from tape.reading import json_lines, short
 
 
 class UnanswerableWarning(UserWarning):
@@ -26,23 +28,18 @@ def load(path: str | PathLike[str]) -> list[Question]:
         QuestionFileError: The file, a line or a field of it is not as it should be.
     """
     file = str(path)
-    try:
-        lines = Path(path).read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise QuestionFileError(file, None, None, f"cannot be read ({error}); give a JSONL file in UTF-8") from None
     questions: list[Question] = []
     skipped = 0
     ids: set[str] = set()
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        record = read_record(file, number, line)
+    for number, record in records(Path(path)):
         if not _flag(record.get("answerable", True), file, number):
             skipped += 1
             continue
         question = _question(record, file, number)
         if question.id in ids:
-            raise QuestionFileError(file, number, "id", f"{question.id!r} came before; give each question its own id")
+            raise QuestionFileError(
+                file, number, "id", f"{short(question.id)} came before; give each question its own id"
+            )
         ids.add(question.id)
         questions.append(question)
     if not questions:
@@ -53,19 +50,23 @@ def load(path: str | PathLike[str]) -> list[Question]:
     return questions
 
 
-def read_record(file: str, line: int, text: str) -> Mapping[str, Any]:
-    """Read one line as a JSON object.
+def records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The JSON objects of a file, one a line, each with the number of its line.
 
     Raises:
-        QuestionFileError: It is none.
+        QuestionFileError: It cannot be read, or a line is no JSON object.
     """
+    file = str(path)
     try:
-        record = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise QuestionFileError(file, line, None, f"is no JSON ({error}); give one object a line") from None
-    if not isinstance(record, dict):
-        raise QuestionFileError(file, line, None, f"is a JSON {type(record).__name__}; give one object a line")
-    return record
+        for number, record in json_lines(path):
+            if not isinstance(record, dict):
+                raise QuestionFileError(
+                    file, number, None, f"is a JSON {type(record).__name__}; give one object a line"
+                )
+            yield number, record
+    except DataError as error:
+        line, problem = told(error, file)
+        raise QuestionFileError(file, line, None, f"{problem}; give one JSON object a line") from None
 
 
 def text_field(record: Mapping[str, Any], name: str, file: str, line: int, where: str = "") -> str:
@@ -76,14 +77,14 @@ def text_field(record: Mapping[str, Any], name: str, file: str, line: int, where
     """
     value = record.get(name)
     if not isinstance(value, str) or not value.strip():
-        what = "is missing" if name not in record else f"is {value!r}"
+        what = "is missing" if name not in record else f"is {short(value)}"
         raise QuestionFileError(file, line, where + name, f"{what}; give a text that is not empty")
     return value
 
 
 def _flag(value: object, file: str, line: int) -> bool:
     if not isinstance(value, bool):
-        raise QuestionFileError(file, line, "answerable", f"is {value!r}; give true or false, or leave it out")
+        raise QuestionFileError(file, line, "answerable", f"is {short(value)}; give true or false, or leave it out")
     return value
 
 
@@ -120,6 +121,6 @@ def _passage(paragraph: object, number: int, file: str, line: int) -> Passage:
         raise QuestionFileError(file, line, where, "is no object; give idx, title and paragraph_text")
     index = paragraph.get("idx", number)
     if isinstance(index, bool) or not isinstance(index, int | str):
-        raise QuestionFileError(file, line, f"{where}.idx", f"is {index!r}; give a number")
+        raise QuestionFileError(file, line, f"{where}.idx", f"is {short(index)}; give a number")
     title = text_field(paragraph, "title", file, line, f"{where}.")
     return Passage(str(index), title, text_field(paragraph, "paragraph_text", file, line, f"{where}."))

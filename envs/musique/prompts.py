@@ -20,6 +20,7 @@ from envs.musique.words import (
     unknown_words,
 )
 from tape.errors import InvalidOutputError, ModelError
+from tape.reading import parse_json, short
 from tape.tools.calls import Call, call
 from tape.tools.environment import PromptFormats
 from tape.tools.prompts.chat import ChatToolFormat
@@ -81,10 +82,10 @@ class LookUpLexicon:
 
     def arguments(self, state: ToolState, call: Call) -> list[str]:
         """``founder e1``."""
-        text = json.loads(dict(call.args)["query"])
-        parsed = parse_query(text)
+        text = parse_json(dict(call.args)["query"], "the query", error=InvalidOutputError)
+        parsed = parse_query(text) if isinstance(text, str) else None
         if parsed is None:
-            raise InvalidOutputError(f"the bundled tool LM has no words for the query {text[:80]!r}")
+            raise InvalidOutputError(f"the bundled tool LM has no words for the query {short(text)}")
         relation, subject = parsed
         slot = subject if subject.startswith("#") else self._words(state).slot(subject)
         if slot is None:

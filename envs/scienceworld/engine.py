@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import importlib
 import importlib.util
-import json
 import os
 import shutil
 import subprocess
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from envs.scienceworld.errors import EngineError, NotPlayableError, ScienceWorldError
+from tape.reading import read_json
 
 SERIES = "1.2."
 """The versions of the package that this was written for."""
@@ -129,7 +129,7 @@ class Game:
             problem = self._server.getObjectTree(folder)
             if problem:
                 raise EngineError(f"{self.task}, variation {self.variation}: {problem}")
-            tree: Mapping[str, Any] = json.loads((Path(folder) / "objectTree.json").read_text(encoding="utf-8"))
+            tree: Mapping[str, Any] = read_json(Path(folder) / "objectTree.json", error=EngineError)
         return tree
 
     def gold(self) -> list[str]:

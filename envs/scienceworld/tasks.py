@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
 from envs.scienceworld.errors import ScienceWorldError
+from tape.reading import read_json
 
 DATA = Path(__file__).parent / "data" / "tasks.json"
 """Written by :mod:`envs.scienceworld.make_tasks`."""
@@ -65,17 +65,20 @@ class TaskInfo:
 @functools.cache
 def all_tasks() -> dict[str, TaskInfo]:
     """The tasks by their names."""
-    rows = json.loads(DATA.read_text(encoding="utf-8"))
     return {
-        name: TaskInfo(
-            name,
-            row["topic"],
-            row["title"],
-            {split: (first, end) for split, (first, end) in row["splits"].items()},
-            {int(variation): (steps, score) for variation, (steps, score) in row["gold"].items()},
-        )
-        for name, row in rows.items()
+        name: TaskInfo(name, row.topic, row.title, row.splits, row.gold)
+        for name, row in read_json(DATA, dict[str, _Row], error=ScienceWorldError).items()
     }
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What the file says of a task; see :class:`TaskInfo`."""
+
+    topic: str
+    title: str
+    splits: dict[str, tuple[int, int]]
+    gold: dict[int, tuple[int, int]]
 
 
 def named(what: str) -> list[TaskInfo]:
@@ -116,13 +119,15 @@ def chosen(task: TaskInfo, split: str, which: str) -> list[int]:
             found = list(task.split(split)[: int(which)])
         else:
             ranges = [[int(end) for end in part.split("-")] for part in which.split(",") if part]
-            found = [variation for ends in ranges for variation in range(ends[0], ends[-1] + 1)]
+            # One beyond the last is enough to be refused, and keeps a range of a million millions from being made.
+            last = task.variations
+            found = [each for ends in ranges for each in range(min(ends[0], last), min(ends[-1], last) + 1)]
     except ValueError:
         raise ScienceWorldError(f"--variations {which!r}: give a number such as 3, or variations as in 3,7-9") from None
     wrong = [variation for variation in found if not 0 <= variation < task.variations]
     if wrong or not found:
         raise ScienceWorldError(
             f"{task.name} has the variations 0 to {task.variations - 1} ({split}: {task.split(split)[0]} to "
-            f"{task.split(split)[-1]}); --variations {which!r} names {wrong[0] if wrong else 'none'}"
+            f"{task.split(split)[-1]}); --variations {which!r} names {'others' if wrong else 'none'}"
         )
     return found

@@ -11,6 +11,9 @@ from envs.sokoban.errors import SokobanError, XsbError
 from envs.sokoban.oracle import MAX_STATES, cost_to_go
 from envs.sokoban.state import Level
 
+_MOST_WORK = 2_000_000_000
+"""States times cells times boxes: some minutes on any board."""
+
 _NAMES = ("easy", "hard", "xhard", "hard-dev", "hard-test")
 
 
@@ -45,7 +48,9 @@ def optimal_length(level: Level, max_states: int = MAX_STATES) -> int:
         XsbError: The level has no solution; carries the file and line that it was read from.
         OracleLimitError: Nothing was proven within ``max_states`` states.
     """
-    length = cost_to_go(level, level.start, max_states)
+    # A state of a large board with many boxes takes a thousand times as long as one of an ordinary board.
+    most = _MOST_WORK // max(1, level.rows * level.cols * len(level.start.boxes))
+    length = cost_to_go(level, level.start, min(max_states, most))
     if length is None:
         file, line = level.origin or (level.title or "(untitled level)", None)
         name = f" {level.title!r}" if level.title else ""

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.errors import SokobanError
 from envs.sokoban.level_sets import load_set, names, optimal_length
 from envs.sokoban.simulator_model import SimulatorWorldModel
+from envs.sokoban.state import Level
 from envs.sokoban.xsb import dumps, parse
 from tape.budget import Budget
 from tape.protocols import Environment, Task, WorldModel
+from tape.reading import short
+
+MOST_SLACK = 1_000_000
+"""Most moves beyond the shortest solution; an episode of so many would not end."""
 
 
 class SokobanPlugin:
@@ -37,17 +43,16 @@ class SokobanPlugin:
             SokobanError: Negative slack, malformed or unsolvable levels.
         """
         slack = int(options["slack"])
-        if slack < 0:
-            raise SokobanError(f"--slack must be >= 0, got {slack}")
+        if not 0 <= slack <= MOST_SLACK:
+            raise SokobanError(f"--slack must be from 0 to {MOST_SLACK}, got {short(slack)}")
         found = []
         levels = load_set(options["levels"])
-        titles = [level.title for level in levels]
-        for i, level in enumerate(levels, 1):
+        for name, level in zip(_names(levels), levels, strict=True):
             best = optimal_length(level)
             text = dumps([level])
             found.append(
                 Task(
-                    id=level.title if level.title and titles.count(level.title) == 1 else f"{i} {level.title}".strip(),
+                    id=name,
                     level_set=str(options["levels"]),
                     budget=Budget({"steps": best + slack}),
                     digest=hashlib.sha256(text.encode()).hexdigest()[:16],
@@ -65,6 +70,17 @@ class SokobanPlugin:
         """The exact world model."""
         assert isinstance(environment, SokobanEnvironment)
         return SimulatorWorldModel(environment.level)
+
+
+def _names(levels: Sequence[Level]) -> list[str]:
+    """A name of its own for every level: its title where that is unique, else with its number before it."""
+    count = Counter(level.title for level in levels)
+    numbered = [f"{i} {level.title}".strip() for i, level in enumerate(levels, 1)]
+    names = [
+        level.title if level.title and count[level.title] == 1 else name
+        for name, level in zip(numbered, levels, strict=True)
+    ]
+    return names if len(set(names)) == len(names) else numbered
 
 
 PLUGIN = SokobanPlugin()

@@ -11,7 +11,8 @@ char  cell                    char  cell
 A space, ``-`` or ``_`` is floor, or the void around the board. Levels are separated by blank lines.
 A line that starts with ``;`` is the title of the next board if it stands directly before it, or
 before it with only blank lines between and not directly below another board; any other ``;`` line is
-a comment. Short rows are padded and the void around a board is trimmed.
+a comment. Short rows are padded and the void around a board is trimmed. Of a title, white space is
+collapsed, what cannot be printed is shown as an escape, and at most :data:`MOST_TITLE` characters are kept.
 
 Every level that is read could be played: one player, enclosed by walls, as many boxes as goals, and
 no box or goal that the player can never reach (a box already on a goal may be anywhere). Solved
@@ -25,8 +26,18 @@ from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
+from envs.data_files import told
 from envs.sokoban.errors import XsbError
 from envs.sokoban.state import Level, State
+from tape.errors import DataError
+from tape.reading import read_text
+
+MOST_CELLS = 10_000
+"""Most cells of a board, its void included; the largest of well-known collections have 2,000."""
+MOST_LEVELS = 100_000
+"""Most levels of a collection."""
+MOST_TITLE = 100
+"""Most characters of a title."""
 
 _FLOOR = " -_"
 _CELLS = "#@+$*." + _FLOOR
@@ -53,6 +64,9 @@ def parse(text: str, source: str = "<text>") -> list[Level]:
     def finish() -> None:
         nonlocal title
         if board:
+            if len(levels) == MOST_LEVELS:
+                problem = f"more than {MOST_LEVELS} levels; divide the collection"
+                raise XsbError(source, board[0][0], problem)
             levels.append(_level(board, title, source))
             board.clear()
             title = ""
@@ -63,7 +77,7 @@ def parse(text: str, source: str = "<text>") -> list[Level]:
         if line.startswith(";"):
             below_board = below_board or bool(board)
             finish()
-            title = line[1:].strip()
+            title = _title(line[1:])
         elif not line.strip(" "):
             finish()
             if below_board:
@@ -87,16 +101,13 @@ def load(path: str | PathLike[str]) -> list[Level]:
     Raises:
         XsbError: The file cannot be read, or see :func:`parse`.
     """
+    if not Path(path).exists():
+        raise XsbError(str(path), None, "there is no such file")
     try:
-        text = Path(path).read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        raise XsbError(str(path), None, "there is no such file") from None
-    except OSError as error:
-        raise XsbError(str(path), None, f"the file cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        problem = f"byte 0x{error.object[error.start]:02x} is not UTF-8; save the file as UTF-8 text"
-        raise XsbError(str(path), line, problem) from None
+        text = read_text(Path(path))
+    except DataError as error:
+        line, problem = told(error, str(path))
+        raise XsbError(str(path), line, f"{problem}; give a text file in UTF-8") from None
     return parse(text, str(path))
 
 
@@ -115,11 +126,11 @@ def draw(level: Level, state: State | None = None) -> str:
 def dumps(levels: Iterable[Level]) -> str:
     """Write levels as text that :func:`parse` reads back as equal levels, titles included.
 
-    That holds for every level that :func:`parse` can return. White space within a title is collapsed.
+    That holds for every level that :func:`parse` can return. Titles are as they are read.
     """
     blocks = []
     for level in levels:
-        title = " ".join(level.title.split())
+        title = _title(level.title)
         blocks.append((f"; {title}\n" if title else "") + f"{draw(level)}\n")
     return "\n".join(blocks)
 
@@ -144,6 +155,14 @@ def _character(level: Level, cell: int, player: int, boxes: tuple[int, ...]) -> 
     return "." if goal else " "
 
 
+def _title(text: str) -> str:
+    """A title that can be shown and written anywhere."""
+    shown = "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in " ".join(text.split())
+    )
+    return shown if len(shown) <= MOST_TITLE else f"{shown[: MOST_TITLE - 3]}..."
+
+
 def _check_characters(line: str, number: int, source: str) -> None:
     for column, character in enumerate(line, start=1):
         if character == "\t":
@@ -156,6 +175,9 @@ def _check_characters(line: str, number: int, source: str) -> None:
 def _level(board: list[tuple[int, str]], title: str, source: str) -> Level:
     numbers, lines = _trim(board)
     cols = max(map(len, lines))
+    if len(lines) * cols > MOST_CELLS:
+        problem = f"the level that starts here has {len(lines)} rows of {cols} cells; the most is {MOST_CELLS} cells"
+        raise XsbError(source, board[0][0], problem)
     walls, goals, boxes, players = set(), [], [], []
     for row, line in enumerate(lines):
         for col, character in enumerate(line):

@@ -8,6 +8,7 @@ from envs.travelplanner.errors import TravelError
 from envs.travelplanner.offers import SELF_DRIVING, Attraction, Flight, Ground, Offer, Restaurant
 from envs.travelplanner.query import Query
 from tape.budget import Resources, declare
+from tape.reading import short
 
 MONEY = "trip_usd"
 """The travellers' money. It is not the kind ``usd`` that calls of language models are paid from: a dollar of the trip
@@ -19,18 +20,23 @@ SEATS = {SELF_DRIVING: 5, "taxi": 4}
 """People in one car."""
 
 
+MOST_CENTS = 10**12
+"""Most that anything may cost: ten billion dollars."""
+
+
 def cents(dollars: str | int | float | Decimal) -> int:
     """Dollars as whole cents.
 
     Raises:
-        TravelError: It is negative, no number, or finer than a cent.
+        TravelError: It is negative, no number, finer than a cent, or more than :data:`MOST_CENTS`.
     """
     try:
         exact = Decimal(str(dollars)) * 100
     except ArithmeticError:
-        raise TravelError(f"{dollars!r} is no number of dollars") from None
-    if not exact.is_finite() or exact < 0 or exact != exact.to_integral_value():
-        raise TravelError(f"{dollars!r} is no whole number of cents >= 0")
+        raise TravelError(f"{short(dollars)} is no number of dollars") from None
+    # Compared before it is made whole: a text of ten characters can stand for a number of a million digits.
+    if not exact.is_finite() or not 0 <= exact <= MOST_CENTS or exact != exact.to_integral_value():
+        raise TravelError(f"{short(dollars)} is no whole number of cents from 0 to {MOST_CENTS}")
     return int(exact)
 
 

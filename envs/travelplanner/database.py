@@ -21,10 +21,13 @@ from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 
+from envs.data_files import told
 from envs.travelplanner.cost import cents
 from envs.travelplanner.errors import DataError, TravelError
-from envs.travelplanner.files import named, rows, text_of
+from envs.travelplanner.files import named, rows
 from envs.travelplanner.offers import SELF_DRIVING, TAXI, Attraction, Flight, Ground, Restaurant, Stay, World
+from tape.errors import DataError as ReadingError
+from tape.reading import read_text, short
 
 FILES: Mapping[str, tuple[str, ...]] = {
     "flights/clean_Flights_2022.csv": (
@@ -50,6 +53,8 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "attractions/attractions.csv": ("Name", "City"),
     "googleDistanceMatrix/distance.csv": ("origin", "destination", "duration", "distance"),
 }
+MOST = 1_000_000
+"""Largest number of nights, guests, points or kilometres."""
 STATES = "background/citySet_with_states.txt"
 
 
@@ -129,18 +134,18 @@ class _Row:
             found = Decimal(self[column])
         except ArithmeticError:
             raise self.error(column, "is no number") from None
-        if not found.is_finite():
-            raise self.error(column, "is no finite number")
+        if not found.is_finite() or abs(found) > MOST:
+            raise self.error(column, f"is no number up to {MOST}")
         return found
 
     def money(self, column: str) -> int:
         try:
             return cents(self[column])
         except TravelError as error:
-            raise self.error(column, str(error)) from None
+            raise self.error(column, f"cannot be paid: {error}") from None
 
     def error(self, column: str, problem: str) -> DataError:
-        return DataError(str(self._file), f"line {self._line}, column {column!r}: {self[column]!r} {problem}")
+        return DataError(str(self._file), f"line {self._line}, column {column!r}: {short(self[column])} {problem}")
 
 
 def _find(folder: Path, name: str) -> Path:
@@ -168,6 +173,8 @@ def _grounds(row: _Row) -> list[Ground]:
         kilometres = Decimal(match[1].replace(",", ""))
     except ArithmeticError:
         raise row.error("distance", "is no distance like '1,234 km'") from None
+    if kilometres > MOST:
+        raise row.error("distance", f"is more than {MOST} km")
     if match[2] == "m":
         kilometres /= 1000
     told = {"duration": row["duration"], "distance": row["distance"]}
@@ -178,7 +185,11 @@ def _grounds(row: _Row) -> list[Ground]:
 
 def _states(folder: Path) -> dict[str, str]:
     path, found = _find(folder, STATES), {}
-    for number, line in enumerate(text_of(path).split("\n"), 1):
+    try:
+        text = read_text(path)
+    except ReadingError as error:
+        raise DataError(str(path), told(error, str(path))[1]) from None
+    for number, line in enumerate(text.split("\n"), 1):
         city, tab, state = line.partition("\t")
         if line.strip():
             if not tab:

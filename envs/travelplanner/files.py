@@ -9,7 +9,7 @@ from pathlib import Path
 
 from envs.travelplanner.errors import DataError
 
-MOST_CELL = 2**30
+MOST_CELL = 2**26
 """Characters of a cell; the public files of queries hold all that was found about a trip in a single one."""
 
 
@@ -17,6 +17,8 @@ MOST_CELL = 2**30
 def named(path: Path) -> Iterator[None]:
     """Say which file cannot be read, and where it is not text."""
     try:
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise DataError(str(path), "cannot be read: it is a folder, a pipe or a device; name a file")
         yield
     except OSError as error:
         raise DataError(str(path), f"cannot be read: {error.strerror}; check the path and its permissions") from error
@@ -33,16 +35,6 @@ def _undecodable(path: Path) -> str:
             except UnicodeDecodeError:
                 return f"line {number} "
     return ""
-
-
-def text_of(path: Path) -> str:
-    """The text of a file, its ends of lines as they are.
-
-    Raises:
-        DataError: It cannot be read, or is not UTF-8.
-    """
-    with named(path), path.open(encoding="utf-8-sig", newline="") as file:
-        return file.read()
 
 
 def rows(path: Path, wanted: Sequence[str]) -> Iterator[tuple[int, dict[str, str | None]]]:
@@ -75,4 +67,6 @@ def wide_cells() -> Iterator[None]:
 def require(path: Path, there: Sequence[str], wanted: Sequence[str]) -> None:
     """Raise where columns are missing."""
     if missing := [column for column in wanted if column not in there]:
-        raise DataError(str(path), f"columns are missing: {', '.join(missing)}; there is: {', '.join(there) or 'none'}")
+        shown = ", ".join(there)[:500]
+        shown = shown if shown.isprintable() else repr(shown)
+        raise DataError(str(path), f"columns are missing: {', '.join(missing)}; there is: {shown or 'none'}")

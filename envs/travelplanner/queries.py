@@ -14,13 +14,18 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from envs.data_files import told
 from envs.travelplanner.cost import cents
 from envs.travelplanner.errors import DataError, TravelError
-from envs.travelplanner.files import rows, text_of, wide_cells
-from envs.travelplanner.query import SHAPES, Constraints, Query
+from envs.travelplanner.files import rows, wide_cells
+from envs.travelplanner.query import SHAPES, Constraints, Level, Query
+from tape.errors import DataError as ReadingError
+from tape.reading import json_lines, parse_json, short
 
+_MOST_ROUTE = 500
+"""Characters of a text in which a route is looked for."""
 COLUMNS = ("org", "dest", "days", "date", "people_number", "local_constraint", "budget")
 
 
@@ -34,17 +39,18 @@ def load_queries(path: Path) -> list[Query]:
         with wide_cells():
             records: list[tuple[int, Mapping[str, Any]]] = list(rows(path, COLUMNS))
     else:
-        # A record ends at "\n" alone: JSON may hold the other characters that str.splitlines takes for ends.
-        lines = enumerate(text_of(path).split("\n"), 1)
-        records = [(number, _object(path, number, line)) for number, line in lines if line.strip()]
+        try:
+            records = [(number, _object(path, number, found)) for number, found in json_lines(path)]
+        except ReadingError as error:
+            line, problem = told(error, str(path))
+            place = f"line {line}: " if line else ""
+            raise DataError(str(path), f"{place}{problem}; write one query a line, in JSON") from None
+    if not records:
+        raise DataError(str(path), "there is no query in it; write one a line, in JSON, or a CSV file with columns")
     return [_query(path, number, record, index) for index, (number, record) in enumerate(records)]
 
 
-def _object(path: Path, number: int, line: str) -> Mapping[str, Any]:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise DataError(str(path), f"line {number}: no JSON: {error}; write one query a line") from None
+def _object(path: Path, number: int, found: Any) -> Mapping[str, Any]:
     if not isinstance(found, dict):
         raise DataError(str(path), f"line {number}: a query is a JSON object")
     return found
@@ -59,12 +65,14 @@ def _query(path: Path, line: int, record: Mapping[str, Any], index: int) -> Quer
         dates = _value(record["date"])
         if not isinstance(local, Mapping) or not isinstance(dates, list) or not dates:
             raise TravelError("local_constraint has to be a mapping, and date a list with a date")
-        cuisines = local.get("cuisine") or ()
+        cuisines = local.get("cuisine") or []
+        if not isinstance(cuisines, list) or not all(isinstance(one, str) for one in cuisines):
+            raise TravelError("the cuisine of local_constraint has to be a list of texts")
         days = int(record["days"])
         return Query(
             id=f"{path.stem}-{index}",
-            origin=str(record["org"]),
-            destination=str(record["dest"]),
+            origin=_text(record, "org"),
+            destination=_text(record, "dest"),
             cities=_cities(record, days),
             start=str(dates[0]),
             days=days,
@@ -76,11 +84,18 @@ def _query(path: Path, line: int, record: Mapping[str, Any], index: int) -> Quer
                 house_rule=local.get("house rule") or None,
                 cuisines=tuple(cuisines),
             ),
-            level=record.get("level") or "easy",
-            text=str(record.get("query") or ""),
+            level=cast(Level, _text(record, "level", "easy")),
+            text=_text(record, "query", ""),
         )
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise DataError(str(path), f"{where}: {error}") from None
+
+
+def _text(record: Mapping[str, Any], column: str, missing: str | None = None) -> str:
+    value = record.get(column) or missing
+    if not isinstance(value, str):
+        raise TravelError(f"{column} is {short(value)}; it has to be a text")
+    return value
 
 
 def _value(given: Any) -> Any:
@@ -88,13 +103,14 @@ def _value(given: Any) -> Any:
     if not isinstance(given, str):
         return given
     try:
-        return json.loads(given)
-    except (ValueError, RecursionError):
+        return parse_json(given, "it")
+    except ReadingError:
         pass
     try:
-        return ast.literal_eval(given)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        raise TravelError(f"{given[:80]!r} is neither JSON nor a literal") from None
+        # A literal may hold what JSON may not, so it is read once more as JSON.
+        return parse_json(json.dumps(ast.literal_eval(given)), "it")
+    except (ReadingError, ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        raise TravelError(f"{short(given)} is neither JSON nor a literal") from None
 
 
 def _cities(record: Mapping[str, Any], days: int) -> tuple[str, ...]:
@@ -102,12 +118,12 @@ def _cities(record: Mapping[str, Any], days: int) -> tuple[str, ...]:
     if days not in SHAPES:
         raise TravelError(f"{days} days; trips have {', '.join(map(str, SHAPES))}")
     if days == 3:
-        return (str(record["dest"]),)
+        return (_text(record, "dest"),)
     count = int(record.get("visiting_city_number") or SHAPES[days])
     for source in ("annotated_plan", "reference_information"):
         if record.get(source):
-            texts = [str(text) for text in _texts(_value(record[source]))]
-            found = _route(texts, str(record["org"]), count)
+            texts = [text[:_MOST_ROUTE] for text in _texts(_value(record[source]))]
+            found = _route(texts, _text(record, "org"), count)
             if len(found) == count:
                 return found
     raise TravelError(

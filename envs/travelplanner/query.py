@@ -8,11 +8,14 @@ from itertools import pairwise
 from typing import Literal
 
 from envs.travelplanner.errors import TravelError
+from tape.reading import short
 
 Level = Literal["easy", "medium", "hard"]
 SHAPES = {3: 1, 5: 2, 7: 3}
 """Visited cities by the number of days."""
 
+MOST_PEOPLE = 10_000
+"""Most travellers."""
 TRANSPORTATION = ("no flight", "no self-driving")
 ROOM_TYPES = ("entire room", "private room", "shared room", "not shared room")
 HOUSE_RULES = ("smoking", "parties", "children under 10", "visitors", "pets")
@@ -46,9 +49,11 @@ class Constraints:
             ("house rule", self.house_rule, HOUSE_RULES),
         ):
             if value is not None and value not in allowed:
-                raise TravelError(f"local constraint {name!r}: {value!r} is none of {', '.join(allowed)}")
+                raise TravelError(f"local constraint {name!r}: {short(value)} is none of {', '.join(allowed)}")
         if len(set(self.cuisines)) != len(self.cuisines) or not all(self.cuisines):
-            raise TravelError(f"local constraint 'cuisine': {self.cuisines!r} has an empty or repeated name")
+            raise TravelError(
+                f"local constraint 'cuisine': {short(', '.join(self.cuisines))} has an empty or repeated name"
+            )
 
 
 @dataclass(frozen=True)
@@ -94,12 +99,13 @@ class Query:
             raise TravelError(f"query {self.id}: {self.days} days and {len(self.cities)} cities; there is: {shapes}")
         if len({self.origin, *self.cities}) != len(self.cities) + 1:
             raise TravelError(f"query {self.id}: its cities repeat: {self.origin}, {', '.join(self.cities)}")
-        if self.people < 1 or self.budget < 0:
-            raise TravelError(f"query {self.id}: {self.people} people and a budget of {self.budget} cents")
+        if not 1 <= self.people <= MOST_PEOPLE or self.budget < 0:
+            people, budget = short(self.people), short(self.budget)
+            raise TravelError(f"query {self.id}: {people} people (1 to {MOST_PEOPLE}) and a budget of {budget} cents")
         try:
-            date.fromisoformat(self.start)
-        except ValueError:
-            raise TravelError(f"query {self.id}: {self.start!r} is no date like 2022-03-16") from None
+            self.date_of(self.days)
+        except (ValueError, OverflowError):
+            raise TravelError(f"query {self.id}: {short(self.start)} is no date like 2022-03-16") from None
 
     # --- the shape of the trip (SDP appendix A.2: topology) ------------------------------------
 

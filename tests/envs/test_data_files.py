@@ -60,7 +60,16 @@ def test_what_is_wrong_is_told_with_its_place(read: Callable[[], object], field:
     assert (str(again), again.field) == (str(error), field)
 
 
-@pytest.mark.parametrize(("content", "message"), [(None, "cannot be read"), (b"a = ", "no TOML"), (b"\xff", "no TOML")])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "cannot be read"),
+        (b"a = ", "no TOML"),
+        (b"\xff", "no UTF-8"),
+        (b"a = " + b"[" * 100_000, "no TOML"),
+        (b"a = " + b"9" * 6000, "no TOML"),
+    ],
+)
 def test_a_file_that_is_none(tmp_path: Path, content: bytes | None, message: str) -> None:
     if content is not None:
         (tmp_path / "f.toml").write_bytes(content)

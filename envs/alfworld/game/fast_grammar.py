@@ -17,8 +17,11 @@ from typing import Any, NamedTuple
 from textworld.envs.pddl import textgen
 from textworld.logic import Rule
 
+from envs.alfworld.errors import GameError
+from envs.alfworld.game.closed_grammar import check_expression
+
 _TERM = re.compile(r"(\w+)(?:\.(\w+))?|'([^']*)'")
-"""What the games' expressions consist of, joined by ``or`` or ``+``: ``r``, ``r.name``, ``'text'``."""
+"""What expressions consist of, joined by ``or`` or ``+``: ``r``, ``r.name``, ``'text'``."""
 
 
 class Scope(NamedTuple):
@@ -115,20 +118,17 @@ def _listed(parts: list[tuple[Any, Scope]], scope: Scope) -> list[tuple[Any, Sco
 
 
 @lru_cache(maxsize=1024)
-def _terms(expression: str) -> tuple[str, tuple[re.Match[str], ...]] | None:
-    """An expression taken apart: how its terms are joined, and they; None if it is of another form."""
+def _terms(expression: str) -> tuple[str, tuple[re.Match[str], ...]]:
+    """An expression taken apart: how its terms are joined, and they. Nothing is ever evaluated as Python."""
+    check_expression(expression.strip(" "), "the grammar of a game")
     joined = "+" if "+" in expression else " or "
     found = [_TERM.fullmatch(part.strip()) for part in expression.split(joined)]
-    terms = tuple(term for term in found if term is not None)
-    return (joined, terms) if len(terms) == len(found) else None
+    return joined, tuple(term for term in found if term is not None)
 
 
 def _value(symbol: Any, scope: Scope) -> Any:
-    """The value of an expression; one of another form than the games use is left to TextWorld."""
-    parsed = _terms(symbol.expression)
-    if parsed is None or any(term[1] and term[1] not in scope.variables for term in parsed[1]):
-        return symbol.derive({"variables": scope.variables})[0].symbol
-    joined, terms = parsed
+    """The value of an expression."""
+    joined, terms = _terms(symbol.expression)
     values = [_term(term, scope) for term in terms]
     if joined == "+" and len(values) > 1:
         return "".join(values)
@@ -139,5 +139,7 @@ def _term(term: re.Match[str], scope: Scope) -> Any:
     """The value of a variable, of its attribute, or of a quoted text."""
     if term[3] is not None:
         return term[3]
+    if term[1] not in scope.variables:
+        raise GameError(f"the grammar of a game: {term[0]!r} speaks of {term[1]!r}, which stands for nothing there")
     entity = scope.variables[term[1]]
     return getattr(entity, term[2]) if term[2] else entity

@@ -30,8 +30,10 @@ from textworld.envs.pddl import PddlEnv
 from textworld.envs.pddl import logic as pddl_logic
 from textworld.logic import Placeholder, Proposition, Variable
 
+from envs.alfworld.errors import GameError
 from envs.alfworld.game.entity_names import entity_names
 from envs.alfworld.game.fast_grammar import FastGrammar
+from envs.alfworld.game.game_data import GameData
 
 VERSIONS = frozenset({"1.7.0"})
 """Versions of TextWorld that this was compared with."""
@@ -54,9 +56,15 @@ class StockEnv(PddlEnv):  # type: ignore[misc]
     """The engine as TextWorld has it, with the readable names of ALFWorld."""
 
     def load(self, filename_or_data: Any) -> None:
-        """Load a game."""
+        """Load a game.
+
+        Args:
+            filename_or_data: A :class:`GameData`, which was checked; TextWorld evaluates what stands in a grammar.
+        """
+        if not isinstance(filename_or_data, GameData):
+            raise TypeError("the engine plays checked games (GameData) alone")
         with _argv_kept():
-            super().load(filename_or_data)
+            super().load(filename_or_data.mapping())
         for identifier, name in entity_names(self._entity_infos).items():
             self._entity_infos[identifier].name = name
 
@@ -134,6 +142,10 @@ def _translate(domain: str, problem: str) -> Translation:
     return found
 
 
+_MOST_ASKED = 100_000
+"""Most facts that are gone through in one step, which takes some seconds; official games go through a thousand."""
+
+
 class FastState(pddl_logic.PddlState):  # type: ignore[misc]
     """The state of a game whose translation is shared and whose facts of a kind stay sorted."""
 
@@ -143,6 +155,7 @@ class FastState(pddl_logic.PddlState):  # type: ignore[misc]
         self._vars_by_type: dict[str, set[Variable]] = defaultdict(set)
         self._var_counts: Counter[str] = Counter()
         self._sorted: dict[Any, list[Proposition]] = {}
+        self.asked = 0
         self._propositions: dict[bytes, tuple[Proposition, Proposition]] = {}
         self._logic = logic
         self.downward_lib = downward_lib
@@ -169,10 +182,17 @@ class FastState(pddl_logic.PddlState):  # type: ignore[misc]
         return pair
 
     def facts_with_signature(self, sig: Any) -> Any:
-        """The facts of one kind in order; TextWorld sorts them for every query, which is cheap where they are."""
+        """The facts of one kind in order; TextWorld sorts them for every query, which is cheap where they are.
+
+        Raises:
+            GameError: A sentence or the list of commands asks for more than any game's should.
+        """
         found = self._sorted.get(sig)
         if found is None:
             found = self._sorted[sig] = sorted(super().facts_with_signature(sig))
+        self.asked += len(found) + 1
+        if self.asked > _MOST_ASKED:
+            raise GameError(f"the conditions of the grammar go through more than {_MOST_ASKED} facts in one step")
         return found
 
     def add_fact(self, prop: Proposition) -> None:
@@ -238,11 +258,11 @@ class FastEnv(PddlEnv):  # type: ignore[misc]
         if library is not None:
             _LIBRARIES.append(library)
 
-    def load(self, filename_or_data: Mapping[str, Any]) -> None:
-        """Load a game from its data."""
+    def load(self, filename_or_data: GameData) -> None:
+        """Load a game."""
         data = filename_or_data
-        self._logic = _logic(data["pddl_domain"], data["grammar"])
-        self._translation = _translate(data["pddl_domain"], data["pddl_problem"])
+        self._logic = _logic(data.domain, data.grammar)
+        self._translation = _translate(data.domain, data.problem)
         self._pddl_state = FastState(self.downward_lib, self._translation, self._logic)
         self._entity_infos = self._get_entity_infos()
         for identifier, name in entity_names(self._entity_infos).items():
@@ -268,6 +288,7 @@ class FastEnv(PddlEnv):  # type: ignore[misc]
 
     def _view(self, text: str) -> Any:
         """What is said and possible now."""
+        self._pddl_state.asked = 0
         self._commands = self._possible()
         state = GameState()
         state["feedback"] = state["raw"] = text

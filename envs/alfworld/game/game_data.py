@@ -1,24 +1,24 @@
-"""The parts of a game file, and the PDDL of its problem, read without the engine."""
+"""The parts of a game file, and the PDDL of its problem, read without the engine.
+
+A game is checked where it is made (:class:`GameData`), so that nothing unchecked can reach the engine, which evaluates
+parts of the grammar as Python.
+"""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from envs.alfworld.errors import GameError, UnsolvableGameError
+from envs.alfworld.game.closed_grammar import check_grammar
+from envs.alfworld.game.closed_pddl import Tree, check_pddl, parse
+from tape.reading import parse_json, read_text
 
 _KEYS = ("pddl_domain", "grammar", "pddl_problem")
 _TASK = re.compile(r'"task"\s*:\s*\[\s*\{\s*"rhs"\s*:\s*"(Your task is to: [^"]*)"')
-_PUT = re.compile(r'\baction\s+PutObject\s*\{\s*template\s*::\s*"([^"]*)"')
-_TOKEN = re.compile(r"[()]|[^\s()]+")
-
-Tree = list[Any]
-"""Nested lists of words."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,29 @@ class GameData:
         domain: The PDDL of the rules.
         grammar: The templates of commands and sentences.
         problem: The PDDL of the household and the goal.
+        put_template: The command that puts ``{o}`` into ``{r}``, which differs between versions of the data set.
+
+    Raises:
+        GameError: The rules, the household or the grammar have something that no such game needs
+            (:mod:`envs.alfworld.game.closed_grammar`, :mod:`envs.alfworld.game.closed_pddl`).
     """
 
     source: str
     domain: str = field(repr=False)
     grammar: str = field(repr=False)
     problem: str = field(repr=False)
+    put_template: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Check all of it."""
+        commands = check_grammar(self.grammar, self.source)
+        check_pddl(self.domain, self.problem, self.source)
+        template = commands.get("putobject", "")
+        if sorted(re.findall(r"\{[^{}]*\}", template)) != ["{o}", "{r}"]:
+            raise GameError(
+                f"{self.source}: the grammar has no action PutObject with a template that has {{o}} and {{r}}"
+            )
+        object.__setattr__(self, "put_template", template)
 
     def mapping(self) -> dict[str, str]:
         """As the engine takes it."""
@@ -53,33 +70,18 @@ class GameData:
             raise GameError(f"{self.source}: the grammar has no sentence 'Your task is to: ...'")
         return found[1]
 
-    @property
-    def put_template(self) -> str:
-        """The command that puts an object somewhere, which differs between versions of the data set."""
-        found = _PUT.search(self.grammar)
-        if found is None:
-            raise GameError(f"{self.source}: the grammar has no action PutObject with a template")
-        return found[1]
-
 
 def read_game_data(game: str | PathLike[str]) -> GameData:
     """Read a game from a file, or from its JSON text (which begins with a brace).
 
     Raises:
-        GameError: It cannot be read, is no JSON, lacks a part or is marked as not solvable.
+        GameError: It cannot be read, is no JSON, lacks a part, is marked as not solvable, or see :class:`GameData`.
     """
     if isinstance(game, str) and game.lstrip().startswith("{"):
         source, text = "the game's text", game
     else:
-        source = str(game)
-        try:
-            text = Path(game).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise GameError(f"{source}: the game file cannot be read: {error}") from error
-    try:
-        data = json.loads(text)
-    except ValueError as error:
-        raise GameError(f"{source}: not a game file, its JSON is broken: {error}") from error
+        source, text = str(game), read_text(Path(game), error=GameError)
+    data = parse_json(text, source, error=GameError)
     if not isinstance(data, dict):
         raise GameError(f"{source}: not a game file, it holds no JSON object")
     for key in _KEYS:
@@ -119,7 +121,7 @@ def parse_problem(data: GameData) -> Problem:
     Raises:
         GameError: It is malformed.
     """
-    tree = _parse(re.sub(r";[^\n]*", "", data.problem).lower(), data.source)
+    tree = parse(data.problem, f"{data.source}: the PDDL problem")
     parts = {part[0]: part[1:] for part in tree if isinstance(part, list) and part and isinstance(part[0], str)}
     for key in (":init", ":goal"):
         if key not in parts:
@@ -132,30 +134,3 @@ def parse_problem(data: GameData) -> Problem:
         )
     )
     return Problem(facts, parts[":goal"])
-
-
-def _parse(text: str, source: str) -> Tree:
-    """The outermost list of a PDDL text."""
-    stack: list[Tree] = [[]]
-    for token in _TOKEN.findall(text):
-        if token == "(":  # noqa: S105
-            stack.append([])
-        elif token != ")":  # noqa: S105
-            stack[-1].append(token)
-        elif len(stack) == 1:
-            raise GameError(f"{source}: the PDDL problem has a closing parenthesis too many")
-        else:
-            done = stack.pop()
-            stack[-1].append(done)
-    if len(stack) > 1 or len(stack[0]) != 1 or not isinstance(stack[0][0], list):
-        raise GameError(f"{source}: the PDDL problem is cut off or not one list in parentheses")
-    return stack[0][0]
-
-
-def words(tree: Tree) -> Iterator[str]:
-    """All words of a tree."""
-    for item in tree:
-        if isinstance(item, list):
-            yield from words(item)
-        else:
-            yield item

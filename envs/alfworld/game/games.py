@@ -28,6 +28,8 @@ SPLITS = ("train", "valid_seen", "valid_unseen")
 VARIABLE = "ALFWORLD_DATA"
 GAME_FILE = "game.tw-pddl"
 
+_MOST_REASONS = 10
+"""Most reasons for passing games over that are told; every broken one has its own."""
 _NOT_AMONG_THE_SIX = ("movable", "Sliced")
 """Marks in the names of official folders whose tasks are none of the six: those with a container, or slicing."""
 
@@ -79,7 +81,9 @@ def load_games(split: str, data: str | os.PathLike[str] | None = None, limit: in
         )
     skipped: Counter[str] = Counter()
     games = list(islice(_official(split, _find(split, data), skipped), limit))
-    reasons = ", ".join(f"{count} {why}" for why, count in sorted(skipped.items()))
+    reasons = ", ".join(f"{count} {why}" for why, count in sorted(skipped.items())[:_MOST_REASONS])
+    if len(skipped) > _MOST_REASONS:
+        reasons += f", and {len(skipped) - _MOST_REASONS} other reasons"
     if skipped and games:
         warnings.warn(f"{split}: games were passed over: {reasons}", UserWarning, stacklevel=2)
     if not games:

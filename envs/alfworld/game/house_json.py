@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from dataclasses import dataclass
 
 from envs.alfworld.errors import GameError
 from envs.alfworld.game.goal import Goal
 from envs.alfworld.game.house import House, Receptacle
+from tape.reading import parse_json, shaped
 
 
 def dump_house(name: str, house: House) -> str:
@@ -30,12 +31,16 @@ def parse_house(line: str, source: str) -> tuple[str, House]:
     Raises:
         GameError: It is no household; the message names the source.
     """
-    try:
-        data: Any = json.loads(line)
-        receptacles = tuple(
-            Receptacle(str(n), bool(openable), int(place)) for n, openable, place in data["receptacles"]
-        )
-        inside = tuple((str(o), str(r)) for o, r in data["inside"])
-        return str(data["name"]), House(receptacles, inside, Goal(*(str(part) for part in data["goal"])))
-    except (ValueError, KeyError, TypeError) as error:
-        raise GameError(f"{source}: not a household: {type(error).__name__}: {error}") from error
+    found = shaped(parse_json(line, source, error=GameError), _Line, source, error=GameError)
+    receptacles = tuple(Receptacle(name, openable == 1, place) for name, openable, place in found.receptacles)
+    return found.name, House(receptacles, found.inside, Goal(*found.goal))
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A household as it stands in a line."""
+
+    name: str
+    goal: tuple[str, str, str]
+    receptacles: tuple[tuple[str, int, int], ...]
+    inside: tuple[tuple[str, str], ...]

@@ -57,7 +57,12 @@ def shortest(house: House, put: str = PUT) -> tuple[str, ...]:
         GameError: The goal cannot be reached.
     """
     plan = _shortest(house)
-    return tuple(put.format(o=command[1], r=command[2]) if command[0] == "put" else command[0] for command in plan)
+    return tuple(put_command(put, command[1], command[2]) if command[0] == "put" else command[0] for command in plan)
+
+
+def put_command(template: str, thing: str, place: str) -> str:
+    """The command that puts a thing into a place; no format string, since the template comes from a file."""
+    return template.replace("{r}", place).replace("{o}", thing)
 
 
 def optimal_length(house: House) -> int:

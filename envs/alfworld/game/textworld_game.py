@@ -7,6 +7,7 @@ import importlib
 import warnings
 import weakref
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from types import ModuleType
@@ -71,29 +72,38 @@ class TextWorldGame:
         self._environment: Any = wanted()
         self._close = weakref.finalize(self, self._environment.close)  # a forgotten game gives its library back too
         self._started = False
-        try:
-            self._environment.load(data.mapping())
-        except (Exception, SystemExit) as error:  # the translator exits where it does not understand a problem
-            self.close()
-            raise GameError(
-                f"{data.source}: the engine cannot play this game: {type(error).__name__}: {error}"
-            ) from error
+        with self._playing():
+            self._environment.load(data)
 
     def reset(self) -> GameView:
         """Start the game, or start it again."""
         self._started = True
-        return _view(self._engine().reset())
+        engine = self._engine()
+        with self._playing():
+            return _view(engine.reset())
 
     def step(self, command: str) -> GameView:
         """Type a command; one that is not admissible changes nothing.
 
         Raises:
-            GameError: The game was not started or is closed.
+            GameError: The game was not started or is closed, or the engine cannot play it on.
         """
         if not self._started:
             raise GameError(f"{self.source}: the game was not started, call reset() first")
-        state, _, _ = self._engine().step(command)
-        return _view(state)
+        engine = self._engine()
+        with self._playing():
+            state, _, _ = engine.step(command)
+            return _view(state)
+
+    @contextmanager
+    def _playing(self) -> Iterator[None]:
+        """Say which game it was that the engine failed at; a game that breaks its rules is found out at any step."""
+        try:
+            yield
+        except (Exception, SystemExit) as error:  # the translator exits where it does not understand a problem
+            self.close()
+            said = str(error) if isinstance(error, GameError) else f"{type(error).__name__}: {error}"
+            raise GameError(f"{self.source}: the engine cannot play this game: {said}") from error
 
     def facts(self) -> frozenset[Fact]:
         """What the engine holds to be true, for tests and oracles: no agent may see it.

@@ -139,15 +139,15 @@ def test_gaps_in_numbers_are_kept() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda g: "{" + json.dumps(g), "JSON is broken"),
+        (lambda g: "{" + json.dumps(g), "no JSON"),
         (lambda g: json.dumps({k: v for k, v in g.items() if k != "grammar"}), "'grammar'"),
         (lambda g: json.dumps({k: v for k, v in g.items() if k != "solvable"}), "'solvable'"),
         (lambda g: json.dumps({**g, "pddl_problem": 3}), "'pddl_problem'"),
         (lambda g: json.dumps({**g, "solvable": False}), "not solvable"),
         (lambda g: json.dumps({**g, "pddl_problem": g["pddl_problem"][:-9]}), "cut off"),
         (lambda g: json.dumps({**g, "pddl_problem": g["pddl_problem"] + ")"}), "too many"),
-        (lambda g: json.dumps({**g, "pddl_problem": "(define (:init))"}), "no :goal"),
-        (lambda g: json.dumps({**g, "grammar": "nothing"}), "no sentence"),
+        (lambda g: json.dumps({**g, "pddl_problem": "(define (problem p) (:init))"}), "no :goal"),
+        (lambda g: json.dumps({**g, "grammar": g["grammar"].replace('"task"', '"other"')}), "no sentence"),
         (lambda g: json.dumps({**g, "grammar": g["grammar"].replace("task is to: ", "task is to: juggle ")}), "juggle"),
         (
             lambda g: json.dumps({**g, "grammar": re.sub(r"(is to: )[^.]*", r"\1put a mug in shelf", g["grammar"])}),

@@ -104,6 +104,14 @@ def test_a_broken_game_is_named(tmp_path: Path) -> None:
         assert len(load_games("train", tmp_path)) == 1
 
 
+def test_of_many_broken_games_ten_are_named(tmp_path: Path) -> None:
+    for number in range(13):
+        _write(tmp_path / "train", trial=f"trial_{number}").write_text("{")
+    with pytest.raises(AlfworldError, match="and 3 other reasons") as caught:
+        load_games("train", tmp_path)
+    assert str(caught.value).count("broken (") == 10
+
+
 def test_missing_data_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ALFWORLD_DATA", raising=False)
     for data in (None, tmp_path / "nowhere", tmp_path):

@@ -12,7 +12,6 @@ import pytest
 
 from envs.alfworld.errors import GameError
 from envs.alfworld.game import textworld_game
-from envs.alfworld.game.game_data import GameData
 from envs.alfworld.game.game_file import game_text
 from envs.alfworld.game.games import Game
 from envs.alfworld.game.generator import draw_house
@@ -108,7 +107,7 @@ def test_without_the_packages_the_extra_is_named(monkeypatch: pytest.MonkeyPatch
     textworld_game._engines.cache_clear()
     try:
         with pytest.raises(MissingExtraError, match=r"tape-planner\[alfworld\].*compiler"):
-            TextWorldGame(GameData("a game", "(define)", "grammar", "(define)"))
+            TextWorldGame(_small())
     finally:
         textworld_game._engines.cache_clear()
 
@@ -116,7 +115,7 @@ def test_without_the_packages_the_extra_is_named(monkeypatch: pytest.MonkeyPatch
 @needs_engine
 def test_a_game_that_the_engine_refuses_is_named() -> None:
     broken = json.loads(_small())
-    broken["pddl_problem"] = broken["pddl_problem"].replace("(:init", "(:init (holds agent1")
+    broken["pddl_problem"] = broken["pddl_problem"].replace("(:init", "(:init (holds agent1 nobody)")
     with pytest.raises(GameError, match="the game's text: the engine cannot play"):
         TextWorldGame(json.dumps(broken))
 

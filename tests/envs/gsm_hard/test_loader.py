@@ -38,17 +38,19 @@ def test_problems_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "field", "says"),
     [
-        ("{", "", "not JSON"),
+        ("{", "", "no JSON"),
         ("[1]", "", "not a JSON object"),
-        ("[" * 100_000, "", "not JSON"),
+        ("[" * 100_000, "", "nested deeper"),
         ({**GOOD, "input": None}, "input", "give a string"),
         ({**GOOD, "input": "  "}, "input", "is empty"),
         ({"input": "x", "target": 1}, "code", "is missing"),
         ({"input": "x", "code": "1"}, "target", "is missing"),
         ({**GOOD, "target": "3"}, "target", "give a number"),
         ({**GOOD, "target": True}, "target", "give a number"),
-        ({**GOOD, "target": math.nan}, "target", "not finite"),
-        ({**GOOD, "target": 10**400}, "target", "not finite"),
+        ({**GOOD, "target": math.nan}, "", "NaN is no number"),
+        ({**GOOD, "target": 10**350}, "", "351 digits"),
+        ({**GOOD, "target": 10**4000}, "", "digits"),
+        ({**GOOD, "input": "\ud800"}, "", "field input: half of a surrogate pair"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, row: Any, field: str, says: str) -> None:

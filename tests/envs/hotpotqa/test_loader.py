@@ -43,7 +43,7 @@ def test_questions_bring_their_paragraphs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("{", "is no JSON"),
+        ("{", "no JSON"),
         ("[]", "no array of questions"),
         ({"data": []}, "no array of questions"),
         ([3], ":1: is a JSON int"),

@@ -1,5 +1,8 @@
 """Dense retrieval with a tiny model made on the spot."""
 
+import contextlib
+import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -66,3 +69,26 @@ def test_incomplete_folders(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(MusiqueError, match="cannot be loaded"):
         DenseCorpus(load_corpus()[:3], f"hf:{tmp_path}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"auto_map": {"AutoConfig": "evil.Config", "AutoModel": "evil.Model", "AutoTokenizer": "evil.Tokens"}},
+        {"auto_map": {"AutoConfig": "evil.Config"}, "model_type": "evil"},
+        {"hidden_size": "x"},
+        {"hidden_size": -1},
+        [],
+    ],
+)
+def test_a_folder_of_somebody_elses_runs_no_code(config: object, folder: Path, tmp_path: Path) -> None:
+    mine = shutil.copytree(folder, tmp_path / "model")
+    mark = tmp_path / "mark"
+    (mine / "evil.py").write_text(f"open({str(mark)!r}, 'w')\n", encoding="utf-8")
+    known = json.loads((mine / "config.json").read_text(encoding="utf-8"))
+    changed = {**known, **config} if isinstance(config, dict) else config
+    (mine / "config.json").write_text(json.dumps(changed), encoding="utf-8")
+    with contextlib.suppress(MusiqueError):  # some of them can be loaded without their code
+        DenseCorpus(load_corpus()[:2], f"hf:{mine}")
+    assert not mark.exists()

@@ -66,9 +66,9 @@ PARAGRAPH = {"idx": 0, "title": "Aldera", "paragraph_text": "Text."}
 @pytest.mark.parametrize(
     ("bad", "field", "problem"),
     [
-        ("{", None, "is no JSON"),
+        ("{", None, "no JSON"),
         ("[1]", None, "is a JSON list"),
-        ("[" * 100_000, None, "is no JSON"),
+        ("[" * 100_000, None, "nested deeper"),
         (record(id=...), "id", "is missing"),
         (record(id="first"), "id", "came before"),
         (record(question=""), "question", "not empty"),

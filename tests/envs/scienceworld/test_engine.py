@@ -195,3 +195,21 @@ def test_the_descriptions_certify_nothing_that_the_tree_denies():
     verdicts = [asyncio.run(validate.validate(case.tail, case.outcome)).k for case in found]
     assert all(k <= case.k for k, case in zip(verdicts, found, strict=True))
     assert any(verdicts)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="sockets are looked up in /proc")
+def test_java_listens_on_the_loopback_interface_alone() -> None:
+    Game("find-living-thing", 150).close()
+    process = engine.process_id()
+    links = [os.readlink(f"/proc/{process}/fd/{number}") for number in os.listdir(f"/proc/{process}/fd")]
+    sockets = {link.removeprefix("socket:[").removesuffix("]") for link in links if link.startswith("socket:")}
+    addresses = set()
+    for table in ("tcp", "tcp6"):
+        with open(f"/proc/{process}/net/{table}", encoding="ascii") as lines:
+            for line in list(lines)[1:]:
+                fields = line.split()
+                if fields[3] == "0A" and fields[9] in sockets:  # listening
+                    addresses.add(fields[1].partition(":")[0])
+    loopback = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
+    assert addresses
+    assert addresses <= loopback

@@ -45,7 +45,9 @@ def test_variations():
     assert chosen(boil, "dev", "100") == list(range(14, 21))
 
 
-@pytest.mark.parametrize("which", ["0", "30-31", "x", "9-7", "-"])
+@pytest.mark.parametrize(
+    "which", ["0", "30-31", "x", "9-7", "-", "5-999999999999", "999999999998-999999999999", "9" * 6000]
+)
 def test_unknown_variations_are_refused(which):
     with pytest.raises(ScienceWorldError, match="variations"):
         chosen(all_tasks()["boil"], "dev", which)

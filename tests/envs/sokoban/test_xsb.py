@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from envs.sokoban import level_sets
 from envs.sokoban.errors import SokobanError, XsbError
+from envs.sokoban.oracle import MAX_STATES
+from envs.sokoban.plugin import PLUGIN
 from envs.sokoban.simulator import is_solved, step
 from envs.sokoban.state import Level, State
 from envs.sokoban.xsb import draw, dumps, load, parse, write
@@ -104,11 +107,11 @@ def test_errors_carry_file_and_line(text: str, line: int | None, named: str) -> 
 def test_errors_of_files(tmp_path: Path) -> None:
     with pytest.raises(XsbError, match="no such file"):
         load(tmp_path / "missing.xsb")
-    with pytest.raises(XsbError, match="cannot be read"):
+    with pytest.raises(XsbError, match="is a folder"):
         load(tmp_path)
     broken = tmp_path / "latin.xsb"
     broken.write_bytes(b"; one\n; caf\xe9\n#####\n#@$.#\n#####\n")
-    with pytest.raises(XsbError, match="0xe9 is not UTF-8") as caught:
+    with pytest.raises(XsbError, match="byte 0xe9 in line 2") as caught:
         load(broken)
     assert (caught.value.file, caught.value.line) == (str(broken), 2)
 
@@ -170,3 +173,48 @@ def test_damaged_text_is_refused_or_round_trips(seed: int, edits: list[tuple[int
     else:
         assert refused.file == "damaged"
         assert refused.problem
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("9" * 6000, "9" * 97 + "..."),
+        ("\x1b[31mred\x07", "\\x1b[31mred\\x07"),
+        ("\u202eevil\u2066", "\\u202eevil\\u2066"),
+        ("a\tb\x00", "a b\\x00"),
+        ("\x9b2J", "\\x9b2J"),
+    ],
+)
+def test_titles_can_be_shown_anywhere(title: str, shown: str) -> None:
+    [level] = parse(f"; {title}\n{SIMPLE}")
+    assert level.title == shown
+    assert [again.title for again in parse(dumps([level]))] == [shown]
+
+
+def test_giant_boards_are_refused_at_once() -> None:
+    row = "#" * 5000
+    for text in (f"{row}\n#@$.#\n{row}", "\n".join(["#####", "#@$.#", *["#   #"] * 3000, "#####"])):
+        with pytest.raises(XsbError, match=r"big\.xsb:1: .* the most is 10000 cells"):
+            parse(text, "big.xsb")
+
+
+@pytest.mark.parametrize("slack", [-1, 10**7, 10**25, 10**5000], ids=["negative", "large", "larger", "vast"])
+def test_an_absurd_slack_is_refused(slack: int) -> None:
+    with pytest.raises(SokobanError, match="--slack must be from 0 to"):
+        PLUGIN.tasks({"levels": "easy", "slack": slack})
+
+
+def test_every_level_has_a_name_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "same.xsb"
+    path.write_text(f"; 2 x\n{SIMPLE}\n; x\n{SIMPLE}\n; x\n{SIMPLE}\n{SIMPLE}", encoding="utf-8")
+    assert [task.id for task in PLUGIN.tasks({"levels": path, "slack": 2})] == ["1 2 x", "2 x", "3 x", "4"]
+
+
+def test_the_search_of_a_large_board_ends_earlier(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[int] = []
+    monkeypatch.setattr(level_sets, "cost_to_go", lambda level, state, most: given.append(most) or 1)
+    rows = ["#" * 100, "#@" + "$" * 48 + "." * 48 + " #", *["#" + " " * 98 + "#"] * 97, "#" * 100]
+    [large], [small] = parse("\n".join(rows)), parse(SIMPLE)
+    assert [level_sets.optimal_length(level) for level in (large, small)] == [1, 1]
+    assert given[0] < 5000
+    assert given[1] == MAX_STATES

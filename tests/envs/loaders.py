@@ -1,0 +1,373 @@
+"""Every loader of environments, each with small valid files and a way to spoil them."""
+
+from __future__ import annotations
+
+import json
+import random
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from envs.alfworld.errors import GameError
+from envs.alfworld.game.game_data import read_game_data
+from envs.alfworld.game.game_file import game_text, read_house
+from envs.alfworld.game.games import load_games
+from envs.alfworld.game.generator import draw_house
+from envs.alfworld.game.house_json import dump_house, parse_house
+from envs.gsm_hard import plugin as gsm_hard
+from envs.gsm_hard.templates import FILES as TEMPLATES
+from envs.gsm_hard.templates import WORDS_FILE, literals, read_templates, read_words
+from envs.hotpotqa import plugin as hotpotqa
+from envs.musique import plugin as musique
+from envs.sokoban import xsb
+from envs.travelplanner.database import FILES as TABLES
+from envs.travelplanner.database import STATES, load_world
+from envs.travelplanner.plugin import PLUGIN as travelplanner
+from tape.protocols import Task
+from tape.reading import read_text
+from tests.tape.mutations import mutated
+
+Spoil = Callable[[random.Random, bytes], bytes]
+
+
+@dataclass(frozen=True)
+class Loader:
+    """What reads files.
+
+    Attributes:
+        make: Writes valid files into a folder.
+        read: Reads them, and does with what it gets what a run does before its first episode.
+        spoil: Changes the content of a file.
+        share: How many of the tries are its, relative to the others: less where reading is slow.
+    """
+
+    make: Callable[[Path], object]
+    read: Callable[[Path], object]
+    spoil: Spoil = mutated
+    share: float = 1.0
+
+    def files(self, folder: Path) -> list[Path]:
+        """The files to spoil."""
+        return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _lines(*records: object) -> str:
+    return "".join(f"{json.dumps(record)}\n" for record in records)
+
+
+def _write(name: str, text: str) -> Callable[[Path], object]:
+    def make(folder: Path) -> None:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    return make
+
+
+def _listed(tasks: list[Task]) -> None:
+    """What is written of tasks before they are played."""
+    assert tasks
+    for task in tasks:
+        json.dumps([task.id, task.level_set, task.digest]).encode()
+        task.id.encode()
+    assert len({task.id for task in tasks}) == len(tasks)
+
+
+# --- Sokoban -----------------------------------------------------------------------------------
+
+_LEVELS = (
+    "; first\n#####\n#@$.#\n#####\n\n"
+    "; second T*=2\n  ######\n###  . #\n# @$ $.#\n###   ##\n  ####\n\n"
+    "####\n#@*#\n####\n"
+)
+_SYMBOLS = (
+    b"#",
+    b"@",
+    b"$",
+    b".",
+    b"*",
+    b"+",
+    b" ",
+    b"-",
+    b";",
+    b"\n",
+    b"\t",
+    b"\r",
+    b"; " + b"9" * 6000,
+    b"# " * 20_000,
+)
+
+
+def _spoil_levels(rng: random.Random, content: bytes) -> bytes:
+    for _ in range(rng.randint(1, 4)):
+        at = rng.randint(0, len(content))
+        content = content[:at] + rng.choice(_SYMBOLS) + content[at + rng.randint(0, 1) :]
+    return mutated(rng, content) if rng.random() < 0.3 else content
+
+
+def _read_levels(folder: Path) -> None:
+    levels = xsb.load(folder / "levels.xsb")
+    for level in levels:
+        assert level.board_hash
+        assert len(level.title) <= xsb.MOST_TITLE
+        assert level.title.isprintable()
+    assert [level.title for level in xsb.parse(xsb.dumps(levels))] == [level.title for level in levels]
+
+
+# --- ALFWorld ----------------------------------------------------------------------------------
+
+_HOUSE = draw_house(random.Random("fuzz"), "pick_heat_then_place_in_recep", 0.1)
+_GAME = game_text(_HOUSE)
+_PIECES = (
+    "{",
+    "}",
+    "[",
+    "]",
+    "#",
+    "|",
+    '"',
+    "(",
+    ")",
+    ";",
+    "-",
+    "?a",
+    "{o.name}",
+    "{__import__('os')}",
+    "(:goal",
+    "#task#",
+)
+"""What parts of a game are made of."""
+
+
+def _spoil_game(rng: random.Random, content: bytes) -> bytes:
+    """Change a part of a game rather than the JSON around it."""
+    if rng.random() < 0.3:
+        return mutated(rng, content)
+    game: dict[str, Any] = json.loads(_GAME)
+    part = rng.choice(("pddl_domain", "grammar", "pddl_problem"))
+    text: str = game[part]
+    if rng.random() < 0.3:
+        text = mutated(rng, text.encode()).decode("utf-8", "replace")
+    for _ in range(rng.randint(1, 3)):
+        at = rng.randint(0, len(text))
+        text = text[:at] + rng.choice(_PIECES) * rng.choice((1, 1, 2, 500)) + text[at + rng.choice((0, 1, 40)) :]
+    return json.dumps({**game, part: text}).encode()
+
+
+def _read_game(folder: Path) -> None:
+    data = read_game_data(folder / "game.tw-pddl")
+    assert data.task
+    assert read_house(data).digest()
+
+
+def _read_split(folder: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about games that were passed over
+        games = load_games("train", folder)
+    assert games
+
+
+def _read_household(folder: Path) -> None:
+    name, house = parse_house(read_text(folder / "house.json", error=GameError), "house.json")
+    assert parse_house(dump_house(name, house), "again") == (name, house)
+
+
+# --- questions and problems --------------------------------------------------------------------
+
+_PROBLEMS = _lines(
+    {"input": "Ada has 3 hats and buys 4. How many?", "code": "def solution():\n    return 3 + 4", "target": 7.0},
+    {"input": "Half of 10?", "code": "a = 10\nb = a / 2 * 3\n", "target": 15},
+)
+_QUESTIONS = _lines(
+    *(
+        {
+            "id": f"2hop__{n}",
+            "question": "Who founded the town of Aldera?",
+            "answer": "Borin",
+            "answer_aliases": ["B."],
+            "answerable": True,
+            "paragraphs": [
+                {"idx": 0, "title": "Aldera", "paragraph_text": "Aldera was founded by Borin.", "is_supporting": True},
+                {"idx": 1, "title": "Cento", "paragraph_text": "Cento is a river.", "is_supporting": False},
+            ],
+            "question_decomposition": [{"id": 1}, {"id": 2}],
+        }
+        for n in range(2)
+    )
+)
+_HOTPOT = json.dumps(
+    [
+        {
+            "_id": f"q{n}",
+            "question": "Who founded Aldera?",
+            "answer": "Borin",
+            "type": "bridge",
+            "level": "hard",
+            "supporting_facts": [["Aldera", 0]],
+            "context": [["Aldera", ["Aldera was founded.", " By Borin."]], ["Cento", ["A river."]]],
+        }
+        for n in range(2)
+    ]
+)
+
+
+def _problems(folder: Path) -> None:
+    _listed(gsm_hard.PLUGIN.tasks({"data": str(folder / "p.jsonl"), "profile": gsm_hard.DEFAULT, "tightness": "tight"}))
+
+
+def _questions(folder: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about unanswerable questions
+        _listed(musique.PLUGIN.tasks({"data": str(folder / "q.jsonl"), "tightness": "none"}))
+
+
+def _hotpot(benchmark: str, name: str) -> Callable[[Path], None]:
+    def read(folder: Path) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _listed(hotpotqa.PLUGIN.tasks({"benchmark": benchmark, "mode": "open", "data": str(folder / name)}))
+
+    return read
+
+
+# --- trips -------------------------------------------------------------------------------------
+
+_TABLES = {
+    "flights": "Flight Number,Price,DepTime,ArrTime,FlightDate,OriginCityName,DestCityName\n"
+    "F1,100,05:38,07:46,2022-03-16,Home,Aton\nF2,120.5,15:38,17:46,2022-03-18,Aton,Home\n",
+    "accommodations": "NAME,price,room type,house_rules,minimum nights,maximum occupancy,review rate number,city\n"
+    '"Room, one",80.0,Private room,No pets & No smoking,1.0,2,4.0,Aton\n',
+    "restaurants": 'Name,Average Cost,Cuisines,Aggregate Rating,City\nPlace,10,"Cafe, Indian",4.1,Aton\n',
+    "attractions": "Name,City\nSight,Aton\n",
+    "googleDistanceMatrix": "origin,destination,duration,distance\n"
+    'Home,Aton,4 hours,"1,234 km"\nAton,Home,4 hours,99.9 km\n',
+}
+_CELLS = (
+    *(b"1e999999", b"-1", b"nan", b"inf", b"1e99", b"9" * 5000, b"", b'"', b"\x00", b",", b"km", b"1 day", b"0.001"),
+    *(b"2022-13-99", b"9999-12-31", b"\xff", b"x" * 200_000, b"\n", b"\r", b"[]", b"{}", b"['Chinese']", b"None"),
+)
+
+
+def _make_tables(folder: Path) -> None:
+    for name in TABLES:
+        _write(name, _TABLES[name.partition("/")[0]])(folder)
+    _write(STATES, "Home\tHomeland\nAton\tStateland\n")(folder)
+
+
+def _spoil_cells(rng: random.Random, content: bytes) -> bytes:
+    if rng.random() < 0.3:
+        return mutated(rng, content)
+    lines = [line.split(b",") for line in content.split(b"\n")]
+    for _ in range(rng.randint(1, 3)):
+        row = rng.choice(lines)
+        row[rng.randrange(len(row))] = rng.choice(_CELLS)
+    return b"\n".join(b",".join(row) for row in lines)
+
+
+_QUERY = {
+    "org": "Home",
+    "dest": "Aton",
+    "days": 3,
+    "visiting_city_number": 1,
+    "date": "['2022-03-16', '2022-03-17', '2022-03-18']",
+    "people_number": 1,
+    "local_constraint": "{'house rule': None, 'cuisine': None, 'room type': 'private room', 'transportation': None}",
+    "budget": 1700,
+    "level": "easy",
+    "query": "A trip.",
+    "annotated_plan": [{"current_city": "from Home to Aton"}],
+}
+_LONG = {
+    **_QUERY,
+    "dest": "Stateland",
+    "days": 5,
+    "visiting_city_number": 2,
+    "date": ["2022-03-16"],
+    "local_constraint": {"house rule": "pets", "cuisine": ["Indian"], "room type": None, "transportation": "no flight"},
+    "annotated_plan": [
+        {"current_city": "from Home to Aton"},
+        {"current_city": "from Aton(S) to Bton"},
+        {"current_city": "Bton"},
+    ],
+}
+_COLUMNS = ("org", "dest", "days", "date", "people_number", "local_constraint", "budget", "level")
+_CSV = ",".join(_COLUMNS) + "\n" + ",".join(f'"{_QUERY[column]}"' for column in _COLUMNS) + "\n"
+
+
+def _read_queries(name: str) -> Callable[[Path], None]:
+    def read(folder: Path) -> None:
+        _listed(
+            travelplanner.tasks(
+                {
+                    "data": str(folder / name),
+                    "database": str(folder / "tables"),
+                    "objective": "best",
+                    "tightness": "tight",
+                }
+            )
+        )
+
+    return read
+
+
+def _make_queries(name: str, text: str) -> Callable[[Path], object]:
+    def make(folder: Path) -> None:
+        _write(name, text)(folder)
+        _make_tables(folder / "tables")
+
+    return make
+
+
+class _Queries(Loader):
+    def files(self, folder: Path) -> list[Path]:
+        """The queries alone."""
+        return [path for path in folder.iterdir() if path.is_file()]
+
+
+# --- word lists and templates ------------------------------------------------------------------
+
+_WORDS = """asides = ["It was {z} degrees outside.", "A bus with the number {z} drove by."]
+[names.women]
+words = "Ada Bella"
+he = "she"
+his = "her"
+him = "her"
+[lists]
+item = "hats coins"
+"""
+_TEMPLATE = """[doubling]
+numbers = { a = "mid", b = "deck" }
+program = ["power(2, b)", "multiply(a, #1)"]
+wordings = ["There are {a} [cells|items], doubled [every|each] hour for {b} hours.", "{name} has ${a} and {b}."]
+"""
+
+
+def _make_templates(folder: Path) -> None:
+    _write(WORDS_FILE, _WORDS)(folder)
+    for name in TEMPLATES:
+        _write(name, _TEMPLATE if name == TEMPLATES[0] else "")(folder)
+
+
+def _read_templates(folder: Path) -> None:
+    for template in read_templates(folder, read_words(folder)):
+        assert [text for parts in template.parsed for text in literals(parts)]
+
+
+LOADERS = {
+    "sokoban levels": Loader(_write("levels.xsb", _LEVELS), _read_levels, _spoil_levels, 1.5),
+    "alfworld game": Loader(_write("game.tw-pddl", _GAME), _read_game, _spoil_game, 0.5),
+    "alfworld split": Loader(_write("train/pick-Mug/trial/game.tw-pddl", _GAME), _read_split, _spoil_game, 0.2),
+    "alfworld household": Loader(_write("house.json", dump_house("fuzz", _HOUSE)), _read_household),
+    "gsm_hard": Loader(_write("p.jsonl", _PROBLEMS), _problems, share=1.5),
+    "musique": Loader(_write("q.jsonl", _QUESTIONS), _questions, share=1.5),
+    "hotpotqa": Loader(_write("h.json", _HOTPOT), _hotpot("hotpotqa", "h.json"), share=1.5),
+    "hotpotqa musique": Loader(_write("q.jsonl", _QUESTIONS), _hotpot("musique", "q.jsonl")),
+    "travelplanner jsonl": _Queries(
+        _make_queries("t.jsonl", _lines(_QUERY, _LONG)), _read_queries("t.jsonl"), share=0.7
+    ),
+    "travelplanner csv": _Queries(_make_queries("t.csv", _CSV), _read_queries("t.csv"), _spoil_cells, 0.7),
+    "travelplanner tables": Loader(_make_tables, lambda folder: load_world(folder).digest, _spoil_cells),
+    "toml templates": Loader(_make_templates, _read_templates),
+}
