@@ -86,10 +86,10 @@ clean:  ## remove .venv, caches and build leftovers; results of runs stay
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
 	find . -name .git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
 
-.venv/.installed: pyproject.toml constraints.txt
+.venv/.installed: pyproject.toml constraints.txt $(wildcard solvers/native/*)
 	@$(FIND_PYTHON); "$$python" -m tools.install
 
-.venv/.installed-dev: pyproject.toml constraints.txt
+.venv/.installed-dev: pyproject.toml constraints.txt $(wildcard solvers/native/*)
 	@$(FIND_PYTHON); "$$python" -m tools.install --dev
 
 # Installs the extras whose needs are met and prints one line for each; does nothing where that is done.

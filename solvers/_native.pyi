@@ -1,5 +1,7 @@
 """The compiled labelling algorithm; see `solvers/native/`."""
 
+FORM: int
+
 def solve(
     edges: tuple[tuple[int, int], ...],
     rewards: tuple[float, ...],
@@ -7,12 +9,15 @@ def solve(
     budgets: tuple[int, ...],
     start: int,
     terminals: tuple[int, ...],
+    moves: int,
     weights: tuple[float, ...],
+    rest: tuple[int, ...],
     scale: float,
     chances: tuple[tuple[int, int, int, int], ...],
     wanted: int,
     time_limit: float,
+    cap: float,
     memory: object = None,
     /,
-) -> tuple[int, list[tuple[int, ...]], int, bool, float, int, int, int]: ...
+) -> tuple[int, list[tuple[int, ...]], int | None, bool, float, int, int, int, float]: ...
 def memory() -> object: ...

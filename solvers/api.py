@@ -9,12 +9,16 @@ from dataclasses import replace
 from solvers.answer import without_walk
 from solvers.base import Solver
 from solvers.check import check
-from solvers.errors import ProblemError, RiskUnsupportedError, UnsupportedProblemError
+from solvers.deadline import Deadline
+from solvers.errors import LateError, ProblemError, RiskUnsupportedError, UnsupportedProblemError
 from solvers.problem import PathProblem
 from solvers.registry import get
 from solvers.risk import Risk
 from solvers.solution import PathSolution, Status
 from solvers.visit import compiled
+
+_LONGEST_LIMIT = 1e9
+"""Seconds; a longer limit is none."""
 
 
 def solve(
@@ -26,8 +30,9 @@ def solve(
     """Finds the best walk that keeps every budget (TAPE eq. 6-11 and 15-16), by either objective.
 
     A backend that raises, and an answer that `check` refuses, come back with status ERROR, no walk, and a message that
-    says what was wrong: what cannot be re-verified is never executed. The time limit is passed to the backend; how
-    long it really took is in `seconds`.
+    says what was wrong: what cannot be re-verified is never executed. So does a problem that would take more memory
+    than `solvers.memory.MEMORY_CAP`, before it is taken. What is not done by the time limit is FEASIBLE or TIMEOUT, at
+    most 50 ms and a tenth of the limit later; how long it really took is in `seconds`.
 
     Args:
         problem: The problem.
@@ -44,10 +49,10 @@ def solve(
         UnknownSolverError: If no solver goes by the name.
         SolverUnavailableError: If the solver cannot run here.
     """
-    time_limit = checked_time_limit(time_limit)
-    problem, backend = posed(problem, solver, risk)
+    deadline = Deadline(checked_time_limit(time_limit))
     began = time.perf_counter()
-    answer = _checked(backend, problem, time_limit)
+    problem, backend = posed(problem, solver, risk)
+    answer = _checked(backend, problem, deadline)
     return replace(answer, seconds=time.perf_counter() - began, solver=answer.solver or backend.name)
 
 
@@ -61,7 +66,7 @@ def posed(problem: PathProblem, solver: str | Solver, risk: Risk | float | None)
         SolverUnavailableError: If the solver cannot run here.
     """
     if risk is not None:
-        problem = replace(problem, risk=risk if isinstance(risk, Risk) else Risk(risk))
+        problem = problem.with_valid(risk=risk if isinstance(risk, Risk) else Risk(risk))
     backend = solver if isinstance(solver, Solver) else get(solver)
     if problem.is_risky and not backend.handles_risk:
         raise RiskUnsupportedError(backend.name)
@@ -69,24 +74,35 @@ def posed(problem: PathProblem, solver: str | Solver, risk: Risk | float | None)
 
 
 def checked_time_limit(seconds: float | None) -> float | None:
-    """The time limit, an infinite one as None.
+    """The time limit; one of more than thirty years as None.
 
     Raises:
         ProblemError: If it is not a positive number.
     """
-    if seconds is not None and (isinstance(seconds, bool) or math.isnan(seconds) or seconds <= 0):
-        raise ProblemError("time_limit", None, seconds, "must be a positive number of seconds, or None")
-    return None if seconds is not None and math.isinf(seconds) else seconds
-
-
-def _checked(backend: Solver, problem: PathProblem, time_limit: float | None) -> PathSolution:
+    if seconds is None:
+        return None
     try:
-        asked = compiled(problem)
-        answer = backend._solve(asked.problem, time_limit)
+        limit = math.nan if isinstance(seconds, bool | str | bytes) else float(seconds)
+    except OverflowError:
+        limit = math.inf if seconds > 0 else -math.inf
+    except (TypeError, ValueError):
+        limit = math.nan
+    if math.isnan(limit) or limit <= 0:
+        raise ProblemError("time_limit", None, seconds, "must be a positive number of seconds, or None")
+    return limit if limit < _LONGEST_LIMIT else None
+
+
+def _checked(backend: Solver, problem: PathProblem, deadline: Deadline) -> PathSolution:
+    try:
+        asked = compiled(problem, deadline)
+        deadline.check()
+        answer = backend._solve(asked.problem, deadline.left())
         faults = check(asked.problem, answer)
         if not faults:
             answer = asked.answer(answer)
             faults = check(problem, answer)
+    except LateError as error:
+        return without_walk(Status.TIMEOUT, message=str(error))
     except UnsupportedProblemError:
         raise
     except Exception as error:  # KeyboardInterrupt and SystemExit pass through

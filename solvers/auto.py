@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
 from solvers.base import Solver
+from solvers.deadline import NEVER, Deadline
 from solvers.errors import BackendError, SolverError
 from solvers.problem import PathProblem
+from solvers.reading import read_json
 from solvers.solution import PathSolution
 
 TABLE = Path(__file__).with_name("crossovers.json")
@@ -36,12 +37,18 @@ class Features:
     units: int
 
     @classmethod
-    def of(cls, problem: PathProblem) -> Features:
-        """Reads them off a problem."""
+    def of(cls, problem: PathProblem, deadline: Deadline = NEVER) -> Features:
+        """Reads them off a problem.
+
+        Raises:
+            LateError: If the deadline passes.
+        """
         units = 0
         for k, budget in enumerate(problem.budgets):
-            divisor = math.gcd(*(row[k] for row in problem.costs)) or 1
-            units = max(units, budget // divisor)
+            divisor = 0
+            for row in deadline.each(problem.costs):
+                divisor = math.gcd(divisor, row[k])
+            units = max(units, budget // (divisor or 1))
         return cls(len(problem.budgets), len(problem.edges) * problem.horizon, units)
 
 
@@ -85,14 +92,34 @@ def read_rules(path: Path = TABLE) -> tuple[Rule, ...]:
     Raises:
         BackendError: If the file is not such a table.
     """
-    data = json.loads(path.read_text(encoding="utf-8"))
-    if data.get("schema") != SCHEMA:
-        raise BackendError(
-            f"{path} is not a table of schema {SCHEMA}; write it with experiments.benches.solvers.crossovers"
-        )
-    return tuple(
-        Rule({name: (low, high) for name, (low, high) in row["when"].items()}, row["solvers"], row["measured"])
-        for row in data["rules"]
+    remedy = "write it with experiments.benches.solvers.crossovers"
+    data = read_json(path, lambda message: BackendError(f"{message}; {remedy}"))
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA or not isinstance(data.get("rules"), list):
+        raise BackendError(f"{path}: not a table of schema {SCHEMA} with a list of rules; {remedy}")
+    rules = []
+    for number, row in enumerate(data["rules"]):
+        if not _is_rule(row):
+            raise BackendError(
+                f"{path}: rules[{number}] is no object of 'when' (features with [least, greatest]), 'solvers' (names) "
+                f"and 'measured'; {remedy}"
+            )
+        when = {name: (low, high) for name, (low, high) in row["when"].items()}
+        rules.append(Rule(when, row["solvers"], row["measured"]))
+    return tuple(rules)
+
+
+def _is_rule(row: object) -> bool:
+    if not isinstance(row, dict) or not isinstance(row.get("when"), dict) or not isinstance(row.get("measured"), dict):
+        return False
+    names, known = row.get("solvers"), {field.name for field in fields(Features)}
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return False
+    return all(
+        feature in known
+        and isinstance(limits, list)
+        and len(limits) == 2
+        and all(limit is None or type(limit) is int for limit in limits)
+        for feature, limits in row["when"].items()
     )
 
 
@@ -113,7 +140,8 @@ class AutoSolver(Solver):
     handles_risk: ClassVar[bool] = True
 
     def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
-        features = Features.of(problem)
+        deadline = Deadline(time_limit)
+        features = Features.of(problem, deadline)
         rule = next((rule for rule in _rules() if rule.holds(features)), None)
         backend, passed_over = _first_able(rule.solvers if rule else (), problem)
         why = f"auto picked {backend.name}: "
@@ -121,7 +149,8 @@ class AutoSolver(Solver):
         why += f" (here {', '.join(f'{name} = {value}' for name, value in asdict(features).items())})"
         if passed_over:
             why += f"; passed over: {'; '.join(passed_over)}"
-        answer = backend._solve(problem, time_limit)
+        deadline.check()
+        answer = backend._solve(problem, deadline.left())
         message = f"{answer.message}; {why}" if answer.message else why
         return replace(answer, solver=f"{self.name}:{backend.name}", message=message)
 

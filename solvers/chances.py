@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from solvers.deadline import NEVER, Deadline
 from solvers.problem import PathProblem
 from solvers.risk import SCALE, variance_limit
 
@@ -42,7 +43,7 @@ class LinearParts:
     chances: tuple[Chance, ...] = ()
 
 
-def linear_parts(problem: PathProblem) -> LinearParts:
+def linear_parts(problem: PathProblem, deadline: Deadline = NEVER) -> LinearParts:
     """Gives each resource with spreads three linear ones: mean, variance, and a chord that joins the two.
 
     The square root is concave: between no variance and the largest that the budget B allows, it lies above its chord.
@@ -50,6 +51,7 @@ def linear_parts(problem: PathProblem) -> LinearParts:
 
     Args:
         problem: A problem whose budgets are not negative.
+        deadline: Raises LateError where it passes.
     """
     if not problem.is_risky or problem.risk is None:
         return LinearParts(tuple(problem.costs), tuple(problem.budgets))  # type: ignore[arg-type]
@@ -58,8 +60,8 @@ def linear_parts(problem: PathProblem) -> LinearParts:
     budgets: list[int] = []
     chances = []
     for k, budget in enumerate(problem.budgets):
-        means = [row[k] for row in problem.costs]
-        variances = [row[k] ** 2 for row in problem.spreads]
+        means = [row[k] for row in deadline.each(problem.costs)]
+        variances = [row[k] ** 2 for row in deadline.each(problem.spreads)]
         columns.append(means)
         budgets.append(budget)
         if not any(variances):
@@ -71,7 +73,7 @@ def linear_parts(problem: PathProblem) -> LinearParts:
             shift = max(0, _SURROGATE_BITS - budget.bit_length())
             joined = [
                 ((budget * mean * SCALE + square * variance) << shift) // (budget * SCALE)
-                for mean, variance in zip(means, variances, strict=True)
+                for mean, variance in deadline.each(zip(means, variances, strict=True))
             ]
             columns.append(joined)
             budgets.append(budget << shift)

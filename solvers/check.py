@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
 from itertools import pairwise
 
+from solvers.grid import tail_weight
 from solvers.problem import PathProblem
 from solvers.risk import keeps
 from solvers.solution import PathSolution, Status
@@ -15,6 +18,9 @@ OBJECTIVE_TOLERANCE = 1e-9
 
 OPTIMALITY_TOLERANCE = 1e-6
 """Largest gap, relative to max(1, |objective|), between objective and bound of an answer called OPTIMAL."""
+
+_MOST_STAYS = 10_000
+"""More discounted stays are added by their closed form, whose relative error is about 1e-15."""
 
 _NEEDS_WALK = {
     Status.OPTIMAL: True,
@@ -43,7 +49,7 @@ def check(problem: PathProblem, solution: PathSolution) -> list[str]:
     wrong = []
     if solution.has_walk != _NEEDS_WALK[solution.status]:
         wrong.append(f"status {solution.status} {'with' if solution.has_walk else 'without'} a walk")
-    if solution.bound is not None and math.isnan(solution.bound):
+    if solution.bound is not None and math.isnan(_real(solution.bound)):
         wrong.append("the bound is not a number")
     if not solution.has_walk:
         if solution.edges or solution.objective is not None or solution.consumption:
@@ -75,7 +81,8 @@ def variance_of(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...]:
 def objective_of(problem: PathProblem, edges: Sequence[int]) -> float:
     """The objective of a walk, as `PathProblem.objective` defines it; with "stay" the free stays are included.
 
-    The sum is correctly rounded, so that it depends on nothing but the walk.
+    The sum is correctly rounded, so that it depends on nothing but the walk (with a discount and more than 10,000
+    stays, these are one term of it).
 
     Args:
         problem: The problem.
@@ -91,8 +98,31 @@ def _terms(problem: PathProblem, edges: Sequence[int]) -> list[float]:
         if problem.edge_rewards:
             earned += [(step, problem.edge_rewards[edge]) for step, edge in enumerate(edges)]
         return [problem.discount**step * reward for step, reward in earned]
-    visited = [*nodes[1:], *[nodes[-1]] * (problem.horizon - len(edges))]
-    return [problem.discount**step * problem.rewards[node] for step, node in enumerate(visited)]
+    moved = [problem.discount**step * problem.rewards[node] for step, node in enumerate(nodes[1:])]
+    return moved + _stays(problem, len(edges), problem.rewards[nodes[-1]])
+
+
+def _stays(problem: PathProblem, moves: int, reward: float) -> list[float]:
+    """What staying earns after so many moves, as terms of which the sum is exact without a discount."""
+    if reward == 0.0:
+        return []
+    if problem.discount == 1.0:
+        terms, rest = [], Fraction(reward) * (problem.horizon - moves)
+        while rest:
+            terms.append(float(rest))
+            rest -= Fraction(terms[-1])
+        return terms
+    if problem.horizon - moves > _MOST_STAYS:
+        return [reward * tail_weight(problem.discount, moves, problem.horizon)]
+    return [problem.discount**step * reward for step in range(moves, problem.horizon)]
+
+
+def _real(value: float) -> float:
+    """A number as a float; not a number where it is none, or an integer that is too large for one."""
+    try:
+        return float(value)
+    except (OverflowError, TypeError, ValueError):
+        return math.nan
 
 
 def _check_walk(problem: PathProblem, solution: PathSolution) -> list[str]:
@@ -134,9 +164,10 @@ def _check_risk(problem: PathProblem, solution: PathSolution, means: Sequence[in
     variances = variance_of(problem, solution.edges)
     for name, mean, variance, budget in zip(problem.resources, means, variances, problem.budgets, strict=True):
         if mean <= budget and not keeps(mean, variance, budget, risk.square):
+            deviation = Decimal(variance).sqrt().normalize()  # a float may be too small for the variance
             wrong.append(
                 f"the walk stays within {budget} of {name} with too small a probability: mean {mean}, standard "
-                f"deviation {math.sqrt(variance):.4g}, and {risk.factor:.4g} of those must fit above the mean for a "
+                f"deviation {deviation:.4g}, and {risk.factor:.4g} of those must fit above the mean for a "
                 f"risk of {risk.probability:g} ({risk.assumption})"
             )
     return wrong
@@ -146,10 +177,10 @@ def _check_objective(problem: PathProblem, solution: PathSolution) -> list[str]:
     terms = _terms(problem, solution.edges)
     true, scale = math.fsum(terms), math.fsum(map(abs, terms))
     allowed = OBJECTIVE_TOLERANCE * scale
-    if solution.objective is None or not abs(solution.objective - true) <= allowed:
+    if solution.objective is None or not abs(_real(solution.objective) - true) <= allowed:
         return [f"objective {solution.objective} is reported, {true} is true"]
     wrong = []
-    bound = solution.bound
+    bound = None if solution.bound is None else _real(solution.bound)
     if bound is not None and bound < true - allowed:
         wrong.append(f"the bound {bound} is below the objective {true}")
     gap = OPTIMALITY_TOLERANCE * max(1.0, abs(true))

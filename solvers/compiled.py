@@ -5,20 +5,24 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from enum import IntEnum
 
+from solvers import memory as limits
 from solvers.chances import LinearParts
-from solvers.grid import score_grid, units_bound
+from solvers.deadline import NEVER, Deadline
+from solvers.grid import most_objective, score_grid
 from solvers.problem import PathProblem
 
+_FORM = 2
+"""That of `solvers/native/module.cpp`."""
+
 try:
+    from solvers._native import FORM
     from solvers._native import memory as _memory
     from solvers._native import solve as _solve
-except ImportError:  # installed where there was no compiler: NumPy takes over
-    _built = False
-else:
-    _built = True
+except ImportError:  # installed where there was no compiler, or a build of old: NumPy takes over
+    FORM = 0
 
-AVAILABLE = _built
-"""Whether the compiled path was built."""
+AVAILABLE = FORM == _FORM
+"""Whether the compiled path was built, and from sources that fit these; an older build is not used."""
 
 _MOST_RESOURCES = 16
 _LARGEST_BUDGET = 2**58
@@ -35,6 +39,7 @@ class Ending(IntEnum):
     NO_TERMINAL = 2
     BUDGET_ALONE = 3
     BUDGETS_TOGETHER = 4
+    TOO_LARGE = 5
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,8 @@ class Found:
         arcs: Of the time-expanded graph.
         labels: That were extended.
         rounds: Of label setting.
+        steps: Of the time-expanded graph.
+        bytes: With TOO_LARGE, the memory that would have been needed, at least.
     """
 
     ending: Ending
@@ -60,6 +67,8 @@ class Found:
     arcs: int
     labels: int
     rounds: int
+    steps: int
+    bytes: float
 
 
 def can_solve(parts: LinearParts) -> bool:
@@ -75,7 +84,7 @@ def new_memory() -> object:
 
 
 def search(
-    problem: PathProblem, parts: LinearParts, wanted: int, time_limit: float | None, memory: object = None
+    problem: PathProblem, parts: LinearParts, wanted: int, deadline: Deadline = NEVER, memory: object = None
 ) -> Found:
     """Finds the `wanted` best walks.
 
@@ -83,31 +92,44 @@ def search(
         problem: A problem whose budgets are not negative.
         parts: Its `linear_parts`, for which `can_solve` holds.
         wanted: How many.
-        time_limit: Positive seconds, or None.
-        memory: From `new_memory`, for a problem without discount and risk: bounds are taken from it and left in it.
+        deadline: When to come back with what there is.
+        memory: From `new_memory`, for a problem without discount and risk: bounds are taken from it and left in it,
+            but where the horizon is longer than any walk of interest.
+
+    Raises:
+        LateError: If the deadline passes before the search begins.
+        TooLargeError: If the horizon is too long to begin.
     """
-    weights, scale = score_grid(problem)
-    ending, walks, bound, ordered, seconds, arcs, labels, rounds = _solve(
+    grid = score_grid(problem, wanted, deadline)
+    limits.require_memory(4 * grid.moves, f"a time-expanded graph of {grid.moves:,} steps")
+    left = deadline.left()
+    ending, walks, bound, ordered, seconds, arcs, labels, rounds, needed = _solve(
         problem.edges,  # type: ignore[arg-type]
         problem.rewards,  # type: ignore[arg-type]
         parts.costs,
         parts.budgets,
         problem.start,
         problem.terminals,  # type: ignore[arg-type]
-        tuple(weights),
-        scale,
+        grid.moves,
+        grid.weights,
+        grid.rests,
+        grid.scale,
         tuple(astuple(chance) for chance in parts.chances),
         wanted,
-        -1.0 if time_limit is None else time_limit,
-        memory,
+        -1.0 if left is None else left,
+        float(limits.MEMORY_CAP),
+        memory if grid.moves == problem.horizon else None,
     )
+    most = most_objective(problem)
     return Found(
         ending=Ending(ending),
         walks=walks,
-        bound=units_bound(bound, problem.horizon, scale),
+        bound=most if bound is None else min(most, grid.bound(bound)),
         ordered=ordered,
         seconds=seconds,
         arcs=arcs,
         labels=labels,
         rounds=rounds,
+        steps=grid.moves,
+        bytes=needed,
     )

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from solvers.answer import with_walk, without_walk
 from solvers.base import missing_package
-from solvers.check import OPTIMALITY_TOLERANCE, objective_of
+from solvers.check import OPTIMALITY_TOLERANCE
 from solvers.deadline import Deadline
 from solvers.errors import BackendError, ProblemError
 from solvers.grid import decimal_scale
@@ -63,7 +63,7 @@ class CpSatSolver(WorkerSolver):
 
     def _search(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
         deadline = Deadline(time_limit)
-        graph = expand(problem)
+        graph = expand(problem, deadline)
         if not graph.arcs:
             return without_walk(Status.INFEASIBLE, message="no terminal can be reached within horizon and budgets")
         from ortools.sat.python import cp_model
@@ -96,14 +96,15 @@ class CpSatSolver(WorkerSolver):
         if status is Status.ERROR:
             raise BackendError(f"CP-SAT finds the model invalid: {model.validate()[:200]}")
         edges = graph.edges_of([i for i, arc in enumerate(arcs) if solver.boolean_value(arc)])
-        bound = solver.best_objective_bound / scale + (problem.horizon + 1) / scale
+        bound = solver.best_objective_bound / scale + (graph.arcs[-1].step + 2) / scale
         return replace(_answer(problem, graph, edges, status, bound), solve_seconds=seconds)
 
 
 def _answer(problem: PathProblem, graph: TimeExpanded, edges: list[int], status: Status, bound: float) -> PathSolution:
-    """The walk, called OPTIMAL only if the bound proves that it is, in the real gains."""
-    objective = objective_of(problem, edges)
-    bound = min(bound, graph.bound)
-    if bound - objective > OPTIMALITY_TOLERANCE * max(1.0, abs(objective)):
+    """The walk, called OPTIMAL only if the bound on the gains proves that it is, in the real gains."""
+    gain = graph.gain_of(edges)
+    if min(bound, graph.bound - graph.beyond) - gain > OPTIMALITY_TOLERANCE * max(1.0, abs(gain)):
         status = Status.FEASIBLE
-    return with_walk(problem, edges, status, bound)
+    if status is Status.OPTIMAL and graph.beyond:  # the gains of other ends than the richest may be cut short
+        return with_walk(problem, edges, status)
+    return with_walk(problem, edges, status, min(bound + graph.beyond, graph.bound))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+_LONGEST = 200
+
 
 class SolverError(Exception):
     """Base of every error raised by this package."""
@@ -21,10 +23,19 @@ class ProblemError(SolverError, ValueError):
     def __init__(self, field: str, index: int | tuple[int, ...] | None, value: object, message: str) -> None:
         places = () if index is None else (index if isinstance(index, tuple) else (index,))
         where = field + "".join(f"[{place}]" for place in places)
-        super().__init__(f"{where} = {value!r}: {message}")
+        super().__init__(f"{where} = {_shown(value)}: {message}")
         self.field = field
         self.index = index
         self.value = value
+
+
+def _shown(value: object) -> str:
+    """A value in a message, whatever it is: not all of a long one, and no integer that Python refuses to write out."""
+    try:
+        text = repr(value)
+    except Exception as error:  # a repr of the caller's, or too many digits
+        return f"a value of type {type(value).__name__} that cannot be shown ({type(error).__name__})"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} characters)"
 
 
 class EndlessError(SolverError):
@@ -87,6 +98,14 @@ class RiskUnsupportedError(SolverError):
 
 class BackendError(SolverError):
     """A backend met something it cannot answer; `solve` turns it into an answer with status ERROR."""
+
+
+class TooLargeError(BackendError):
+    """A solve would take more memory than it may; the message says how much, and what would help."""
+
+
+class LateError(SolverError):
+    """The time was up in the middle of something; `solve` turns it into an answer with status TIMEOUT."""
 
 
 class UnsupportedProblemError(SolverError):

@@ -13,6 +13,8 @@ from dataclasses import replace
 
 from solvers.api import checked_time_limit
 from solvers.base import Solver
+from solvers.deadline import Deadline
+from solvers.errors import LateError
 from solvers.explanation import Cause, Explanation, Joint, Need
 from solvers.feasibility import Feasibility, bisect, least
 from solvers.problem import PathProblem
@@ -50,19 +52,25 @@ def explain(
         BackendError: If a walk of the solver does not survive its check with the true rewards.
         UnknownSolverError, SolverUnavailableError, RiskUnsupportedError: As `solve` does.
     """
-    time_limit = checked_time_limit(time_limit)
+    deadline = Deadline(checked_time_limit(time_limit))
     if not problem.terminals:
         return Explanation(problem, Status.INFEASIBLE, (Cause.NO_TERMINAL,))
-    moves = distances(problem)
+    try:
+        return _explained(problem, solver, deadline, enough=enough)
+    except LateError:
+        return Explanation(problem, Status.TIMEOUT)
+
+
+def _explained(problem: PathProblem, solver: str | Solver, deadline: Deadline, *, enough: bool) -> Explanation:
+    moves = distances(problem, deadline)
     reached = tuple(sorted(moves))
-    leading = leading_nodes(problem)
+    leading = leading_nodes(problem, deadline)
     nearest = min((moves[v] for v in problem.terminals if v in moves), default=None)
     if nearest is None:
         return Explanation(problem, Status.INFEASIBLE, (Cause.UNREACHABLE,), reached=reached, leading=leading)
-    search = Feasibility(problem, solver, time_limit)
-    found = Explanation(
-        problem, Status.INFEASIBLE, reached=reached, leading=leading, nearest=nearest, barred=barred_edges(problem)
-    )
+    search = Feasibility(problem, solver, deadline)
+    barred = barred_edges(problem, deadline)
+    found = Explanation(problem, Status.INFEASIBLE, reached=reached, leading=leading, nearest=nearest, barred=barred)
     if nearest <= problem.horizon:
         first = search.ask(_useful(problem, problem.horizon), problem.budgets)
         if first.has_walk:
@@ -93,7 +101,7 @@ def _what_would_do(found: Explanation, nearest: int, search: Feasibility, *, eno
 def _budget(problem: PathProblem, k: int, search: Feasibility) -> Need:
     """What resource k alone would have to be."""
     steps = _useful(problem, problem.horizon)
-    low = max(problem.budgets[k] + 1, least_uses(problem, k, steps))
+    low = max(problem.budgets[k] + 1, _floor(problem, k, steps, search))
 
     def probe(budget: int) -> PathSolution:
         return search.ask(steps, [*problem.budgets[:k], budget, *problem.budgets[k + 1 :]])
@@ -104,6 +112,14 @@ def _budget(problem: PathProblem, k: int, search: Feasibility) -> Need:
         relaxed = [*problem.budgets[:k], end.value, *problem.budgets[k + 1 :]]
         walk = search.witness(problem.horizon, relaxed, end.edges)
     return Need(problem.resources[k], problem.budgets[k], end.value, end.at_least, walk, end.proven)
+
+
+def _floor(problem: PathProblem, k: int, steps: int, search: Feasibility) -> int:
+    """What every walk uses of resource k; 0, which is true as well, where the time is up before more is known."""
+    try:
+        return least_uses(problem, k, steps, search.deadline)
+    except LateError:
+        return 0
 
 
 def _useful(problem: PathProblem, horizon: int) -> int:
@@ -124,7 +140,7 @@ def _horizon(problem: PathProblem, nearest: int, search: Feasibility) -> Need:
 def _joint(problem: PathProblem, horizon: int, search: Feasibility) -> Joint | None:
     """All budgets raised by the least common percentage, and each then lowered as far as the others let it."""
     steps, given = _useful(problem, horizon), problem.budgets
-    floors = [least_uses(problem, k, steps) for k in range(len(given))]
+    floors = [_floor(problem, k, steps, search) for k in range(len(given))]
     bases = [budget if budget > 0 else max(1, floor) for budget, floor in zip(given, floors, strict=True)]
 
     def percent(wanted: Sequence[int]) -> int:

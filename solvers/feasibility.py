@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from solvers.answer import with_walk, without_walk
 from solvers.api import solve
 from solvers.base import Solver
 from solvers.check import check, consumption_of, variance_of
+from solvers.deadline import Deadline
 from solvers.errors import BackendError
 from solvers.problem import PathProblem
 from solvers.risk import least_budget
@@ -22,26 +22,29 @@ class Feasibility:
     Args:
         problem: The problem.
         solver: As for `solvers.solve`.
-        time_limit: Seconds for all questions together, or None. When they are over, the answer is TIMEOUT.
+        deadline: For all questions together. When it has passed, the answer is TIMEOUT.
 
     Attributes:
+        deadline: That of all questions.
         faults: What the solver reported where it ended in ERROR, each once.
     """
 
-    def __init__(self, problem: PathProblem, solver: str | Solver, time_limit: float | None) -> None:
+    def __init__(self, problem: PathProblem, solver: str | Solver, deadline: Deadline) -> None:
         self._problem = problem
-        self._plain = replace(problem, rewards=[0.0] * problem.n_nodes, discount=1.0, objective="stay", edge_rewards=())
+        self._plain = problem.with_valid(
+            rewards=(0.0,) * problem.n_nodes, discount=1.0, objective="stay", edge_rewards=()
+        )
         self._solver = solver
-        self._end = None if time_limit is None else time.monotonic() + time_limit
+        self.deadline = deadline
         self._square = problem.risk.square if problem.risk is not None else 0
         self.faults: list[str] = []
 
     def ask(self, horizon: int, budgets: Sequence[int]) -> PathSolution:
         """Any walk within these limits, INFEASIBLE if proven that there is none, else TIMEOUT or ERROR."""
-        left = None if self._end is None else self._end - time.monotonic()
-        if left is not None and left <= 0:
+        left = self.deadline.left()
+        if left == 0.0:
             return without_walk(Status.TIMEOUT)
-        answer = solve(replace(self._plain, horizon=horizon, budgets=budgets), self._solver, left)
+        answer = solve(self._plain.with_valid(horizon=horizon, budgets=tuple(budgets)), self._solver, left)
         if answer.status is Status.ERROR and answer.message not in self.faults:
             self.faults.append(answer.message)
         return answer
@@ -63,7 +66,7 @@ class Feasibility:
         Raises:
             BackendError: If it does not survive its check.
         """
-        relaxed = replace(self._problem, horizon=horizon, budgets=budgets)
+        relaxed = self._problem.with_valid(horizon=horizon, budgets=tuple(budgets))
         walk = with_walk(relaxed, edges, Status.FEASIBLE)
         faults = check(relaxed, walk)
         if faults:

@@ -1,13 +1,123 @@
-"""The exact grid on which objectives are compared: rewards, times their discount, rounded once to a decimal."""
+"""The exact grid on which objectives are compared: rewards, times their discount, rounded once to a decimal.
+
+A walk of m moves is worth its moves' rewards, and the rest of the horizon at its end. Where the best walks make at most
+M moves (`solvers.horizon`), every walk of interest stays from step M on: all that its end decides there is one number,
+its *rest*. Only differences between rests matter; so the richest end gets 0, and a difference that no M moves could
+make up for is cut to just that. The order of the walks stays what it was, and long horizons take no digits away from
+the rewards on the way.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
+from solvers.deadline import NEVER, Deadline
+from solvers.horizon import useful_moves
+from solvers.memory import require_memory
 from solvers.problem import PathProblem
 
 _LARGEST_UNITS = 2.0**49
 _LARGEST_SCORE = 2.0**58
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How walks of at most so many moves are compared.
+
+    Attributes:
+        moves: M, at most the horizon.
+        weights: The weight of each of the M steps; empty without a discount, where all are 1.
+        scale: Units of the exact objective per objective, a power of ten.
+        rests: For each node the units of staying there after M steps; empty where M is the horizon. 0 for nodes that
+            are no terminals.
+        beyond: What the richest end earns after M steps: the objective of a walk is at most this more than its units.
+    """
+
+    moves: int
+    weights: tuple[float, ...]
+    scale: float
+    rests: tuple[int, ...] = ()
+    beyond: float = 0.0
+
+    def weight(self, step: int) -> float:
+        """The weight of a step."""
+        return self.weights[step] if self.weights else 1.0
+
+    def bound(self, units: int) -> float:
+        """The greatest objective that a walk of at most so many units can have, rounding included."""
+        return (units + (self.moves + 1) / 2) / self.scale + self.beyond
+
+    def rest(self, node: int) -> float:
+        """The rest of a node, as an objective."""
+        return self.rests[node] / self.scale if self.rests else 0.0
+
+
+def score_grid(problem: PathProblem, wanted: int = 1, deadline: Deadline = NEVER) -> Grid:
+    """The grid for the `wanted` best walks of a problem.
+
+    Raises:
+        LateError: If the deadline passes.
+        TooLargeError: If there are too many steps to look at.
+    """
+    horizon, rewards = problem.horizon, problem.rewards
+    moves = useful_moves(problem, wanted, deadline)
+    weights: tuple[float, ...] = ()
+    if problem.discount < 1.0:
+        require_memory(40 * moves, f"the discounts of {moves:,} steps")
+        weights = tuple(problem.discount**step for step in deadline.each(range(moves)))
+    total = math.fsum(weights) if weights else float(moves)
+    largest = max(map(abs, rewards)) * total
+    if moves == horizon:
+        return Grid(moves, weights, decimal_scale(largest, _room(moves)))
+    spare = tail_weight(problem.discount, moves, horizon)
+    ends = sorted({rewards[terminal] for terminal in problem.terminals}, reverse=True)
+    widest = (max(rewards) - min(rewards)) * total
+    span = sum(min(spare * (one - two), widest) for one, two in pairwise(ends))
+    span = min(span, spare * (ends[0] - ends[-1])) if ends else 0.0
+    scale = decimal_scale(largest + span, _room(moves))
+    while True:
+        rests = _rests(problem, moves, ends, scale, spare, widest)
+        furthest = max(map(abs, rests.values()), default=0)
+        if (largest * scale + furthest) * (moves + 1) <= _LARGEST_SCORE or scale <= 1e-300:
+            break
+        scale /= 10
+    by_node = [0] * problem.n_nodes
+    for terminal in problem.terminals:
+        by_node[terminal] = rests[rewards[terminal]]
+    beyond = spare * ends[0] if ends else 0.0
+    return Grid(moves, weights, scale, tuple(by_node), beyond)
+
+
+def _rests(
+    problem: PathProblem, moves: int, ends: Sequence[float], scale: float, spare: float, widest: float
+) -> dict[float, int]:
+    """The rest in units for each reward of a terminal; `ends` descend."""
+    rests = dict.fromkeys(ends[:1], 0)
+    decisive = math.ceil(widest * scale) + moves + 1  # more than the units of any M moves can differ by
+    for richer, poorer in pairwise(ends):
+        if problem.discount < 1.0:
+            apart = round(min(spare * (richer - poorer) * scale, 2.0 * decisive))
+        else:
+            apart = (problem.horizon - moves) * (round(richer * scale) - round(poorer * scale))
+        rests[poorer] = rests[richer] - min(apart, decisive)
+    return rests
+
+
+def tail_weight(discount: float, first: int, horizon: int) -> float:
+    """The sum of the weights of the steps `first` .. `horizon` - 1, by its closed form."""
+    if discount == 1.0:
+        return float(horizon - first)
+    rate = math.log1p(discount - 1.0) if discount > 0.5 else math.log(discount)
+    return math.exp(rate * first) * (math.expm1(rate * (horizon - first)) / (discount - 1.0))
+
+
+def most_objective(problem: PathProblem) -> float:
+    """No walk has a greater objective: what the richest node earns at every step, a little rounding allowed for."""
+    most = max(problem.rewards) * tail_weight(problem.discount, 0, problem.horizon)
+    return most + 1e-9 * abs(most)
 
 
 def decimal_scale(largest: float, room: float) -> float:
@@ -18,14 +128,6 @@ def decimal_scale(largest: float, room: float) -> float:
     return 10.0 ** max(-300, min(300, exponent))
 
 
-def score_grid(problem: PathProblem) -> tuple[list[float], float]:
-    """The weight of each step (L floats), and how many units of the exact objective make one."""
-    horizon = problem.horizon
-    weights = [problem.discount**step for step in range(horizon)]
-    largest = max(map(abs, problem.rewards)) * math.fsum(weights)
-    return weights, decimal_scale(largest, min(_LARGEST_UNITS, _LARGEST_SCORE / (horizon + 1)))
-
-
-def units_bound(units: int, horizon: int, scale: float) -> float:
-    """The greatest objective that a walk of at most so many units can have, rounding included."""
-    return (units + (horizon + 1) / 2) / scale
+def _room(moves: int) -> float:
+    """The most units: those of a score, which counts moves as well, must fit into 64 bits."""
+    return min(_LARGEST_UNITS, _LARGEST_SCORE / (moves + 1))

@@ -15,7 +15,7 @@ from solvers.api import checked_time_limit, posed
 from solvers.base import Solver
 from solvers.check import check
 from solvers.deadline import Deadline
-from solvers.errors import BackendError, ProblemError, UnsupportedProblemError
+from solvers.errors import BackendError, LateError, ProblemError, UnsupportedProblemError
 from solvers.problem import PathProblem
 from solvers.risk import Risk
 from solvers.solution import PathSolution, Status
@@ -27,6 +27,10 @@ if TYPE_CHECKING:  # these need NumPy, which `import solvers` does not load
 
 _MOST = 2**31
 """More walks than this are the same as all: they would not fit into memory."""
+
+
+_MANY, _SEARCH = 100, 0.5
+"""With a limit, the share of it that the search for more walks than this gets: the rest is for checking them."""
 
 
 @dataclass(frozen=True)
@@ -99,11 +103,13 @@ def k_best(
         SolverUnavailableError: If the solver cannot run here.
     """
     k = _checked_count(k)
-    time_limit = checked_time_limit(time_limit)
-    problem, backend = posed(problem, solver, risk)
+    deadline = Deadline(checked_time_limit(time_limit))
     began = time.perf_counter()
+    problem, backend = posed(problem, solver, risk)
     try:
-        found = _found(problem, k, backend, time_limit, skip)
+        found = _found(problem, k, backend, deadline, skip)
+    except LateError as error:
+        found = KBest(Status.TIMEOUT, message=str(error))
     except UnsupportedProblemError:
         raise
     except Exception as error:  # KeyboardInterrupt and SystemExit pass through
@@ -126,7 +132,7 @@ def _found(
     problem: PathProblem,
     k: int,
     backend: Solver,
-    time_limit: float | None,
+    deadline: Deadline,
     skip: Callable[[tuple[int, ...]], bool] | None,
 ) -> KBest:
     from solvers.chances import linear_parts
@@ -134,41 +140,52 @@ def _found(
     from solvers.labelling import LabellingSolver
 
     if problem.objective != "stay":
-        asked = compiled(problem)
+        asked = compiled(problem, deadline)
         stated = None if skip is None else lambda edges: skip(asked.edges(edges))
-        found = _found(asked.problem, k, backend, time_limit, stated)
+        found = _found(asked.problem, k, backend, deadline, stated)
         return _verified(problem, replace(found, solutions=tuple(map(asked.answer, found))))
     if any(budget < 0 for budget in problem.budgets):
         return KBest(Status.INFEASIBLE, message="a budget is negative")
-    if skip is None and type(backend) is LabellingSolver and can_solve(parts := linear_parts(problem)):
-        return _searched(problem, parts, k, time_limit)
-    return _partitioned(problem, k, backend, time_limit, skip or (lambda _: False))
+    if skip is None and type(backend) is LabellingSolver and can_solve(parts := linear_parts(problem, deadline)):
+        return _searched(problem, parts, k, deadline)
+    return _partitioned(problem, k, backend, deadline, skip or (lambda _: False))
 
 
-def _searched(problem: PathProblem, parts: LinearParts, k: int, time_limit: float | None) -> KBest:
+def _searched(problem: PathProblem, parts: LinearParts, k: int, deadline: Deadline) -> KBest:
     """All walks by one search of the compiled path."""
     from solvers.compiled import Ending, search
     from solvers.labelling import answer_of
 
-    found = search(problem, parts, k, time_limit)
+    left = deadline.left()
+    found = search(problem, parts, k, Deadline(left * _SEARCH) if left is not None and k > _MANY else deadline)
     first = answer_of(problem, found)
     if not first.has_walk:
         return KBest(first.status, message=first.message)
     bound = None if found.ending is Ending.PROVED else first.bound  # above all walks, so above those of each rank
-    solutions = [with_walk(problem, edges, first.status, bound) for edges in found.walks]
-    return _verified(problem, KBest(first.status, tuple(solutions), message=first.message))
+    solutions: list[PathSolution] = []
+    status = first.status
+    try:
+        for rank, edges in enumerate(found.walks):
+            if rank % _MANY == _MANY - 1:
+                deadline.check()
+            solutions.append(with_walk(problem, edges, first.status, bound))
+            if faults := check(problem, solutions[-1]):
+                return _refused(solutions[:-1], rank, faults)
+    except LateError:
+        status = Status.FEASIBLE  # the best ones are there, and there are more
+    return KBest(status, tuple(solutions), message=first.message)
 
 
 def _partitioned(
     problem: PathProblem,
     k: int,
     backend: Solver,
-    time_limit: float | None,
+    deadline: Deadline,
     skip: Callable[[tuple[int, ...]], bool],
 ) -> KBest:
     from solvers.partition import Partition
 
-    partition = Partition(problem, backend, Deadline(time_limit), skip)
+    partition = Partition(problem, backend, deadline, skip)
     solutions: list[PathSolution] = []
     try:
         solutions.extend(_solution(problem, ranked) for ranked in islice(partition, k))
@@ -191,6 +208,9 @@ def _verified(problem: PathProblem, found: KBest) -> KBest:
     """As found, up to the first walk that `check` refuses."""
     for rank, solution in enumerate(found):
         if faults := check(problem, solution):
-            wrong = f"walk {rank} failed its check: {'; '.join(faults)}"
-            return KBest(Status.ERROR, found[:rank], message=wrong)
+            return _refused(found[:rank], rank, faults)
     return found
+
+
+def _refused(before: Sequence[PathSolution], rank: int, faults: Sequence[str]) -> KBest:
+    return KBest(Status.ERROR, tuple(before), message=f"walk {rank} failed its check: {'; '.join(faults)}")

@@ -9,6 +9,8 @@ from solvers.answer import with_walk, without_walk
 from solvers.base import Solver
 from solvers.chances import linear_parts
 from solvers.compiled import Ending, Found, can_solve, search
+from solvers.deadline import Deadline
+from solvers.memory import too_large
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
 
@@ -38,7 +40,7 @@ class LabellingSolver(Solver):
     FEASIBLE or TIMEOUT, with the best bound so far (OPTIMAL, with a message, if only the last step was cut short).
 
     Without the compiled path, and for budgets or risks beyond 64-bit integers, `solve_numpy` gives the same answers,
-    more slowly.
+    more slowly. Steps that no best walk needs are not looked at (`solvers.horizon`).
     """
 
     name: ClassVar[str] = "labelling"
@@ -46,25 +48,35 @@ class LabellingSolver(Solver):
     handles_risk: ClassVar[bool] = True
 
     def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
+        deadline = Deadline(time_limit)
         if any(budget < 0 for budget in problem.budgets):
             return without_walk(Status.INFEASIBLE, message="a budget is negative")
-        parts = linear_parts(problem)
+        parts = linear_parts(problem, deadline)
         if not can_solve(parts):
             from solvers.numpy_labelling import solve_numpy  # loads NumPy, which the compiled path does not need
 
-            return solve_numpy(problem, time_limit)
-        found = search(problem, parts, 1, time_limit)
+            return solve_numpy(problem, deadline.left())
+        found = search(problem, parts, 1, deadline)
         return replace(answer_of(problem, found), solve_seconds=found.seconds)
 
 
 def answer_of(problem: PathProblem, found: Found) -> PathSolution:
-    """The answer that the compiled search found."""
+    """The answer that the compiled search found.
+
+    Raises:
+        TooLargeError: If it stopped at the memory cap, and found no walk before.
+    """
     if found.ending in _WHY_INFEASIBLE:
         return without_walk(Status.INFEASIBLE, message=_WHY_INFEASIBLE[found.ending])
     if found.ending is Ending.PROVED:
         answer = with_walk(problem, found.walks[0], Status.OPTIMAL)
         late = "optimal, but the time was up before ties were settled by the smallest edges"
         return answer if found.ordered else replace(answer, message=late)
+    if found.ending is Ending.TOO_LARGE:
+        refusal = too_large(found.bytes, f"the search of {len(problem.edges):,} edges at {found.steps:,} steps")
+        if not found.walks:
+            raise refusal
+        return replace(with_walk(problem, found.walks[0], Status.FEASIBLE, found.bound), message=str(refusal))
     if not found.walks:
         return without_walk(Status.TIMEOUT, found.bound)
     return with_walk(problem, found.walks[0], Status.FEASIBLE, found.bound)

@@ -61,22 +61,24 @@ class MathOptSolver(WorkerSolver):
 
     def _search(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
         deadline = Deadline(time_limit)
-        graph = expand(problem)
+        graph = expand(problem, deadline)
         if not graph.arcs:
             return without_walk(Status.INFEASIBLE, message="no terminal can be reached within horizon and budgets")
         from ortools.math_opt.python import mathopt
 
+        deadline.check()
         gains, factor = scaled_gains(graph, _LARGEST_AMOUNT)
         model, arcs = _model(problem, graph, gains)
         parameters = mathopt.SolveParameters(random_seed=0, absolute_gap_tolerance=0.0, relative_gap_tolerance=0.0)
         self._tighten(parameters)
+        deadline.check()
         left = deadline.left()
         if left is not None:
             parameters.time_limit = datetime.timedelta(seconds=left)
         result = mathopt.solve(model, mathopt.SolverType[self.solver_type], params=parameters)
         status = _status(result.termination, limited=left is not None)
         values = result.variable_values(arcs) if status in (Status.OPTIMAL, Status.FEASIBLE) else []
-        bound = result.termination.objective_bounds.dual_bound / factor
+        bound = result.termination.objective_bounds.dual_bound / factor + graph.beyond
         seconds = result.solve_stats.solve_time.total_seconds()
         return answer(problem, graph, status, values, math.inf if math.isnan(bound) else bound, seconds)
 

@@ -20,17 +20,20 @@ in what `solvers.explain` finds.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
+from solvers.circles import between, components, earning, longest
 from solvers.errors import EndlessError
+from solvers.horizon import paid_moves
 from solvers.problem import PathProblem
-from solvers.reach import affordable, spread
+from solvers.reach import affordable
 
 MOST_MOVES = 10_000
 """Longer walks are not looked for; whoever wants them says so by a horizon."""
 
-_Edge = tuple[int, int]
+_WORTH = 500_000
+"""Where counting the moves of the longest walk takes more steps than this, what the budgets allow at most will do."""
 
 
 def enough_moves(problem: PathProblem) -> int:
@@ -45,56 +48,61 @@ def enough_moves(problem: PathProblem) -> int:
     Raises:
         EndlessError: There is none, or it is above `MOST_MOVES`; names a circle.
     """
-    inside, useful = _between(problem, range(len(problem.edges)))
-    order, group = _components(problem.n_nodes, [problem.edges[edge] for edge in inside])
+    inside, useful = between(problem, range(len(problem.edges)))
+    order, group = components(problem.n_nodes, [problem.edges[edge] for edge in inside])
     if not any(group[tail] == group[head] for tail, head in (problem.edges[edge] for edge in inside)):
-        return max(1, _longest(order, [problem.edges[edge] for edge in inside]))
+        return max(1, longest(order, [problem.edges[edge] for edge in inside]))
     simple = max(1, useful - 1)
-    usable, _ = _between(problem, [edge for edge in inside if affordable(problem, edge)])
-    earning = _earning(problem, usable)
-    if earning is None:
+    usable, _ = between(problem, [edge for edge in inside if affordable(problem, edge)])
+    circle = _earning(problem, usable)
+    if circle is None:
         return simple
     free = _earning(problem, [edge for edge in usable if not any(problem.costs[edge])])
     if free is not None:
         raise EndlessError(free, "it earns and takes nothing of what is capped")
-    most = _bounded(problem, usable)
-    if most > MOST_MOVES:
-        raise EndlessError(earning, f"it earns, and the budgets allow for more than {MOST_MOVES} moves")
+    paid = paid_moves(problem, usable)
+    if paid is not None and paid <= MOST_MOVES and paid * len(usable) > _WORTH:
+        return max(simple, paid)
+    if _goes_on(problem, usable, circle) or (most := _bounded(problem, usable)) > MOST_MOVES:
+        raise EndlessError(circle, f"it earns, and the budgets allow for more than {MOST_MOVES} moves")
     return max(simple, most)
-
-
-def _between(problem: PathProblem, edges: Iterable[int]) -> tuple[list[int], int]:
-    """Those of some edges that are on a walk of them from the start to a terminal, and how many nodes they meet."""
-    part = list(edges)
-    ends = [problem.edges[edge] for edge in part]
-    forth = spread(ends, [problem.start])
-    back = spread(((head, tail) for tail, head in ends), problem.terminals)
-    useful = forth.keys() & back.keys()
-    return [edge for edge in part if useful.issuperset(problem.edges[edge])], len(useful)
 
 
 def _earning(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...] | None:
     """A circle of these edges that earns, by its edges; None if there is none. With a discount, any circle."""
     gains = _gains(problem, edges) if problem.discount == 1 else dict.fromkeys(edges, 1)
-    # Bellman and Ford: where rewards still grow after n rounds, a circle that earns is behind it.
-    best = [0] * problem.n_nodes
+    return earning(problem.n_nodes, edges, problem.edges, gains)
+
+
+def _goes_on(problem: PathProblem, edges: Sequence[int], circle: Sequence[int]) -> bool:
+    """Whether a shortest way round by a circle leaves enough for more than `MOST_MOVES` moves on it."""
+    on = problem.edges[circle[0]][0]
+    there = _shortest(problem, edges, problem.start, {on})
+    back = _shortest(problem, edges, on, set(problem.terminals))
+    walk = [*there, *back, *list(circle) * (MOST_MOVES // len(circle) + 1)]
+    return all(sum(problem.costs[edge][k] for edge in walk) <= budget for k, budget in enumerate(problem.budgets))
+
+
+def _shortest(problem: PathProblem, edges: Sequence[int], source: int, ends: set[int]) -> list[int]:
+    """The edges of a shortest way to one of the ends, of which there is one."""
+    out: dict[int, list[int]] = {}
+    for edge in edges:
+        out.setdefault(problem.edges[edge][0], []).append(edge)
     came: dict[int, int] = {}
-    grown = -1
-    for _ in range(problem.n_nodes):
-        grown = -1
-        for edge in edges:
-            tail, head = problem.edges[edge]
-            if best[tail] + gains[edge] > best[head]:
-                best[head], came[head], grown = best[tail] + gains[edge], edge, head
-        if grown < 0:
-            return None
-    node = grown
-    for _ in range(problem.n_nodes):  # back until the circle is certain to have been entered
-        node = problem.edges[came[node]][0]
-    circle = [came[node]]
-    while problem.edges[circle[-1]][0] != node:
-        circle.append(came[problem.edges[circle[-1]][0]])
-    return tuple(reversed(circle))
+    queue = [source]
+    for node in queue:  # grows while it is read
+        if node in ends:
+            way: list[int] = []
+            while node != source:
+                way.append(came[node])
+                node = problem.edges[came[node]][0]  # noqa: PLW2901 - the search is over
+            return way[::-1]
+        for edge in out.get(node, ()):
+            head = problem.edges[edge][1]
+            if head != source and head not in came:
+                came[head] = edge
+                queue.append(head)
+    raise ValueError("there is no way")
 
 
 def _gains(problem: PathProblem, edges: Sequence[int]) -> dict[int, int]:
@@ -109,7 +117,7 @@ def _gains(problem: PathProblem, edges: Sequence[int]) -> dict[int, int]:
 def _bounded(problem: PathProblem, edges: Sequence[int]) -> int:
     """The moves of the longest straight walk to a terminal, where no circle is free that earns."""
     free = [problem.edges[edge] for edge in edges if not any(problem.costs[edge])]
-    _, group = _components(problem.n_nodes, free)
+    _, group = components(problem.n_nodes, free)
     sizes = [0] * (max(group) + 1)
     for one in group:
         sizes[one] += 1
@@ -175,64 +183,3 @@ def _least(n: int, edges: Sequence[tuple[int, int, int]], sources: set[int]) -> 
                 best[head] = new + cost
                 changed = True
     return best
-
-
-def _longest(order: Sequence[int], ends: Sequence[_Edge]) -> int:
-    """The edges of a longest path, where there is no circle; `order` has every head before its tails."""
-    out: dict[int, list[int]] = {}
-    for tail, head in ends:
-        out.setdefault(tail, []).append(head)
-    longest: dict[int, int] = {}
-    for node in order:
-        longest[node] = max((1 + longest[head] for head in out.get(node, ())), default=0)
-    return max(longest.values(), default=0)
-
-
-def _components(n: int, ends: Sequence[_Edge]) -> tuple[list[int], list[int]]:
-    """The strongly connected components, by Tarjan's algorithm without recursion.
-
-    A node with an edge to itself is its own component's only member; such an edge is a circle all the same, and has
-    both ends in one component.
-
-    Returns:
-        The nodes, every component after those that it leads to have been listed; and the number of each node's
-        component.
-    """
-    out: list[list[int]] = [[] for _ in range(n)]
-    for tail, head in ends:
-        out[tail].append(head)
-    index, low, group = [-1] * n, [0] * n, [-1] * n
-    order: list[int] = []
-    open_nodes: list[int] = []
-    count = groups = 0
-    for root in range(n):
-        if index[root] >= 0:
-            continue
-        stack = [(root, iter(out[root]))]
-        index[root] = low[root] = count
-        count += 1
-        open_nodes.append(root)
-        while stack:
-            node, heads = stack[-1]
-            for head in heads:
-                if index[head] < 0:
-                    index[head] = low[head] = count
-                    count += 1
-                    open_nodes.append(head)
-                    stack.append((head, iter(out[head])))
-                    break
-                if group[head] < 0:
-                    low[node] = min(low[node], index[head])
-            else:
-                stack.pop()
-                if stack:
-                    low[stack[-1][0]] = min(low[stack[-1][0]], low[node])
-                if low[node] == index[node]:
-                    while True:
-                        member = open_nodes.pop()
-                        group[member] = groups
-                        order.append(member)
-                        if member == node:
-                            break
-                    groups += 1
-    return order, group

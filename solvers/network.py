@@ -11,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvers.chances import Chance, LinearParts, linear_parts
-from solvers.grid import score_grid, units_bound
+from solvers.deadline import NEVER as NO_LIMIT
+from solvers.deadline import Deadline
+from solvers.grid import Grid, most_objective, score_grid
+from solvers.memory import require_memory
 from solvers.problem import PathProblem
 from solvers.risk import SCALE
 
@@ -24,7 +27,10 @@ NEVER = -(2**61)
 REACHABLE = -(2**60)
 """Any value above this is the value of a real walk."""
 
-_LARGEST_INT64_AMOUNT = 2**60
+_LARGEST_INT64_AMOUNT = 2**62
+
+_TABLES = 10
+"""So many tables of all nodes at all steps there are at once, beside one for each resource."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +39,12 @@ class Network:
 
     Slots are sorted by tail, then by edge index, so that the first of equal slots is the lexicographically smallest.
 
-    A *score* is an exact integer, `(L + 1) * objective in units - moves`. Equal scores mean equal objectives and
-    equally many moves, so that one number carries the first two rules of the order; only the lexicographic one is left.
+    A *score* is an exact integer, `(L + 1) * objective in units - moves`, where the units are those of `grid`. Equal
+    scores mean equal objectives and equally many moves, so that one number carries the first two rules of the order;
+    only the lexicographic one is left.
 
     Attributes:
-        horizon: L.
+        horizon: L, the steps to look at: the grid's.
         start: The start node.
         is_terminal: bool[n].
         heads: int64[S], where a slot leads.
@@ -48,9 +55,11 @@ class Network:
         first_slot: int64[T], the first slot of each of `tails`.
         offset: int64[n], the first slot of a node, if it has any.
         degree: int64[n], how many slots a node has.
-        move: int64[L, n], score of arriving at a node by move number l (from 0).
-        stay: int64[L + 1, n], score of staying at a node from step l to the end.
-        scale: Units of the exact objective per objective, a power of ten.
+        rewards: float64[n].
+        ends: int64[T], the terminals.
+        stays: int64[L + 1, T], with a discount: score of staying at each of them from step l to the end.
+        grid: The units.
+        most: No walk has a greater objective.
         chances: Tests that a walk must pass beside its budgets.
     """
 
@@ -65,14 +74,32 @@ class Network:
     first_slot: IntArray
     offset: IntArray
     degree: IntArray
-    move: IntArray
-    stay: IntArray
-    scale: float
+    rewards: NDArray[np.float64]
+    ends: IntArray
+    stays: IntArray | None
+    grid: Grid
+    most: float
     chances: tuple[Chance, ...] = ()
 
     def objective_bound(self, score: int) -> float:
         """The greatest objective that a walk of at most this score can have."""
-        return units_bound((score + self.horizon) // (self.horizon + 1), self.horizon, self.scale)
+        return min(self.most, self.grid.bound((score + self.horizon) // (self.horizon + 1)))
+
+    def move(self, step: int) -> IntArray:
+        """int64[n]: the score of arriving at each node by move number `step` (from 0)."""
+        units = np.rint(self.grid.weight(step) * self.rewards * self.grid.scale)
+        return units.astype(np.int64) * (self.horizon + 1) - 1
+
+    def stay(self, step: int) -> IntArray:
+        """int64[n]: the score of staying at each terminal from `step` to the end; 0 for other nodes."""
+        scores = np.zeros(len(self.rewards), dtype=np.int64)
+        if self.stays is not None:
+            scores[self.ends] = self.stays[step]
+        else:
+            scores[self.ends] = (self.horizon - step) * (self.move(0)[self.ends] + 1)
+        if self.grid.rests and self.stays is None:
+            scores += np.array(self.grid.rests, dtype=np.int64) * (self.horizon + 1)
+        return scores
 
     def passes(self, used: AnyArray) -> NDArray[np.bool_]:
         """bool[N]: which totals [N, K'] pass the tests of `chances`."""
@@ -88,28 +115,40 @@ class Network:
         return tuple(int(self.edge_ids[slot]) for slot in slots)
 
 
-def build_network(problem: PathProblem) -> Network:
+def build_network(problem: PathProblem, deadline: Deadline = NO_LIMIT) -> Network:
     """Reduces a problem to its usable edges and binding resources, without changing its feasible walks.
 
-    Left out are edges that cost more than a whole budget, and resources of which even `horizon` times the dearest edge
-    keeps the budget. Costs and budgets are divided by the greatest common divisor of the costs.
+    Left out are edges that cost more than a whole budget, resources of which even L times the dearest edge keeps the
+    budget, and steps that no best walk needs. Costs and budgets are divided by the costs' greatest common divisor.
 
     Rewards, times their discount, are rounded once to a decimal grid on which every sum is an exact integer. Equality
     of objectives is therefore exact, transitive and independent of the order of summation, and 0.1 + 0.2 equals 0.3 as
-    a reader expects. Up to a horizon of 1000 the grid is finer than 1e-13 of the largest possible objective. Walks
-    whose objectives differ by less than L + 1 units may count as equal, also where OPTIMAL is claimed.
+    a reader expects. Up to 1000 steps the grid is finer than 1e-13 of the largest possible objective. Walks whose
+    objectives differ by less than L + 1 units may count as equal, also where OPTIMAL is claimed.
 
     Args:
         problem: A problem whose budgets are not negative.
+        deadline: When to give up.
+
+    Raises:
+        LateError: If the deadline passes.
+        TooLargeError: If tables of all nodes at all steps would take too much memory.
     """
-    n, horizon = problem.n_nodes, problem.horizon
+    n = problem.n_nodes
+    grid = score_grid(problem, 1, deadline)
+    horizon, resources = grid.moves, len(problem.budgets)
+    require_memory(8.0 * (_TABLES + resources) * (horizon + 1) * n, f"tables of {n:,} nodes at {horizon:,} steps")
+    deadline.check()
     ends = np.array(problem.edges, dtype=np.int64).reshape(-1, 2)
-    usable, costs, budgets, chances = _binding(problem, linear_parts(problem))
+    deadline.check()
+    usable, costs, budgets, chances = _binding(problem, linear_parts(problem, deadline), horizon, deadline)
+    deadline.check()
     order = usable[np.argsort(ends[usable, 0], kind="stable")]
     all_tails = ends[order, 0]
     tails, first_slot = np.unique(all_tails, return_index=True)
     degree = np.bincount(all_tails, minlength=n)
-    move, stay, scale = _scores(problem)
+    ends_of_walks = np.array(problem.terminals, dtype=np.int64)
+    rewards = np.array(problem.rewards)
     is_terminal = np.zeros(n, dtype=np.bool_)
     is_terminal[list(problem.terminals)] = True
     return Network(
@@ -124,21 +163,25 @@ def build_network(problem: PathProblem) -> Network:
         first_slot=first_slot,
         offset=np.cumsum(degree) - degree,
         degree=degree,
-        move=move,
-        stay=stay,
-        scale=scale,
+        rewards=rewards,
+        ends=ends_of_walks,
+        stays=_stays(grid, rewards, ends_of_walks) if grid.weights else None,
+        grid=grid,
+        most=most_objective(problem),
         chances=chances,
     )
 
 
-def _binding(problem: PathProblem, parts: LinearParts) -> tuple[IntArray, AnyArray, AnyArray, tuple[Chance, ...]]:
+def _binding(
+    problem: PathProblem, parts: LinearParts, horizon: int, deadline: Deadline
+) -> tuple[IntArray, AnyArray, AnyArray, tuple[Chance, ...]]:
     """Usable edges, the costs [E, K'] and budgets [K'] of the resources that can bind, and the tests on them."""
     try:
         costs: AnyArray = np.array(parts.costs, dtype=np.int64)
     except OverflowError:
         costs = np.array(parts.costs, dtype=object)
     costs = costs.reshape(len(problem.edges), len(parts.budgets))
-    if any(budget >= _LARGEST_INT64_AMOUNT for budget in parts.budgets):
+    if any(budget * horizon >= _LARGEST_INT64_AMOUNT for budget in parts.budgets):  # what a walk uses must fit as well
         costs = costs.astype(object)
     limits: AnyArray = np.array(parts.budgets, dtype=object)
     usable = np.flatnonzero((costs <= limits).all(axis=1))
@@ -148,7 +191,8 @@ def _binding(problem: PathProblem, parts: LinearParts) -> tuple[IntArray, AnyArr
     place: dict[int, int] = {}
     for k, budget in enumerate(parts.budgets):
         dearest = int(costs[usable, k].max(initial=0))
-        if dearest * problem.horizon > budget or k in tested:
+        deadline.check()
+        if dearest * horizon > budget or k in tested:
             divisor = 1 if k in tested else math.gcd(*(int(cost) for cost in np.unique(costs[usable, k])))
             place[k] = len(columns)
             columns.append(costs[:, k] // divisor)
@@ -159,12 +203,12 @@ def _binding(problem: PathProblem, parts: LinearParts) -> tuple[IntArray, AnyArr
     return usable, np.stack(columns, axis=1), np.array(budgets, dtype=costs.dtype), chances
 
 
-def _scores(problem: PathProblem) -> tuple[IntArray, IntArray, float]:
-    """The `move` and `stay` tables and the scale of a `Network`."""
-    horizon = problem.horizon
-    weights, scale = score_grid(problem)
-    rewards = np.array(problem.rewards)
-    units = np.rint(np.array(weights)[:, None] * rewards * scale).astype(np.int64) * (horizon + 1)
-    stay = np.zeros((horizon + 1, problem.n_nodes), dtype=np.int64)
-    stay[:-1] = units[::-1].cumsum(axis=0)[::-1]
-    return units - 1, stay, scale
+def _stays(grid: Grid, rewards: NDArray[np.float64], ends: IntArray) -> IntArray:
+    """The `stays` of a `Network`."""
+    stays = np.zeros((grid.moves + 1, len(ends)), dtype=np.int64)
+    if grid.rests:
+        stays[-1] = np.array(grid.rests, dtype=np.int64)[ends]
+    for step in range(grid.moves - 1, -1, -1):
+        stays[step] = stays[step + 1] + np.rint(grid.weights[step] * rewards[ends] * grid.scale).astype(np.int64)
+    stays *= grid.moves + 1
+    return stays

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from solvers.answer import with_walk, without_walk
 from solvers.base import missing_package
+from solvers.deadline import Deadline
 from solvers.errors import UnsupportedProblemError
 from solvers.grid import decimal_scale
 from solvers.problem import PathProblem
@@ -45,8 +46,8 @@ class NetworkxSolver(WorkerSolver):
             )
         return super()._solve(problem, time_limit)
 
-    def _search(self, problem: PathProblem, time_limit: float | None) -> PathSolution:  # noqa: ARG002 - it has none
-        graph = expand(problem)
+    def _search(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
+        graph = expand(problem, Deadline(time_limit))  # the search itself has no limit: it is killed
         if not graph.arcs:
             return without_walk(Status.INFEASIBLE, message="no terminal can be reached within the horizon")
         import networkx
@@ -55,10 +56,11 @@ class NetworkxSolver(WorkerSolver):
         # networkx lets a path begin and end wherever more of it would not pay. With the same amount added for each
         # step, so the same in total for all walks, every gain is positive, and the best path goes all the way.
         raised = 1 + max(0, -min(round(arc.gain * scale) for arc in graph.arcs))
+        last = graph.arcs[-1].step
         expanded = networkx.DiGraph()
         for index, arc in enumerate(graph.arcs):
             head = _END if arc.head is None else (arc.step + 1, arc.head)
-            steps = 1 if arc.head is not None else problem.horizon - arc.step + 1
+            steps = 1 if arc.head is not None else last - arc.step + 1
             weight = round(arc.gain * scale) + raised * steps
             rival = expanded.get_edge_data((arc.step, arc.tail), head)
             if rival is None or weight > rival["weight"]:

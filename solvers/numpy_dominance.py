@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from solvers.deadline import NEVER, Deadline
 from solvers.network import AnyArray, IntArray
 
 _LOOK_BACK = 48
 
 
-def undominated(nodes: IntArray, scores: IntArray, used: AnyArray) -> IntArray:
+def undominated(nodes: IntArray, scores: IntArray, used: AnyArray, deadline: Deadline = NEVER) -> IntArray:
     """Returns the labels worth keeping, ascending.
 
     All labels are at the same step and listed in the lexicographic order of their edges. Label b dominates label a if
@@ -24,10 +25,11 @@ def undominated(nodes: IntArray, scores: IntArray, used: AnyArray) -> IntArray:
         nodes: int64[N], where the labels are.
         scores: int64[N], what they have earned.
         used: [N, K'], what they have used; K' >= 1.
+        deadline: Raises LateError where it passes.
     """
     order = np.lexsort((-scores, nodes))  # stable: equal scores stay in lexicographic order
     node, spent = nodes[order], used[order]
-    dominated = _undercut(node, spent[:, 0]) if spent.shape[1] == 1 else _compared(node, spent)
+    dominated = _undercut(node, spent[:, 0]) if spent.shape[1] == 1 else _compared(node, spent, deadline)
     kept: IntArray = np.sort(order[~dominated])
     return kept
 
@@ -44,10 +46,11 @@ def _undercut(node: IntArray, spent: AnyArray) -> NDArray[np.bool_]:
     return dominated
 
 
-def _compared(node: IntArray, spent: AnyArray) -> NDArray[np.bool_]:
+def _compared(node: IntArray, spent: AnyArray, deadline: Deadline) -> NDArray[np.bool_]:
     """Whether one of the labels just before spends no more of anything; nodes are sorted."""
     dominated = np.zeros(len(node), dtype=np.bool_)
     for distance in range(1, min(_LOOK_BACK, len(node) - 1) + 1):
+        deadline.check()
         same = node[distance:] == node[:-distance]
         if not same.any():
             break

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from solvers.answer import with_walk, without_walk
 from solvers.bounds import best_walk, least_costs, priced_bound
 from solvers.deadline import Deadline
+from solvers.errors import LateError, TooLargeError
+from solvers.grid import most_objective
 from solvers.network import REACHABLE, Network, build_network
 from solvers.numpy_prices import search_prices
 from solvers.numpy_sweep import Completions, Incumbent, better, sweep
@@ -31,17 +34,23 @@ def solve_numpy(problem: PathProblem, time_limit: float | None) -> PathSolution:
         problem: A well-formed problem.
         time_limit: Positive seconds, or None.
     """
-    deadline = Deadline(time_limit)
     if any(budget < 0 for budget in problem.budgets):
         return without_walk(Status.INFEASIBLE, message="a budget is negative")
-    network = build_network(problem)
-    free = priced_bound(network, np.zeros(len(network.budgets), dtype=np.int64))
+    deadline = Deadline(time_limit)
+    try:
+        network = build_network(problem, deadline)
+        free = priced_bound(network, np.zeros(len(network.budgets), dtype=np.int64), deadline)
+    except LateError:
+        return without_walk(Status.TIMEOUT, most_objective(problem))
     if free.values[0, network.start] <= REACHABLE:
         return without_walk(Status.INFEASIBLE, message="no terminal can be reached within the horizon")
     slots = best_walk(network, free)
     if _keeps(network, slots):
         return with_walk(problem, network.edges_of(slots), Status.OPTIMAL)
-    least = least_costs(network)
+    try:
+        least = least_costs(network, deadline)
+    except LateError:
+        return without_walk(Status.TIMEOUT, network.objective_bound(int(free.values[0, network.start])))
     if (least[0, network.start] > network.budgets).any():
         return without_walk(Status.INFEASIBLE, message="every walk exceeds a budget")
     priced = search_prices(network, free, deadline)
@@ -59,9 +68,15 @@ def _widen(
     deadline: Deadline,
 ) -> PathSolution:
     """Sweeps with a beam that widens until the incumbent is proved best, or the time is up."""
-    width, limit = _FIRST_WIDTH, known.limit
+    width, limit, refusal = _FIRST_WIDTH, known.limit, ""
     while True:
-        result = sweep(network, known, width, incumbent, deadline)
+        try:
+            result = sweep(network, known, width, incumbent, deadline)
+        except TooLargeError as error:
+            if incumbent is None:
+                raise
+            refusal = str(error)
+            break
         incumbent = result.incumbent
         if not result.finished:
             break
@@ -75,7 +90,7 @@ def _widen(
     bound = network.objective_bound(limit)
     if incumbent is None:
         return without_walk(Status.TIMEOUT, bound)
-    return with_walk(problem, network.edges_of(incumbent.slots), Status.FEASIBLE, bound)
+    return replace(with_walk(problem, network.edges_of(incumbent.slots), Status.FEASIBLE, bound), message=refusal)
 
 
 def _keeps(network: Network, walk: Sequence[int]) -> bool:
@@ -85,6 +100,6 @@ def _keeps(network: Network, walk: Sequence[int]) -> bool:
 
 def _score(network: Network, walk: tuple[int, ...]) -> int:
     """The score of a walk that ends at a terminal."""
-    moves = sum(int(network.move[step, network.heads[slot]]) for step, slot in enumerate(walk))
+    moves = sum(int(network.move(step)[network.heads[slot]]) for step, slot in enumerate(walk))
     last = int(network.heads[walk[-1]]) if walk else network.start
-    return moves + int(network.stay[len(walk), last])
+    return moves + int(network.stay(len(walk))[last])

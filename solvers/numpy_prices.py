@@ -9,6 +9,7 @@ import numpy as np
 
 from solvers.bounds import Bound, best_walk, priced_bound
 from solvers.deadline import Deadline
+from solvers.errors import LateError
 from solvers.network import REACHABLE, Network
 
 _ROUNDS = 3
@@ -55,27 +56,28 @@ def search_prices(network: Network, free: Bound, deadline: Deadline) -> Priced:
         deadline: Looked at before each pass.
     """
     best = _evaluate(network, free)
-    seen = [best]
+    tightest = [best]
+    walks = [best.walk] if min(best.slopes) >= 0 else []
     count = len(network.budgets)
     caps = (
         [0] * count
         if network.budgets.dtype == object
         else [_LARGEST_PAYMENT // count // (int(budget) + 1) for budget in network.budgets]
     )
-    for _ in range(_ROUNDS if count > 1 else 1):
-        before = best.value
-        for k in range(count):
-            for found in _along(network, best, k, caps[k], deadline):
-                seen.append(found)
-                best = min(best, found, key=lambda evaluation: evaluation.value)
-        if best.value >= before or deadline.passed():
-            break
-    ranked = sorted(seen, key=lambda evaluation: evaluation.value)
-    return Priced(
-        bounds=[evaluation.bound for evaluation in ranked[:_KEPT]],
-        value=best.value,
-        walks=[evaluation.walk for evaluation in seen if min(evaluation.slopes) >= 0],
-    )
+    try:
+        for _ in range(_ROUNDS if count > 1 else 1):
+            before = best.value
+            for k in range(count):
+                for found in _along(network, best, k, caps[k], deadline):
+                    tightest = sorted([*tightest, found], key=lambda evaluation: evaluation.value)[:_KEPT]
+                    best = tightest[0]
+                    if min(found.slopes) >= 0:
+                        walks.append(found.walk)
+            if best.value >= before or deadline.passed():
+                break
+    except LateError:
+        pass  # with the prices so far
+    return Priced(bounds=[evaluation.bound for evaluation in tightest], value=best.value, walks=walks)
 
 
 def _along(network: Network, base: _Evaluation, k: int, cap: int, deadline: Deadline) -> Iterator[_Evaluation]:
@@ -84,7 +86,7 @@ def _along(network: Network, base: _Evaluation, k: int, cap: int, deadline: Dead
     def at(price: int) -> _Evaluation:
         prices = base.bound.prices.copy()
         prices[k] = price
-        return _evaluate(network, priced_bound(network, prices))
+        return _evaluate(network, priced_bound(network, prices, deadline))
 
     here = int(base.bound.prices[k])
     if base.slopes[k] == 0 or deadline.passed():

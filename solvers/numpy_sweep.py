@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from solvers.bounds import Bound
 from solvers.deadline import Deadline
+from solvers.errors import LateError
+from solvers.memory import require_memory
 from solvers.network import NEVER, AnyArray, IntArray, Network
 from solvers.numpy_dominance import undominated
+
+_COLUMNS = 5
+"""Numbers that a label has, beside what it has used of each resource."""
+
+_AT_ONCE = 1 << 16
+"""Labels that are made before the time and the memory are looked at."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,17 @@ class _Layer:
     slots: IntArray
     order: IntArray
 
+    @classmethod
+    def joined(cls, parts: Sequence[_Layer]) -> _Layer:
+        """Parts of one layer, in order."""
+        columns = ("nodes", "scores", "used", "parents", "slots", "order")
+        return cls(parts[0].step, *(np.concatenate([getattr(part, name) for part in parts]) for name in columns))
+
+    def past(self) -> _Layer:
+        """What is needed to find the way back, once the next layer has been made."""
+        nothing = np.zeros(0, dtype=np.int64)
+        return replace(self, nodes=nothing, scores=nothing, used=nothing, order=nothing)
+
     def take(self, kept: IntArray) -> _Layer:
         return _Layer(
             self.step,
@@ -83,6 +102,14 @@ class _Layer:
             self.slots[kept],
             self.order[kept],
         )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some labels of a layer, and the index of the first."""
+
+    begin: int
+    labels: _Layer
 
 
 def better(network: Network, one: Incumbent | None, other: Incumbent | None) -> Incumbent | None:
@@ -113,10 +140,12 @@ def sweep(network: Network, known: Completions, width: int, first: Incumbent | N
         incumbent = better(network, incumbent, _finished(network, layers))
         if step == network.horizon or not len(layers[-1].nodes):
             break
-        if deadline.passed():
+        try:
+            layer, lost = _next_layer(network, known, layers[-1], width, (first, incumbent), deadline)
+        except LateError:
             return SweepResult(incumbent, dropped, finished=False)
-        layer, lost = _next_layer(network, known, layers[-1], width, (first, incumbent))
         dropped = max(dropped, lost)
+        layers[-1] = layers[-1].past()
         layers.append(layer)
     return SweepResult(incumbent, dropped, finished=True)
 
@@ -127,7 +156,7 @@ def _finished(network: Network, layers: list[_Layer]) -> Incumbent | None:
     at_terminal = np.flatnonzero(network.is_terminal[layer.nodes] & network.passes(layer.used))
     if not len(at_terminal):
         return None
-    totals = layer.scores[at_terminal] + network.stay[layer.step, layer.nodes[at_terminal]]
+    totals = layer.scores[at_terminal] + network.stay(layer.step)[layer.nodes[at_terminal]]
     label = int(at_terminal[totals.argmax()])  # argmax: the first, so the lexicographically smallest
     slots = []
     score, index = int(totals.max()), label
@@ -143,10 +172,49 @@ def _next_layer(
     layer: _Layer,
     width: int,
     rivals: tuple[Incumbent | None, Incumbent | None],
+    deadline: Deadline,
 ) -> tuple[_Layer, int]:
-    """The labels after one more move, and the greatest bound among those that the beam dropped."""
+    """The labels after one more move, and the greatest bound among those that the beam dropped.
+
+    They are made in parts, so that the time and the memory can be looked at in between.
+    """
+    count, size = 0, 8 * (_COLUMNS + len(network.budgets))
+    parts: list[tuple[_Layer, IntArray]] = []
+    for part in _parts(network, layer):
+        deadline.check()
+        parts.append(_hopeful(network, known, part, rivals))
+        count += len(parts[-1][1])
+        require_memory(
+            3.0 * size * count + 16.0 * len(layer.nodes) * layer.step,
+            f"{count:,} partial walks of {layer.step + 1:,} moves",
+        )
+    grown, reach = _Layer.joined([made for made, _ in parts]), np.concatenate([reach for _, reach in parts])
+    kept = undominated(grown.nodes, grown.scores, grown.used, deadline)
+    grown, reach = grown.take(kept), reach[kept]
+    if len(kept) <= width:
+        return grown, NEVER
+    ranked = np.argsort(-reach, kind="stable")
+    return grown.take(np.sort(ranked[:width])), int(reach[ranked[width]])
+
+
+def _parts(network: Network, layer: _Layer) -> Iterator[_Part]:
+    """A layer in runs of labels with so many moves together; one label at least."""
+    moves = np.cumsum(network.degree[layer.nodes])
+    begin = 0
+    while begin < len(moves):
+        done = int(moves[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(moves, done + _AT_ONCE, side="right")))
+        yield _Part(begin, layer.take(np.arange(begin, end)))
+        begin = end
+
+
+def _hopeful(
+    network: Network, known: Completions, part: _Part, rivals: tuple[Incumbent | None, Incumbent | None]
+) -> tuple[_Layer, IntArray]:
+    """The labels after one more move that may still become the best walk, and their bounds."""
     first, incumbent = rivals
-    grown = _extend(network, layer, first)
+    grown = _extend(network, part.labels, first)
+    grown = replace(grown, parents=grown.parents + part.begin)
     reached = grown.used + known.least_costs[grown.step, grown.nodes]
     grown = grown.take(np.flatnonzero((reached <= network.budgets).all(axis=1) & network.passes(reached)))
     slack = network.budgets - grown.used
@@ -158,12 +226,7 @@ def _next_layer(
             hopeful &= (reach > incumbent.score) | (grown.order <= 0)
         kept = np.flatnonzero(hopeful)
         grown, reach = grown.take(kept), reach[kept]
-    kept = undominated(grown.nodes, grown.scores, grown.used)
-    grown, reach = grown.take(kept), reach[kept]
-    if len(kept) <= width:
-        return grown, NEVER
-    ranked = np.argsort(-reach, kind="stable")
-    return grown.take(np.sort(ranked[:width])), int(reach[ranked[width]])
+    return grown, reach
 
 
 def _extend(network: Network, layer: _Layer, first: Incumbent | None) -> _Layer:
@@ -182,7 +245,7 @@ def _extend(network: Network, layer: _Layer, first: Incumbent | None) -> _Layer:
     return _Layer(
         step + 1,
         nodes,
-        layer.scores[parents] + network.move[step, nodes],
+        layer.scores[parents] + network.move(step)[nodes],
         layer.used[parents] + network.costs[slots],
         parents,
         slots,

@@ -18,10 +18,15 @@ from solvers.api import solve
 from solvers.base import Solver
 from solvers.check import objective_of, walk_nodes
 from solvers.deadline import Deadline
-from solvers.errors import BackendError
-from solvers.grid import score_grid
+from solvers.errors import BackendError, LateError
+from solvers.grid import decimal_scale, tail_weight
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
+
+_LARGEST_UNITS = 2.0**49
+
+_STEPS = 10_000
+"""More discounted stays are added by their closed form."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,9 @@ class Partition:
         self._problem = problem
         self._backend = backend
         self._deadline = deadline
-        self._weights, self._scale = score_grid(problem)
+        largest = max(map(abs, problem.rewards)) * tail_weight(problem.discount, 0, min(problem.horizon, _STEPS))
+        self._scale = decimal_scale(largest, _LARGEST_UNITS)
+        self._stays: dict[int, int] = {}  # by node, the units of staying there from the first step to the last
         self._candidates: list[_Candidate] = []
         self._bounds_of_unproved: dict[tuple[int, ...], float] = {}
         self._out: dict[int, list[int]] = {}
@@ -124,7 +131,12 @@ class Partition:
 
     def _explore(self, part: Part, bound: float) -> None:
         """Adds the part's best walk to the candidates; none of its walks is better than `bound`."""
-        restricted = self._restricted(part)
+        try:
+            self._deadline.check()
+            restricted = self._restricted(part)
+        except LateError:
+            self.lost = max(self.lost, bound)
+            return
         if restricted is None:
             return
         answer = self._solved(restricted)
@@ -147,12 +159,26 @@ class Partition:
         return without_walk(Status.TIMEOUT) if left == 0 else solve(restricted.problem, self._backend, left)
 
     def _score(self, edges: Sequence[int]) -> int:
-        """The exact score that `solvers.network.Network` defines."""
-        horizon, nodes = self._problem.horizon, walk_nodes(self._problem, edges)
-        visited = [*nodes[1:], *[nodes[-1]] * (horizon - len(edges))]
-        rewards = self._problem.rewards
-        units = sum(round(w * rewards[node] * self._scale) for w, node in zip(self._weights, visited, strict=True))
-        return units * (horizon + 1) - len(edges)
+        """The exact score as `solvers.network.Network` defines it, of the whole horizon, in integers of any size."""
+        nodes = walk_nodes(self._problem, edges)
+        units = sum(self._units(step, node) for step, node in enumerate(nodes[1:])) + self._staying(nodes[-1])
+        units -= sum(self._units(step, nodes[-1]) for step in range(len(edges)))
+        return units * (self._problem.horizon + 1) - len(edges)
+
+    def _units(self, step: int, node: int) -> int:
+        return round(self._problem.discount**step * self._problem.rewards[node] * self._scale)
+
+    def _staying(self, node: int) -> int:
+        """The units of staying at a node at every step."""
+        horizon, discount = self._problem.horizon, self._problem.discount
+        if node not in self._stays:
+            if discount == 1.0:
+                self._stays[node] = horizon * self._units(0, node)
+            elif horizon <= _STEPS:
+                self._stays[node] = sum(self._units(step, node) for step in range(horizon))
+            else:
+                self._stays[node] = round(tail_weight(discount, 0, horizon) * self._problem.rewards[node] * self._scale)
+        return self._stays[node]
 
     def _restricted(self, part: Part) -> _Restricted | None:
         """The part as a problem; None if it has no walk for want of an edge.
@@ -173,15 +199,14 @@ class Partition:
         chain = [(n + move, n + move + 1) for move in range(len(part.prefix))]
         copied = [*range(len(problem.edges)), *part.prefix, *onwards]
         return _Restricted(
-            replace(
-                problem,
+            problem.with_valid(
                 n_nodes=last + 1,
-                edges=[*problem.edges, *chain, *((last, problem.edges[edge][1]) for edge in onwards)],
-                rewards=[*problem.rewards, *(problem.rewards[node] for node in nodes)],
-                costs=[problem.costs[edge] for edge in copied],
-                spreads=[problem.spreads[edge] for edge in copied] if problem.spreads else (),
+                edges=(*problem.edges, *chain, *((last, problem.edges[edge][1]) for edge in onwards)),
+                rewards=(*problem.rewards, *(problem.rewards[node] for node in nodes)),
+                costs=tuple(problem.costs[edge] for edge in self._deadline.each(copied)),
+                spreads=tuple(problem.spreads[edge] for edge in self._deadline.each(copied)) if problem.spreads else (),
                 start=n,
-                terminals=[*problem.terminals, *([last] if stops else [])],
+                terminals=(*problem.terminals, *([last] if stops else [])),
             ),
             copied,
         )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from solvers.errors import ProblemError
+from solvers.reading import parse_json
 from solvers.risk import Risk
 
 SCHEMA = "tape.path_problem/1"
@@ -18,6 +19,12 @@ SCHEMA = "tape.path_problem/1"
 _OPTIONAL = {"spreads", "risk", "objective", "edge_rewards"}
 
 OBJECTIVES = ("stay", "visit")
+
+LONGEST_HORIZON = 10**18
+"""More steps than anything takes; a longer horizon is a mistake."""
+
+LARGEST_AMOUNT = 10**1000
+"""Costs, budgets and spreads are exact integers of any size up to this; more digits are a mistake."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ class PathProblem:
             not even the empty one (0 exceeds it).
         start: The node at step 0; it earns nothing at step 0.
         terminals: The terminal nodes, stored sorted and without repeats. None at all is legal, and infeasible.
-        horizon: L >= 1, the number of steps.
+        horizon: L, the number of steps, 1 to 10**18. Steps that no best walk needs cost nothing.
         discount: In (0, 1].
         resources: K distinct names, for messages; r0, r1, ... by default.
         spreads: E rows of K non-negative ints, the standard deviations of `costs` in the same units; empty for none.
@@ -80,7 +87,7 @@ class PathProblem:
     def __post_init__(self) -> None:
         n = _at_least_one("n_nodes", self.n_nodes)
         horizon = _at_least_one("horizon", self.horizon)
-        budgets = tuple(_integer("budgets", k, value) for k, value in enumerate(_listed("budgets", self.budgets)))
+        budgets = tuple(_amount("budgets", k, value) for k, value in enumerate(_listed("budgets", self.budgets)))
         edges = _edges(self.edges, n)
         normal: dict[str, object] = {
             "n_nodes": n,
@@ -118,8 +125,21 @@ class PathProblem:
         """Whether the risk asks for more than the plain budgets do: there is one, and a spread that is not zero."""
         return self.risk is not None and any(any(row) for row in self.spreads)
 
+    def with_valid(self, **changes: Any) -> PathProblem:
+        """As `dataclasses.replace`, for values that are known to be valid and in normal form: nothing is checked."""
+        changed = object.__new__(type(self))
+        for field in fields(self):
+            object.__setattr__(changed, field.name, changes.pop(field.name, getattr(self, field.name)))
+        if changes:
+            raise TypeError(f"there is no field {', '.join(changes)}")
+        return changed
+
     def to_json(self) -> str:
         """Returns the problem as one JSON object with a `schema` field; optional fields only where set."""
+        return json.dumps(self.to_dict())
+
+    def to_dict(self) -> dict[str, object]:
+        """What `to_json` writes; rows are tuples."""
         data: dict[str, object] = {"schema": SCHEMA}
         data |= {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _OPTIONAL}
         if self.spreads:
@@ -130,22 +150,20 @@ class PathProblem:
             data["objective"] = self.objective
         if self.edge_rewards:
             data["edge_rewards"] = self.edge_rewards
-        return json.dumps(data)
+        return data
 
     @classmethod
-    def from_json(cls, text: str) -> PathProblem:
+    def from_json(cls, text: str | bytes, where: str = "json") -> PathProblem:
         """Reads what `to_json` wrote.
 
         Args:
             text: The JSON object.
+            where: Where it is from, for messages.
 
         Raises:
-            ProblemError: If it is not JSON, has another schema, or misses, adds or malforms a field.
+            ProblemError: If it is not JSON, too large, has another schema, or misses, adds or malforms a field.
         """
-        try:
-            data = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise ProblemError("json", error.pos, text[error.pos : error.pos + 20], f"not JSON: {error.msg}") from error
+        data = parse_json(text, where, lambda message: ProblemError(where, None, text[:40], message))
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             found = data.get("schema") if isinstance(data, dict) else type(data).__name__
             raise ProblemError("schema", None, found, f"expected an object with schema {SCHEMA!r}")
@@ -161,6 +179,8 @@ class PathProblem:
 
 def _listed(field: str, values: Any) -> list[Any]:
     """A list of `values`; NumPy arrays become nested lists of Python numbers."""
+    if isinstance(values, tuple | list):
+        return list(values)
     if hasattr(values, "tolist"):
         values = values.tolist()
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
@@ -171,15 +191,26 @@ def _listed(field: str, values: Any) -> list[Any]:
 def _integer(field: str, index: int | tuple[int, ...] | None, value: Any) -> int:
     if type(value) is int:
         return value
-    if isinstance(value, bool) or not hasattr(value, "__index__") or type(value).__name__ in {"bool_", "bool"}:
-        raise ProblemError(field, index, value, "expected an integer (resources are integer counts)")
-    return operator.index(value)
+    try:
+        if type(value).__name__ not in {"bool_", "bool"}:
+            return operator.index(value)
+    except TypeError:  # an array has the method, too
+        pass
+    raise ProblemError(field, index, value, "expected an integer (resources are integer counts)")
+
+
+def _amount(field: str, index: int | tuple[int, ...] | None, value: Any) -> int:
+    number = _integer(field, index, value)
+    if not -LARGEST_AMOUNT <= number <= LARGEST_AMOUNT:
+        raise ProblemError(field, index, value, "more than 1,000 digits")
+    return number
 
 
 def _at_least_one(field: str, value: Any) -> int:
     number = _integer(field, None, value)
-    if number < 1:
-        raise ProblemError(field, None, value, "must be at least 1")
+    if not 1 <= number <= LONGEST_HORIZON:
+        wrong = "must be at least 1" if number < 1 else f"must be at most {LONGEST_HORIZON}"
+        raise ProblemError(field, None, value, wrong)
     return number
 
 
@@ -203,15 +234,10 @@ def _edges(values: Any, n: int) -> tuple[tuple[int, int], ...]:
 def _rewards(field: str, values: Any, expected: tuple[int, str], horizon: int) -> tuple[float, ...]:
     rewards = []
     for i, value in enumerate(_listed(field, values)):
-        if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
-            raise ProblemError(field, i, value, "expected a number")
-        try:
-            reward = float(value)
-        except OverflowError:
-            reward = math.inf
+        reward = value if type(value) is float else _real(field, i, value)
         if not math.isfinite(reward):
             raise ProblemError(field, i, value, "must be finite")
-        if not math.isfinite(reward * horizon):
+        if not math.isfinite(4.0 * reward * horizon):  # so that sums and differences of such objectives are finite
             raise ProblemError(field, i, value, f"overflows a float when it is earned {horizon} times")
         rewards.append(reward)
     count, things = expected
@@ -221,9 +247,9 @@ def _rewards(field: str, values: Any, expected: tuple[int, str], horizon: int) -
 
 
 def _objective(value: Any) -> str:
-    if value not in OBJECTIVES:
+    if not isinstance(value, str) or value not in OBJECTIVES:
         raise ProblemError("objective", None, value, f"expected one of {', '.join(map(repr, OBJECTIVES))}")
-    return str(value)
+    return value
 
 
 def _costs(values: Any, n_edges: int, n_resources: int) -> tuple[tuple[int, ...], ...]:
@@ -245,9 +271,10 @@ def _amounts(field: str, rows: list[Any], n_edges: int, n_resources: int) -> tup
         if len(amounts) != n_resources:
             raise ProblemError(field, e, row, f"expected {n_resources} amounts, one for each budget")
         for k, value in enumerate(amounts):
-            amounts[k] = _integer(field, (e, k), value)
-            if amounts[k] < 0:
-                raise ProblemError(field, (e, k), value, "must not be negative")
+            amounts[k] = value if type(value) is int else _integer(field, (e, k), value)
+            if not 0 <= amounts[k] <= LARGEST_AMOUNT:
+                wrong = "must not be negative" if amounts[k] < 0 else "more than 1,000 digits"
+                raise ProblemError(field, (e, k), value, wrong)
         table.append(tuple(amounts))
     return tuple(table)
 
@@ -258,12 +285,23 @@ def _risk(value: Any) -> Risk | None:
     return value
 
 
-def _discount(value: Any) -> float:
+def _real(field: str, index: int | None, value: Any) -> float:
+    """A number as a float; what is too large for one becomes infinite."""
     if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
-        raise ProblemError("discount", None, value, "expected a number")
-    if not 0 < value <= 1:
+        raise ProblemError(field, index, value, "expected a number")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+    except (TypeError, ValueError) as error:
+        raise ProblemError(field, index, value, f"expected a number ({error})") from error
+
+
+def _discount(value: Any) -> float:
+    discount = _real("discount", None, value)
+    if not 0 < discount <= 1:
         raise ProblemError("discount", None, value, "must be in (0, 1]")
-    return float(value)
+    return discount
 
 
 def _names(values: Any, n_resources: int) -> tuple[str, ...]:
@@ -273,6 +311,8 @@ def _names(values: Any, n_resources: int) -> tuple[str, ...]:
     for k, name in enumerate(names):
         if not isinstance(name, str) or not name or name in names[:k]:
             raise ProblemError("resources", k, name, "expected distinct, non-empty names")
+        if any("\ud800" <= letter <= "\udfff" for letter in name):
+            raise ProblemError("resources", k, name, "half a surrogate pair is no text")
     if len(names) != n_resources:
         raise ProblemError("resources", None, names, f"expected {n_resources} names, one for each budget")
     return tuple(names)

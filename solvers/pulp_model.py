@@ -101,7 +101,7 @@ class PulpSolver(WorkerSolver):
 
     def _search(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
         deadline = Deadline(time_limit)
-        graph = expand(problem)
+        graph = expand(problem, deadline)
         if not graph.arcs:
             return without_walk(Status.INFEASIBLE, message="no terminal can be reached within horizon and budgets")
         gains, _ = scaled_gains(graph, self.largest_amount)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable
 
+from solvers.deadline import NEVER, Deadline
 from solvers.problem import PathProblem
 from solvers.risk import keeps
 
 
-def distances(problem: PathProblem) -> dict[int, int]:
+def distances(problem: PathProblem, deadline: Deadline = NEVER) -> dict[int, int]:
     """The fewest moves from the start to each node that it leads to, whatever the horizon and the budgets."""
-    return spread(problem.edges, [problem.start])
+    return spread(problem.edges, [problem.start], deadline)
 
 
-def leading_nodes(problem: PathProblem) -> tuple[int, ...]:
+def leading_nodes(problem: PathProblem, deadline: Deadline = NEVER) -> tuple[int, ...]:
     """The nodes that lead to a terminal, the terminals included, ascending."""
-    return tuple(sorted(spread(((head, tail) for tail, head in problem.edges), problem.terminals)))
+    return tuple(sorted(spread(((head, tail) for tail, head in problem.edges), problem.terminals, deadline)))
 
 
-def barred_edges(problem: PathProblem) -> tuple[int, ...]:
+def barred_edges(problem: PathProblem, deadline: Deadline = NEVER) -> tuple[int, ...]:
     """Edges that alone exceed a budget, and one of which every walk to a terminal must take; ascending.
 
     They are those that leave the nodes reached by the other edges, if no terminal is among these. Empty where a
@@ -26,11 +28,11 @@ def barred_edges(problem: PathProblem) -> tuple[int, ...]:
     """
     if any(budget < 0 for budget in problem.budgets):
         return ()
-    kept = [affordable(problem, edge) for edge in range(len(problem.edges))]
-    inside = spread((ends for ends, fits in zip(problem.edges, kept, strict=True) if fits), [problem.start])
+    kept = [affordable(problem, edge) for edge in deadline.each(range(len(problem.edges)))]
+    inside = spread((ends for ends, fits in zip(problem.edges, kept, strict=True) if fits), [problem.start], deadline)
     if any(terminal in inside for terminal in problem.terminals):
         return ()
-    leading = set(leading_nodes(problem))
+    leading = set(leading_nodes(problem, deadline))
     return tuple(
         edge
         for edge, (tail, head) in enumerate(problem.edges)
@@ -38,26 +40,69 @@ def barred_edges(problem: PathProblem) -> tuple[int, ...]:
     )
 
 
-def least_uses(problem: PathProblem, resource: int, horizon: int) -> int:
+def least_uses(problem: PathProblem, resource: int, horizon: int, deadline: Deadline = NEVER) -> int:
     """The least mean of one resource that a walk of at most `horizon` moves to a terminal uses.
 
-    Bellman and Ford's layers: O(horizon * E). Some terminal must be that near.
+    Some terminal must be that near. By Dijkstra's algorithm where no walk without circles is longer than the horizon,
+    else in Bellman and Ford's layers: O(horizon * E).
+
+    Raises:
+        LateError: If the deadline passes.
     """
     out: dict[int, list[tuple[int, int]]] = {}
-    for (tail, head), row in zip(problem.edges, problem.costs, strict=True):
+    for (tail, head), row in deadline.each(zip(problem.edges, problem.costs, strict=True)):
         out.setdefault(tail, []).append((head, row[resource]))
+    if horizon >= problem.n_nodes - 1:
+        return _cheapest(out, problem, deadline)
     used, layer = {problem.start: 0}, {problem.start: 0}
     for _ in range(horizon):
         following: dict[int, int] = {}
-        for node, amount in layer.items():
+        for node, amount in deadline.each(layer.items()):
             for head, cost in out.get(node, ()):
                 if amount + cost < min(used.get(head, amount + cost + 1), following.get(head, amount + cost + 1)):
                     following[head] = amount + cost
+        deadline.check()
         if not following:
             break
         used |= following
         layer = following
     return min(used[terminal] for terminal in problem.terminals if terminal in used)
+
+
+def _cheapest(out: dict[int, list[tuple[int, int]]], problem: PathProblem, deadline: Deadline) -> int:
+    terminals, done = set(problem.terminals), set[int]()
+    queue = [(0, problem.start)]
+    while queue:
+        amount, node = heapq.heappop(queue)
+        if node in terminals:
+            return amount
+        if node in done:
+            continue
+        done.add(node)
+        if not len(done) % 256:
+            deadline.check()
+        for head, cost in out.get(node, ()):
+            if head not in done:
+                heapq.heappush(queue, (amount + cost, head))
+    raise ValueError("no terminal can be reached")
+
+
+def fewest_moves(problem: PathProblem, deadline: Deadline = NEVER) -> tuple[int, ...] | None:
+    """The edges of a shortest walk to a terminal of the greatest reward there is among those that can be reached."""
+    moves = distances(problem, deadline)
+    ends = [terminal for terminal in problem.terminals if terminal in moves]
+    if not ends:
+        return None
+    end = max(ends, key=lambda node: (problem.rewards[node], -moves[node]))
+    came: dict[int, int] = {}
+    for edge, (tail, head) in enumerate(deadline.each(problem.edges)):
+        if tail in moves and moves[tail] + 1 == moves[head]:
+            came.setdefault(head, edge)
+    back = []
+    while moves[end]:
+        back.append(came[end])
+        end = problem.edges[came[end]][0]
+    return tuple(reversed(back))
 
 
 def affordable(problem: PathProblem, edge: int) -> bool:
@@ -68,14 +113,16 @@ def affordable(problem: PathProblem, edge: int) -> bool:
     return all(keeps(cost, spread**2, budget, square) for cost, spread, budget in amounts)
 
 
-def spread(edges: Iterable[tuple[int, int]], sources: Iterable[int]) -> dict[int, int]:
+def spread(edges: Iterable[tuple[int, int]], sources: Iterable[int], deadline: Deadline = NEVER) -> dict[int, int]:
     """The fewest moves from any of `sources` to each node that they lead to, in breadth-first order."""
     out: dict[int, list[int]] = {}
-    for tail, head in edges:
+    for tail, head in deadline.each(edges):
         out.setdefault(tail, []).append(head)
     moves = dict.fromkeys(sources, 0)
     queue = list(moves)
-    for node in queue:  # grows while it is read
+    for place, node in enumerate(queue):  # grows while it is read
+        if place % 1024 == 1023:
+            deadline.check()
         for head in out.get(node, ()):
             if head not in moves:
                 moves[head] = moves[node] + 1

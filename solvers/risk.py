@@ -67,16 +67,20 @@ class Risk:
         p = self.probability
         if isinstance(p, bool | str | bytes) or not hasattr(p, "__float__"):
             raise ProblemError("risk.probability", None, p, "expected a number")
+        try:
+            p = float(p)
+        except (OverflowError, TypeError, ValueError) as error:
+            raise ProblemError("risk.probability", None, p, f"expected a number ({error})") from error
         if not 0 < p < 1:
             raise ProblemError("risk.probability", None, p, "must be above 0 and below 1")
         try:
             assumption = Assumption(self.assumption)
-        except ValueError:
+        except (ValueError, TypeError):
             known = ", ".join(repr(known.value) for known in Assumption)
             raise ProblemError("risk.assumption", None, self.assumption, f"expected one of {known}") from None
         if assumption is Assumption.NORMAL and p >= 0.5:
             raise ProblemError("risk.probability", None, p, "must be below 0.5 under the assumption 'normal'")
-        object.__setattr__(self, "probability", float(p))
+        object.__setattr__(self, "probability", p)
         object.__setattr__(self, "assumption", assumption)
 
     @property

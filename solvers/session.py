@@ -11,6 +11,8 @@ from solvers.api import checked_time_limit, solve
 from solvers.chances import linear_parts
 from solvers.check import check
 from solvers.compiled import AVAILABLE, can_solve, new_memory, search
+from solvers.deadline import Deadline
+from solvers.errors import BackendError, LateError
 from solvers.labelling import answer_of
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
@@ -56,12 +58,19 @@ class Session:
         """
         time_limit = checked_time_limit(time_limit)
         kept = problem.objective == "stay" and all(budget >= 0 for budget in problem.budgets)
+        kept = kept and problem.discount == 1.0 and not problem.is_risky
         parts = linear_parts(problem) if kept else None
-        if parts is None or problem.discount != 1.0 or problem.is_risky or not can_solve(parts):
+        if parts is None or not can_solve(parts):
             return solve(problem, self.solver, time_limit)
         began = time.perf_counter()
-        found = search(problem, parts, 1, time_limit, self._memory)
-        answer = replace(answer_of(problem, found), solve_seconds=found.seconds, solver=self.solver)
+        try:
+            found = search(problem, parts, 1, Deadline(time_limit), self._memory)
+            answer = replace(answer_of(problem, found), solve_seconds=found.seconds)
+        except LateError as error:
+            answer = without_walk(Status.TIMEOUT, message=str(error))
+        except BackendError as error:
+            answer = without_walk(Status.ERROR, message=f"{type(error).__name__}: {error}")
+        answer = replace(answer, solver=self.solver)
         faults = check(problem, answer)
         if faults:
             answer = without_walk(Status.ERROR, message="the answer failed its check: " + "; ".join(faults))

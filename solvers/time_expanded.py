@@ -11,9 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvers.bounds import least_costs, priced_bound
+from solvers.deadline import NEVER as NO_LIMIT
+from solvers.deadline import Deadline
 from solvers.errors import BackendError
+from solvers.memory import require_memory
 from solvers.network import REACHABLE, AnyArray, IntArray, Network, build_network
 from solvers.problem import PathProblem
+
+_ARC_BYTES = 2_800
+"""What an arc takes, here (some 280 bytes) and in the backend: as measured with CP-SAT at 45,000 arcs, the most."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,8 @@ class Arc:
         tail: The node that it leaves.
         head: The node that a move enters; None for the arc that ends the walk here.
         edge: The edge index of a move; None for the arc that ends the walk here.
-        gain: What it adds to the objective: the discounted reward of `head`, or of all the stays to the horizon.
+        gain: What it adds to the objective: the discounted reward of `head`, or of all the stays to the horizon, less
+            what all walks earn alike (`TimeExpanded.beyond`).
         costs: K' amounts, of the resources that can bind.
     """
 
@@ -49,11 +56,22 @@ class TimeExpanded:
         arcs: Those that lie on some way from the start to a terminal which keeps each budget by itself, by step.
         budgets: K' ints, of the resources that can bind, in the units of `Arc.costs`.
         bound: No walk has a greater objective (the unbudgeted optimum); minus infinity if there are no arcs.
+        beyond: A walk's objective is at most this more than the sum of its arcs' gains. Exactly so much more where it
+            ends at the richest terminal, and wherever the steps are as many as the horizon: then it is 0.
     """
 
     arcs: Sequence[Arc]
     budgets: tuple[int, ...]
     bound: float = -math.inf
+    beyond: float = 0.0
+
+    def gain_of(self, edges: Sequence[int]) -> float:
+        """The sum of the gains of a walk, by its edges: what solvers compare."""
+        ways = {(arc.step, arc.edge): arc for arc in self.arcs if arc.edge is not None}
+        walk = [ways[step, edge] for step, edge in enumerate(edges)]
+        last = walk[-1].head if walk else self.arcs[0].tail
+        end = next(arc for arc in self.arcs if arc.edge is None and (arc.step, arc.tail) == (len(walk), last))
+        return math.fsum(arc.gain for arc in [*walk, end])
 
     def flow(self) -> Mapping[tuple[int, int], tuple[list[int], list[int]]]:
         """For each (step, node): the indices of the arcs that enter, and of those that leave."""
@@ -77,34 +95,49 @@ class TimeExpanded:
         return edges
 
 
-def expand(problem: PathProblem) -> TimeExpanded:
-    """Enumerates the arcs; none at all if that already shows that no walk is feasible."""
+def expand(problem: PathProblem, deadline: Deadline = NO_LIMIT) -> TimeExpanded:
+    """Enumerates the arcs; none at all if that already shows that no walk is feasible.
+
+    Raises:
+        LateError: If the deadline passes.
+        TooLargeError: If there are so many that no model of them would fit into memory.
+    """
     if any(budget < 0 for budget in problem.budgets):
         return TimeExpanded((), ())
-    network = build_network(problem)
+    network = build_network(problem, deadline)
     budgets = tuple(int(budget) for budget in network.budgets)
-    free = priced_bound(network, np.zeros(len(budgets), dtype=np.int64))
-    ahead, completes = least_costs(network), free.values > REACHABLE
+    free = priced_bound(network, np.zeros(len(budgets), dtype=np.int64), deadline)
+    ahead, completes = least_costs(network, deadline), free.values > REACHABLE
     behind, reached = _start_row(network)
-    weights = [problem.discount**step for step in range(network.horizon)]
+    grid = network.grid
+    weights = [grid.weight(step) for step in range(network.horizon)]
     left = [*np.cumsum(weights[::-1])[::-1].tolist(), 0.0]  # left[step]: the weights of all the stays from there on
-    arcs: list[Arc] = []
+    layers: list[tuple[list[int], IntArray]] = []  # by step: where a walk may end, and the slots by which it may go on
+    count = 0
     for step in range(network.horizon + 1):
+        deadline.check()
+        ends = np.flatnonzero(reached & network.is_terminal).tolist()
+        slots = np.zeros(0, dtype=np.int64)
+        if step < network.horizon:
+            slots, behind, reached = _moves(network, behind, reached, ahead[step + 1], completes[step + 1])
+        layers.append((ends, slots))
+        count += len(ends) + len(slots)
+        require_memory(_ARC_BYTES * count, f"a model of {count:,} arcs at the first {step + 1:,} steps")
+    arcs: list[Arc] = []
+    for step, (ends, slots) in enumerate(layers):
         arcs.extend(
-            Arc(step, int(node), None, None, left[step] * problem.rewards[int(node)], (0,) * len(budgets))
-            for node in np.flatnonzero(reached & network.is_terminal)
+            Arc(step, node, None, None, left[step] * problem.rewards[node] + grid.rest(node), (0,) * len(budgets))
+            for node in ends
         )
-        if step == network.horizon:
-            break
-        slots, behind, reached = _moves(network, behind, reached, ahead[step + 1], completes[step + 1])
-        for slot in slots:
+        for slot in deadline.each(slots.tolist()):
             head, edge = int(network.heads[slot]), int(network.edge_ids[slot])
             gain = weights[step] * problem.rewards[head]
             costs = tuple(int(cost) for cost in network.costs[slot])
             arcs.append(Arc(step, problem.edges[edge][0], head, edge, gain, costs))
     if not arcs:
         return TimeExpanded((), budgets)
-    return TimeExpanded(arcs, budgets, network.objective_bound(int(free.values[0, network.start])))
+    bound = network.objective_bound(int(free.values[0, network.start]))
+    return TimeExpanded(arcs, budgets, bound, grid.beyond)
 
 
 def _start_row(network: Network) -> tuple[AnyArray, NDArray[np.bool_]]:

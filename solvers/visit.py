@@ -20,7 +20,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from solvers.answer import with_walk, without_walk
-from solvers.problem import PathProblem
+from solvers.deadline import NEVER, Deadline
+from solvers.problem import LONGEST_HORIZON, PathProblem
 from solvers.reach import distances, leading_nodes
 from solvers.solution import PathSolution
 
@@ -63,49 +64,58 @@ class Compiled:
         )
 
 
-def compiled(problem: PathProblem) -> Compiled:
-    """The problem as backends take it."""
+def compiled(problem: PathProblem, deadline: Deadline = NEVER) -> Compiled:
+    """The problem as backends take it.
+
+    Raises:
+        LateError: If the deadline passes.
+    """
     if problem.objective == "stay":
         return Compiled(problem, problem)
-    useful = set(distances(problem)) & set(leading_nodes(problem))
-    kept = [edge for edge, ends in enumerate(problem.edges) if useful.issuperset(ends)]
-    arrivals = {edge: (problem.edges[edge][1], _brought(problem, edge)) for edge in kept}
-    places = list(dict.fromkeys(arrivals.values()))
-    many = Counter(node for node, _ in places)
-    if problem.discount == 1 and sum(many[problem.edges[edge][0]] for edge in kept) > 2 * (len(kept) + len(places)):
-        return _in_two_moves(problem, arrivals, places)
-    return _place_by_place(problem, arrivals, places)
+    useful = set(distances(problem, deadline)) & set(leading_nodes(problem, deadline))
+    kept = [edge for edge, ends in enumerate(deadline.each(problem.edges)) if useful.issuperset(ends)]
+    arrivals = {edge: (problem.edges[edge][1], _brought(problem, edge)) for edge in deadline.each(kept)}
+    places = list(dict.fromkeys(deadline.each(arrivals.values())))
+    many = Counter(node for node, _ in deadline.each(places))
+    copies = sum(many[problem.edges[edge][0]] for edge in deadline.each(kept))
+    if problem.discount == 1 and copies > 2 * (len(kept) + len(places)):
+        return _in_two_moves(problem, arrivals, places, deadline)
+    return _place_by_place(problem, arrivals, places, deadline)
 
 
 _Place = tuple[int, float]
 
 
-def _place_by_place(problem: PathProblem, arrivals: Mapping[int, _Place], places: Sequence[_Place]) -> Compiled:
+def _place_by_place(
+    problem: PathProblem, arrivals: Mapping[int, _Place], places: Sequence[_Place], deadline: Deadline
+) -> Compiled:
     """Node 0 is the start before the first move, the others are the places, the last is the sink."""
-    number = {place: 1 + i for i, place in enumerate(places)}
+    number = {place: 1 + i for i, place in enumerate(deadline.each(places))}
     standing: dict[int, list[int]] = {problem.start: [0]}
-    for node, brought in places:
+    for node, brought in deadline.each(places):
         standing.setdefault(node, []).append(number[node, brought])
     ends = [
         (edge, (place, number[arrival]))
-        for edge, arrival in arrivals.items()
+        for edge, arrival in deadline.each(arrivals.items())
         for place in standing.get(problem.edges[edge][0], ())
     ]
     sink = 1 + len(places)
     last = [(place, sink) for terminal in problem.terminals for place in standing.get(terminal, ())]
     rewards = [0.0, *(brought for _, brought in places), 0.0]
-    return _posed(problem, ends, last, rewards, 0, problem.horizon + 1)
+    return _posed(problem, ends, last, rewards, 0, problem.horizon + 1, deadline)
 
 
-def _in_two_moves(problem: PathProblem, arrivals: Mapping[int, _Place], places: Sequence[_Place]) -> Compiled:
+def _in_two_moves(
+    problem: PathProblem, arrivals: Mapping[int, _Place], places: Sequence[_Place], deadline: Deadline
+) -> Compiled:
     """The nodes keep their numbers, then come the places, the last is the sink."""
     n = problem.n_nodes
-    number = {place: n + i for i, place in enumerate(places)}
-    ends = [(edge, (problem.edges[edge][0], number[arrival])) for edge, arrival in arrivals.items()]
+    number = {place: n + i for i, place in enumerate(deadline.each(places))}
+    ends = [(edge, (problem.edges[edge][0], number[arrival])) for edge, arrival in deadline.each(arrivals.items())]
     sink = n + len(places)
     last = [*((number[node, brought], node) for node, brought in places), *((node, sink) for node in problem.terminals)]
     rewards = [*[0.0] * n, *(brought for _, brought in places), 0.0]
-    return _posed(problem, ends, last, rewards, problem.start, 2 * problem.horizon + 1)
+    return _posed(problem, ends, last, rewards, problem.start, 2 * problem.horizon + 1, deadline)
 
 
 def _posed(
@@ -115,20 +125,22 @@ def _posed(
     rewards: Sequence[float],
     start: int,
     horizon: int,
+    deadline: Deadline,
 ) -> Compiled:
     """The problem with these edges, each with the original's, and the free ones; the last node is the sink."""
     nothing = (0,) * len(problem.budgets)
     originals = tuple(edge for edge, _ in ends)
-    plain = replace(
-        problem,
+    costs = [problem.costs[edge] for edge in deadline.each(originals)]
+    spreads = [problem.spreads[edge] for edge in deadline.each(originals)] if problem.spreads else []
+    plain = problem.with_valid(
         n_nodes=len(rewards),
-        edges=[*(pair for _, pair in ends), *last],
-        rewards=rewards,
-        costs=[*(problem.costs[edge] for edge in originals), *[nothing] * len(last)],
-        spreads=[*(problem.spreads[edge] for edge in originals), *[nothing] * len(last)] if problem.spreads else (),
+        edges=(*(pair for _, pair in deadline.each(ends)), *last),
+        rewards=tuple(rewards),
+        costs=(*costs, *[nothing] * len(last)),
+        spreads=(*spreads, *[nothing] * len(last)) if problem.spreads else (),
         start=start,
-        terminals=[len(rewards) - 1],
-        horizon=horizon,
+        terminals=(len(rewards) - 1,),
+        horizon=min(horizon, LONGEST_HORIZON),  # no walk that anybody could write down is cut short by this
         objective="stay",
         edge_rewards=(),
     )

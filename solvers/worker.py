@@ -20,13 +20,16 @@ from contextlib import contextmanager
 from solvers.answer import without_walk
 from solvers.base import Solver
 from solvers.deadline import Deadline
-from solvers.errors import BackendError
+from solvers.errors import BackendError, LateError
 from solvers.problem import PathProblem
 from solvers.solution import PathSolution, Status
 from solvers.wire import unpack
-from solvers.worker_process import OverrunError, WorkerProcess
+from solvers.worker_process import REAP_SECONDS, OverrunError, WorkerProcess, remove_folders
 
 Option = str | int | float | bool | None
+
+_PATIENCE = 0.3
+"""Seconds."""
 
 
 class WorkerSolver(Solver):
@@ -48,7 +51,8 @@ class WorkerSolver(Solver):
     def _search(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
         """As `Solver._solve`, called in the worker.
 
-        It is killed when it overruns the time limit by more than `GRACE_SECONDS`.
+        It is killed when it overruns the limit: it is told a little less than the caller's, and gets a little more
+        (`solvers.worker_process.patience`).
         """
 
     def _recipe(self) -> tuple[str, Mapping[str, Option]]:
@@ -68,12 +72,14 @@ class WorkerSolver(Solver):
             with _workers.borrow(json.dumps({"target": target, "options": options})) as worker:
                 if not worker.wait_until_ready(deadline):  # it goes on starting, for the next solve
                     return without_walk(Status.TIMEOUT, message="the time was up before the solver had been loaded")
-                reply = worker.ask(problem.to_json(), deadline)
+                reply = worker.ask(problem, deadline)
+        except LateError as error:
+            return without_walk(Status.TIMEOUT, message=str(error))
         except OverrunError:
             return without_walk(Status.TIMEOUT, message="killed: it did not stop at its time limit")
         if "error" in reply:
-            raise BackendError(reply["error"])
-        return unpack(reply["answer"])
+            raise BackendError(str(reply["error"]))
+        return unpack(reply.get("answer"))
 
 
 def stop_workers() -> None:
@@ -91,7 +97,7 @@ class _Workers:
 
     @contextmanager
     def borrow(self, recipe: str) -> Iterator[WorkerProcess]:
-        """A worker for one request. Whatever goes wrong meanwhile, Ctrl-C included, ends it."""
+        """A worker for one request. Whatever goes wrong once it was asked, Ctrl-C included, ends it."""
         worker = self._take(recipe)
         try:
             yield worker
@@ -103,12 +109,15 @@ class _Workers:
 
     def stop(self) -> None:
         """Ends all of them. The pipes of one that is lent out are left to the thread that waits for it."""
-        with self._lock:
-            workers, idle = list(self._all), [worker for lot in self._idle.values() for worker in lot]
-            self._idle.clear()
-            self._all.clear()
+        # At the end of the process the thread that holds the lock may have been stopped for good.
+        held = self._lock.acquire(timeout=_PATIENCE)
+        workers, idle = list(self._all), [worker for lot in self._idle.values() for worker in lot]
+        self._idle.clear()
+        self._all.clear()
+        if held:
+            self._lock.release()
         for worker in workers:
-            worker.kill()
+            worker.kill(_PATIENCE)
         for worker in idle:
             worker.close()
 
@@ -133,12 +142,13 @@ class _Workers:
         return worker
 
     def _discard(self, worker: WorkerProcess) -> None:
-        worker.kill()
+        worker.kill(patience=REAP_SECONDS)
         worker.close()
         with self._lock:
             self._all.discard(worker)
 
 
 _workers = _Workers()
-atexit.register(stop_workers)
+atexit.register(remove_folders)
+atexit.register(stop_workers)  # called before the other
 os.register_at_fork(after_in_child=_workers.forget)

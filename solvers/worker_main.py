@@ -14,11 +14,14 @@ import shutil
 import signal
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
-from solvers.errors import SolverError
+from solvers.answer import without_walk
+from solvers.errors import LateError, SolverError
 from solvers.problem import PathProblem
+from solvers.solution import Status
 from solvers.wire import pack
 from solvers.worker import WorkerSolver
 
@@ -31,7 +34,7 @@ def main(recipe: str, folder: str) -> None:
         folder: The folder for temporary files, removed at the end.
     """
     requests, replies = _own_pipes()
-    lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    lines: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests, lines, folder), daemon=True).start()
     try:
         solver = _build(json.loads(recipe))
@@ -41,8 +44,10 @@ def main(recipe: str, folder: str) -> None:
         _end(folder)
     _send(replies, {"ready": True})
     while True:
-        limit, problem = json.loads(lines.get()), lines.get().decode()
-        _send(replies, _reply(solver, problem, limit))
+        began, line = lines.get()
+        limit = json.loads(line)
+        _, problem = lines.get()
+        _send(replies, _reply(solver, problem, began, limit))
 
 
 def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
@@ -55,10 +60,10 @@ def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
     return pipes
 
 
-def _listen(requests: BinaryIO, lines: queue.SimpleQueue[bytes], folder: str) -> None:
+def _listen(requests: BinaryIO, lines: queue.SimpleQueue[tuple[float, bytes]], folder: str) -> None:
     """Hands lines on. The end of input means that the parent is gone, however it went, even while a search runs."""
     for line in requests:
-        lines.put(line)
+        lines.put((time.monotonic(), line))
     _end(folder)
 
 
@@ -81,9 +86,17 @@ def _build(recipe: Mapping[str, Any]) -> WorkerSolver:
     return solver
 
 
-def _reply(solver: WorkerSolver, problem: str, limit: float | None) -> dict[str, Any]:
+def _reply(solver: WorkerSolver, problem: bytes, began: float, limit: float | None) -> dict[str, Any]:
+    """The answer to a problem that was sent at `began`; reading it counts, too."""
     try:
-        return {"answer": pack(solver._search(PathProblem.from_json(problem), limit))}
+        asked = PathProblem.from_json(problem, "the problem as the worker process got it")
+        if limit is not None:
+            limit -= time.monotonic() - began
+            if limit <= 0:
+                raise LateError("the time was up when the worker process had read the problem")
+        return {"answer": pack(solver._search(asked, limit))}
+    except LateError as error:
+        return {"answer": pack(without_walk(Status.TIMEOUT, message=str(error)))}
     except Exception as error:  # the parent raises it again
         return {"error": _told(error)}
 

@@ -11,16 +11,44 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
 from solvers.deadline import Deadline
 from solvers.errors import BackendError
+from solvers.problem import PathProblem
+from solvers.wire import problem_line, read_reply
 
-GRACE_SECONDS = 1.0
-"""How long after its time limit a search may still come back with an answer before its worker is killed."""
+REAP_SECONDS = 0.02
+"""How long a killed worker is waited for before a thread takes that over."""
+
+_LAST_WORDS_SECONDS = 1.0
+"""How long a worker that has closed its pipes is given to end."""
 
 _CHUNK = 1 << 16
+
+_LONGEST_REPLY = 256 * 2**20
+
+
+def told(left: float) -> float:
+    """The limit that a search is told, so that its answer is back by then: a twentieth less than there is."""
+    return max(0.95 * left, 1e-3)  # 0 means "no limit" to some solvers
+
+
+def patience(left: float) -> float:
+    """How long its answer is waited for: together with the kill less than a tenth of the limit and 50 ms more."""
+    return 1.07 * left + 0.01
+
+
+def remove_folders() -> None:
+    """Removes the folders of this process's workers, for its end: also that of one that was just being started."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_prefix()}*"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _prefix() -> str:
+    return f"tape-solver-{os.getpid()}-"
 
 
 class OverrunError(BackendError):
@@ -38,8 +66,8 @@ class WorkerProcess:
     """
 
     def __init__(self, recipe: str) -> None:
-        self._folder = tempfile.mkdtemp(prefix="tape-solver-")
-        self._received = b""
+        self._folder = tempfile.mkdtemp(prefix=_prefix())
+        self._received = bytearray()
         self._ready = False
         paths = [os.path.abspath(path) for path in sys.path]  # an empty one means the current folder
         places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder)
@@ -92,32 +120,46 @@ class WorkerProcess:
             self._ready = True
         return True
 
-    def ask(self, problem: str, deadline: Deadline) -> dict[str, Any]:
+    def ask(self, problem: PathProblem, deadline: Deadline) -> dict[str, Any]:
         """The worker's reply to a problem: `answer`, as packed by `solvers.wire`, or `error`, a message.
 
         Args:
-            problem: The problem as one line of JSON.
+            problem: The problem.
             deadline: When the search has to end; the worker is told how long that is.
 
         Raises:
-            OverrunError: If it does not come back within the deadline and `GRACE_SECONDS`.
+            LateError: If the deadline passes before the worker has been asked.
+            OverrunError: If it does not come back in time.
             BackendError: If the worker ends.
         """
+        line = problem_line(problem, deadline)
+        deadline.check()
         left = deadline.left()
-        if left is not None:
-            left = max(left, 1e-3)  # 0 means "no limit" to some solvers
-        patience = Deadline(None if left is None else left + GRACE_SECONDS)
-        self._send(f"{json.dumps(left)}\n{problem}\n".encode(), patience)
-        return self._receive(patience)
+        waiting = Deadline(None if left is None else patience(left))
+        limit = None if left is None else told(left)
+        self._send(f"{json.dumps(limit)}\n".encode() + line, waiting)
+        return self._receive(waiting)
 
-    def kill(self) -> None:
+    def kill(self, patience: float | None = None) -> None:
         """Ends the process and everything that it has started, at once; may be called again, and from any thread.
 
         A thread that waits in `ask` notices it, and is told that the worker ended.
+
+        Args:
+            patience: How many seconds its end is waited for; a thread waits on. None for as long as it takes.
         """
         if self._process.returncode is None:
             self._kill_group()
-            self._process.wait()
+            try:
+                self._process.wait(patience)
+            except subprocess.TimeoutExpired:  # a large process takes a while to give back its memory
+                with contextlib.suppress(RuntimeError):  # no thread can be started any more: this process ends, too
+                    threading.Thread(target=self._bury, name="reaper of a solver's worker", daemon=True).start()
+                return
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _bury(self) -> None:
+        self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def close(self) -> None:
@@ -145,22 +187,26 @@ class WorkerProcess:
     def _receive(self, deadline: Deadline) -> dict[str, Any]:
         with selectors.DefaultSelector() as selector:
             selector.register(self._replies, selectors.EVENT_READ)
-            while b"\n" not in self._received:
+            end = self._received.find(b"\n")
+            while end < 0:
                 if not selector.select(deadline.left()):
                     raise OverrunError("the worker process did not answer in time")
                 data = os.read(self._replies.fileno(), _CHUNK)
                 if not data:
                     raise self._ended()
+                end = data.find(b"\n")
+                end += len(self._received) if end >= 0 else 0
                 self._received += data
-        line, _, self._received = self._received.partition(b"\n")
-        reply: dict[str, Any] = json.loads(line)
-        return reply
+                if len(self._received) > _LONGEST_REPLY:
+                    raise BackendError(f"the worker process answered with more than {_LONGEST_REPLY:,} bytes")
+        line, self._received = bytes(self._received[:end]), self._received[end + 1 :]
+        return read_reply(line)
 
     def _ended(self) -> BackendError:
         """The error for a worker that has closed its pipes, with the last of what it wrote."""
         said = self._log.read_text(errors="replace")[-500:].strip() if self._log.exists() else ""
         try:
-            code = self._process.wait(GRACE_SECONDS)
+            code = self._process.wait(_LAST_WORDS_SECONDS)
         except subprocess.TimeoutExpired:  # it has closed them, and lives on
             self.kill()
             return BackendError(f"the worker process stopped talking, and was killed; it wrote: {said}")

@@ -31,12 +31,12 @@ struct Viewpoint {
     Walk before = {0, {}};  // its score includes the gain of arriving at the state
 };
 
-inline Bound make_bound(const Network &network, const Expanded &graph, Scores prices) {
+inline Bound make_bound(const Network &network, const Expanded &graph, Scores prices, Clock &clock) {
     Bound bound;
     bound.prices = std::move(prices);
     for (int k = 0; k < network.resources; ++k) bound.budget += bound.prices[k] * network.budgets[k];
     bound.paid = payments(network, bound.prices);
-    backward(graph, bound.paid, bound.value);
+    backward(graph, bound.paid, bound.value, clock);
     return bound;
 }
 
@@ -50,7 +50,7 @@ struct Dive {
 // Follows the bound from a viewpoint, always to the best looking next state, the smallest edge first. With `windows` it
 // looks ahead: it never moves to where one of the budgets could no longer be kept, though all together may not be.
 inline Dive dive(const Network &network, const Expanded &graph, const Bound &bound, const Viewpoint &from,
-                 const Windows *windows) {
+                 const Windows *windows, Clock &clock) {
     const int K = network.resources;
     Dive found;
     found.used.resize(K);
@@ -61,6 +61,7 @@ inline Dive dive(const Network &network, const Expanded &graph, const Bound &bou
     for (int s = from.state;;) {
         int choice = -1;
         Score best = graph.finish[s] > REACHABLE ? graph.finish[s] : NEVER - 1;
+        clock.tick(1 + graph.first[s + 1] - graph.first[s]);
         for (int a = graph.first[s]; a < graph.first[s + 1]; ++a) {
             const Score through = bound.value[graph.head[a]] - bound.paid[graph.slot[a]];
             if (through <= best) continue;

@@ -62,6 +62,7 @@ class Dominance {
         if (count > 512 && clock_.passed()) return false;
         const int K = labels.K;
         std::sort(group, group + count, [&](std::int32_t a, std::int32_t b) {
+            clock_.tick();
             if (labels.score[a] != labels.score[b]) return labels.score[a] > labels.score[b];
             if (!ordered_) {
                 const Amount *one = labels.used + std::size_t(a) * K, *two = labels.used + std::size_t(b) * K;
@@ -94,6 +95,7 @@ class Dominance {
         stairs_.clear();
         for (std::size_t i = 0; i < count; ++i) {
             const Amount *used = labels.used + std::size_t(group[i]) * 2;
+            clock_.tick(8);
             if (stairs_.covers(used[0], used[1])) keep[group[i]] = 0;
             else stairs_.insert(used[0], used[1]);
         }
@@ -109,6 +111,7 @@ class Dominance {
         for (std::size_t node = 1; node <= ranks_.size(); ++node) tree_[node].clear();
         for (std::size_t i = 0; i < count; ++i) {
             const Amount *used = labels.used + std::size_t(group[i]) * 3;
+            clock_.tick(64);
             const std::size_t rank = 1 + std::size_t(std::lower_bound(ranks_.begin(), ranks_.end(), used[0]) - ranks_.begin());
             bool covered = false;
             for (std::size_t node = rank; node && !covered; node &= node - 1) covered = tree_[node].covers(used[1], used[2]);

@@ -28,9 +28,16 @@ class Pool {
     }
 
     // A bound for another viewpoint; the oldest of that kind makes room.
-    void add_view(Bound bound) {
-        if (bounds_.size() >= at_start_ + VIEWS) bounds_.erase(bounds_.begin() + std::ptrdiff_t(at_start_));
+    void add_view(Bound bound, std::size_t most) {
+        if (most == 0) return;
+        if (bounds_.size() >= at_start_ + std::min(most, VIEWS)) bounds_.erase(bounds_.begin() + std::ptrdiff_t(at_start_));
         bounds_.push_back(std::move(bound));
+    }
+
+    double bytes() const {
+        double sum = 0;
+        for (const Bound &bound : bounds_) sum += bytes_of(bound.value) + bytes_of(bound.paid);
+        return sum;
     }
 
     std::vector<Scores *> values() {
@@ -55,11 +62,11 @@ class Dual {
 
     // Takes in a bound; false if it suggests no walk (it never looks better than not to end). Walks that keep the budgets
     // go to `incumbents`.
-    bool take(const Bound &bound, Incumbents &incumbents) {
+    bool take(const Bound &bound, Incumbents &incumbents, Clock &clock) {
         const Score limit = bound.ahead(from_.state, from_.slack.data());
-        const Dive seen = dive(network_, graph_, bound, from_, nullptr);
+        const Dive seen = dive(network_, graph_, bound, from_, nullptr, clock);
         if (seen.keeps) incumbents.offer(seen.walk);
-        else if (Dive other = dive(network_, graph_, bound, from_, &windows_); other.keeps) incumbents.offer(other.walk);
+        else if (Dive other = dive(network_, graph_, bound, from_, &windows_, clock); other.keeps) incumbents.offer(other.walk);
         if (scale_ == 0) {
             scale_ = std::max(1.0, std::abs(double(limit)));
             std::vector<double> caps(K_);
@@ -121,15 +128,15 @@ class Dual {
 inline void lower_dual(const Network &network, const Expanded &graph, const Windows &windows, Pool &pool,
                        Incumbents &incumbents, int passes, Clock &clock) {
     Dual dual(network, graph, windows, {0, network.budgets, {0, {}}});
-    for (const Bound &bound : pool.bounds()) dual.take(bound, incumbents);
+    for (const Bound &bound : pool.bounds()) dual.take(bound, incumbents, clock);
     Scores prices;
     for (int pass = 0; pass < passes && !clock.passed(); ++pass) {
         const Score limit = pool.best().limit();
         if (limit < incumbents.floor(true)) return;
         const double gap = incumbents.full() ? double(limit - incumbents.floor()) : 0.02 * dual.scale();
         if (!dual.next(0.01 * gap, prices)) return;
-        Bound bound = make_bound(network, graph, prices);
-        const bool goes_on = dual.take(bound, incumbents);
+        Bound bound = make_bound(network, graph, prices, clock);
+        const bool goes_on = dual.take(bound, incumbents, clock);
         pool.add(std::move(bound));
         if (!goes_on) return;
     }
@@ -140,22 +147,25 @@ inline void lower_dual(const Network &network, const Expanded &graph, const Wind
 inline void look_from(const Network &network, const Expanded &graph, const Windows &windows, Pool &pool,
                       const Viewpoint &from, Incumbents &incumbents, double gap, int passes, Clock &clock) {
     Dual dual(network, graph, windows, from);
-    for (const Bound &bound : pool.bounds()) dual.take(bound, incumbents);
+    for (const Bound &bound : pool.bounds()) dual.take(bound, incumbents, clock);
     const Score before = dual.limit();
     Score least = before;
     Bound best;
     Scores prices;
     for (int pass = 0; pass < passes && !clock.passed(); ++pass) {
         if (!dual.next(0.02 * gap, prices)) break;
-        Bound bound = make_bound(network, graph, prices);
-        const bool goes_on = dual.take(bound, incumbents);
+        Bound bound = make_bound(network, graph, prices, clock);
+        const bool goes_on = dual.take(bound, incumbents, clock);
         if (dual.limit() < least) {
             least = dual.limit();
             best = std::move(bound);
         }
         if (!goes_on) break;
     }
-    if (double(before - least) > 0.02 * gap) pool.add_view(std::move(best));
+    if (double(before - least) > 0.02 * gap) {
+        const double each = 8.0 * double(graph.states());
+        pool.add_view(std::move(best), std::size_t(clock.cap() / 4 / each));
+    }
 }
 
 }  // namespace tape

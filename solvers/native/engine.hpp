@@ -7,16 +7,17 @@
 
 namespace tape {
 
-enum class Ending { Proved, OutOfTime, NoTerminal, BudgetAlone, BudgetsTogether };
+enum class Ending { Proved, OutOfTime, NoTerminal, BudgetAlone, BudgetsTogether, TooLarge };
 
 struct Answer {
     Ending ending = Ending::Proved;
     std::vector<Walk> walks;   // best first
-    Score bound = NEVER;       // no walk scores more; meaningful with OutOfTime
+    Score bound = UNBOUNDED;   // no walk scores more
     bool ordered = true;       // the walks are those of smallest edges
     std::size_t arcs = 0;      // of the time-expanded graph, before any were removed
     std::size_t labels = 0;    // extended
     int rounds = 0;            // sweeps
+    double bytes = 0;          // with TooLarge: the memory that would have been needed, at least
     std::vector<Scores> prices;  // the best at the end, per unit of the network's resources
 };
 
@@ -37,17 +38,24 @@ template <int Fixed> class Engine {
     // `resumed`: what is known from a related problem, or null.
     Answer solve(const Resumed *resumed) {
         Answer answer;
-        if (!resumed) graph_ = expand(network_);
-        else if (resumed->reachable()) {
-            resumed->dive_into(incumbents_);
-            graph_ = resumed->expand(incumbents_.floor());
+        try {
+            if (!resumed) graph_ = expand(network_, clock_);
+            else if (resumed->reachable()) {
+                resumed->dive_into(incumbents_, clock_);
+                graph_ = resumed->expand(incumbents_.floor(), clock_);
+            }
+            answer.arcs = graph_.arcs();
+            answer.ending = search(answer, resumed);
+        } catch (const Late &) {
+            answer.ending = Ending::OutOfTime;
+        } catch (const TooLarge &large) {
+            answer.ending = Ending::TooLarge;
+            answer.bytes = large.bytes;
         }
-        answer.arcs = graph_.arcs();
-        answer.ending = search(answer, resumed);
         for (const Bound &bound : pool_.bounds())
             if (answer.prices.size() < 2) answer.prices.push_back(bound.prices);
         answer.walks = incumbents_.walks();
-        if (answer.ending == Ending::OutOfTime && !answer.walks.empty())
+        if (!answer.walks.empty() && (answer.ending == Ending::OutOfTime || answer.ending == Ending::TooLarge))
             answer.bound = std::max(answer.bound, answer.walks.front().score);
         return answer;
     }
@@ -57,17 +65,17 @@ template <int Fixed> class Engine {
         const int K = network_.resources;
         if (!graph_.states()) return Ending::NoTerminal;
         if (!alive()) return Ending::BudgetAlone;
-        Bound free = make_bound(network_, graph_, Scores(K, 0));
+        Bound free = make_bound(network_, graph_, Scores(K, 0), clock_);
         answer.bound = free.limit();
-        const Dive first = dive(network_, graph_, free, {0, network_.budgets, {0, {}}}, nullptr);
+        const Dive first = dive(network_, graph_, free, {0, network_.budgets, {0, {}}}, nullptr, clock_);
         if (first.keeps) incumbents_.offer(first.walk);  // the smallest edges of all optimal walks
         if (first.keeps && incumbents_.wanted() == 1) return Ending::Proved;
         pool_.add(std::move(free));
         if (resumed)
-            for (Scores &prices : resumed->prices()) pool_.add(make_bound(network_, graph_, std::move(prices)));
+            for (Scores &prices : resumed->prices()) pool_.add(make_bound(network_, graph_, std::move(prices), clock_));
         tighten(network_, graph_, windows_, pool_.values(), clock_);
         if (!alive()) return Ending::BudgetAlone;
-        incumbents_.set_worst(worst_walk(graph_));
+        incumbents_.set_worst(worst_walk(graph_, clock_));
         if (K) {
             lower_dual(network_, graph_, windows_, pool_, incumbents_, 6 + 4 * K, clock_);
             spent_ += 16.0 * double(graph_.arcs());
@@ -123,7 +131,7 @@ template <int Fixed> class Engine {
             const double steps = table_steps(network_, graph_, windows_, k), enough = worth(spent_);
             const Amount grain = Amount(std::ceil(std::max(steps / enough, steps / double(MOST_CELLS))));
             if (grain > 1 && double(network_.budgets[k]) / double(grain) < 16) continue;
-            auto table = std::make_unique<Table>(network_, graph_, windows_, pool_.best().prices, k, std::max<Amount>(1, grain));
+            auto table = std::make_unique<Table>(network_, graph_, windows_, pool_.best().prices, k, std::max<Amount>(1, grain), clock_);
             const Score limit = table->limit(network_);
             answer.bound = std::min(answer.bound, limit);
             if (limit < incumbents_.floor(incumbents_.wanted() == 1)) return true;
@@ -187,8 +195,8 @@ inline Answer solve(const Network &network, std::size_t wanted, Clock &clock, co
 
 // Solves the next problem of a sequence with what is remembered of those before, and remembers more for those to come.
 inline Answer solve_next(Problem &problem, Network &network, Memory &memory, std::size_t wanted, Clock &clock) {
-    memory.follow(problem);
-    network = build_network(problem);
+    memory.follow(problem, clock);
+    network = build_network(problem, clock);
     Answer answer;
     if (!memory.empty()) {
         const Resumed resumed(problem, network, memory);
@@ -197,7 +205,8 @@ inline Answer solve_next(Problem &problem, Network &network, Memory &memory, std
         answer = solve(network, wanted, clock, nullptr);
     }
     if (!answer.walks.empty()) memory.remember(problem, network, answer.walks.front());
-    if (answer.ending != Ending::OutOfTime && memory.wants(answer.arcs)) {
+    const bool ended = answer.ending != Ending::OutOfTime && answer.ending != Ending::TooLarge;
+    if (ended && memory.wants(answer.arcs, clock.cap())) {
         std::vector<Scores> prices;
         for (const Scores &reduced : answer.prices) {
             Scores raw(problem.resources, 0);
@@ -208,7 +217,10 @@ inline Answer solve_next(Problem &problem, Network &network, Memory &memory, std
             }
             if (any) prices.push_back(std::move(raw));
         }
-        memory.learn(prices);
+        try {
+            memory.learn(prices, clock);
+        } catch (const Late &) {  // the answer stands; the memory knows that it is not whole
+        }
     }
     return answer;
 }

@@ -20,6 +20,10 @@ struct Expanded {
 
     int states() const { return int(node.size()); }
     std::size_t arcs() const { return head.size(); }
+    double bytes() const {
+        return bytes_of(layer) + bytes_of(first) + bytes_of(node) + bytes_of(gain) + bytes_of(finish) + bytes_of(head) +
+               bytes_of(slot);
+    }
 };
 
 // The slots that lead into each node.
@@ -41,7 +45,7 @@ struct Reversed {
 };
 
 // Fewest moves from each node to a terminal; horizon + 1 where there is no way.
-inline Indices moves_to_go(const Network &network, const Reversed &reversed) {
+inline Indices moves_to_go(const Network &network, const Reversed &reversed, Clock &clock) {
     const int beyond = network.horizon + 1;
     Indices distance(network.nodes, beyond), queue;
     for (int v = 0; v < network.nodes; ++v)
@@ -51,6 +55,7 @@ inline Indices moves_to_go(const Network &network, const Reversed &reversed) {
         }
     for (std::size_t i = 0; i < queue.size(); ++i) {
         const int v = queue[i];
+        clock.tick(1 + reversed.offset[v + 1] - reversed.offset[v]);
         for (int j = reversed.offset[v]; j < reversed.offset[v + 1]; ++j)
             if (distance[reversed.tails[j]] == beyond && distance[v] + 1 < beyond) {
                 distance[reversed.tails[j]] = distance[v] + 1;
@@ -61,7 +66,7 @@ inline Indices moves_to_go(const Network &network, const Reversed &reversed) {
 }
 
 // The least of resource k that is used from each node to a terminal, in any number of moves; BEYOND if there is no way.
-inline Amounts least_to_go(const Network &network, const Reversed &reversed, int k) {
+inline Amounts least_to_go(const Network &network, const Reversed &reversed, int k, Clock &clock) {
     using Entry = std::pair<Amount, int>;
     const int K = network.resources;
     Amounts least(network.nodes, BEYOND);
@@ -75,6 +80,7 @@ inline Amounts least_to_go(const Network &network, const Reversed &reversed, int
         const auto [amount, v] = queue.top();
         queue.pop();
         if (amount > least[v]) continue;
+        clock.tick(8 + reversed.offset[v + 1] - reversed.offset[v]);
         for (int j = reversed.offset[v]; j < reversed.offset[v + 1]; ++j) {
             const Amount there = amount + network.costs[std::size_t(reversed.slots[j]) * K + k];
             if (there < least[reversed.tails[j]]) {
@@ -88,11 +94,12 @@ inline Amounts least_to_go(const Network &network, const Reversed &reversed, int
 
 // The states that lie on some way from the start to a terminal within the horizon, without those to which even the
 // thriftiest way leaves too little of some resource. No states at all if no terminal can be reached in time.
-inline Expanded expand(const Network &network) {
+inline Expanded expand(const Network &network, Clock &clock) {
     Expanded graph;
     const Reversed reversed(network);
-    const Indices to_go = moves_to_go(network, reversed);
+    const Indices to_go = moves_to_go(network, reversed, clock);
     const int horizon = network.horizon, K = network.resources;
+    clock.require(double(horizon + 2) * sizeof(std::int32_t));
     graph.layer.assign(horizon + 2, 0);
     if (to_go[network.start] > horizon) {
         graph.first.assign(1, 0);
@@ -100,23 +107,28 @@ inline Expanded expand(const Network &network) {
     }
     const std::size_t n = network.nodes;
     std::vector<Amounts> need;  // [resources][nodes]
-    for (int k = 0; k < K; ++k) need.push_back(least_to_go(network, reversed, k));
+    for (int k = 0; k < K; ++k) need.push_back(least_to_go(network, reversed, k, clock));
     Amounts left;  // [states x resources] the most that can be left there
     Indices at(n, -1);  // the state of a node in the layer that is being made
     const auto add = [&](int step, int v) {
         graph.node.push_back(v);
-        graph.gain.push_back(step ? network.move[std::size_t(step - 1) * n + v] : 0);
-        graph.finish.push_back(network.terminal[v] ? network.stay[std::size_t(step) * n + v] : NEVER);
+        graph.gain.push_back(step ? network.move(step - 1, v) : 0);
+        graph.finish.push_back(network.terminal[v] ? network.stay(step, v) : NEVER);
         for (int k = 0; k < K; ++k) left.push_back(step ? -1 : network.budgets[k]);
     };
     add(0, network.start);
     for (int step = 0; step <= horizon; ++step) {
         const int begin = graph.layer[step], end = graph.states();
+        if (begin == end) {  // nothing goes on
+            std::fill(graph.layer.begin() + step + 1, graph.layer.end(), end);
+            break;
+        }
         graph.layer[step + 1] = end;
         for (int s = begin; s < end; ++s) {
             graph.first.push_back(std::int32_t(graph.head.size()));
             if (step == horizon) continue;
             const int v = graph.node[s];
+            clock.tick(8 + network.offset[v + 1] - network.offset[v]);
             for (int slot = network.offset[v]; slot < network.offset[v + 1]; ++slot) {
                 const int w = network.heads[slot];
                 if (to_go[w] + step + 1 > horizon) continue;
@@ -135,18 +147,20 @@ inline Expanded expand(const Network &network) {
                 graph.head.push_back(at[w]);
                 graph.slot.push_back(slot);
             }
-            if (graph.head.size() > std::size_t(INT32_MAX)) throw std::bad_alloc();  // indices would not fit
+            if (graph.head.size() > std::size_t(INT32_MAX)) throw TooLarge{graph.bytes()};  // indices would not fit
         }
+        clock.require(2 * (graph.bytes() + bytes_of(left)));  // as they grow, they are copied
     }
     graph.first.push_back(std::int32_t(graph.head.size()));
     return graph;
 }
 
 // Drops arcs, and the states that no walk passes any more. keep: [arcs]. Returns the old index of each new state.
-inline Indices compact(Expanded &graph, const std::vector<std::uint8_t> &keep) {
+inline Indices compact(Expanded &graph, const std::vector<std::uint8_t> &keep, Clock &clock) {
     const int states = graph.states();
     std::vector<std::uint8_t> useful(states, 0), live(states, 0);
     for (int s = states; s-- > 0;) {
+        clock.tick(1 + graph.first[s + 1] - graph.first[s]);
         useful[s] = graph.finish[s] > REACHABLE;
         for (int a = graph.first[s]; a < graph.first[s + 1]; ++a) useful[s] |= keep[a] & useful[graph.head[a]];
     }
@@ -155,6 +169,7 @@ inline Indices compact(Expanded &graph, const std::vector<std::uint8_t> &keep) {
     std::int32_t arcs = 0;
     Indices first;
     for (int s = 0; s < states; ++s) {
+        clock.tick(1 + graph.first[s + 1] - graph.first[s]);
         if (!live[s] || (s && !useful[s])) continue;
         fresh[s] = std::int32_t(old.size());
         old.push_back(s);

@@ -13,10 +13,11 @@ inline double fix_arcs(const Network &network, Expanded &graph, Windows &windows
     const Bound &bound = pool.best();
     const Score floor = incumbents.floor();
     Scores reached;
-    forward(graph, bound.paid, reached);
+    forward(graph, bound.paid, reached, clock);
     std::vector<std::uint8_t> keep(graph.arcs());
     std::size_t removed = 0;
     for (int s = 0; s < graph.states(); ++s) {
+        clock.tick(1 + graph.first[s + 1] - graph.first[s]);
         const Score here = reached[s] + bound.budget;
         for (int a = graph.first[s]; a < graph.first[s + 1]; ++a) {
             keep[a] = here - bound.paid[graph.slot[a]] + bound.value[graph.head[a]] >= floor;
@@ -25,7 +26,7 @@ inline double fix_arcs(const Network &network, Expanded &graph, Windows &windows
     }
     const double share = double(removed) / double(graph.arcs());
     if (share < 0.02) return 0;
-    const Indices old = compact(graph, keep);
+    const Indices old = compact(graph, keep, clock);
     for (Scores *values : pool.values()) carry(*values, old);
     tighten(network, graph, windows, pool.values(), clock);
     return share;

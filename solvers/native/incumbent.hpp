@@ -33,13 +33,19 @@ class Incumbents {
     void offer(Walk walk) {
         const auto place = std::lower_bound(walks_.begin(), walks_.end(), walk);
         if (place != walks_.end() && place->score == walk.score && place->slots == walk.slots) return;
+        moves_ += double(walk.slots.size());
         walks_.insert(place, std::move(walk));
-        if (walks_.size() > wanted_) walks_.pop_back();
+        if (walks_.size() <= wanted_) return;
+        moves_ -= double(walks_.back().slots.size());
+        walks_.pop_back();
     }
+
+    double bytes() const { return 2.0 * sizeof(Walk) * double(walks_.size()) + sizeof(std::int32_t) * moves_; }
 
   private:
     std::size_t wanted_;
     Score worst_ = NEVER;
+    double moves_ = 0;  // of all walks
     std::vector<Walk> walks_;
 };
 

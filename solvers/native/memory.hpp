@@ -13,7 +13,7 @@ class Memory {
   public:
     // Takes in the problem: the first time, or where it is not of the same kind, everything is forgotten. Afterwards
     // every table is true for this problem.
-    void follow(Problem &problem) {
+    void follow(Problem &problem, Clock &clock) {
         std::vector<std::uint8_t> stale;
         const bool whole = whole_;
         whole_ = false;
@@ -28,8 +28,8 @@ class Memory {
         ++age_;
         if (!tables_.empty()) {
             drop_unaffordable(problem);
-            for (Priced &table : tables_) repair(table, stale);
-            for (int k = 0; k < resources_; ++k) repair_least(k, stale);
+            for (Priced &table : tables_) repair(table, stale, clock);
+            for (int k = 0; k < resources_; ++k) repair_least(k, stale, clock);
         }
         whole_ = true;
     }
@@ -41,23 +41,24 @@ class Memory {
     // Whether tables are worth making, after a search of a graph of so many arcs. A table covers all edges at all
     // steps: too much where few of them can be reached. How good the remembered prices are is seen by the share of arcs
     // that they left; where that is poor, new ones are tried now and then.
-    bool wants(std::size_t arcs) {
+    bool wants(std::size_t arcs, double cap) {
         const double all = double(heads_.size()) * horizon_;
+        if (8.0 * double(nodes()) * (horizon_ + 1) * (3 + resources_) > cap / 4) return false;
         if (empty()) return arcs > 0 && !(useless_ = useless_ || all > 6.0 * double(arcs));
         return age_ >= 3 && double(arcs) > 0.2 * all;
     }
 
     // Makes tables for zero prices and for these (per unit of the problem's own resources).
-    void learn(const std::vector<Scores> &prices) {
+    void learn(const std::vector<Scores> &prices, Clock &clock) {
         age_ = 0;
         whole_ = false;
         tables_.clear();
         std::vector<std::uint8_t> all(std::size_t(nodes()), 1);
         tables_.push_back(blank(Scores(resources_, 0)));
         for (const Scores &one : prices) tables_.push_back(blank(one));
-        for (Priced &table : tables_) repair(table, all);
+        for (Priced &table : tables_) repair(table, all, clock);
         least_.assign(resources_, std::vector<Amounts>(horizon_ + 1, Amounts(nodes(), -1)));
-        for (int k = 0; k < resources_; ++k) repair_least(k, all);
+        for (int k = 0; k < resources_; ++k) repair_least(k, all, clock);
         whole_ = true;
     }
 
@@ -187,7 +188,7 @@ class Memory {
 
     // Recomputes stale nodes at every step, and those before a node whose value changed at the step before.
     template <class Value, class Row, class Compute>
-    void propagate(std::vector<Row> &rows, const std::vector<std::uint8_t> &stale, Compute compute) {
+    void propagate(std::vector<Row> &rows, const std::vector<std::uint8_t> &stale, Clock &clock, Compute compute) {
         Indices fixed, changed, todo;
         for (int v = 0; v < nodes(); ++v)
             if (stale[v]) fixed.push_back(v);
@@ -195,6 +196,7 @@ class Memory {
         for (int t = 0; t <= horizon_; ++t) {
             todo = fixed;
             for (const auto v : fixed) seen[v] = t;
+            clock.tick(todo.size() + changed.size());
             for (const auto h : changed)
                 for (int i = into_offset_[h]; i < into_offset_[h + 1]; ++i)
                     if (seen[into_[i]] != t) {
@@ -203,6 +205,7 @@ class Memory {
                     }
             changed.clear();
             for (const auto v : todo) {
+                clock.tick(1 + offset_[v + 1] - offset_[v]);
                 const Value value = compute(t, v);
                 if (value != rows[t][v]) {
                     rows[t][v] = value;
@@ -212,7 +215,7 @@ class Memory {
         }
     }
 
-    void repair(Priced &table, const std::vector<std::uint8_t> &stale) {
+    void repair(Priced &table, const std::vector<std::uint8_t> &stale, Clock &clock) {
         const int K = resources_;
         Scores paid(heads_.size(), 0);
         for (std::size_t slot = 0; slot < paid.size(); ++slot)
@@ -221,7 +224,7 @@ class Memory {
                     const Amount cost = costs_[slot * K + k];
                     paid[slot] += cost > LARGEST_PAYMENT / (table.prices[k] * K) ? LARGEST_PAYMENT / K : cost * table.prices[k];
                 }
-        propagate<Score>(table.value, stale, [&](int t, int v) {
+        propagate<Score>(table.value, stale, clock, [&](int t, int v) {
             Score best = terminal_[v] ? Score(t) * units_[v] : NEVER;
             if (t)
                 for (int slot = offset_[v]; slot < offset_[v + 1]; ++slot) {
@@ -232,10 +235,10 @@ class Memory {
         });
     }
 
-    void repair_least(int k, const std::vector<std::uint8_t> &stale) {
+    void repair_least(int k, const std::vector<std::uint8_t> &stale, Clock &clock) {
         const int K = resources_;
         auto &rows = least_[k];
-        propagate<Amount>(rows, stale, [&](int t, int v) {
+        propagate<Amount>(rows, stale, clock, [&](int t, int v) {
             Amount best = terminal_[v] ? 0 : BEYOND;
             if (t)
                 for (int slot = offset_[v]; slot < offset_[v + 1]; ++slot)

@@ -16,9 +16,10 @@ inline Scores payments(const Network &network, const Scores &prices) {
 }
 
 // Backward: value[s] = gain of arriving at s, plus the best that can then be earned, less what is paid for.
-inline void backward(const Expanded &graph, const Scores &paid, Scores &value) {
+inline void backward(const Expanded &graph, const Scores &paid, Scores &value, Clock &clock) {
     value.resize(graph.states());
     for (int s = graph.states(); s-- > 0;) {
+        clock.tick(1 + graph.first[s + 1] - graph.first[s]);
         Score best = graph.finish[s];
         const int end = graph.first[s + 1];
         for (int a = graph.first[s]; a < end; ++a) {
@@ -30,11 +31,12 @@ inline void backward(const Expanded &graph, const Scores &paid, Scores &value) {
 }
 
 // Forward: value[s] = the best that can be earned on the way to s, its gain included, less what is paid for.
-inline void forward(const Expanded &graph, const Scores &paid, Scores &value) {
+inline void forward(const Expanded &graph, const Scores &paid, Scores &value, Clock &clock) {
     value.assign(graph.states(), NEVER);
     if (value.empty()) return;
     value[0] = 0;
     for (int s = 0; s < graph.states(); ++s) {
+        clock.tick(1 + graph.first[s + 1] - graph.first[s]);
         const Score here = std::max(value[s], NEVER);  // paid far beyond every budget: an upper bound all the same
         for (int a = graph.first[s]; a < graph.first[s + 1]; ++a) {
             const int h = graph.head[a];
@@ -45,9 +47,10 @@ inline void forward(const Expanded &graph, const Scores &paid, Scores &value) {
 }
 
 // The least that any walk scores, whatever it costs.
-inline Score worst_walk(const Expanded &graph) {
+inline Score worst_walk(const Expanded &graph, Clock &clock) {
     Scores value(graph.states());
     for (int s = graph.states(); s-- > 0;) {
+        clock.tick(1 + graph.first[s + 1] - graph.first[s]);
         Score least = graph.finish[s] > REACHABLE ? graph.finish[s] : -NEVER;
         for (int a = graph.first[s]; a < graph.first[s + 1]; ++a) least = std::min(least, value[graph.head[a]]);
         value[s] = std::min(least, -NEVER) + graph.gain[s];
@@ -56,10 +59,11 @@ inline Score worst_walk(const Expanded &graph) {
 }
 
 // The least of resource k that is used from each state to the end.
-inline void least_ahead(const Network &network, const Expanded &graph, int k, Amounts &least) {
+inline void least_ahead(const Network &network, const Expanded &graph, int k, Amounts &least, Clock &clock) {
     const int K = network.resources;
     least.resize(graph.states());
     for (int s = graph.states(); s-- > 0;) {
+        clock.tick(1 + graph.first[s + 1] - graph.first[s]);
         Amount best = graph.finish[s] > REACHABLE ? 0 : BEYOND;
         for (int a = graph.first[s]; a < graph.first[s + 1]; ++a)
             best = std::min(best, least[graph.head[a]] + network.costs[std::size_t(graph.slot[a]) * K + k]);
@@ -68,16 +72,18 @@ inline void least_ahead(const Network &network, const Expanded &graph, int k, Am
 }
 
 // The least of resource k that is used from the start to each state.
-inline void least_behind(const Network &network, const Expanded &graph, int k, Amounts &least) {
+inline void least_behind(const Network &network, const Expanded &graph, int k, Amounts &least, Clock &clock) {
     const int K = network.resources;
     least.assign(graph.states(), BEYOND);
     if (least.empty()) return;
     least[0] = 0;
-    for (int s = 0; s < graph.states(); ++s)
+    for (int s = 0; s < graph.states(); ++s) {
+        clock.tick(1 + graph.first[s + 1] - graph.first[s]);
         for (int a = graph.first[s]; a < graph.first[s + 1]; ++a) {
             Amount &there = least[graph.head[a]];
             there = std::min(there, least[s] + network.costs[std::size_t(graph.slot[a]) * K + k]);
         }
+    }
 }
 
 }  // namespace tape

@@ -34,16 +34,16 @@ class Resumed {
     }
 
     // Walks that keep the budgets: dives along each table, from the start and from as far as the last walk still goes.
-    void dive_into(Incumbents &incumbents) const {
+    void dive_into(Incumbents &incumbents, Clock &clock) const {
         const Indices rest = rest_of_last_walk();
         for (const View &view : views_) {
-            dive(view, {}, incumbents);
-            if (!rest.empty()) dive(view, rest, incumbents);
+            dive(view, {}, incumbents, clock);
+            if (!rest.empty()) dive(view, rest, incumbents, clock);
         }
     }
 
     // The time-expanded graph without what cannot reach `floor`, or breaks a budget by itself.
-    Expanded expand(Score floor) const {
+    Expanded expand(Score floor, Clock &clock) const {
         const View *main = &views_[0];
         for (const View &view : views_)
             if (limit(view) < limit(*main)) main = &view;
@@ -67,6 +67,7 @@ class Resumed {
             for (int s = begin; s < end; ++s) {
                 graph.first.push_back(std::int32_t(graph.head.size()));
                 const int v = graph.node[s];
+                clock.tick(8 + network_.offset[v + 1] - network_.offset[v]);
                 for (int slot = network_.offset[v]; to_go && slot < network_.offset[v + 1]; ++slot) {
                     const int w = network_.heads[slot];
                     const Score there = std::max(reached[s], NEVER) - main->paid[slot] + move(w);
@@ -86,6 +87,7 @@ class Resumed {
                     graph.slot.push_back(slot);
                 }
             }
+            clock.require(2 * (graph.bytes() + bytes_of(reached) + bytes_of(left)));
         }
         graph.first.push_back(std::int32_t(graph.head.size()));
         return graph;
@@ -120,13 +122,14 @@ class Resumed {
 
     // Takes the `forced` moves until one does not fit, then the best looking ones: after another move the rest of the
     // forced ones would start elsewhere.
-    void dive(const View &view, const Indices &forced, Incumbents &incumbents) const {
+    void dive(const View &view, const Indices &forced, Incumbents &incumbents, Clock &clock) const {
         Walk walk;
         Amounts left = network_.budgets;
         int v = network_.start;
         walk.score = 0;
         bool on = true;
         for (int to_go = network_.horizon;; --to_go) {
+            clock.tick(1 + network_.offset[v + 1] - network_.offset[v]);
             const Score finish = network_.terminal[v] ? stay(v, to_go) : NEVER;
             Score best = finish;
             int choice = -1;
@@ -157,8 +160,8 @@ class Resumed {
     Score limit(const View &view) const { return view.table->value[network_.horizon][network_.start] + view.budget; }
 
     // The scores of a network do not depend on the step here: there is no discount.
-    Score move(int v) const { return network_.move[v]; }
-    Score stay(int v, int to_go) const { return network_.stay[std::size_t(network_.horizon - to_go) * network_.nodes + v]; }
+    Score move(int v) const { return network_.move(0, v); }
+    Score stay(int v, int to_go) const { return network_.stay(network_.horizon - to_go, v); }
 
     // Whether a terminal can be reached in time, and within each budget by itself, from where a slot leads.
     bool fits(int slot, int to_go, const Amount *left) const {

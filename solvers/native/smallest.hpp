@@ -41,6 +41,7 @@ std::optional<Indices> smallest_edges(const Knowledge &known, Score score, std::
             continue;
         }
         if (++moves > patience || ((moves & 4095) == 0 && clock.passed())) return std::nullopt;
+        if ((moves & 4095) == 0) clock.require(known.bytes() + double(moves) * 2 * (sizeof(Score) + K * sizeof(Amount)));
         const int a = top.arc++, h = graph.head[a];
         const Amount *cost = network.cost(graph.slot[a]);
         used.resize(here + 2 * std::size_t(K));

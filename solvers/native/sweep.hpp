@@ -15,6 +15,12 @@ struct Knowledge {
     const Windows &windows;
     const Pool &pool;
     const std::vector<std::unique_ptr<Table>> &tables;
+
+    double bytes() const {
+        double sum = graph.bytes() + pool.bytes() + 8.0 * double(graph.states()) * 2 * network.resources;
+        for (const auto &table : tables) sum += table->bytes();
+        return sum;
+    }
 };
 
 // The tightest bound on the score of a walk that reaches h by a slot, and has `score` before that move and `slack`
@@ -56,7 +62,7 @@ template <int Fixed> class Sweep {
     Sweep(const Knowledge &known, Incumbents &incumbents, Clock &clock, bool ordered)
         : known_(known), network_(known.network), graph_(known.graph), incumbents_(incumbents), clock_(clock),
           beyond_(!ordered), K_(Fixed ? Fixed : known.network.resources),
-          dominance_(incumbents.wanted(), ordered, clock) {
+          held_(known.bytes()), dominance_(incumbents.wanted(), ordered, clock) {
         ahead_.resize(std::size_t(graph_.states()) * K_);
         for (int k = 0; k < K_; ++k)
             for (int s = 0; s < graph_.states(); ++s) ahead_[std::size_t(s) * K_ + k] = known.windows.ahead[k][s];
@@ -75,6 +81,7 @@ template <int Fixed> class Sweep {
         past_.clear();
         past_.push_back({{-1}, {-1}});
         if (graph_.finish[0] > REACHABLE) offer(0, -1, -1, 0, graph_.finish[0]);
+        double kept = 0;  // bytes of `past_`
         for (int step = 0; step < network_.horizon && !now.state.empty(); ++step) {
             result.labels += now.state.size();
             if (clock_.passed() || !extend(now, step)) {
@@ -86,6 +93,8 @@ template <int Fixed> class Sweep {
                 return result;
             }
             std::swap(now, next_);
+            kept += 2.0 * sizeof(std::int32_t) * double(now.state.size());
+            clock_.require(held_ + kept + grown_.bytes() + now.bytes() + next_.bytes() + incumbents_.bytes());
         }
         return result;
     }
@@ -96,6 +105,10 @@ template <int Fixed> class Sweep {
         Scores score, priced, bound;  // priced: score less the price of what is used, plus that of the budgets
         Amounts used;
         Indices state, parent, slot;
+        double bytes() const {
+            return bytes_of(score) + bytes_of(priced) + bytes_of(bound) + bytes_of(used) + bytes_of(state) +
+                   bytes_of(parent) + bytes_of(slot);
+        }
         void clear() {
             score.clear(), priced.clear(), bound.clear(), used.clear(), state.clear(), parent.clear(), slot.clear();
         }
@@ -126,8 +139,9 @@ template <int Fixed> class Sweep {
         grown_.clear();
         Amount used[MOST_RESOURCES], slack[MOST_RESOURCES];
         for (std::size_t i = 0; i < now.state.size(); ++i) {
-            if ((i & 4095) == 4095 && clock_.passed()) return false;
             const int s = now.state[i];
+            clock_.tick(8 * std::size_t(1 + graph_.first[s + 1] - graph_.first[s]));
+            if ((i & 1023) == 1023) clock_.require(held_ + 2 * grown_.bytes());
             const Amount *before = now.used.data() + i * K_;
             Score floor = incumbents_.floor(beyond_);
             for (int a = graph_.first[s]; a < graph_.first[s + 1]; ++a) {
@@ -189,6 +203,7 @@ template <int Fixed> class Sweep {
             if (keep_[i]) order_.push_back(std::int32_t(i));
         if (order_.size() > width) {
             const auto greater = [&](std::int32_t a, std::int32_t b) {
+                clock_.tick();
                 return grown_.bound[a] != grown_.bound[b] ? grown_.bound[a] > grown_.bound[b] : a < b;
             };
             std::nth_element(order_.begin(), order_.begin() + std::ptrdiff_t(width), order_.end(), greater);
@@ -229,6 +244,7 @@ template <int Fixed> class Sweep {
     Clock &clock_;
     bool beyond_;
     int K_;
+    double held_;  // bytes of all that is known
     Dominance dominance_;
     Amounts ahead_;  // [states x resources]
     Labels grown_, next_;

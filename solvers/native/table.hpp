@@ -25,7 +25,7 @@ TAPE_VECTORISED inline void raise(Score *into, const Score *from, std::size_t co
 class Table {
   public:
     Table(const Network &network, const Expanded &graph, const Windows &windows, const Scores &prices, int k,
-          Amount grain)
+          Amount grain, Clock &clock)
         : k_(k), grain_(grain), prices_(prices) {
         if (grain == 1) prices_[k] = 0;
         const Scores paid = payments(network, prices_);
@@ -36,6 +36,7 @@ class Table {
         begin_.resize(states + 1);
         std::size_t cells = 0;
         for (int s = states; s-- > 0;) {
+            clock.tick(1 + graph.first[s + 1] - graph.first[s]);
             Amount need = graph.finish[s] > REACHABLE ? 0 : BEYOND;
             for (int a = graph.first[s]; a < graph.first[s + 1]; ++a)
                 need = std::min(need, low_[graph.head[a]] + grains[graph.slot[a]]);
@@ -46,6 +47,7 @@ class Table {
             cells += std::size_t(std::max<Amount>(0, (network.budgets[k] - windows.behind[k][s]) / grain - low_[s] + 1));
         }
         begin_[states] = cells;
+        clock.require(graph.bytes() + 8.0 * double(cells));
         cells_.assign(cells, NEVER);
         for (int s = states; s-- > 0;) {
             Score *here = cells_.data() + begin_[s];
@@ -58,6 +60,7 @@ class Table {
                 if (there <= 0) continue;
                 const Score shift = -paid[graph.slot[a]];
                 const Score *from = cells_.data() + begin_[h];
+                clock.tick(std::size_t(count - first) / 8);
                 raise(here + first, from, std::size_t(there), shift);
                 for (Amount j = first + there; j < count; ++j) here[j] = std::max(here[j], from[there - 1] + shift);
             }
@@ -78,6 +81,8 @@ class Table {
     Score limit(const Network &network) const { return ahead(0, network.budgets.data(), network.resources); }
 
     bool exact(int K) const { return K == 1 && grain_ == 1; }
+
+    double bytes() const { return bytes_of(low_) + bytes_of(begin_) + bytes_of(cells_); }
 
   private:
     Amount size(int s) const { return Amount(begin_[s + 1] - begin_[s]); }

@@ -27,6 +27,9 @@ constexpr Score REACHABLE = -(Score{1} << 60);
 // More than any budget; sums of three stay within an int64.
 constexpr Amount BEYOND = Amount{1} << 60;
 
+// A bound that says nothing.
+constexpr Score UNBOUNDED = Score{1} << 61;
+
 // No price may ask more than this for a whole budget, all resources together: paid walks stay above NEVER.
 constexpr Score LARGEST_PAYMENT = Score{1} << 57;
 

@@ -12,12 +12,12 @@ struct Windows {
     std::vector<Amounts> behind, ahead;
 };
 
-inline void measure(const Network &network, const Expanded &graph, Windows &windows) {
+inline void measure(const Network &network, const Expanded &graph, Windows &windows, Clock &clock) {
     windows.behind.resize(network.resources);
     windows.ahead.resize(network.resources);
     for (int k = 0; k < network.resources; ++k) {
-        least_behind(network, graph, k, windows.behind[k]);
-        least_ahead(network, graph, k, windows.ahead[k]);
+        least_behind(network, graph, k, windows.behind[k], clock);
+        least_ahead(network, graph, k, windows.ahead[k], clock);
     }
 }
 
@@ -28,12 +28,12 @@ inline void tighten(const Network &network, Expanded &graph, Windows &windows, s
     const int K = network.resources;
     std::vector<std::uint8_t> keep;
     Amounts used(K), rest(K);
-    // The first round is taken whatever the time: the windows must be those of this graph.
-    for (int round = 0; round < 4 && graph.states() && (round == 0 || !clock.passed()); ++round) {
-        measure(network, graph, windows);
+    for (int round = 0; round < 4 && graph.states(); ++round) {
+        measure(network, graph, windows, clock);
         keep.assign(graph.arcs(), 1);
         std::size_t removed = 0;
-        for (int s = 0; s < graph.states(); ++s)
+        for (int s = 0; s < graph.states(); ++s) {
+            clock.tick(1 + graph.first[s + 1] - graph.first[s]);
             for (int a = graph.first[s]; a < graph.first[s + 1]; ++a) {
                 const Amount *cost = network.cost(graph.slot[a]);
                 bool fits = true;
@@ -47,9 +47,10 @@ inline void tighten(const Network &network, Expanded &graph, Windows &windows, s
                     ++removed;
                 }
             }
+        }
         if (!removed) return;
         const std::size_t before = graph.arcs();
-        const Indices old = compact(graph, keep);
+        const Indices old = compact(graph, keep, clock);
         for (Scores *values : carried) carry(*values, old);
         for (auto *side : {&windows.behind, &windows.ahead})
             for (auto &least : *side) carry(least, old);

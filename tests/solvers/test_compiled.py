@@ -13,6 +13,7 @@ import pytest
 from solvers import PathProblem, Status, check, solve
 from solvers.chances import LinearParts, linear_parts
 from solvers.compiled import AVAILABLE, Ending, Found, can_solve, search
+from solvers.deadline import Deadline
 from solvers.labelling import answer_of
 from solvers.testing import demanding, layered, plain, tight
 from solvers.testing.reference import Reference, same_walk_as_brute_force
@@ -26,7 +27,7 @@ def paths_agree(problem: PathProblem) -> None:
     parts = linear_parts(problem)
     if not can_solve(parts):
         return
-    found, reference = search(problem, parts, 1, None), solve(problem, Reference())
+    found, reference = search(problem, parts, 1), solve(problem, Reference())
     ours = answer_of(problem, found)
     assert check(problem, ours) == []
     assert (ours.status, ours.edges) == (reference.status, reference.edges), problem.to_json()
@@ -62,7 +63,7 @@ def test_the_problems_reach_every_stage() -> None:
         parts = linear_parts(problem)
         if not can_solve(parts):
             continue
-        found = search(problem, parts, 1, None)
+        found = search(problem, parts, 1)
         reached[found.ending.name] += 1
         reached["without label setting"] += found.ending is Ending.PROVED and found.rounds == 0
         reached["label setting"] += found.labels > 0
@@ -83,11 +84,15 @@ def test_the_problems_reach_every_stage() -> None:
 
 # Two edges fit alone but not in a row, so that the search goes past its first dive before it looks at the clock.
 OVER_AT_ONCE = """
-from solvers import PathProblem, solve
+from solvers import PathProblem
+from solvers.chances import linear_parts
+from solvers.compiled import search
+from solvers.deadline import Deadline
+from solvers.labelling import answer_of
 problem = PathProblem(4, [(0, 1), (1, 3), (0, 2), (2, 3)], [0, 1.0, 0.5, 0], [[2], [2], [1], [2]], [3], start=0,
                       terminals=[3], horizon=2)
 for limit in (1e-300, 1e-9, 1e-6):
-    answer = solve(problem, time_limit=limit)
+    answer = answer_of(problem, search(problem, linear_parts(problem), 1, Deadline(limit)))
     assert answer.status == "TIMEOUT" or answer.edges == (2, 3), answer
 """
 
@@ -101,11 +106,11 @@ def test_a_time_limit_that_is_over_at_once_ends_the_search() -> None:
 def test_a_time_limit_of_any_length_leaves_true_bounds() -> None:
     for seed in range(4):
         problem = layered(seed, n=200, horizon=50, resources=3)
-        truth = search(problem, linear_parts(problem), 1, None)
+        truth = search(problem, linear_parts(problem), 1)
         best = answer_of(problem, truth).objective
         assert best is not None
         for limit in (1e-9, 1e-4, 1e-3, 1e-2, 0.1):
-            found = search(problem, linear_parts(problem), 1, limit)
+            found = search(problem, linear_parts(problem), 1, Deadline(limit))
             answer = answer_of(problem, found)
             assert check(problem, answer) == []
             if found.ending is Ending.PROVED:
@@ -125,7 +130,7 @@ def test_the_same_question_gets_the_same_search() -> None:
         problem = demanding(seed)
         parts = linear_parts(problem)
         if can_solve(parts):
-            assert counted(search(problem, parts, 3, None)) == counted(search(problem, parts, 3, None))
+            assert counted(search(problem, parts, 3)) == counted(search(problem, parts, 3))
 
 
 class TestWhatItTakes:
@@ -144,7 +149,7 @@ class TestWhatItTakes:
         )  # fmt: skip
         parts = linear_parts(problem)
         assert can_solve(parts)
-        assert search(problem, parts, 5, None).walks == [(1,)]
+        assert search(problem, parts, 5).walks == [(1,)]
         assert solve(problem).edges == (1,)
 
     @pytest.mark.parametrize("budget", [2**57, 2**58 - 1, 2**58])
@@ -187,11 +192,15 @@ class TestWhatItTakes:
             (3, (1,) * 17, ValueError),
             (4, 2, ValueError),
             (5, (2,), ValueError),
-            (6, (), ValueError),
-            (7, math.nan, ValueError),
-            (8, ((0, 1, 5, 1),), ValueError),
-            (9, 0, ValueError),
-            (11, "memory", ValueError),
+            (6, 0, ValueError),
+            (6, 2**31 - 2, ValueError),
+            (7, (1.0,), ValueError),
+            (8, (0,), ValueError),
+            (8, (0, 2**58), ValueError),
+            (9, math.nan, ValueError),
+            (10, ((0, 1, 5, 1),), ValueError),
+            (11, 0, ValueError),
+            (14, "memory", ValueError),
         ],
     )
     def test_what_python_should_have_refused_is_an_error(
@@ -199,7 +208,8 @@ class TestWhatItTakes:
     ) -> None:
         from solvers import _native
 
-        right: list[object] = [((0, 1),), (0.0, 1.0), ((1,),), (5,), 0, (1,), (1.0, 1.0), 10.0, (), 1, -1.0, None]
+        right: list[object] = [((0, 1),), (0.0, 1.0), ((1,),), (5,), 0, (1,), 2, (1.0, 1.0), (), 10.0, ()]
+        right += [1, -1.0, 1e9, None]
         assert _native.solve(*right)[1] == [(0,)]  # type: ignore[arg-type]
         with pytest.raises(error):
             _native.solve(*right[:place], wrong, *right[place + 1 :])  # type: ignore[arg-type]

@@ -143,11 +143,12 @@ def test_works_without_the_compiled_path(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_later_solve_looks_at_fewer_arcs() -> None:
     from solvers.chances import linear_parts
     from solvers.compiled import new_memory, search
+    from solvers.deadline import Deadline
 
     problem = layered(2, resources=1)
     memory = new_memory()
-    first = search(problem, linear_parts(problem), 1, None, memory)
-    again = search(problem, linear_parts(problem), 1, None, memory)
+    first = search(problem, linear_parts(problem), 1, Deadline(None), memory)
+    again = search(problem, linear_parts(problem), 1, Deadline(None), memory)
     assert again.walks == first.walks
     assert again.arcs < first.arcs / 4
 

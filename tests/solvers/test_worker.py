@@ -50,10 +50,14 @@ class TestOneProcess:
 
     def test_an_overrun_is_a_timeout_and_leaves_nothing(self, solver: WorkerSolver, notes: Path) -> None:
         solve(problem(OBEY), solver)
-        solution = solve(problem(HANG), solver, time_limit=0.05)
-        assert (solution.status, solution.has_walk) == (Status.TIMEOUT, False)
-        assert "killed" in solution.message
-        assert running(workers(notes)) == []
+        limit = 0.05
+        while True:  # on a busy machine a short limit may be over before the worker has been asked
+            solution = solve(problem(HANG), solver, time_limit=limit)
+            assert (solution.status, solution.has_walk) == (Status.TIMEOUT, False)
+            if "killed" in solution.message:
+                break
+            limit *= 2
+        until_none_runs([pid for pid in workers(notes) if pid != os.getpid()])
         assert solve(problem(OBEY), solver).status is Status.OPTIMAL
 
     @pytest.mark.parametrize(
@@ -130,8 +134,10 @@ class TestOneProcess:
         monkeypatch.setattr(tempfile, "tempdir", str(folder))
         solve(problem(OBEY), solver)
         assert len(list(folder.iterdir())) == 1
-        solve(problem(HANG), solver, time_limit=0.05)
-        assert list(folder.iterdir()) == []
+        limit = 0.05
+        while "killed" not in solve(problem(HANG), solver, time_limit=limit).message:
+            limit *= 2
+        until(lambda: not list(folder.iterdir()))
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
     @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")

@@ -27,6 +27,7 @@ from experiments.benches.solvers.running import Settings, jobs, read_rows, run, 
 from experiments.benches.solvers.summary import comparisons, disagreements
 from experiments.benches.solvers.targets import check_targets
 from experiments.harness.places import RESULTS
+from tape.reading import read_json
 
 FILE = RESULTS / "bench_solvers.json"
 
@@ -109,8 +110,7 @@ def _cold(path: Path) -> dict[str, Any]:
     """The times of fresh processes, measured once per folder."""
     if not path.exists():
         path.write_text(json.dumps(measure_cold()) + "\n", encoding="utf-8")
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    return read_json(path, dict[str, Any])
 
 
 def _report(

@@ -19,6 +19,7 @@ from experiments.benches.solvers.backends import competes
 from experiments.benches.solvers.instances import Instance, Spec
 from experiments.benches.solvers.worker import Request
 from solvers.auto import Features
+from tape.reading import read_json
 
 ROWS = "rows.jsonl"
 _GRACE = 5.0  # seconds beyond the limit, before a child is killed that does not come back
@@ -83,7 +84,7 @@ def settings_clash(folder: Path, settings: Settings) -> str:
     path, mine = folder / "settings.json", asdict(settings)
     if not path.exists():
         path.write_text(json.dumps(mine) + "\n", encoding="utf-8")
-    there = json.loads(path.read_text(encoding="utf-8"))
+    there = read_json(path, dict[str, Any])
     return ", ".join(f"{key}: {there.get(key)} there, {mine[key]} now" for key in mine if there.get(key) != mine[key])
 
 

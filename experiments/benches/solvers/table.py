@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from experiments.benches.solvers.report import figure, table
 from experiments.benches.solvers.summary import BINDING, NOT_BINDING, OTHER, SEARCH, WHOLE
 from experiments.harness.places import RESULTS
+from tape.reading import read_json
 
 SOLVER_RESULTS = RESULTS / "bench_solvers.json"
 
@@ -24,7 +24,7 @@ def solver_text(path: Path = SOLVER_RESULTS) -> str:
     """
     if not path.exists():
         return ""
-    record = json.loads(path.read_text(encoding="utf-8"))
+    record = read_json(path, dict[str, Any])
     found = {(one["group"], one["against"], one["measure"]): one for one in record["comparisons"]}
     pairs = list(dict.fromkeys((group, against) for group, against, _ in found))
     rows = []

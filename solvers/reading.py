@@ -1,0 +1,51 @@
+"""JSON from outside, read with bounds on size, depth and digits. What its fields hold, their readers check."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+LARGEST_FILE = 256 * 2**20
+"""Characters. A problem of a million edges has about 40 million."""
+
+
+def parse_json(text: str | bytes, where: str, error: Callable[[str], Exception]) -> Any:
+    """The value that a text holds.
+
+    Args:
+        text: JSON.
+        where: What it is, for messages: a file, or a field.
+        error: Makes the exception to raise from a message.
+
+    Raises:
+        Exception: That of `error`, whatever is wrong with the text.
+    """
+    if len(text) > LARGEST_FILE:
+        raise error(f"{where}: {len(text):,} characters, more than {LARGEST_FILE:,}; write a smaller one")
+
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as fault:
+        raise error(f"{where}:{fault.lineno}: not JSON: {fault.msg} at column {fault.colno}") from fault
+    except UnicodeDecodeError as fault:
+        raise error(f"{where}: not UTF-8: {fault.reason} at byte {fault.start}") from fault
+    except RecursionError:
+        raise error(f"{where}: nested too deeply; nothing that is read here needs more than ten levels") from None
+    except ValueError as fault:  # an integer of more digits than Python converts
+        raise error(f"{where}: {fault}") from fault
+
+
+def read_json(path: Path, error: Callable[[str], Exception]) -> Any:
+    """The value in a file; as `parse_json`.
+
+    Raises:
+        Exception: That of `error`, if the file cannot be read or holds something else.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+    except OSError as fault:
+        raise error(f"{path}: {fault.strerror or fault}") from fault
+    return parse_json(data, str(path), error)
