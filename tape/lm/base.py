@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from tape.budget import Resources
 from tape.errors import ConfigError, ConstraintError, ModelError
+from tape.lm.patterns import written_out
 
 
 @dataclass(frozen=True)
@@ -37,15 +38,33 @@ class Choice:
     options: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        if not all(isinstance(option, str) for option in self.options):
+            raise ConstraintError(f"the options of a choice are texts, got {self.options!r:.200}")
         if not self.options or len(set(self.options)) != len(self.options):
-            raise ConstraintError(f"a choice needs at least one option and no duplicates, got {self.options!r}")
+            raise ConstraintError(f"a choice needs at least one option and no duplicates, got {self.options!r:.200}")
 
 
 @dataclass(frozen=True)
 class Regex:
-    """The completion matches this regular expression."""
+    r"""The completion matches this regular expression, as a whole, as Python's ``re.fullmatch`` reads it.
+
+    What there is: literals and escaped ones; ``.`` (all but a newline); classes ``[a-z]`` and ``[^"]``; ``\d \w \s``
+    and ``\D \W \S``, of all of Unicode as in Python; groups ``(...)``, ``(?:...)``, ``(?P<name>...)``, which only
+    group; ``|``; ``* + ? {m} {m,} {,n} {m,n}``, lazy or not, which are the same texts; ``^ $ \A \Z`` at the ends,
+    where they change nothing. Everything else is refused, for it says more than which texts match or cannot be
+    decoded by: look-around, backreferences, conditional and atomic groups, possessive quantifiers, ``\b``, anchors
+    inside, inline flags such as ``(?i)``.
+
+    Raises:
+        ConstraintError: The pattern is none, or uses what is refused; says which construct.
+    """
 
     pattern: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.pattern, str):
+            raise ConstraintError(f"the pattern of a constraint is a text, got {self.pattern!r:.200}")
+        written_out(self.pattern)
 
 
 @dataclass(frozen=True)
@@ -164,6 +183,10 @@ class EndpointError(ModelError):
     def __init__(self, message: str, usage: Usage) -> None:
         self.usage = usage
         super().__init__(message)
+
+
+class WrongAnswerError(ModelError):
+    """A backend has answered, but not what it was asked for; what that used is unknown."""
 
 
 class BatchError(ModelError):

@@ -1,33 +1,36 @@
-"""From constraints to regular expressions that Outlines compiles."""
+"""From constraints to regular expressions: of Python, to check texts by, and of the decoder, to write texts by."""
 
 from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 
 from tape.errors import ConstraintError
 from tape.lm.base import Choice, Constraint, Forced, Grammar, JsonSchema, Regex
+from tape.lm.patterns import literal, written_out
 from tape.plugins import require_extra
 
 _META = re.compile(r"[\\.+*?()|\[\]{}^$#&~-]")
 
 
 def escape(text: str) -> str:
-    """Escape a literal for the regular expressions of outlines-core (Rust syntax, unlike ``re.escape``)."""
+    """Escape a literal for a pattern; unlike ``re.escape``, as other dialects than Python's read it too."""
     return _META.sub(lambda m: "\\" + m.group(), text)
 
 
 def to_pattern(constraint: Constraint) -> str:
-    """The regular expression of a constraint.
+    """The regular expression of a constraint, as ``re.fullmatch`` reads it.
 
     Raises:
-        ConstraintError: A grammar: outlines-core has no context-free grammars.
+        ConstraintError: A grammar, which is no regular expression, or a schema that Outlines makes none of.
     """
     match constraint:
         case Forced(text):
             return escape(text)
         case Choice(options):
-            # Longest first: with a prefix first, "drawer 1" hides "drawer 10".
+            # Longest first: a decoder that takes the first alternative that matches never ends "drawer 10" after
+            # "drawer 1"; endpoints' may.
             return "(?:" + "|".join(escape(o) for o in sorted(options, key=lambda o: (-len(o), o))) + ")"
         case Regex(pattern):
             return pattern
@@ -35,10 +38,30 @@ def to_pattern(constraint: Constraint) -> str:
             require_extra("local", "outlines_core", what="a constraint by a JSON schema")
             from outlines_core.json_schema import build_regex_from_schema
 
-            # No free whitespace: a small model could write nothing else for ever.
-            return str(build_regex_from_schema(json.dumps(model.model_json_schema()), ""))
+            try:
+                # No free whitespace: a small model could write nothing else for ever.
+                return str(build_regex_from_schema(json.dumps(model.model_json_schema()), ""))
+            except (ValueError, TypeError, RuntimeError) as error:
+                raise ConstraintError(f"the JSON schema of {model.__name__} cannot be decoded by: {error}") from error
         case Grammar():
             raise ConstraintError("this backend cannot enforce a context-free grammar; use a Regex or JsonSchema")
+
+
+@lru_cache(maxsize=128)
+def to_decoder(constraint: Constraint) -> str:
+    """The regular expression of a constraint in the dialect of the decoder (:mod:`tape.lm.patterns`).
+
+    Raises:
+        ConstraintError: A grammar, a pattern with more than :class:`tape.lm.base.Regex` offers, one too large, or a
+            literal with a lone surrogate.
+    """
+    match constraint:
+        case Forced(text):
+            return literal(text)
+        case Choice(options):
+            return f"(?:{'|'.join(map(literal, options))})"
+        case _:
+            return written_out(to_pattern(constraint))
 
 
 def literals(constraint: Constraint | None) -> tuple[str, ...]:

@@ -262,7 +262,7 @@ class LocalLM:
         for request in requests:
             options = self._options(request)
             assert request.constraint is not None
-            self._compiler.index(request.constraint)
+            self._compiler.check(request.constraint)
             prompt = self._encode(request)
             self._check_window(len(prompt) + max(map(len, options)))
             scored.append((prompt, options))

@@ -1,32 +1,39 @@
-"""Constrained decoding by Outlines' automata, compiled once and shared.
+"""Constrained decoding by the automata of llguidance, Outlines' backend for them, compiled once and shared.
 
-Measured traps of outlines-core 0.2.14 are handled here: its mask kernel for torch is
-wrapped in ``torch.compile``, which loads a compiler (a second of processor time) and costs 10-60 s at the
-first constrained call of a process; a ``Generator`` rebuilds the vocabulary each time; a literal that the
-tokenizer cannot write is dropped without a word.
+outlines-core, the other backend of Outlines, drops texts that match (a one-byte token after a complete match is never
+allowed), tries alternatives in order, and has no bound on its automata. llguidance builds an automaton as far as it is
+walked, within limits. Its traps (1.9.1) are handled here: where text is forced it admits one way of writing it alone;
+where no token can go on, or a limit is reached, it offers the end of the sequence; its mask kernel for torch is
+wrapped in ``torch.compile``, which loads a compiler and costs 10-60 s at the first constrained call of a process. A
+literal that the tokenizer cannot write would be dropped without a word.
 """
 
 from __future__ import annotations
 
-import importlib.metadata
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from tape.errors import ConstraintError
 from tape.lm.base import Constraint
-from tape.lm.constraints import literals, to_pattern
+from tape.lm.constraints import literals, to_decoder
 
 if TYPE_CHECKING:
     import torch
-    from outlines_core import Index, Vocabulary
+    from llguidance import LLMatcher, LLTokenizer
 
 Processor: TypeAlias = "Callable[[torch.Tensor, torch.Tensor], torch.Tensor]"
 """From a sequence's tokens so far, (1, length), and its logits, (1, vocabulary), to logits with -inf where the
 constraint forbids a token. It belongs to one sequence and must see it after every token."""
 
-BYPASS_VERSIONS = ("0.2.14",)
-"""Versions of outlines-core whose kernel is known to work without its ``torch.compile`` wrapper."""
+COMPILED = 128
+"""Most constraints whose automata are kept."""
+
+LIMITS = {"initial_lexer_fuel": 1_000_000, "step_lexer_fuel": 200_000, "max_lexer_states": 50_000}
+"""Of one automaton: work to build it (some 20 ms), work for one mask (some 15 ms), states (1 to 2 kB each)."""
+
+GRAMMAR = '%llguidance {{"no_forcing": true}}\nstart: /{}/'
+"""A pattern as a grammar of llguidance in which a text may be written by any tokens."""
 
 
 class Tokenizer(Protocol):
@@ -47,25 +54,6 @@ class Tokenizer(Protocol):
         """The text of token ids."""
 
 
-@lru_cache(maxsize=1)
-def unwrap_mask_kernel() -> bool:
-    """Replace the compiled mask kernel by the plain function it wraps; True where that was done.
-
-    On an unknown version nothing is touched: slower at first, never wrong.
-    """
-    if importlib.metadata.version("outlines_core") not in BYPASS_VERSIONS:
-        return False
-    import outlines_core.kernels.torch as kernels
-
-    plain: Callable[..., Any] | None = getattr(
-        kernels._apply_token_bitmask_inplace_kernel, "_torchdynamo_orig_callable", None
-    )
-    if plain is None:
-        return False
-    kernels._apply_token_bitmask_inplace_kernel = plain
-    return True
-
-
 def encode(tokenizer: Tokenizer, text: str) -> list[int]:
     """Token ids of a text, without special tokens.
 
@@ -83,8 +71,7 @@ class ConstraintCompiler:
 
     Args:
         tokenizer: The tokenizer; it must have an end-of-sequence token.
-        vocabulary: Makes its vocabulary as Outlines needs it.
-        processor: Makes a logits processor for one sequence from an automaton.
+        vocabulary: Makes its vocabulary as llguidance needs it.
 
     Attributes:
         eos: The end-of-sequence token.
@@ -93,39 +80,43 @@ class ConstraintCompiler:
         ConstraintError: The tokenizer has no end-of-sequence token.
     """
 
-    def __init__(
-        self, tokenizer: Tokenizer, vocabulary: Callable[[], Vocabulary], processor: Callable[[Index], Processor]
-    ) -> None:
+    def __init__(self, tokenizer: Tokenizer, vocabulary: Callable[[], LLTokenizer]) -> None:
         if tokenizer.eos_token_id is None:
             raise ConstraintError("the tokenizer has no end-of-sequence token; constrained decoding needs one")
         self.eos = int(tokenizer.eos_token_id)
-        self._tokenizer, self._vocabulary, self._processor = tokenizer, vocabulary(), processor
-        self._indices: dict[str, Index] = {}
+        self._tokenizer, self._vocabulary = tokenizer, vocabulary()
+        self._compiled: dict[str, Automaton] = {}
 
-    def index(self, constraint: Constraint) -> Index:
-        """The compiled automaton of a constraint.
+    def check(self, constraint: Constraint) -> None:
+        """Compile a constraint; nothing happens where that was done before.
 
         Raises:
-            ConstraintError: It is not a regular language, no token sequence meets it, or one of its
-                literals cannot be written by the tokenizer.
+            ConstraintError: It is not a regular language, it is too large, no token can begin a text that meets it,
+                or one of its literals cannot be written by the tokenizer.
         """
-        from outlines_core import Index
-
-        pattern = to_pattern(constraint)
-        if pattern not in self._indices:
-            for literal in literals(constraint):
-                self._check_round_trip(literal)
-            try:
-                self._indices[pattern] = Index(pattern, self._vocabulary)
-            except (ValueError, RuntimeError) as error:
-                raise ConstraintError(f"the tokenizer cannot meet the constraint {pattern[:200]!r}: {error}") from error
-            for literal in literals(constraint):
-                self._check_admitted(pattern, literal)
-        return self._indices[pattern]
+        self._automaton(constraint)
 
     def processor(self, constraint: Constraint) -> Processor:
-        """A fresh logits processor for one sequence."""
-        return self._processor(self.index(constraint))
+        """A fresh logits processor for one sequence; it raises ConstraintError where no token can go on.
+
+        Raises:
+            ConstraintError: As for :meth:`check`.
+        """
+        return MaskProcessor(self._automaton(constraint).fresh())
+
+    def _automaton(self, constraint: Constraint) -> Automaton:
+        pattern = to_decoder(constraint)
+        if pattern not in self._compiled:
+            for text in literals(constraint):
+                self._check_round_trip(text)
+            automaton = Automaton(self._vocabulary, pattern, self.eos)
+            automaton.allowed()
+            for text in literals(constraint):
+                self._check_admitted(automaton, text)
+            if len(self._compiled) >= COMPILED:
+                self._compiled.pop(next(iter(self._compiled)))
+            self._compiled[pattern] = automaton
+        return self._compiled[pattern]
 
     def _check_round_trip(self, literal: str) -> None:
         ids = encode(self._tokenizer, literal)
@@ -136,20 +127,126 @@ class ConstraintCompiler:
                 "it would be dropped from the choice without notice"
             )
 
-    def _check_admitted(self, pattern: str, literal: str) -> None:
-        from outlines_core import Guide
+    def _check_admitted(self, automaton: Automaton, literal: str) -> None:
+        if not automaton.fresh().admits(encode(self._tokenizer, literal)):
+            raise ConstraintError(f"the constraint does not admit {literal!r} as the tokenizer writes it")
 
-        guide = Guide(self._indices[pattern])
-        for token in encode(self._tokenizer, literal):
-            if not guide.accepts_tokens([token]):
-                raise ConstraintError(f"{literal!r} is not reachable under {pattern[:200]!r}")
-            guide.advance(token_id=token, return_tokens=False)
-        if not guide.accepts_tokens([self.eos]) and not guide.is_finished():
-            raise ConstraintError(f"{literal!r} cannot end under {pattern[:200]!r}")
+
+class Automaton:
+    """What a constraint admits, token by token; where it stands belongs to one sequence.
+
+    Args:
+        vocabulary: The tokens.
+        pattern: In the dialect of the decoder.
+        eos: The end-of-sequence token.
+
+    Raises:
+        ConstraintError: The pattern is too large.
+    """
+
+    def __init__(self, vocabulary: LLTokenizer, pattern: str, eos: int) -> None:
+        self._vocabulary, self._pattern, self._eos = vocabulary, pattern, eos
+        self._taken: list[int] = []
+        self._alone = False
+        self._matcher = self._compiled()
+
+    def _compiled(self) -> LLMatcher:
+        from llguidance import LLMatcher, LLParserLimits
+
+        limits = LLParserLimits(**LIMITS, verbose_errors=False)
+        grammar = LLMatcher.grammar_from_lark(GRAMMAR.format(self._pattern or "(?:)"))
+        matcher = LLMatcher(self._vocabulary, grammar, log_level=0, limits=limits)
+        if matcher.is_error():
+            raise self._failure("the constraint cannot be compiled", matcher)
+        return matcher
+
+    def fresh(self) -> Automaton:
+        """The same automaton at its start, for one sequence; what was built of it is shared."""
+        copied = copy(self)
+        copied._taken, copied._matcher = [], self._matcher.deep_copy()
+        return copied
+
+    def allowed(self) -> bytearray:
+        """A byte for every token of the vocabulary; 0: it is forbidden.
+
+        Raises:
+            ConstraintError: No token can go on and the text is not complete, or the automaton grew too large.
+        """
+        mask = bytearray(self._matcher.compute_logit_bias())
+        # Where it cannot go on llguidance offers the end, complete or not.
+        mask[self._eos] = self._matcher.is_accepting()
+        if mask.count(0) < len(mask):
+            return mask
+        self._go_alone("the tokenizer cannot meet the constraint: no token can go on")
+        return self.allowed()
+
+    def advance(self, token: int) -> None:
+        """Take a token.
+
+        Raises:
+            ConstraintError: It is not allowed here, or the automaton grew too large.
+        """
+        if not self._matcher.consume_token(token):
+            self._go_alone(f"the constraint does not allow token {token} here")
+            self.advance(token)
+        else:
+            self._taken.append(token)
+
+    def admits(self, tokens: Sequence[int]) -> bool:
+        """Whether tokens, and the end after them, may follow; the automaton cannot be walked any further."""
+        all_taken: bool = self._matcher.try_consume_tokens(list(tokens)) == len(tokens)
+        return all_taken and bool(self._matcher.is_accepting())
+
+    def _go_alone(self, what: str) -> None:
+        """Build the automaton anew along this sequence, for others may have used up what one may hold.
+
+        Raises:
+            ConstraintError: That was done before: this sequence alone cannot go on.
+        """
+        if self._alone:
+            raise self._failure(what, self._matcher)
+        self._alone, self._matcher = True, self._compiled()
+        if not self._matcher.consume_tokens(self._taken):
+            raise self._failure(what, self._matcher)
+
+    def _failure(self, what: str, matcher: LLMatcher) -> ConstraintError:
+        reason = matcher.get_error().strip().partition("\n")[0][:200]
+        return ConstraintError(f"{what} ({reason or 'it leads nowhere'}); its pattern: {self._pattern[:200]!r}")
+
+
+class MaskProcessor:
+    """Masks the logits of one sequence by an automaton.
+
+    Args:
+        automaton: It belongs to this processor alone.
+    """
+
+    def __init__(self, automaton: Automaton) -> None:
+        self._automaton = automaton
+        self._started = False
+
+    def __call__(self, tokens: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+        """Logits, (1, vocabulary), with -inf for every token that is forbidden after ``tokens``, (1, length).
+
+        Raises:
+            ConstraintError: The last token is not allowed, or no token can go on.
+        """
+        import torch
+
+        if self._started:
+            self._automaton.advance(int(tokens[0, -1]))
+        self._started = True  # what is there at first is the prompt
+        mask = self._automaton.allowed()
+        # A network may have more outputs than the vocabulary has tokens, or fewer; nothing says what more would write.
+        outputs = logits.shape[1]
+        if len(mask) != outputs:
+            mask = mask[:outputs].ljust(outputs, b"\0")
+        forbidden = torch.frombuffer(mask, dtype=torch.uint8).logical_not()
+        return logits.masked_fill(forbidden.to(logits.device), float("-inf"))
 
 
 def transformers_compiler(model: Any, tokenizer: Any) -> ConstraintCompiler:
-    """A compiler for a transformers model, by Outlines' own vocabulary and logits processor.
+    """A compiler for a transformers model, by the vocabulary that Outlines makes of it.
 
     Args:
         model: The model.
@@ -159,25 +256,23 @@ def transformers_compiler(model: Any, tokenizer: Any) -> ConstraintCompiler:
         ConstraintError: The tokenizer has no end-of-sequence token.
     """
 
-    def vocabulary() -> Vocabulary:
+    def vocabulary() -> LLTokenizer:
         import outlines
-        from outlines.backends.outlines_core import OutlinesCoreBackend
+        from outlines.backends.llguidance import LLGuidanceBackend
 
-        unwrap_mask_kernel()
-        found: Vocabulary = OutlinesCoreBackend(outlines.from_transformers(model, tokenizer)).vocabulary
-        return found
+        wrapped = outlines.from_transformers(model, tokenizer)
+        try:
+            return LLGuidanceBackend(wrapped).llg_tokenizer
+        except ValueError:  # neither bytes nor pieces with bytes to fall back on: whole texts
+            say = wrapped.tokenizer.convert_token_to_string
+            texts = {token: say(text) for text, token in tokenizer.get_vocab().items()}
+            return _vocabulary(texts, tokenizer.eos_token_id)
 
-    def processor(index: Index) -> Processor:
-        from outlines.backends.outlines_core import OutlinesCoreLogitsProcessor
-
-        made: Processor = OutlinesCoreLogitsProcessor(index, "torch")
-        return made
-
-    return ConstraintCompiler(tokenizer, vocabulary, processor)
+    return ConstraintCompiler(tokenizer, vocabulary)
 
 
 def plain_compiler(tokenizer: Tokenizer, tokens: dict[str, int]) -> ConstraintCompiler:
-    """A compiler for a small vocabulary, without Outlines' torch kernels and what they load.
+    """A compiler for a small vocabulary, without what Outlines loads.
 
     Args:
         tokenizer: The tokenizer; it must have an end-of-sequence token.
@@ -186,38 +281,29 @@ def plain_compiler(tokenizer: Tokenizer, tokens: dict[str, int]) -> ConstraintCo
     Raises:
         ConstraintError: The tokenizer has no end-of-sequence token.
     """
-
-    def vocabulary() -> Vocabulary:
-        from outlines_core import Vocabulary
-
-        # Outlines adds the end of a sequence itself; it is no text.
-        texts = {text: [token] for text, token in tokens.items() if token != tokenizer.eos_token_id}
-        return Vocabulary(tokenizer.eos_token_id, texts)
-
-    return ConstraintCompiler(tokenizer, vocabulary, PlainProcessor)
+    texts = {token: text for text, token in tokens.items()}
+    return ConstraintCompiler(tokenizer, lambda: _vocabulary(texts, tokenizer.eos_token_id))
 
 
-class PlainProcessor:
-    """Does for one sequence what ``OutlinesCoreLogitsProcessor`` does, with the same guide and no kernel.
+def _vocabulary(texts: Mapping[int, str | bytes], eos: int | None) -> LLTokenizer:
+    """The vocabulary of llguidance with these texts by token; an id without one writes nothing."""
+    from llguidance import LLTokenizer, TokenizerWrapper
 
-    Args:
-        index: The automaton.
-    """
+    assert eos is not None  # the compiler has seen to it
+    return LLTokenizer(TokenizerWrapper(_Tokens(texts, eos)), slices=[])
 
-    def __init__(self, index: Index) -> None:
-        from outlines_core import Guide
 
-        self._guide = Guide(index)
-        self._started = False
+class _Tokens:
+    """What llguidance asks a tokenizer for."""
 
-    def __call__(self, tokens: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
-        """Logits, (1, vocabulary), with -inf for every token that the guide forbids after ``tokens``, (1, length)."""
-        last = int(tokens[0, -1])
-        if not self._started:
-            self._started = True  # what is there already is the prompt
-        elif not self._guide.is_finished() or self._guide.accepts_tokens([last]):
-            self._guide.advance(token_id=last, return_tokens=False)
-        allowed = self._guide.get_tokens()
-        masked = logits.new_full(logits.shape, float("-inf"))
-        masked[:, allowed] = logits[:, allowed]
-        return masked
+    bos_token_id = None
+
+    def __init__(self, texts: Mapping[int, str | bytes], eos: int) -> None:
+        every = (texts.get(token, b"") for token in range(max(*texts, eos) + 1))
+        self.tokens = [text if isinstance(text, bytes) else text.encode() for text in every]
+        self.eos_token_id = eos
+        # The end of a sequence is no text.
+        self.special_token_ids = [eos]
+
+    def __call__(self, text: bytes | str) -> list[int]:
+        raise ConstraintError(f"texts are not split into tokens here, as {text!r:.200} was to be")

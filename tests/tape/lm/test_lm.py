@@ -4,6 +4,7 @@ import asyncio
 import math
 import time
 from dataclasses import replace
+from datetime import timedelta
 from typing import Literal
 
 import pytest
@@ -13,7 +14,7 @@ from pydantic import BaseModel, Field
 from tape.errors import ConstraintError, ModelError
 from tape.lm.base import Choice, Forced, Grammar, JsonSchema, Message, Regex, Request
 from tape.lm.constraints import escape, to_pattern
-from tape.lm.outlines_engine import BYPASS_VERSIONS, transformers_compiler, unwrap_mask_kernel
+from tape.lm.outlines_engine import transformers_compiler
 from tape.lm.transformers_lm import TransformersLM
 from tests.tape.helpers import bundled_tokenizer, tiny_lm, tiny_model
 
@@ -34,7 +35,7 @@ def test_a_random_model_obeys_every_constraint() -> None:
 
 
 def test_a_choice_with_prefixes_can_end_at_the_longer_option() -> None:
-    # Measured on outlines-core 0.2.14: with the prefix listed first, the longer option is never finished.
+    # A decoder that tries alternatives in order never finishes the longer option if the prefix is listed first.
     assert to_pattern(Choice(("drawer 1", "drawer 10"))) == "(?:drawer 10|drawer 1)"
     options = (" 1", " 1 2", " 1 2 3")
     assert set(ask(Request(PROMPT, 6, Choice(options), n=40, temperature=5.0))) == set(options)
@@ -47,8 +48,9 @@ def test_an_option_the_tokenizer_cannot_write_is_an_error_not_dropped() -> None:
 
 
 def test_an_unreachable_pattern_is_an_error() -> None:
-    with pytest.raises(ConstraintError, match="cannot meet the constraint"):
-        ask(Request(PROMPT, 4, Regex("xyzzy")))
+    for pattern in ("xyzzy", " U xyzzy"):  # at once, and after a token
+        with pytest.raises(ConstraintError, match="cannot meet the constraint"):
+            ask(Request(PROMPT, 4, Regex(pattern)))
     with pytest.raises(ConstraintError, match="context-free"):
         ask(Request(PROMPT, 4, Grammar("start: 'a'")))
     with pytest.raises(ConstraintError, match="no duplicates"):
@@ -141,21 +143,18 @@ def test_a_tokenizer_without_an_end_token_is_refused() -> None:
         TransformersLM(model, tokenizer, name="x", identity="x", prompt_format="compact")
 
 
-def test_the_mask_kernel_is_the_plain_function_and_compiled_once() -> None:
-    import importlib.metadata
-
-    import outlines_core.kernels.torch as kernels
-
-    known = importlib.metadata.version("outlines_core") in BYPASS_VERSIONS
-    assert unwrap_mask_kernel() == known
-    if known:
-        assert not hasattr(kernels._apply_token_bitmask_inplace_kernel, "_torchdynamo_orig_callable")
-
-
 def test_constraints_are_compiled_once_per_model() -> None:
     compiler = tiny_lm()._compiler
-    first = compiler.index(Regex(r"(?: [UD]){1,7}"))
-    assert compiler.index(Regex(r"(?: [UD]){1,7}")) is first
+    first = compiler._automaton(Regex(r"(?: [UD]){1,7}"))
+    assert compiler._automaton(Regex(r"(?: [UD]){1,7}")) is first
+
+
+def test_a_schema_that_is_no_pattern_is_refused() -> None:
+    class Timed(BaseModel):
+        after: timedelta
+
+    with pytest.raises(ConstraintError, match="the JSON schema of Timed cannot be decoded by"):
+        to_pattern(JsonSchema(Timed))
 
 
 def test_numeric_bounds_of_a_schema_are_checked_after_decoding() -> None:
