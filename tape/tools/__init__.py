@@ -2,7 +2,7 @@
 
 from tape.tools.cost import Fixed, PerUnit, Uniform, Unknown
 from tape.tools.environment import ToolEnvironment
-from tape.tools.errors import ToolError, ToolFailedError
+from tape.tools.errors import ToolError, ToolFailedError, ToolWarning
 from tape.tools.mcp import mcp_tools
 from tape.tools.tool import Tool, Toolbox, tool
 
@@ -13,6 +13,7 @@ __all__ = [
     "ToolEnvironment",
     "ToolError",
     "ToolFailedError",
+    "ToolWarning",
     "Toolbox",
     "Uniform",
     "Unknown",

@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from tape.tools.errors import InvalidCallError
@@ -23,6 +22,10 @@ LONGEST = 4000
 
 DEEPEST = 20
 """Lists and objects inside each other in a value."""
+
+LONGEST_VALUE = 4 << 20
+"""Bytes of JSON of a result, and characters that results fill into the texts of one call: else a call of a few
+references to long results would be longer than the memory."""
 
 _KIND, _VARIANT, _ARGUMENT = r"[^\W\d][\w-]*", r"[\w-]+", r"[^\W\d]\w*"
 _NAME = re.compile(rf"\s*({_KIND})(?:\.({_VARIANT}))?\s*\(\s*")
@@ -82,9 +85,10 @@ class Call:
             results: What was obtained so far; ``#1`` is the first.
 
         Raises:
-            InvalidCallError: A placeholder has no result.
+            InvalidCallError: A placeholder has no result, or the texts with the results filled in are too long.
         """
-        return {name: _resolved(value, results) for name, value in self.args}
+        filler = _Filler(results)
+        return {name: _resolved(value, results, filler) for name, value in self.args}
 
 
 def can_be_written(kind: str, variant: str, arguments: Iterable[str]) -> bool:
@@ -204,11 +208,32 @@ def _numbers(value: str) -> list[int]:
     return found
 
 
-def _resolved(value: str, results: Sequence[Any]) -> Any:
+class _Filler:
+    """Fills results into the texts of one call.
+
+    Args:
+        results: What was obtained so far.
+    """
+
+    def __init__(self, results: Sequence[Any]) -> None:
+        self._results, self._left = results, LONGEST_VALUE
+
+    def fill(self, text: str) -> str:
+        """A text with results in the places of their numbers."""
+        return _PLACEHOLDER.sub(self._text, text)
+
+    def _text(self, found: re.Match[str]) -> str:
+        text = as_text(_result(int(found[1]), self._results))
+        self._left -= len(text)
+        if self._left < 0:
+            raise InvalidCallError(f"with the results filled in, its texts have more than {LONGEST_VALUE} characters")
+        return text
+
+
+def _resolved(value: str, results: Sequence[Any], filler: _Filler) -> Any:
     if _PLACEHOLDER.fullmatch(value):
         return _result(int(value[1:]), results)
-    filled = partial(_PLACEHOLDER.sub, lambda found: as_text(_result(int(found[1]), results)))
-    return _with_texts(json.loads(value), filled)
+    return _with_texts(json.loads(value), filler.fill)
 
 
 def _with_texts(value: Any, new: Callable[[str], str]) -> Any:

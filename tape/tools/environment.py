@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -12,11 +11,11 @@ from functools import partial
 from typing import Any
 
 from tape.budget import Budget, Resources
-from tape.budget.deadline import blocking
 from tape.lm.base import Request
 from tape.protocols import Action, Observation, State
 from tape.protocols.prompt_format import PromptFormat, pick
 from tape.seeds import derive
+from tape.tools.apart import Made, attempt, make
 from tape.tools.calls import ANSWER, Call, parse
 from tape.tools.domain import ToolDomain, as_state
 from tape.tools.errors import InvalidCallError, ToolError, ToolFailedError
@@ -102,13 +101,14 @@ class ToolEnvironment:
             results = self._state.values()
             values = call.values(results) if call.kind == ANSWER else {}
             arguments = {} if call.kind == ANSWER else self.toolbox.find(call).filled(call, results)
+            asked = _as_text(arguments)
         except InvalidCallError as error:
             self._state = replace(self._state, note=cut(str(error), LONGEST_NOTE))
             return self._observation(), STEP
         if call.kind == ANSWER:
             self._take(call.args[0][1], values["value"])
             return self._observation(), STEP
-        used = await self._call(self.toolbox.find(call), call, arguments)
+        used = await self._call(self.toolbox.find(call), call, arguments, asked)
         return self._observation(), used
 
     def refuse(self, action: Action) -> Observation:
@@ -127,40 +127,32 @@ class ToolEnvironment:
         """Take over what a model has read in the last result; later calls refer to it."""
         self._state = as_state(state)
 
-    async def _call(self, item: Tool, call: Call, arguments: dict[str, Any]) -> Resources:
+    async def _call(self, item: Tool, call: Call, arguments: dict[str, Any], asked: str) -> Resources:
         """Run a tool and remember what came of it; returns what it used."""
-        drawn = {} if item.random is None else {item.random: self._rng("result", item, arguments)}
-        result, failed = None, True
-        try:
-            if inspect.iscoroutinefunction(item.function):
-                result = await item.function(**arguments, **drawn)
-            else:
-                result = await blocking(partial(item.function, **arguments, **drawn), f"tool {item.name}")
-                if inspect.isawaitable(result):
-                    result = await result
-            written = json.dumps(jsonable(result), ensure_ascii=False, allow_nan=False)
-            written.encode()  # lone surrogates are no text: no tokenizer takes them
-            text = (result if isinstance(result, str) else written) if item.reads else ""
-            if item.reads and not text.strip():
-                raise ToolFailedError("the result is empty")
-        except ToolFailedError as error:
-            self._fail(call, str(error))
-        except Exception as error:  # whatever a tool raises is what the agent has to cope with, and sees
-            self._fail(call, f"{type(error).__name__}: {error}")
+        drawn = {} if item.random is None else {item.random: self._rng("result", item, asked)}
+        # The function may change what it is given; what is to be paid depends on what it was asked for.
+        counted = item.filled(call, self._state.values())
+        made = await make(partial(item.function, **arguments, **drawn), f"the tool {item.name}")
+        text = (made.plain if isinstance(made.plain, str) else made.written) if item.reads else ""
+        failure = made.failure
+        if failure is None and item.reads and not text.strip():
+            failure = "the result is empty"
+        if failure is None:
+            self._state = self._state.with_call(call, made.written, text)
         else:
-            self._state, failed = self._state.with_call(call, written, text), False
-        try:
-            return item.cost.actual(arguments, result, self._rng("cost", item, arguments)) + STEP
-        except Exception as error:
-            if failed:
-                return item.worst  # the units of a result that is not there cannot be counted
-            raise ToolError(f"{item.name}: what a call used cannot be counted: {error}") from error
+            self._fail(call, failure)
+        used = attempt(lambda: Made(item.used(counted, made.value, self._rng("cost", item, asked))))
+        if isinstance(used.value, Resources):
+            return used.value
+        if failure is not None:
+            return item.worst  # the units of a result that is not there cannot be counted
+        raise ToolError(f"{item.name}: what a call used cannot be counted: {used.failure}")
 
     def _fail(self, call: Call, note: str) -> None:
         self._state = self._state.with_failure(call, cut(note, LONGEST_NOTE))
 
-    def _rng(self, what: str, item: Tool, arguments: dict[str, Any]) -> random.Random:
-        return random.Random(derive(self._seed, what, item.name, json.dumps(jsonable(arguments), sort_keys=True)))
+    def _rng(self, what: str, item: Tool, asked: str) -> random.Random:
+        return random.Random(derive(self._seed, what, item.name, asked))
 
     def _take(self, written: str, value: Any) -> None:
         self.answered = value
@@ -171,8 +163,18 @@ class ToolEnvironment:
         return self.answered
 
     def success(self) -> bool:
-        """Whether the right answer has been given."""
-        return self.ended() and (self._judge is None or self._judge(self.answered))
+        """Whether the right answer has been given.
+
+        Raises:
+            ToolError: The judge has failed.
+        """
+        judge = self._judge
+        if judge is None or not self.ended():
+            return self.ended()
+        judged = attempt(lambda: Made(bool(judge(self.answered))))
+        if judged.failure is not None:
+            raise ToolError(f"the judge of the answer has failed: {judged.failure}")
+        return judged.value is True
 
     def ended(self) -> bool:
         """Whether an answer has been given: there is no second one."""
@@ -202,3 +204,15 @@ class ToolEnvironment:
         found = self.prompt_format(name)
         assert isinstance(found, ToolFormat), f"the prompt format {name} asks for no answers"
         return found
+
+
+def _as_text(arguments: dict[str, Any]) -> str:
+    """Arguments as one text.
+
+    Raises:
+        InvalidCallError: They are too long.
+    """
+    try:
+        return json.dumps(jsonable(arguments), sort_keys=True)
+    except ToolFailedError as error:
+        raise InvalidCallError(f"the arguments cannot be given: {error}") from error

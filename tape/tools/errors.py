@@ -15,3 +15,7 @@ class InvalidCallError(InvalidOutputError):
 
 class ToolFailedError(TapeError):
     """Raised by a tool that cannot do what it was asked for; the agent sees the message, and the call is paid."""
+
+
+class ToolWarning(UserWarning):
+    """Tools of a server that cannot be offered and are left out; says which, and why."""

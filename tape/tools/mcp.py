@@ -1,27 +1,40 @@
-"""Tools of an MCP server that is started over stdio, by the official client (extra ``mcp``)."""
+"""Tools of an MCP server that is started over stdio."""
 
 from __future__ import annotations
 
 import asyncio
-import tempfile
+import warnings
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from pydantic import BaseModel
 
-from tape.plugins import require_extra
+from tape.errors import told
+from tape.reading import short
 from tape.tools.cost import Amount, Cost, Unknown, amounts
-from tape.tools.errors import ToolError, ToolFailedError
-from tape.tools.mcp_schema import arguments_model
+from tape.tools.errors import ToolError, ToolFailedError, ToolWarning
+from tape.tools.mcp_process import ServerProcess
+from tape.tools.mcp_schema import arguments_model, described
+from tape.tools.mcp_session import Session
+from tape.tools.results import cut
 from tape.tools.tool import Tool
 
-MOST_PAGES = 100
-"""A listing of tools that is longer never ends."""
+MOST_TOOLS = 256
+"""Tools that are offered at once; every one stands in every prompt."""
+
+LONGEST_NAME = 128
+"""Characters of a tool's name, the most that the protocol allows."""
 
 _TAIL = 600
 """Characters of a server's last words that are shown to the user."""
+
+_NAME = 100
+"""Bytes of a command that stand for the server in errors; the agent sees the first 300 of a message."""
+
+_MOST_TOLD = 20
+"""Tools that are named in one message."""
 
 
 @asynccontextmanager
@@ -38,16 +51,20 @@ async def mcp_tools(
     env: Mapping[str, str] | None = None,
     cwd: str | Path | None = None,
     start_seconds: float = 30.0,
+    call_seconds: float = 300.0,
 ) -> AsyncIterator[list[Tool]]:
-    """Start an MCP server and offer its tools for as long as the context lasts; then the server is stopped.
+    """Start an MCP server and offer its tools for as long as the context lasts; then it is stopped, with its children.
 
     The session lives in the event loop that it was started in: play episodes by ``await agent.arun(env)`` inside the
     context, not by ``agent.run(env)``, which begins a loop of its own and says so.
 
     A tool without a declared cost has an unknown cost in everything that tools can use (``usd``, ``seconds`` and
     resources of your own): under a hard cap on one of these an episode is refused at its start. What the server
-    reports as an error, and a server that has died, is a failed call, which the agent sees and which is paid. A server
-    that never answers is waited for until ``wall_seconds`` are up.
+    reports as an error, and a server that has died, is a failed call, which the agent sees and which is paid. So is
+    one that is not answered within ``call_seconds``, or by more than 5 MiB.
+
+    A tool that cannot be offered, such as one whose schema is not understood, is left out, and a :class:`ToolWarning`
+    says so; if it is named in any declaration, it is an error. What the server asks for is refused.
 
     Args:
         command: The program and its arguments.
@@ -63,15 +80,15 @@ async def mcp_tools(
         only: The server's names of the tools to offer; all by default.
         env: Environment variables of the server; it inherits only a few, PATH and HOME among them.
         cwd: Where it runs.
-        start_seconds: How long it may take until it has listed its tools.
+        start_seconds: How long it may take from its start until its tools are here.
+        call_seconds: How long a call may take.
 
     Yields:
         The tools, in the server's order.
 
     Raises:
-        MissingExtraError: The package ``mcp`` is not installed.
-        ToolError: The server cannot be started, a name in the declarations is none of its tools, a tool is declared
-            both pure and destructive, or a tool takes arguments that are not understood.
+        ToolError: The server cannot be started, a name in the declarations is none of its tools or of one that cannot
+            be offered, a tool is declared both pure and destructive, or there are more than 256 tools or none.
     """
     for setting, said in (("pure", pure), ("destructive", destructive)):
         if not isinstance(said, Mapping | None):
@@ -82,40 +99,55 @@ async def mcp_tools(
         "costs": costs or {}, "quality": quality or {}, "variants": variants or {}, "reads": reads, "only": only or (),
         "pure": pure or {}, "destructive": destructive or {},
     }  # fmt: skip
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as words:
-        server = _Server(command, env, cwd, words)
-        listed = await server.start(start_seconds)
-        try:
-            names = [item.name for item in listed]
-            for setting, given in declared.items():
-                if unknown := sorted(set(given) - set(names)):
-                    raise ToolError(f"{setting}: {server.name} has no tool {unknown[0]!r}; it has {', '.join(names)}")
-            offered = [item for item in listed if only is None or item.name in only]
-            yield [_tool(server, item, declared) for item in offered]
-        finally:
-            await server.stop()
+    server = _Server(command, env, cwd, call_seconds)
+    try:
+        yield await server.start(declared, start_seconds)
+    finally:
+        await server.stop()
 
 
-def _tool(server: _Server, listed: Any, declared: Mapping[str, Any]) -> Tool:
-    name: str = listed.name
+def _entries(listed: Sequence[Any]) -> tuple[dict[str, Any], list[str]]:
+    """A server's tools by name, and which are none."""
+    found: dict[str, Any] = {}
+    left_out = []
+    for number, entry in enumerate(listed, 1):
+        name = entry.get("name") if isinstance(entry, dict) else None
+        if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
+            left_out.append(f"number {number} of its list, whose name is {short(name)}")
+        elif name in found:
+            left_out.append(f"a second one named {short(name)}")
+        else:
+            found[name] = entry
+    return found, left_out
+
+
+def _tool(server: _Server, name: str, entry: Mapping[str, Any], declared: Mapping[str, Any]) -> Tool:
+    """One tool.
+
+    Raises:
+        ToolError: It cannot be offered.
+    """
     kind, _, variant = declared["variants"].get(name, name).partition(".")
     cost = declared["costs"].get(name, Unknown())
-    arguments = arguments_model(name, listed.input_schema)
-    wrapped = set((listed.output_schema or {}).get("properties", ())) == {"result"}
+    arguments = arguments_model(short(name), entry.get("inputSchema"))
+    output = entry.get("outputSchema")
+    outputs = output.get("properties") if isinstance(output, Mapping) else None
+    wrapped = isinstance(outputs, Mapping) and outputs.keys() == {"result"}
 
-    pure, destructive = _effects(name, listed.annotations, declared)
+    pure, destructive = _effects(name, entry.get("annotations"), declared)
 
     async def function(**values: Any) -> Any:
         optional = {key for key, field in arguments.model_fields.items() if not field.is_required()}
         sent = {key: _sent(value) for key, value in values.items() if value is not None or key not in optional}
         return _value(await server.call(name, sent), wrapped=wrapped)
 
+    about = entry.get("description")
     return Tool(
         kind,
         variant,
         function,
         arguments,
-        " ".join((listed.description or name).split("\n\n")[0].split()),
+        described(about.strip().split("\n\n")[0] if isinstance(about, str) else "") or name,
         amounts(cost) if isinstance(cost, Mapping) else cost,
         declared["quality"].get(name),
         name in declared["reads"],
@@ -131,10 +163,11 @@ def _effects(name: str, hints: Any, declared: Mapping[str, Any]) -> tuple[bool, 
     A hint never stands against what is declared here; of the server's two the one to destroy means nothing for a tool
     that is read only, by the protocol.
     """
+    hints = hints if isinstance(hints, Mapping) else {}
     destructive = declared["destructive"].get(name)
-    pure = declared["pure"].get(name, destructive is not True and hints is not None and hints.read_only_hint is True)
+    pure = declared["pure"].get(name, destructive is not True and hints.get("readOnlyHint") is True)
     if destructive is None:
-        destructive = not pure and hints is not None and hints.destructive_hint is True
+        destructive = not pure and hints.get("destructiveHint") is True
     return pure, destructive
 
 
@@ -149,137 +182,145 @@ def _sent(value: Any) -> Any:
     return value
 
 
-def _value(result: Any, *, wrapped: bool) -> Any:
+def _value(result: Mapping[str, Any], *, wrapped: bool) -> Any:
     """The structured result, where there is one, else its text.
 
     Args:
-        result: The server's.
+        result: The server's; nothing in it is checked yet.
         wrapped: The server puts what is no object into one, as ``{"result": ...}``.
 
     Raises:
-        ToolFailedError: The server reports an error, or gave nothing to work with.
+        ToolFailedError: The server reports an error, asks for something, or gave nothing to work with.
     """
-    text = "\n".join(block.text for block in result.content if block.type == "text")
-    if result.is_error:
+    content, found = result.get("content", []), result.get("structuredContent")
+    if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
+        raise ToolFailedError(f"the server answers {short(content)}, no list of contents")
+    if result.get("resultType") == "input_required":
+        raise ToolFailedError("the server asks for something before it answers, and nobody is there to give it")
+    texts = [block.get("text") for block in content if block.get("type") == "text"]
+    if not all(isinstance(text, str) for text in texts):
+        raise ToolFailedError("the server answers a text that is none")
+    text = "\n".join(map(str, texts))
+    if result.get("isError") not in (None, False):
         raise ToolFailedError(text or "the server reports an error and does not say which")
-    found = result.structured_content
     if found is not None:
         return found["result"] if wrapped and isinstance(found, dict) and found.keys() == {"result"} else found
-    if not text and result.content:
-        raise ToolFailedError(f"the result is no text but {', '.join(sorted({b.type for b in result.content}))}")
+    if not text and content:
+        raise ToolFailedError(
+            f"the result is no text but {short(', '.join(sorted({str(b.get('type')) for b in content})))}"
+        )
     return text
 
 
 class _Server:
-    """A server process and the session with it.
-
-    The client's contexts belong to the task that enters them, and wrap what is raised inside them; so they have a task
-    of their own, which ends when it is told to.
+    """A server, from its start to its end.
 
     Args:
         command: The program and its arguments.
         env: Its environment variables.
         cwd: Where it runs.
-        words: Takes what it writes to stderr.
+        call_seconds: How long a call may take.
     """
 
     def __init__(
-        self, command: Sequence[str], env: Mapping[str, str] | None, cwd: str | Path | None, words: IO[str]
+        self, command: Sequence[str], env: Mapping[str, str] | None, cwd: str | Path | None, call_seconds: float
     ) -> None:
         if isinstance(command, str) or not command:
             raise ToolError(f"the command of an MCP server is a list: program and arguments; got {command!r}")
-        self._command, self._env, self._cwd, self._words = list(command), env, cwd, words
-        self._stop = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        self._command, self._env, self._cwd, self._call_seconds = list(map(str, command)), env or {}, cwd, call_seconds
         self.loop = asyncio.get_running_loop()
-        self._client: Any = None
+        self._process: ServerProcess | None = None
+        self._session: Session | None = None
 
     @property
     def name(self) -> str:
         """How errors call it."""
-        return f"the MCP server {' '.join(self._command)!r}"
+        return f"the MCP server {cut(repr(' '.join(self._command)), _NAME)}"
 
-    async def start(self, seconds: float) -> list[Any]:
-        """Start it and list its tools."""
-        require_extra("mcp", "mcp", what=self.name)
-        from mcp import Client, StdioServerParameters
-        from mcp.client.stdio import stdio_client
+    async def start(self, declared: Mapping[str, Any], seconds: float) -> list[Tool]:
+        """Start it and make its tools, all within some seconds.
 
-        settings = StdioServerParameters(
-            command=self._command[0], args=self._command[1:], env=dict(self._env or {}), cwd=self._cwd
-        )
-        ready: asyncio.Future[list[Any]] = self.loop.create_future()
-
-        async def live() -> None:
-            async with AsyncExitStack() as stack:
-                client = await stack.enter_async_context(Client(stdio_client(settings, errlog=self._words)))
-                ready.set_result(await _listed(client))
-                self._client = client
-                await self._stop.wait()
-                self._client = None
-
-        self._task = asyncio.create_task(live(), name=self.name)
-        either: list[asyncio.Future[Any]] = [ready, self._task]
+        Raises:
+            ToolError: See :func:`mcp_tools`.
+        """
         try:
-            async with asyncio.timeout(seconds):
-                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            async with asyncio.timeout(seconds) as timeout:
+                self._process = await self._spawned()
+                self._session = Session(self._process, "it")
+                await self._session.shake_hands()
+                listed = await self._session.tools()
+                self._session.name = self.name
+                return await self._tools(listed, declared)
         except TimeoutError:
-            await self._give_up()
-            raise ToolError(f"{self.name} has not listed its tools within {seconds:g} s{self._last_words()}") from None
-        except BaseException:
-            await self._give_up()
-            raise
-        if ready.done():
-            return ready.result()
-        reason = self._task.exception()
-        while isinstance(reason, BaseExceptionGroup):
-            reason = reason.exceptions[0]
-        raise ToolError(
-            f"{self.name} cannot be used: {type(reason).__name__}: {reason}{self._last_words()}"
-        ) from reason
+            if not timeout.expired():
+                raise
+            raise ToolError(
+                f"{self.name} has not listed its tools within {seconds:g} s{await self._last_words()}"
+            ) from None
+        except ToolFailedError as error:
+            raise ToolError(f"{self.name} cannot be used: {error}{await self._last_words()}") from error
 
-    async def _give_up(self) -> None:
-        assert self._task is not None
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
+    async def _spawned(self) -> ServerProcess:
+        try:
+            return await ServerProcess.start(self._command, self._env, self._cwd)
+        except (OSError, ValueError, TypeError) as error:
+            raise ToolError(f"{self.name} cannot be used: {told(error)}") from error
 
-    def _last_words(self) -> str:
-        self._words.seek(0)
-        said = self._words.read().strip()
+    async def _tools(self, listed: Sequence[Any], declared: Mapping[str, Any]) -> list[Tool]:
+        entries, left_out = _entries(listed)
+        names = [name if name.isprintable() else short(name) for name in entries]
+        for setting, given in declared.items():
+            if unknown := sorted(set(given) - entries.keys()):
+                raise ToolError(f"{setting}: {self.name} has no tool {unknown[0]!r}; it has {_some(names)}")
+        wanted = {name: entry for name, entry in entries.items() if not declared["only"] or name in declared["only"]}
+        if len(wanted) > MOST_TOOLS:
+            raise ToolError(
+                f"{self.name} has {len(wanted)} tools, and {MOST_TOOLS} are offered at most: name those that you want "
+                f"by only=[...]; it has {_some(names)}"
+            )
+        tools = []
+        for name, entry in wanted.items():
+            await asyncio.sleep(0)  # time may be up
+            try:
+                tools.append(_tool(self, name, entry, declared))
+            except ToolError as error:
+                if any(name in given for given in declared.values()):
+                    raise ToolError(f"{self.name}: {error}") from error
+                left_out.append(f"{short(name)} ({error})")
+        if not tools:
+            raise ToolError(f"{self.name} has no tool that can be offered{': ' if left_out else ''}{_some(left_out)}")
+        if left_out:
+            warnings.warn(f"{self.name}: left out: {_some(left_out)}", ToolWarning, stacklevel=2)
+        return tools
+
+    async def _last_words(self) -> str:
+        said = described(await self._process.last_words()) if self._process is not None else ""
         return f"; its last words: {said[-_TAIL:]}" if said else ""
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> Any:
+    async def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool.
 
         Raises:
-            ToolFailedError: The server refuses, or is not there any more.
+            ToolFailedError: The server refuses, or is not there any more, or does not answer.
         """
-        from mcp import MCPError
-
         if asyncio.get_running_loop() is not self.loop:
             raise ToolFailedError(f"{self.name} was started in another event loop: use await agent.arun(...) there")
-        if self._client is None:
-            raise ToolFailedError(f"{self.name} has been stopped: call its tools inside its 'async with'")
+        assert self._session is not None
         try:
-            return await self._client.call_tool(name, arguments)
-        except MCPError as error:
-            raise ToolFailedError(f"{self.name}: {error}") from error
+            async with asyncio.timeout(self._call_seconds) as timeout:
+                return await self._session.request("tools/call", {"name": name, "arguments": arguments})
+        except TimeoutError:
+            if not timeout.expired():
+                raise
+            raise ToolFailedError(f"{self.name} has not answered within {self._call_seconds:g} s") from None
 
     async def stop(self) -> None:
-        """Stop it; the process has ended then."""
-        self._stop.set()
-        assert self._task is not None
-        await asyncio.gather(self._task, return_exceptions=True)
+        """Stop it; the process has ended then, and those that it has started."""
+        if self._session is not None:
+            await self._session.close()
 
 
-async def _listed(client: Any) -> list[Any]:
-    """All tools of a server."""
-    found: list[Any] = []
-    cursor: str | None = None
-    for _ in range(MOST_PAGES):
-        page = await client.list_tools(cursor=cursor)
-        found += page.tools
-        cursor = page.next_cursor
-        if cursor is None:
-            return found
-    raise ToolError("its list of tools has no end")
+def _some(parts: Sequence[str]) -> str:
+    """The first of many."""
+    more = len(parts) - _MOST_TOLD
+    return ", ".join(parts[:_MOST_TOLD]) + (f" and {more} more" if more > 0 else "")

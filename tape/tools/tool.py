@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from random import Random
 from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from tape.budget import Resources
+from tape.budget.resources import MOST
+from tape.reading import short
 from tape.tools.calls import ANSWER, Call, as_text, can_be_written, is_placeholder
 from tape.tools.cost import Amount, Cost, amounts
 from tape.tools.errors import InvalidCallError, ToolError
@@ -73,6 +75,10 @@ class Tool:
             raise ToolError(
                 f"{self.name}: a pure tool changes nothing, so it cannot be destructive; declare one of them"
             )
+        try:
+            _checked(self.cost.worst())
+        except Exception as error:  # whatever a cost of one's own raises
+            raise ToolError(f"{self.name}: the worst case of its cost: {type(error).__name__}: {error}") from error
 
     @property
     def name(self) -> str:
@@ -83,6 +89,19 @@ class Tool:
     def worst(self) -> Resources:
         """The most that a call uses, its step included."""
         return self.cost.worst() + STEP
+
+    def used(self, arguments: Mapping[str, Any], result: Any, rng: Random) -> Resources:
+        """What a call has used, its step included.
+
+        Args:
+            arguments: What it was asked for.
+            result: What it returned; None where it failed.
+            rng: Draws what is not fixed.
+
+        Raises:
+            ToolError: The declared cost gives no amount; or whatever else it raises.
+        """
+        return _checked(self.cost.actual(arguments, result, rng)) + STEP
 
     def as_variant(self) -> Variant:
         """Price and quality alone."""
@@ -132,6 +151,20 @@ class Tool:
             raise InvalidCallError(f"{self.name} needs the argument {missing[0]}")
 
 
+def _checked(amounts: Any) -> Resources:
+    """An amount as a cost gives it.
+
+    Raises:
+        ToolError: It is none, or more than anybody has.
+    """
+    if not isinstance(amounts, Resources):
+        raise ToolError(f"a cost is given as Resources, not as {type(amounts).__name__}")
+    for kind in amounts:
+        if (amounts[kind] or 0) > MOST:
+            raise ToolError(f"{kind}: a count of {short(amounts[kind])} is no credible amount")
+    return amounts
+
+
 def make_tool(
     function: Callable[..., Any],
     *,
@@ -161,7 +194,7 @@ def make_tool(
             raise ToolError(f"{name}: the parameter {parameter} cannot be given by name")
         if parameter.name not in hints:
             raise ToolError(f"{name}: the parameter {parameter.name} needs a type hint, else it has no schema")
-        if hints[parameter.name] is random.Random:
+        if hints[parameter.name] is Random:
             drawn = parameter.name
             continue
         default = ... if parameter.default is parameter.empty else parameter.default

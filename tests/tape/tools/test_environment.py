@@ -60,7 +60,7 @@ def raising(error: BaseException) -> Tool:
     [
         (ToolFailedError("no such city"), "no such city"),
         (ValueError("bad"), "ValueError: bad"),
-        (StopIteration(), "RuntimeError: coroutine raised StopIteration"),
+        (StopIteration(), "StopIteration"),
         (OSError("no file \udcff"), "OSError: no file ?"),
         (TimeoutError("late"), "TimeoutError: late"),
         (ToolFailedError("x" * 10_000), "x" * 297 + "…"),

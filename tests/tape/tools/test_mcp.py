@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -13,11 +14,12 @@ import pytest
 from tape.agents.open_loop import OpenLoopAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget
-from tape.errors import ConfigError, MissingExtraError, UnknownCostError
+from tape.errors import ConfigError, UnknownCostError
 from tape.lm.scripted import ScriptedLM
 from tape.tools import Tool, ToolEnvironment, ToolError, mcp_tools
 from tape.tools.calls import call
 from tests.tape.tools.helpers import script
+from tests.tape.tools.hostile import Hostile, described, listing
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
@@ -39,6 +41,11 @@ def server(tmp_path: Path) -> Any:
     file = tmp_path / "pid"
     yield [sys.executable, SCRIPT, str(file)]
     assert not file.exists() or not is_running(int(file.read_text()))
+
+
+def quick(folder: Path) -> list[str]:
+    """The command of a server with the same first tools that starts at once."""
+    return Hostile(folder, listing(described("add"), described("multiply_quick"))).command
 
 
 def inside(command: list[str], body: Callable[[list[Tool]], Awaitable[Any]], **settings: Any) -> Any:
@@ -109,12 +116,27 @@ HINTED = {"look": "pure", "wipe": "destructive", "muddle": "pure", "append": "",
     ],
 )
 def test_hints_say_what_a_tool_does_and_declarations_go_before_them(
-    server: list[str], declared: dict[str, Any], effects: dict[str, str]
+    tmp_path: Path, declared: dict[str, Any], effects: dict[str, str]
 ) -> None:
-    async def body(tools: list[Tool]) -> dict[str, str]:
-        return {item.name: "pure" * item.pure + "destructive" * item.destructive for item in tools}
+    hints: dict[str, dict[str, Any]] = {
+        "look": {"readOnlyHint": True},
+        "wipe": {"readOnlyHint": False, "destructiveHint": True},
+        "muddle": {"readOnlyHint": True, "destructiveHint": True},
+        "append": {"readOnlyHint": False, "destructiveHint": False},
+        "guess": {"title": "Guess", "readOnlyHint": "yes"},
+        "add": {},
+    }
+    tools = [{**described(name), "annotations": given} for name, given in hints.items()]
+    command = Hostile(tmp_path, listing(*tools)).command
+    assert inside(command, effects_of, **declared) == HINTED | effects
 
-    assert inside(server, body, only=list(HINTED), **declared) == HINTED | effects
+
+def test_a_real_servers_hints_are_read(server: list[str]) -> None:
+    assert inside(server, effects_of, only=list(HINTED)) == HINTED
+
+
+async def effects_of(tools: list[Tool]) -> dict[str, str]:
+    return {item.name: "pure" * item.pure + "destructive" * item.destructive for item in tools}
 
 
 @pytest.mark.parametrize(
@@ -129,13 +151,13 @@ def test_hints_say_what_a_tool_does_and_declarations_go_before_them(
     ],
 )
 def test_declarations_of_what_a_tool_does_that_cannot_be_are_refused(
-    server: list[str], declared: dict[str, Any], says: str
+    tmp_path: Path, declared: dict[str, Any], says: str
 ) -> None:
     async def body(tools: list[Tool]) -> None:
         raise AssertionError("it was accepted")
 
     with pytest.raises(ToolError, match=says):
-        inside(server, body, **declared)
+        inside(quick(tmp_path), body, **declared)
 
 
 def test_a_servers_tools_are_called_in_the_order_of_the_plan_unless_they_only_read(server: list[str]) -> None:
@@ -270,18 +292,14 @@ def test_a_server_that_never_lists_its_tools_is_given_up(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("settings", [{"costs": {"ad": {"usd": 1}}}, {"variants": {"ad": "x"}}, {"only": ["ad"]}])
-def test_declarations_for_tools_that_are_not_there_are_refused(server: list[str], settings: dict[str, Any]) -> None:
+def test_declarations_for_tools_that_are_not_there_are_refused(tmp_path: Path, settings: dict[str, Any]) -> None:
     async def body(tools: list[Tool]) -> None:
         raise AssertionError("it was accepted")
 
     with pytest.raises(ToolError, match="has no tool 'ad'; it has add, multiply_quick"):
-        inside(server, body, **settings)
+        inside(quick(tmp_path), body, **settings)
 
 
-def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def body(tools: list[Tool]) -> None:
-        raise AssertionError("it started")
-
-    monkeypatch.setitem(sys.modules, "mcp", None)
-    with pytest.raises(MissingExtraError, match=r"tape-planner\[mcp\]"):
-        inside(["x"], body)
+def test_no_package_is_needed() -> None:
+    code = "import sys, tape.tools; sys.exit(any(name.split('.')[0] in ('mcp', 'anyio') for name in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

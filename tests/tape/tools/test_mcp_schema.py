@@ -71,7 +71,7 @@ def test_a_tool_may_take_no_arguments() -> None:
         ({"a": {"$ref": "#/properties/a"}}, "refers to itself"),
         ({"a": {"enum": [[1]]}}, "options are"),
         ({"a": {"enum": []}}, "options are"),
-        ({"a": False}, "schema False"),
+        ({"a": False}, "schema [Ff]alse"),
         ({"max-results": {"type": "integer"}}, "the property max-results: calls cannot name it"),
         ({"_a": {"type": "integer"}}, "the property _a: calls cannot name it"),
         ({"model_config": {"type": "integer"}}, "the property model_config: pydantic has a meaning of its own"),
@@ -89,3 +89,96 @@ def test_malformed_schemas_are_named() -> None:
         model({"a": {}}, ("b",))
     with pytest.raises(ToolError, match="no JSON schema"):
         arguments_model("t", {"properties": [1]})
+
+
+def bomb(levels: int) -> dict[str, Any]:
+    """A schema of a kilobyte whose references stand for 4 ** levels unions."""
+    defs: dict[str, Any] = {f"d{k}": {"anyOf": [{"$ref": f"#/$defs/d{k + 1}"}] * 4} for k in range(levels)}
+    return {"properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": {**defs, f"d{levels}": {"type": "string"}}}
+
+
+def chain(levels: int) -> Any:
+    found: dict[str, Any] = {"type": "string"}
+    for _ in range(levels):
+        found = {"type": "array", "items": found}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("schema", "says"),
+    [
+        (bomb(9), "the property a: with references followed the schema has more than 500 parts"),
+        (bomb(30), "refers to itself, or is nested too deep"),
+        ({"properties": {f"a{k}": {"type": "integer"} for k in range(501)}}, "more than 500 parts"),
+        ({"properties": {"a": chain(21)}}, "nested too deep"),
+        ({"properties": {"a": {"anyOf": [{}] * 501}}}, "a: 'anyOf' is a list, not a list of 1 to 500"),
+        ({"properties": {"a": {"anyOf": []}}}, "a: 'anyOf' is a list, not a list of 1 to 500"),
+        ({"properties": {"a": {"oneOf": {"type": "string"}}}}, "a: 'oneOf' is an object"),
+        ({"properties": {"a": {"enum": 5}}}, "a: options are a list of 1 to 1000, not 5"),
+        ({"properties": {"a": {"enum": list(range(1001))}}}, "a: options are a list of 1 to 1000"),
+        ({"properties": {"a": {"enum": ["x" * 1001]}}}, "at most 1000 characters"),
+        ({"properties": {"a": {"const": 1.5}}}, "not 1.5"),
+        ({"properties": {"a": {"type": ["string"] * 8}}}, "a: the type a list is not understood"),
+        ({"properties": {"a": {"type": []}}}, "a: the type a list is not understood"),
+        ({"properties": {"a": {"type": [["string"]] * 2}}}, "nested too deep|the type a list"),
+        ({"properties": {"a": {"type": {}}}}, "a: the type an object is not understood"),
+        ({"properties": {"a": {"type": "integer", "minimum": "x"}}}, "a: 'minimum' is 'x', which is no such bound"),
+        ({"properties": {"a": {"type": "integer", "minimum": True}}}, "'minimum' is [Tt]rue"),
+        ({"properties": {"a": {"type": "number", "maximum": 10**301}}}, "'maximum' is a whole number of more"),
+        ({"properties": {"a": {"type": "string", "minLength": -1}}}, "'minLength' is -1"),
+        ({"properties": {"a": {"type": "string", "maxLength": 10**30}}}, "'maxLength' is 1000"),
+        ({"properties": {"a": {"type": "array", "minItems": 1.5}}}, "'minItems' is 1.5"),
+        ({"properties": {"a": {"$ref": 5}}}, "the reference 5 leads nowhere"),
+        ({"properties": {"a": {"$ref": "#/properties/a/0"}}}, "leads nowhere"),
+        ({"properties": {"a": {"type": "string", "default": "x" * 2000}}}, "its default is longer than 1000"),
+        ({"properties": {"x" * 101: {}}}, "calls cannot name it"),
+        ({"properties": {"a\x1b[31m": {}}}, r"the property 'a\\x1b\[31m': calls cannot name it"),
+        ({"properties": {"a": {}}, "required": [{}]}, "what is required is a list, no JSON schema"),
+        ({"properties": {"a": {}}, "required": ["a"] * 501}, "what is required is a list"),
+        ({"properties": {"a": {}}, "required": "a"}, "what is required is 'a'"),
+        ({"properties": 5}, "its properties are 5"),
+        ({"type": {}}, "its arguments are of the type an object"),
+    ],
+)
+def test_no_schema_is_too_hostile_to_be_named(schema: dict[str, Any], says: str) -> None:
+    with pytest.raises(ToolError, match=f"MCP tool t: .*({says})") as told:
+        arguments_model("t", schema)
+    assert len(str(told.value)) < 600
+
+
+@pytest.mark.parametrize("schema", [None, 5, "object", [], True])
+def test_what_is_no_schema_is_none(schema: Any) -> None:
+    with pytest.raises(ToolError, match="no JSON schema"):
+        arguments_model("t", schema)
+
+
+def test_bounds_of_other_types_say_nothing_and_patterns_are_not_run() -> None:
+    made = model(
+        {
+            "a": {"type": "string", "minimum": 3, "pattern": "^(a+)+$", "format": "uuid"},
+            "b": {"type": "integer", "minLength": "x"},
+            "c": {"type": ["string", "integer"], "minLength": 2, "minimum": 5},
+        },
+        ("a", "b", "c"),
+    )
+    made.model_validate({"a": "a" * 50 + "!", "b": 1, "c": "xx"})
+    for wrong in ("x", 4):
+        with pytest.raises(ValidationError):
+            made.model_validate({"a": "", "b": 1, "c": wrong})
+
+
+def test_descriptions_are_one_short_printable_line() -> None:
+    made = model(
+        {"a": {"type": "string", "description": "\x1b[31mred\n\u202e" + "x" * 9000}, "b": {"description": [1]}}
+    )
+    text = made.model_fields["a"].description
+    assert text is not None
+    assert text.startswith("[31mred x")
+    assert text.isprintable()
+    assert len(text.encode()) <= 1000
+    assert made.model_fields["b"].description is None
+
+
+def test_the_largest_schema_that_is_taken_makes_a_model() -> None:
+    made = model({f"a{k}": {"anyOf": [{"type": "integer"}, {"enum": ["x"]}]} for k in range(166)})
+    assert made.model_validate({"a0": "x"}).a0 == "x"

@@ -1,0 +1,236 @@
+"""A session with an MCP server over stdio: JSON-RPC in which nothing that the server writes is taken on trust.
+
+Of the protocol only what calls of tools need is spoken: a handshake, the list of tools, calls. What the server asks for
+(to sample a model, to ask the user, to see folders) is refused, and what it tells without being asked is not looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+from tape.reading import parse_json, short
+from tape.tools.errors import ToolFailedError
+from tape.tools.mcp_process import MOST_BYTES, ServerProcess
+from tape.tools.results import cut
+
+MOST_UNASKED = 100_000
+"""Messages since the last answer that are none; a server that sends more is ended."""
+
+MOST_UNASKED_BYTES = 64 << 20
+"""Bytes of them."""
+
+MOST_PAGES = 100
+"""Pages of a list of tools."""
+
+MOST_LISTED = 50_000
+"""Tools of a list; far fewer are offered."""
+
+_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+"""Of the protocol, with a handshake, the newest first."""
+
+_STATELESS = "2026-07-28"
+"""Of the protocol without a handshake: every request says who asks."""
+
+_NO_SUCH_VERSION, _NO_SUCH_METHOD = -32022, -32601
+
+_CLIENT = {"name": "tape", "version": "1"}
+_SAID = 200
+"""Bytes of what a server says of its errors."""
+
+
+class RefusedError(ToolFailedError):
+    """The server has answered by an error.
+
+    Attributes:
+        code: Its number.
+        data: More of it; anything.
+    """
+
+    def __init__(self, message: str, code: Any, data: Any) -> None:
+        self.code, self.data = code, data
+        super().__init__(message)
+
+
+class Session:
+    """The requests to a server and its answers.
+
+    Args:
+        process: The server.
+        name: How errors call it.
+    """
+
+    def __init__(self, process: ServerProcess, name: str) -> None:
+        self._process, self.name = process, name
+        self._numbers = count(1)
+        self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._meta: dict[str, Any] = {}
+        self._unasked = self._unasked_bytes = 0
+        self._over = ""
+        """Why there are no more answers; empty while there are."""
+        self._reading = asyncio.create_task(self._read())
+
+    async def shake_hands(self) -> None:
+        """Begin.
+
+        Raises:
+            ToolFailedError: The server speaks no version of the protocol that is spoken here, or not the protocol.
+        """
+        asked = {"protocolVersion": _VERSIONS[0], "capabilities": {}, "clientInfo": _CLIENT}
+        try:
+            version = (await self.request("initialize", asked)).get("protocolVersion")
+        except RefusedError as refusal:
+            spoken = refusal.data.get("supported") if isinstance(refusal.data, Mapping) else None
+            if refusal.code != _NO_SUCH_VERSION or not isinstance(spoken, list) or _STATELESS not in spoken:
+                raise
+            who = {"protocolVersion": _STATELESS, "clientInfo": _CLIENT, "clientCapabilities": {}}
+            self._meta = {"_meta": {f"io.modelcontextprotocol/{key}": value for key, value in who.items()}}
+            return
+        if version not in _VERSIONS:
+            raise ToolFailedError(f"it speaks version {short(version)} of the protocol, not {', '.join(_VERSIONS)}")
+        self._process.write(_message({"method": "notifications/initialized"}))
+
+    async def tools(self) -> list[Any]:
+        """All tools as the server lists them; nothing in them is checked.
+
+        Raises:
+            ToolFailedError: The list has no end, or is none.
+        """
+        found: list[Any] = []
+        cursor: str | None = None
+        seen = {cursor}
+        while True:
+            page = await self.request("tools/list", {} if cursor is None else {"cursor": cursor})
+            if not isinstance(page.get("tools"), list):
+                raise ToolFailedError(f"its list of tools is {short(page.get('tools'))}")
+            found += page["tools"]
+            cursor = page.get("nextCursor")
+            if cursor is None:
+                return found
+            if not isinstance(cursor, str):
+                raise ToolFailedError(f"the next page of its list of tools is {short(cursor)}, no text")
+            if cursor in seen or len(seen) == MOST_PAGES or len(found) > MOST_LISTED:
+                raise ToolFailedError(
+                    f"its list of tools has no end: {len(found)} tools on {len(seen)} pages so far; at most "
+                    f"{MOST_LISTED} on {MOST_PAGES} are read"
+                )
+            seen.add(cursor)
+
+    async def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask, and wait for the answer.
+
+        Returns:
+            The result, a JSON object; nothing in it is checked.
+
+        Raises:
+            ToolFailedError: The server has refused, has answered what is no answer, or is not there any more.
+        """
+        if self._over:
+            raise ToolFailedError(f"{self.name} {self._over}")
+        number = next(self._numbers)
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._pending[number] = answer
+        try:
+            self._process.write(_message({"id": number, "method": method, "params": {**params, **self._meta}}))
+            return await answer
+        except OSError as error:
+            raise ToolFailedError(f"{self.name} takes nothing any more: {error}") from error
+        finally:
+            if self._pending.pop(number, None) is not None:
+                told = {"method": "notifications/cancelled", "params": {"requestId": number}}
+                self._process.write_if_ready(_message(told))
+
+    async def close(self) -> None:
+        """Stop the server, with all that it has started."""
+        self._end("has been stopped: call its tools inside its 'async with'")
+        try:
+            await self._process.stop()  # its words are read meanwhile, so that it does not wait for that
+        finally:
+            self._reading.cancel()
+
+    async def _read(self) -> None:
+        try:
+            async for line in self._process.lines():
+                self._take(line)
+                if self._unasked > MOST_UNASKED or self._unasked_bytes > MOST_UNASKED_BYTES:
+                    what = f"{self._unasked} messages ({self._unasked_bytes} bytes) in a row were no answers"
+                    self._end(f"was ended: {what}")
+                    self._process.kill()
+                    return
+            self._end("has ended")
+        finally:
+            self._end("is not read any more")
+
+    def _end(self, why: str) -> None:
+        self._over = self._over or why
+        self._fail(f"{self.name} {self._over}")
+
+    def _fail(self, why: str) -> None:
+        """No request that waits gets an answer any more."""
+        for answer in self._pending.values():
+            if not answer.done():
+                answer.set_exception(ToolFailedError(why))
+        self._pending.clear()
+
+    def _take(self, line: bytes | None) -> None:
+        if line is None:
+            self._fail(f"{self.name} answers more than {MOST_BYTES} bytes")
+        elif self._is_answer(line):
+            self._unasked = self._unasked_bytes = 0
+            return
+        self._unasked += 1
+        self._unasked_bytes += MOST_BYTES if line is None else len(line)
+
+    def _is_answer(self, line: bytes) -> bool:
+        """Take a line if it answers a request; refuse it if it is one; else say no."""
+        try:
+            message = parse_json(line, "its answer", error=ToolFailedError)
+        except ToolFailedError as error:
+            if line.lstrip()[:1] in (b"{", b"["):  # servers write all kinds of words to stdout, too
+                self._fail(f"{self.name}: {error}")
+            return False
+        if not isinstance(message, dict):
+            if isinstance(message, list):
+                self._fail(f"{self.name} answers a list, not an object")
+            return False
+        number = message.get("id")
+        if "method" in message:
+            self._refuse(message["method"], number)
+            return False
+        if number is None and "error" in message:  # it could not even read which request it was
+            self._fail(f"{self.name} has not understood what it was sent: {_said(message['error'])}")
+            return False
+        answer = self._pending.pop(number, None) if type(number) is int else None
+        if answer is None or answer.done():
+            return False
+        result, error_ = message.get("result"), message.get("error")
+        if error_ is not None:
+            more = error_ if isinstance(error_, dict) else {}
+            answer.set_exception(RefusedError(f"{self.name}: {_said(error_)}", more.get("code"), more.get("data")))
+        elif isinstance(result, dict):
+            answer.set_result(result)
+        else:
+            answer.set_exception(ToolFailedError(f"{self.name} answers {short(result)}, not an object"))
+        return True
+
+    def _refuse(self, method: Any, number: Any) -> None:
+        if type(number) is not int and (not isinstance(number, str) or len(number) > _SAID):
+            return  # a notification, or nothing that could be answered
+        if method == "ping":
+            self._process.write_if_ready(_message({"id": number, "result": {}}))
+            return
+        error = {"code": _NO_SUCH_METHOD, "message": "this client only calls tools"}
+        self._process.write_if_ready(_message({"id": number, "error": error}))
+
+
+def _message(content: Mapping[str, Any]) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", **content}, allow_nan=False).encode() + b"\n"
+
+
+def _said(error: Any) -> str:
+    """What an error of the server says."""
+    said = error.get("message") if isinstance(error, dict) else error
+    return cut(said, _SAID) if isinstance(said, str) and said else f"an error that does not say which: {short(error)}"

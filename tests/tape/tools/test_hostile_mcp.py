@@ -1,0 +1,394 @@
+"""MCP servers that are broken or hostile: every reply ends in a result, a failed call or an error that says why."""
+
+import asyncio
+import json
+import logging
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tape.agents.open_loop import OpenLoopAgent
+from tape.agents.react import ReactAgent
+from tape.budget import Budget
+from tape.lm.scripted import ScriptedLM
+from tape.tools import Tool, ToolEnvironment, ToolError, mcp_process, mcp_session
+from tape.tools.calls import call
+from tests.tape.mutations import mutated
+from tests.tape.tools.helpers import script
+from tests.tape.tools.hostile import Hostile, described, listing, result
+from tests.tape.tools.hostile_server import NUMBER, answer
+
+SOON = 20.0
+"""Seconds that nothing here may take, on however busy a machine."""
+
+
+def inside(server: Hostile, body: Callable[[dict[str, Tool]], Any], **settings: Any) -> Any:
+    async def play() -> Any:
+        async with server.tools(**settings) as tools:
+            return await body(tools)
+
+    began = time.monotonic()
+    try:
+        return asyncio.run(play())
+    finally:
+        assert time.monotonic() - began < SOON
+        server.require_gone()
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers are told to end, and killed, sooner than usual."""
+    monkeypatch.setattr(mcp_process, "_END_SECONDS", 0.2)
+    monkeypatch.setattr(mcp_process, "_TERM_SECONDS", 0.1)
+
+
+async def names(tools: dict[str, Tool]) -> list[str]:
+    return list(tools)
+
+
+async def never(tools: dict[str, Tool]) -> None:
+    raise AssertionError(f"it started, with {list(tools)}")
+
+
+async def look(tools: dict[str, Tool]) -> Any:
+    """Call once; the result, or what is said of the failure."""
+    env = ToolEnvironment("t", [tools["look"]])
+    env.reset(0)
+    await env.astep(call("look", call=0).text)
+    return env._state.values()[0] if env._state.got else env._state.note
+
+
+BROKEN: list[tuple[str, Any, str]] = [
+    ("no schema", {"name": "bad"}, "bad' .*no JSON schema"),
+    ("a schema that is a number", {"name": "bad", "inputSchema": 5}, "described by 5"),
+    ("an enum that is a number", described("bad", {"a": {"enum": 5}}), "the property a: options are a list"),
+    ("a union of nothing", described("bad", {"a": {"anyOf": []}}), "the property a: 'anyOf'"),
+    ("a name that nobody can call", described("b/d"), "'b/d'"),
+    ("the name of the answer", described("answer"), "give the tool another name"),
+    ("no name", {"inputSchema": {}}, "number 2 of its list, whose name is (null|None)"),
+    ("an endless name", described("x" * 5000), "number 2 of its list"),
+    ("a second one", described("look"), "a second one named 'look'"),
+    ("no object", ["bad"], "number 2 of its list"),
+]
+
+
+@pytest.mark.parametrize(("entry", "says"), [item[1:] for item in BROKEN], ids=[item[0] for item in BROKEN])
+def test_a_broken_tool_is_left_out_and_this_is_said(tmp_path: Path, entry: Any, says: str) -> None:
+    server = Hostile(tmp_path, listing(described("look"), entry, described("wipe")))
+    assert inside(server, names) == ["look", "wipe"]
+    [said] = server.warnings
+    assert "the MCP server" in said
+    assert re.search(says, said), said
+
+
+def test_a_broken_tool_that_is_declared_is_an_error_and_so_is_a_server_of_broken_ones(tmp_path: Path) -> None:
+    bad = described("bad", {"a": {"type": "array", "items": {"type": "tuple"}}})
+    says = r"the MCP server .*MCP tool 'bad': the property a\[\]: the type 'tuple' is not understood"
+    for settings in ({"only": ["bad", "look"]}, {"costs": {"bad": {"usd": 1}}}):
+        with pytest.raises(ToolError, match=says):
+            inside(Hostile(tmp_path, listing(described("look"), bad)), never, **settings)
+    assert inside(Hostile(tmp_path, listing(described("look"), bad)), names, only=["look"]) == ["look"]
+    with pytest.raises(ToolError, match="has no tool that can be offered: 'bad'"):
+        inside(Hostile(tmp_path, listing(bad)), never)
+    with pytest.raises(ToolError, match="has no tool that can be offered"):
+        inside(Hostile(tmp_path, listing()), never)
+
+
+def test_of_many_tools_those_wanted_are_named(tmp_path: Path) -> None:
+    many = [described(f"t{i}", {"a": {"type": "integer"}}) for i in range(5_000)]
+    with pytest.raises(ToolError, match=r"has 5000 tools, and 256 are offered at most.*only=\[\.\.\.\].*t0, t1"):
+        inside(Hostile(tmp_path, listing(*many)), never)
+    assert inside(Hostile(tmp_path, listing(*many)), names, only=["t4999", "t7"]) == ["t7", "t4999"]
+
+
+@pytest.mark.parametrize(
+    ("ways", "more", "start_seconds", "says"),
+    [
+        (["pages"], {}, 30, "its list of tools has no end: 100 tools on 100 pages"),
+        (["pages"], {"pause": 0.2}, 0.7, "has not listed its tools within 0.7 s"),
+    ],
+)
+def test_a_list_that_never_ends_does(
+    tmp_path: Path, ways: list[str], more: dict[str, Any], start_seconds: float, says: str
+) -> None:
+    with pytest.raises(ToolError, match=says):
+        inside(Hostile(tmp_path, ways=ways, **more), never, start_seconds=start_seconds)
+
+
+ERROR = {"jsonrpc": "2.0", "id": NUMBER, "error": {"code": -1, "message": "out of order"}}
+
+
+@pytest.mark.parametrize(
+    ("replies", "says"),
+    [
+        ({"initialize": b"[]"}, "answers a list"),
+        ({"initialize": b"{"}, "its answer: no JSON"),
+        ({"initialize": result(protocolVersion="1999-01-01")}, "version '1999-01-01' of the protocol"),
+        ({"initialize": result()}, "version (null|None) of the protocol"),
+        ({"initialize": json.dumps(ERROR).encode()}, "out of order"),
+        ({"tools/list": result(tools="all")}, "its list of tools is 'all'"),
+        ({"tools/list": result(tools=[], nextCursor=5)}, "next page of its list of tools is 5"),
+        ({"tools/list": result(tools=[described("a")], nextCursor="x")}, "its list of tools has no end"),
+        ({"tools/list": b'{"jsonrpc":"2.0","id":null,"error":{"message":"Parse error"}}'}, "Parse error"),
+    ],
+)
+def test_a_start_that_is_none_says_why(tmp_path: Path, replies: dict[str, bytes], says: str) -> None:
+    with pytest.raises(ToolError, match=f"the MCP server .* cannot be used: .*{says}"):
+        inside(Hostile(tmp_path, replies), never)
+
+
+def test_a_server_without_handshakes_is_told_with_every_request_who_asks(tmp_path: Path) -> None:
+    refusal = {"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"], "requested": "2025-11-25"}}
+    replies = {"initialize": json.dumps({"jsonrpc": "2.0", "id": NUMBER, "error": refusal}).encode()}
+    assert inside(Hostile(tmp_path, replies), look) == "found\nit"
+
+
+LONG = b'{"jsonrpc":"2.0","id":777000777,"result":{"content":[{"type":"text","text":"' + b"x" * 6_000_000 + b'"}]}}'
+DEEP = b'{"jsonrpc":"2.0","id":777000777,"result":{"structuredContent":{"a":' + b"[" * 9999 + b"]" * 9999 + b"}}}"
+NESTED = {"a": 1}
+for _ in range(60):
+    NESTED = {"a": NESTED}  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        (LONG, "answers more than 5242880 bytes"),
+        (result(content=[{"type": "text", "text": "x" * 4_500_000}]), "bytes as JSON"),
+        (DEEP, "nested deeper than 100"),
+        (result(content=[], structuredContent=NESTED), "more than 50 lists and objects"),
+        (b'{"jsonrpc":"2.0","id":777000777,"result":{"structuredContent":{"a":1e999}}}', "beyond what a float holds"),
+        (b'{"jsonrpc":"2.0","id":777000777,"result":{"structuredContent":{"a":%s}}}' % (b"9" * 5000), "5000 digits"),
+        (b'{"jsonrpc":"2.0","id":777000777,"result":{"structuredContent":{"a":"\\ud800"}}}', "half of a surrogate"),
+        (result(content=[{"type": "image", "data": "AAAA"}]), "the result is no text but 'image'"),
+        (result(content="found"), "answers 'found', no list of contents"),
+        (result(content=[{"type": "text", "text": 5}]), "a text that is none"),
+        (result(content=[], isError="yes"), "the server reports an error"),
+        (result(resultType="input_required", inputRequests={}), "asks for something before it answers"),
+        (b'{"jsonrpc":"2.0","id":777000777,"result":[]}', "answers a list, not an object"),
+        (b'{"jsonrpc":"2.0","id":777000777,"error":5}', "an error that does not say which: 5"),
+        (b'{"jsonrpc":"2.0","id":777000777,"error":{"message":"\\u001b[31mred"}}', "red"),
+        (b'{"jsonrpc":"2.0","id":777000777,"result":', "no JSON"),
+    ],
+)
+def test_an_answer_that_is_none_is_a_failed_call_that_says_why(tmp_path: Path, reply: bytes, says: str) -> None:
+    async def twice(tools: dict[str, Tool]) -> Any:
+        env = ToolEnvironment("t", [tools["look"]])
+        env.reset(0)
+        await env.astep(call("look", call=0).text)
+        note = env._state.note
+        await env.astep(call("look", call=1).text)
+        return note, env._state
+
+    note, state = inside(Hostile(tmp_path, {"call:0": reply}), twice)
+    assert re.search(says, note), note
+    assert [found.call.text for found in state.got] == ["look(call=1)"], "the server goes on"
+    assert len(state.failed) == 1
+
+
+@pytest.mark.parametrize("number", [b"424242", b'"777000777"', b"null", b"true", b"[]", b"777000777.0"])
+def test_an_answer_to_another_request_is_none(tmp_path: Path, number: bytes) -> None:
+    reply = answer("tools/call").replace(b"777000777", number.replace(b"777000777", b"1"))
+    assert "has not answered within 0.3 s" in inside(Hostile(tmp_path, {"call:0": reply}), look, call_seconds=0.3)
+
+
+def test_what_nobody_asked_for_is_not_looked_at_and_what_is_asked_for_is_refused(tmp_path: Path) -> None:
+    assert inside(Hostile(tmp_path, ways=["chatter"]), look) == "found\nit"
+
+
+@pytest.mark.parametrize(
+    ("way", "says"), [("flood", "in a row were no answers"), ("endless", "answers more than 5242880 bytes")]
+)
+def test_a_server_that_never_stops_talking_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, says: str
+) -> None:
+    monkeypatch.setattr(mcp_session, "MOST_UNASKED", 3000)
+
+    async def talk(tools: dict[str, Tool]) -> list[str]:
+        return [await look(tools) for _ in range(20)]
+
+    notes = inside(Hostile(tmp_path, ways=[way]), talk)
+    assert says in notes[0]
+    assert "in a row were no answers" in notes[-1]
+
+
+def test_no_regular_expression_of_a_server_is_run(tmp_path: Path) -> None:
+    tool = described("look", {"call": {"type": "integer"}, "a": {"type": "string", "pattern": "^(a+)+$"}})
+    tool["outputSchema"] = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}}
+    reply = result(content=[], structuredContent={"a": "a" * 40 + "!"})
+
+    async def match(tools: dict[str, Tool]) -> Any:
+        env = ToolEnvironment("t", [tools["look"]])
+        env.reset(0)
+        await env.astep(call("look", call=0, a="a" * 40 + "!").text)
+        return env._state.values()
+
+    assert inside(Hostile(tmp_path, {**listing(tool), "call:0": reply}), match) == [{"a": "a" * 40 + "!"}]
+
+
+@pytest.mark.parametrize("ways", [["spawn"], ["spawn", "linger"], ["spawn", "linger", "ignore_term"]])
+def test_neither_a_server_nor_its_children_outlive_the_context(tmp_path: Path, hasty: None, ways: list[str]) -> None:
+    assert inside(Hostile(tmp_path / "usual", ways=ways), look) == "found\nit"
+
+    async def fail(tools: dict[str, Tool]) -> None:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        inside(Hostile(tmp_path / "raised", ways=ways), fail)
+
+
+def test_nor_when_the_one_who_started_it_is_cancelled(tmp_path: Path, hasty: None) -> None:
+    server = Hostile(tmp_path, {"call:0": b"hm"}, ways=["spawn", "linger", "ignore_term"])
+
+    async def play() -> None:
+        async with server.tools() as tools:
+            playing = asyncio.create_task(look(tools))
+            await asyncio.sleep(0)
+            playing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await playing
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(play())
+    server.require_gone()
+
+
+@pytest.mark.slow
+def test_nor_when_the_interpreter_ends_first(tmp_path: Path) -> None:
+    server = Hostile(tmp_path, ways=["spawn", "linger", "ignore_term"])
+    code = (
+        "import asyncio, sys\nfrom tape.tools import mcp_tools\n"
+        f"async def main():\n    await mcp_tools({server.command!r}).__aenter__()\n    sys.exit(3)\n"
+        "asyncio.get_event_loop_policy().new_event_loop().run_until_complete(main())\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 3, ended.stderr
+    for _ in range(100):
+        try:
+            server.require_gone()
+            return
+        except AssertionError:
+            time.sleep(0.05)
+    server.require_gone()
+
+
+def test_a_call_that_is_not_answered_is_paid_as_declared(tmp_path: Path) -> None:
+    server = Hostile(tmp_path, {"call:0": b"hm"})
+    plan = script([("look", {"call": 0})])
+
+    async def play(tools: dict[str, Tool]) -> Any:
+        env = ToolEnvironment("t", [tools["look"]])
+        return await OpenLoopAgent(ScriptedLM(plan)).arun(env, budget=Budget.of(usd=1))
+
+    played = inside(server, play, costs={"look": {"usd": "0.25"}}, call_seconds=0.3)
+    assert (played.end_state, played.used["usd"]) == ("failure", 250_000)
+
+
+def hostile_reply(rng: random.Random, method: str) -> bytes:
+    """A genuine answer, changed; now and then with other messages around it."""
+    reply = mutated(rng, answer(method))
+    before = rng.choice(
+        [b"", b"", b"", b"hm\n", b"\xff\x00\n", b"{}\n", b"[]\n", answer("tools/call") + b"\n", b"\n" * 99]
+    )
+    after = rng.choice([b"", b"", b"", b"\n" + reply, b"\n{", b"\r"])
+    return before + reply + after
+
+
+def sweep(folder: Path, replies: int, starts: int, seed: str = "hostile") -> dict[str, Any]:
+    """Let servers give hostile replies to calls, and to what starts a session.
+
+    Args:
+        folder: For the servers.
+        replies: To calls, in whole episodes of 20 calls or fewer.
+        starts: To the handshake and the list of tools; a server each.
+        seed: Of all of them.
+
+    Returns:
+        What they came to.
+    """
+    ends: Counter[str] = Counter()
+    slowest = 0.0
+    for first in range(0, replies, 20):
+        rng = random.Random(f"{seed}:{first}")
+        count = min(20, replies - first)
+        server = Hostile(
+            folder / f"calls{first}",
+            {f"call:{k}": hostile_reply(rng, "tools/call") for k in range(count)},
+            rng.choice([["spawn"], ["spawn", "chatter"], ["spawn", "linger"]]),
+        )
+
+        async def play(tools: dict[str, Tool], count: int = count) -> None:
+            nonlocal slowest
+            for k in range(count):
+                env = ToolEnvironment("t", [tools["look"]])
+                act = script([("look", {"call": k})], act=lambda _, k=k: ACT % k)  # type: ignore[misc]
+                began = time.monotonic()
+                played = await ReactAgent(ScriptedLM(act)).arun(env, budget=Budget.of(usd=1, steps=1))
+                slowest = max(slowest, time.monotonic() - began)
+                assert played.used["usd"] == 10_000, played
+                assert not played.budget_violations
+                ends["results" if env._state.got else "failed calls"] += 1
+                assert len(env._state.got) + len(env._state.failed) == 1
+
+        inside_sweep(server, play, costs={"look": {"usd": "0.01"}}, call_seconds=0.5)
+    for number in range(starts):
+        rng = random.Random(f"{seed}:start:{number}")
+        method = rng.choice(["initialize", "tools/list", "tools/list"])
+        server = Hostile(folder / f"start{number}", {method: hostile_reply(rng, method)}, ["spawn"])
+
+        async def started(tools: dict[str, Tool]) -> None:
+            assert tools
+            ends["starts"] += 1
+
+        began = time.monotonic()
+        try:
+            inside_sweep(server, started, start_seconds=1.0)
+        except ToolError as error:
+            ends["refused starts" if "the MCP server" in str(error) else "nameless errors"] += 1
+        slowest = max(slowest, time.monotonic() - began)
+    assert not ends["nameless errors"]
+    return {"replies": replies + starts, **dict(sorted(ends.items())), "slowest_seconds": round(slowest, 2)}
+
+
+ACT = '{"thought": "", "call": {"tool": "look", "arguments": {"call": %d}}}'
+
+
+def inside_sweep(server: Hostile, body: Callable[[dict[str, Tool]], Any], **settings: Any) -> None:
+    """Play; nothing may be logged as an error, on whatever logger."""
+    told: list[str] = []
+
+    class Ear(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            told.append(record.getMessage())
+
+    ear = Ear(logging.WARNING)
+    logging.getLogger().addHandler(ear)
+    try:
+        inside(server, body, **settings)
+    finally:
+        logging.getLogger().removeHandler(ear)
+    assert not told, told
+
+
+def test_hostile_replies_end_in_results_or_failed_calls(tmp_path: Path) -> None:
+    found = sweep(tmp_path, 5, 2)
+    assert found["replies"] == 7
+
+
+@pytest.mark.soak
+def test_hostile_replies_sweep(tmp_path: Path) -> None:
+    found = sweep(tmp_path, 500, 100)
+    assert found["results"] > 50
+    assert found["failed calls"] > 100
+    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
+        (Path(folder) / "hostile_mcp.json").write_text(json.dumps(found, indent=1) + "\n")
