@@ -22,13 +22,14 @@ from tape.lm.base import (
     Message,
     Request,
     Usage,
+    WrongAnswerError,
     actual_cost,
     is_metered,
     worst_case,
     worst_case_of_scoring,
 )
 from tape.lm.payment import Payment
-from tape.lm.wrapper import WrappedLM
+from tape.lm.wrapper import WrappedLM, require_all
 from tape.trace import GeneratedEvent, LedgerEvent, PromptPart, TraceWriter
 from tape.trace.declarations import report_broken
 from tape.trace.events import LedgerAction
@@ -125,11 +126,14 @@ class AccountedLM(WrappedLM):
         failure: BatchError | BudgetExceededError | None = None
         answers: Sequence[Any] = []
         try:
-            answers = await call([replace(request, again=partial(again, i)) for i, request in enumerate(requests)])
-        except BatchError as error:
-            answers, failure = error.answers, error
-        except BaseException:
-            metered = is_metered(self._model)
+            try:
+                answers = await call([replace(request, again=partial(again, i)) for i, request in enumerate(requests)])
+            except BatchError as error:
+                answers, failure = error.answers, error
+            require_all(self._model, requests, answers)
+        except BaseException as error:
+            # Whatever answers is no bystander: a local model that gives the wrong number of answers was at work.
+            metered = is_metered(self._model) or isinstance(error, WrongAnswerError)
             self._write("settle" if metered else "release", roles, payment.fail(metered=metered))
             raise
         paid, costs, spoken = Resources(), [], []

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tape.lm.base import BatchError, Completion, EndpointError, LanguageModel, Request, Usage, is_metered
-from tape.lm.wrapper import WrappedLM
+from tape.lm.wrapper import WrappedLM, require_all
 
 
 @dataclass
@@ -93,7 +93,8 @@ class EpisodeBatch:
             self.batches += 1
             flat = [request for w in mine for request in w.requests]
             try:
-                answers: list[Any] = list(await call(flat))
+                answers = await call(flat)
+                require_all(self._model, flat, answers)
             except BatchError as error:
                 # A hosted model keeps its answers to the others itself.
                 answers = list(error.answers)
@@ -115,19 +116,20 @@ class EpisodeBatch:
                 if any(isinstance(answer, EndpointError) for answer in own):
                     w.future.set_exception(BatchError(own))
                 else:
-                    w.future.set_result(own)
+                    w.future.set_result(list(own))
 
     async def _alone(self, call: Callable[[Sequence[Request]], Awaitable[list[Any]]], waiting: _Waiting) -> None:
         if waiting.future.done():
             return
         try:
-            answers = list(await call(waiting.requests))
+            answers = await call(waiting.requests)
+            require_all(self._model, waiting.requests, answers)
         except Exception as error:
             if not waiting.future.done():
                 waiting.future.set_exception(error)
             return
         if not waiting.future.done():
-            waiting.future.set_result(answers)
+            waiting.future.set_result(list(answers))
 
 
 class BatchMember(WrappedLM):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from tape.errors import ModelError, UnknownNameError
 from tape.lm.base import LanguageModel
 from tape.plugins import require_extra
+from tape.reading import read_json
 
 
 def weights_folder() -> Path:
@@ -25,16 +27,48 @@ def sizes(prompt_format: str | None = None) -> tuple[str, ...]:
     Args:
         prompt_format: Only those that read this prompt format.
     """
-    found = [card(path.parent.name) for path in weights_folder().glob("*/card.json")]
-    found = [facts for facts in found if prompt_format in (None, facts.get("prompt_format", "compact"))]
-    ranked = sorted(found, key=lambda facts: (facts["parameters"], facts["architecture"]["steps"]))
-    return tuple(str(facts["name"]).removeprefix("bundled:") for facts in ranked)
+    found = [_card(path.parent.name) for path in weights_folder().glob("*/card.json")]
+    found = [facts for facts in found if prompt_format in (None, facts.prompt_format)]
+    return tuple(facts.name.removeprefix("bundled:") for facts in sorted(found, key=lambda f: (f.parameters, f.steps)))
+
+
+class Card(BaseModel):
+    """The machine-readable part of a checkpoint's model card, as far as it is read here; all of it is kept.
+
+    Attributes:
+        name: For instance ``bundled:mini``.
+        parameters: How many.
+        about: What it plays.
+        prompt_format: In which its prompts are written.
+        architecture: Its ``steps`` of training, among others.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    name: str
+    parameters: Annotated[int, Field(ge=1, lt=1 << 63)]
+    about: str = "Sokoban"
+    prompt_format: str = "compact"
+    architecture: dict[str, Any]
+
+    @property
+    def steps(self) -> int:
+        """Of its training."""
+        found = self.architecture.get("steps")
+        return found if isinstance(found, int) else 0
+
+
+def _card(size: str) -> Card:
+    return read_json(weights_folder() / size / "card.json", Card, error=ModelError)
 
 
 def card(size: str) -> dict[str, Any]:
-    """The machine-readable part of a checkpoint's model card."""
-    loaded: dict[str, Any] = json.loads((weights_folder() / size / "card.json").read_text(encoding="utf-8"))
-    return loaded
+    """The machine-readable part of a checkpoint's model card.
+
+    Raises:
+        ModelError: It cannot be read; names the file and the field.
+    """
+    return _card(size).model_dump(exclude_unset=True)
 
 
 def load_folder(folder: Path, name: str, prompt_format: str = "compact") -> LanguageModel:
@@ -49,7 +83,7 @@ def load_folder(folder: Path, name: str, prompt_format: str = "compact") -> Lang
         ModelError: The folder does not hold such a checkpoint.
         MissingExtraError: The packages of the extra ``local`` are not installed.
     """
-    require_extra("local", "torch", "tokenizers", "safetensors", "outlines_core", what=name)
+    require_extra("local", "torch", "tokenizers", "safetensors", "llguidance", "outlines_core", what=name)
     import torch
 
     from tape.lm.decoding import LocalLM
@@ -63,7 +97,10 @@ def load_folder(folder: Path, name: str, prompt_format: str = "compact") -> Lang
     tokenizer_file = folder / "tokenizer.json"
     if not tokenizer_file.is_file():
         tokenizer_file = weights_folder() / "tokenizer.json"
-    tokenizer = WordTokenizer(tokenizer_file)
+    try:
+        tokenizer = WordTokenizer(tokenizer_file)
+    except Exception as error:  # the library raises nothing more special
+        raise ModelError(f"{tokenizer_file}: not a tokenizer: {error}; copy the one that belongs here") from error
     # Matrices this small gain nothing from a second thread, and results do not depend on the core count.
     torch.set_num_threads(1)
     digest = hashlib.sha256(weights.read_bytes()).hexdigest()[:16]
@@ -86,15 +123,13 @@ def open_bundled(argument: str) -> LanguageModel:
     """
     if argument not in sizes():
         raise UnknownNameError("bundled model", argument, sizes(), "For instance bundled:mini.")
-    return load_folder(
-        weights_folder() / argument, f"bundled:{argument}", card(argument).get("prompt_format", "compact")
-    )
+    return load_folder(weights_folder() / argument, f"bundled:{argument}", _card(argument).prompt_format)
 
 
 def describe() -> list[tuple[str, str]]:
     """What ``tape models`` lists."""
     return [
-        (f"bundled:{size}", f"{facts['parameters'] / 1e6:.2f} M parameters, {facts.get('about', 'Sokoban')}, offline")
+        (f"bundled:{size}", f"{facts.parameters / 1e6:.2f} M parameters, {facts.about}, offline")
         for size in sizes()
-        for facts in [card(size)]
+        for facts in [_card(size)]
     ]

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-import json
+from dataclasses import dataclass
 from pathlib import Path
 
 from tape.errors import ModelError
 from tape.lm.base import LanguageModel
 from tape.plugins import LOCAL, require_extra
+from tape.reading import read_json
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    prompt_format: str = ""
+    dialect: str = "compact"  # as folders of version 0.1 call it
+
+
+def trained_on(recipe: Path) -> str:
+    """The prompt format that a recipe names.
+
+    Raises:
+        ModelError: It cannot be read.
+    """
+    found = read_json(recipe, _Recipe, error=ModelError)
+    return found.prompt_format or found.dialect
 
 
 def open_hf(argument: str) -> LanguageModel:
@@ -27,9 +44,7 @@ def open_hf(argument: str) -> LanguageModel:
     if (folder / "recipe.json").is_file():
         from tape.lm.bundled import load_folder
 
-        # Folders of version 0.1 call it the dialect.
-        recipe = json.loads((folder / "recipe.json").read_text(encoding="utf-8"))
-        return load_folder(folder, f"hf:{argument}", recipe.get("prompt_format", recipe.get("dialect", "compact")))
+        return load_folder(folder, f"hf:{argument}", trained_on(folder / "recipe.json"))
     require_extra("local", *LOCAL, what=f"hf:{argument}")
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer

@@ -11,16 +11,18 @@ Source: https://github.com/huggingface/transformers, ``models/llama/modeling_lla
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from pydantic import Field
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch.nn.functional import embedding, linear, scaled_dot_product_attention, silu
 
 from tape.errors import ModelError
+from tape.reading import read_json, shaped, short
 
 FIXED = {
     "model_type": "llama",
@@ -30,6 +32,24 @@ FIXED = {
     "tie_word_embeddings": True,
 }
 """What a checkpoint's configuration must say; heads must have keys of their own and RoPE no scaling besides."""
+
+_Size = Annotated[int, Field(ge=1, le=1 << 31)]
+_Few = Annotated[int, Field(ge=1, le=4096)]
+
+
+@dataclass(frozen=True)
+class _Rope:
+    rope_theta: Annotated[float, Field(gt=0)]
+
+
+@dataclass(frozen=True)
+class _Config:
+    max_position_embeddings: _Size
+    rms_norm_eps: Annotated[float, Field(gt=0)]
+    head_dim: Annotated[_Few, Field(multiple_of=2)]
+    num_hidden_layers: _Few
+    rope_parameters: _Rope
+
 
 NEEDED = ("max_position_embeddings", "rms_norm_eps", "head_dim", "num_hidden_layers")
 """What it must hold besides."""
@@ -74,16 +94,23 @@ class Llama:
     """
 
     def __init__(self, folder: Path) -> None:
-        config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        _check(folder, config)
-        self.window = int(config["max_position_embeddings"])
-        self.device = torch.device("cpu")
-        self._eps, self._width = float(config["rms_norm_eps"]), int(config["head_dim"])
-        loaded = load_file(folder / "model.safetensors")
-        self._weights = {name.removeprefix("model."): tensor.float() for name, tensor in loaded.items()}
-        self._layers = range(int(config["num_hidden_layers"]))
-        theta = float(config["rope_parameters"]["rope_theta"])
+        file = folder / "config.json"
+        record = read_json(file, dict[str, Any], error=ModelError)
+        _check(file, record)
+        config = shaped(record, _Config, str(file), error=ModelError)
+        self.window, self.device = config.max_position_embeddings, torch.device("cpu")
+        self._eps, self._width = config.rms_norm_eps, config.head_dim
+        self._layers = range(config.num_hidden_layers)
+        theta = config.rope_parameters.rope_theta
         self._frequencies = 1.0 / (theta ** (torch.arange(0, self._width, 2, dtype=torch.float) / self._width))
+        weights = folder / "model.safetensors"
+        try:
+            loaded = load_file(weights)
+            self._weights = {name.removeprefix("model."): tensor.float() for name, tensor in loaded.items()}
+            one = torch.zeros((1, 1), dtype=torch.int64)
+            self.forward(one, one + 1, one, None, 1)  # weights of another shape say so here, not in an episode
+        except (SafetensorError, OSError, RuntimeError, KeyError, IndexError, ValueError) as error:
+            raise ModelError(f"{weights}: not the weights that {file} describes: {error!r}") from error
 
     def new_cache(self) -> LayerCache:
         """An empty cache."""
@@ -147,17 +174,17 @@ class Llama:
         return normed
 
 
-def _check(folder: Path, config: dict[str, Any]) -> None:
+def _check(file: Path, config: dict[str, Any]) -> None:
     """Refuse a checkpoint that this file would read wrongly."""
-    wrong = [f"{name} = {config.get(name)!r}" for name, value in FIXED.items() if config.get(name) != value]
+    wrong = [f"{name} = {short(config.get(name))}" for name, value in FIXED.items() if config.get(name) != value]
     if config.get("num_key_value_heads") != config.get("num_attention_heads"):
         wrong.append("grouped keys")
-    rope = config.get("rope_parameters") or {}
-    if rope.get("rope_type") != "default" or "rope_theta" not in rope:
+    rope = config.get("rope_parameters")
+    if not isinstance(rope, dict) or rope.get("rope_type") != "default" or "rope_theta" not in rope:
         wrong.append("scaled RoPE")
     wrong += [f"no {name}" for name in NEEDED if name not in config]
     if wrong:
-        raise ModelError(f"{folder} is not a checkpoint of the bundled architecture: {', '.join(wrong)}")
+        raise ModelError(f"{file} is not a checkpoint of the bundled architecture: {', '.join(wrong)}")
 
 
 def _attention_mask(length: int, mask: torch.Tensor) -> torch.Tensor | None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import datetime
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tape.errors import ConfigError
 from tape.lm.base import Completion, LanguageModel, Price, Request, Usage
 from tape.lm.wrapper import WrappedLM
 from tape.plugins import load, names
+from tape.reading import parse_json, read_text, shaped, short
 
 SCHEMA = 1
 EXAMPLE = '{"schema": 1, "date": "2025-01-31", "source": "where the prices are published", "per_tokens": 1000000, '
@@ -31,7 +34,7 @@ class PriceTable:
     """
 
     prices: Mapping[str, Price]
-    dates: Mapping[str, date]
+    dates: Mapping[str, datetime.date]
 
     @classmethod
     def load(cls, path: Path) -> PriceTable:
@@ -40,11 +43,7 @@ class PriceTable:
         Raises:
             ConfigError: It is missing or malformed; says where.
         """
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{path}: the price file cannot be read: {error}") from error
-        return _parse(text, str(path))
+        return _parse(read_text(path, error=ConfigError), str(path))
 
     @classmethod
     @lru_cache(maxsize=1)
@@ -61,31 +60,49 @@ class PriceTable:
         return found
 
 
+class _Entry(BaseModel):
+    """What a model costs."""
+
+    model_config = ConfigDict(extra="ignore")
+    prompt: str | int | float
+    completion: str | int | float
+
+    @field_validator("prompt", "completion")
+    @classmethod
+    def _is_price(cls, amount: str | int | float) -> str | int | float:
+        if not re.fullmatch(_AMOUNT, str(amount)):
+            raise ValueError("a price is a number >= 0 of at most 15 digits before the point and 30 after it")
+        return amount
+
+
+class _Table(BaseModel):
+    """A price file."""
+
+    model_config = ConfigDict(extra="ignore")
+    date: datetime.date
+    per_tokens: Annotated[int, Field(ge=1, le=10**12)]
+    models: dict[str, _Entry]
+
+
+_AMOUNT = r"\s*\+?(?:[0-9]{1,15}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,2})?\s*"
+
+
+class _NoPriceFileError(ConfigError):
+    def __init__(self, message: str) -> None:
+        super().__init__(f"{message}. That is not a price file; expected {_example()}")
+
+
 def _parse(text: str, where: str) -> PriceTable:
-    try:
-        record: dict[str, Any] = json.loads(text, parse_float=Decimal)
-        if record["schema"] != SCHEMA:
-            raise ValueError(f"schema {record['schema']} is not {SCHEMA}")
-        day, per, models = date.fromisoformat(record["date"]), int(record["per_tokens"]), dict(record["models"])
-        if per < 1:
-            raise ValueError("per_tokens must be at least 1")
-    except (ValueError, KeyError, TypeError, ArithmeticError) as error:
-        raise ConfigError(
-            f"{where}: not a price file: {type(error).__name__}: {error}; expected {_example()}"
-        ) from error
-    prices = {}
-    for name, entry in models.items():
-        try:
-            amounts = [Decimal(str(entry[part])) for part in ("prompt", "completion")]
-            if not all(amount.is_finite() and amount >= 0 for amount in amounts):
-                raise ValueError("a price is a number >= 0")
-        except (ValueError, KeyError, TypeError, ArithmeticError) as error:
-            raise ConfigError(
-                f"{where}: the price of {name!r} is malformed: {type(error).__name__}: {error}; expected "
-                '{"prompt": "0.15", "completion": "0.60"}'
-            ) from error
-        prices[str(name)] = Price(amounts[0] / per, amounts[1] / per)
-    return PriceTable(prices, dict.fromkeys(prices, day))
+    record = parse_json(text, where, error=_NoPriceFileError)
+    schema = record.get("schema") if isinstance(record, dict) else None
+    if schema != SCHEMA:
+        raise _NoPriceFileError(f"{where}: schema {short(schema)} is not {SCHEMA}")
+    table = shaped(record, _Table, where, error=_NoPriceFileError)
+    prices = {
+        name: Price(Decimal(str(entry.prompt)) / table.per_tokens, Decimal(str(entry.completion)) / table.per_tokens)
+        for name, entry in table.models.items()
+    }
+    return PriceTable(prices, dict.fromkeys(prices, table.date))
 
 
 def _example(name: str = "openai:NAME") -> str:

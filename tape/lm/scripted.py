@@ -5,7 +5,6 @@ It reads no weights and is never a result: its name starts with ``scripted`` whe
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from pydantic import ValidationError
 from tape.errors import ModelError
 from tape.lm.base import FREE, Choice, Completion, JsonSchema, LanguageModel, Price, Request, Usage
 from tape.lm.constraints import to_pattern
+from tape.reading import parse_json, read_text, shaped
 from tape.seeds import derive
 
 
@@ -111,11 +111,13 @@ def open_scripted(argument: str) -> LanguageModel:
     Raises:
         ModelError: The file is missing or no list of texts.
     """
-    try:
-        raw = Path(argument).read_bytes()
-        replies = json.loads(raw)
-    except (OSError, ValueError) as error:
-        raise ModelError(f"scripted:{argument}: expected a JSON file with a list of replies: {error}") from error
-    if not isinstance(replies, list) or not replies or not all(isinstance(r, str) for r in replies):
-        raise ModelError(f"scripted:{argument}: expected a non-empty JSON list of texts")
-    return ScriptedLM(replies, identity=f"scripted@{derive(0, raw):x}")
+    where = f"scripted:{argument}"
+
+    def no_script(said: str) -> ModelError:
+        return ModelError(f"{said}; {where} is a JSON file with a list of replies")
+
+    text = read_text(Path(argument), error=no_script)
+    replies = shaped(parse_json(text, argument, error=no_script), list[str], argument, error=no_script)
+    if not replies:
+        raise no_script(f"{argument}: the list is empty")
+    return ScriptedLM(replies, identity=f"scripted@{derive(0, text.encode()):x}")

@@ -2,7 +2,66 @@
 
 from __future__ import annotations
 
-from tape.lm.base import LanguageModel, Price, Request, most_completion_tokens
+from collections.abc import Sequence
+from typing import Any
+
+from tape.lm.base import (
+    Choice,
+    Completion,
+    EndpointError,
+    LanguageModel,
+    Price,
+    Request,
+    Usage,
+    WrongAnswerError,
+    most_completion_tokens,
+)
+
+
+def require_all(model: LanguageModel, requests: Sequence[Request], answers: Any) -> None:
+    """Refuse what are not the answers to some requests: too few or too many, and nobody could say whose they are.
+
+    Args:
+        model: The backend.
+        requests: What it was asked.
+        answers: Completions or scores, or the errors in their places; anything, where a backend is wrong.
+
+    Raises:
+        WrongAnswerError: There is not one answer for each request with as many samples or scores as were asked for.
+    """
+    if not isinstance(answers, list | tuple):
+        raise WrongAnswerError(f"{model.name} gave {type(answers).__name__}, no list of answers; mend the backend")
+    if len(answers) != len(requests):
+        raise WrongAnswerError(
+            f"{model.name} gave {len(answers)} answers to {len(requests)} requests; mend the backend"
+        )
+    for request, answer in zip(requests, answers, strict=True):
+        if fault := _fault(request, answer):
+            raise WrongAnswerError(f"{model.name} gave {fault}; mend the backend")
+
+
+def _fault(request: Request, answer: Any) -> str:
+    """What is wrong with an answer; empty where nothing is."""
+    usage: Any
+    given: Any
+    kind: Any
+    if isinstance(answer, EndpointError):
+        usage, given, wanted, kind, what = answer.usage, (), 0, str, "samples"
+    elif isinstance(answer, Completion):
+        usage, given, wanted, kind, what = answer.usage, answer.texts, request.n, str, "samples"
+        if not len(answer.finish) == len(answer.logprobs) == request.n:
+            return f"{len(answer.finish)} ends and {len(answer.logprobs)} probabilities of {request.n} samples"
+    elif isinstance(request.constraint, Choice) and isinstance(answer, tuple) and len(answer) == 2:
+        given, usage = answer
+        wanted, kind, what = len(request.constraint.options), int | float, "scores"
+    else:
+        return f"{type(answer).__name__} as an answer"
+    if not isinstance(given, list | tuple) or len(given) != wanted:
+        return f"{len(given) if isinstance(given, list | tuple) else 'none'} of {wanted} {what} of a request"
+    if not all(isinstance(one, kind) for one in given):
+        return f"{what} of the wrong type"
+    counts = (usage.prompt_tokens, usage.completion_tokens, usage.calls) if isinstance(usage, Usage) else (None,)
+    return "" if all(type(count) is int for count in counts) else "no usage in whole numbers"
 
 
 class WrappedLM:

@@ -10,8 +10,10 @@ import copy
 from dataclasses import dataclass, field
 from typing import Any
 
+from tape.lm.hosted.http import bounded_client
 from tape.lm.hosted.stainless import post
-from tape.lm.hosted.wire import Call, Failure, Reply, Sample, Session, count, first_words
+from tape.lm.hosted.wire import Call, Failure, Reply, Sample, Session, count
+from tape.redaction import hide
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,14 @@ class AnthropicWire:
         """Make a client; retries and time limits are not its business."""
         import anthropic
 
-        client = anthropic.AsyncAnthropic(api_key=self.key, base_url=self.base_url, max_retries=0, timeout=None)
+        hide(self.key, f"the key for {self.base_url}")
+        client = anthropic.AsyncAnthropic(
+            api_key=self.key,
+            base_url=self.base_url,
+            max_retries=0,
+            timeout=None,
+            http_client=bounded_client(anthropic),
+        )
         return _AnthropicSession(self, client)
 
 
@@ -62,20 +71,21 @@ class _AnthropicSession:
         messages = AnthropicTypeAdapter().format_input(chat)["messages"]
         create = self._client.messages.with_raw_response.create
         sent = create(model=self._wire.model, messages=messages, max_tokens=call.max_tokens, extra_body=fields)
-        body = await post(anthropic, sent, self._wire.key)
-        return body if isinstance(body, Failure) else _reply(body)
+        return await post(anthropic, sent, _reply)
 
     async def close(self) -> None:
         await self._client.close()
 
 
-def _reply(body: dict[str, Any]) -> Reply | Failure:
+def _reply(body: dict[str, Any]) -> Reply | None:
     blocks = body.get("content")
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
-        return Failure("garbage", f"the answer is no message: {first_words(str(body))!r}")
+        return None
     text = "".join(block["text"] for block in blocks if isinstance(block.get("text"), str))
-    finish = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refusal"}
-    sample = Sample(text, finish.get(str(body.get("stop_reason")), "stop"))
+    finish, reason = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refusal"}, ""
+    if isinstance(body.get("stop_reason"), str):
+        reason = body["stop_reason"]
+    sample = Sample(text, finish.get(reason, "stop"))
     return Reply((sample,), _usage(body.get("usage")))
 
 

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 from tape.errors import ConfigError
 
+MOST = {"concurrency": 10_000, "timeout": 86_400, "retries": 100, "repairs": 100, "backoff": 86_400}
+MOST |= {"max_wait": 86_400, "reasoning": 10_000_000}
+"""The largest value of each: a day, or more than any endpoint can be asked for."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -34,7 +38,9 @@ class Limits:
     reasoning: int = 0
 
     def __post_init__(self) -> None:
-        if self.concurrency < 1 or self.timeout <= 0:
+        if self.concurrency < 1 or not self.timeout > 0:
             raise ConfigError("a hosted model needs concurrency >= 1 and timeout > 0")
-        if min(self.retries, self.repairs, self.backoff, self.max_wait, self.reasoning) < 0:
-            raise ConfigError("retries, repairs, backoff, max_wait and reasoning of a hosted model must be >= 0")
+        for name, most in MOST.items():
+            if not 0 <= (value := getattr(self, name)) <= most:
+                given = value if abs(value) < 1e15 else "more"
+                raise ConfigError(f"{name} of a hosted model must be a number from 0 to {most:,}, got {given}")

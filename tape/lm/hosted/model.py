@@ -16,10 +16,19 @@ from tape.lm.hosted.errand import Errand
 from tape.lm.hosted.forms import MOST_EASE, Form, describe, eased, form_of, most_tokens, problem_of, read_back
 from tape.lm.hosted.limits import Limits
 from tape.lm.hosted.loops import InLoop
-from tape.lm.hosted.wire import RETRYABLE, UNBILLED, Call, Failure, Reply, Sample, Session, Wire
+from tape.lm.hosted.wire import RETRYABLE, UNBILLED, Call, Failure, Reply, Sample, Session, Wire, text_within
 from tape.seeds import derive
 
 T = TypeVar("T")
+
+MOST_USAGE = 100
+"""A reported usage is credible up to so many times what was set aside for the call.
+
+More than was set aside is booked as reported, and counts as a broken declaration: an endpoint may think longer than
+anybody declared. What is beyond this is no account of one call.
+"""
+MOST_CHARACTERS = 128
+"""Characters of the longest tokens that vocabularies have (white space)."""
 
 _ABOUT_FORMS = ("schema", "response_format", "structured", "output_config", "regex", "grammar", "choice", "pattern")
 """Words in the refusal of a request that is refused for what it wants enforced."""
@@ -172,7 +181,7 @@ class HostedLM:
             async with self._here() as session:
                 outcome = await self._send(session, call)
             if isinstance(outcome, Reply):
-                reply = Reply(tuple(replace(s, text=_writable(s.text)) for s in outcome.samples), outcome.usage)
+                reply = Reply(tuple(_bounded(sample, call) for sample in outcome.samples[: call.n]), outcome.usage)
                 errand.pay(self._usage(request, call, reply))
                 return reply
             if outcome.kind not in UNBILLED:
@@ -247,12 +256,20 @@ class HostedLM:
         await self._sleep(seconds)
 
     def _usage(self, request: Request, call: Call, reply: Reply) -> Usage:
-        """What the endpoint reports, if that is credible: not less than one token per two words."""
+        """What the endpoint reports, if that is credible: one token for two words at least, and no absurd number."""
         prompt = sum(len(message.content.split()) for message in call.messages)
         answers = sum(len(sample.text.split()) for sample in reply.samples)
+        worst = self._worst(request, call)
         if reply.usage is None or reply.usage[0] * 2 < prompt or reply.usage[1] * 2 < answers:
             self._say("usage", "reports no credible usage, so the worst case is booked for each call")
-            return self._worst(request, call)
+            return worst
+        if sum(reply.usage) > MOST_USAGE * worst.total:
+            self._say(
+                "absurd usage",
+                f"reports a usage of more than {MOST_USAGE} times the most that a call can take ({worst.total} tokens "
+                "here), which is not credible, so the worst case is booked for each such call",
+            )
+            return worst
         return Usage(*reply.usage, source="reported")
 
     def _worst(self, request: Request, call: Call) -> Usage:
@@ -270,9 +287,11 @@ def _no_object(form: Form, text: str) -> bool:
     return form.kind == "schema" and bool(text.strip()) and not text.lstrip().startswith("{")
 
 
-def _writable(text: str) -> str:
-    """JSON can spell half a surrogate pair, which no file and no further request can hold."""
-    return text.encode("utf-8", errors="replace").decode()
+def _bounded(sample: Sample, call: Call) -> Sample:
+    """A sample without keys, and cut off where an endpoint that keeps to the limit would have ended."""
+    text = text_within(sample.text, MOST_CHARACTERS * call.max_tokens)
+    cut = sample.finish == "stop" and len(sample.text) > MOST_CHARACTERS * call.max_tokens
+    return Sample(text, "length" if cut else sample.finish)
 
 
 def _messages(request: Request) -> tuple[Message, ...]:

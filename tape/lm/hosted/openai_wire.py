@@ -7,11 +7,14 @@ models return the text alone and drop usage, finish reasons and headers.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from tape.lm.hosted.forms import Form
+from tape.lm.hosted.http import bounded_client
 from tape.lm.hosted.stainless import post
-from tape.lm.hosted.wire import Call, Failure, Reply, Sample, Session, count, first_words
+from tape.lm.hosted.wire import Call, Failure, Reply, Sample, Session, count
+from tape.redaction import hide
 
 Flavour = Literal["openai", "vllm", "sglang"]
 
@@ -58,8 +61,14 @@ class OpenAIWire:
         """Make a client; retries and time limits are not its business."""
         import openai
 
-        key = self.key or NO_KEY
-        client = openai.AsyncOpenAI(api_key=key, base_url=self.base_url, max_retries=0, timeout=None)
+        hide(self.key, f"the key for {self.base_url}")
+        client = openai.AsyncOpenAI(
+            api_key=self.key or NO_KEY,
+            base_url=self.base_url,
+            max_retries=0,
+            timeout=None,
+            http_client=bounded_client(openai),
+        )
         return _OpenAISession(self, client)
 
 
@@ -84,8 +93,9 @@ class _OpenAISession:
             Chat([{"role": m.role, "content": m.content} for m in call.messages])
         )
         create = self._client.chat.completions.with_raw_response.create
-        body = await post(openai, create(model=wire.model, messages=messages, extra_body=fields), wire.key)
-        return body if isinstance(body, Failure) else _reply(body)
+        return await post(
+            openai, create(model=wire.model, messages=messages, extra_body=fields), partial(_reply, call.n)
+        )
 
     async def close(self) -> None:
         await self._client.close()
@@ -114,13 +124,14 @@ def _structured(flavour: Flavour, form: Form) -> dict[str, Any]:
     return {**fields, **fields.pop("extra_body", {})}
 
 
-def _reply(body: dict[str, Any]) -> Reply | Failure:
-    """Read a chat completion."""
+def _reply(n: int, body: dict[str, Any]) -> Reply | None:
+    """Read a chat completion, and no more than ``n`` choices of it; None where it is none."""
     choices = body.get("choices")
-    samples = [_sample(choice) for choice in choices] if isinstance(choices, list) else []
-    if not samples or None in samples:
-        return Failure("garbage", f"the answer is no chat completion: {first_words(str(body))!r}")
-    return Reply(tuple(sample for sample in samples if sample is not None), _usage(body.get("usage")))
+    if not isinstance(choices, list):
+        return None
+    samples = [_sample(choice) for choice in choices[:n]]
+    read = tuple(sample for sample in samples if sample is not None)
+    return Reply(read, _usage(body.get("usage"))) if read and len(read) == len(samples) else None
 
 
 def _sample(choice: object) -> Sample | None:
@@ -132,7 +143,7 @@ def _sample(choice: object) -> Sample | None:
         return Sample(refusal, "refusal")
     if content is not None and not isinstance(content, str):
         return None
-    finish = {"length": "length", "content_filter": "refusal"}.get(str(reason), "stop")
+    finish = {"length": "length", "content_filter": "refusal"}.get(reason if isinstance(reason, str) else "", "stop")
     return Sample(content or "", finish)
 
 

@@ -21,6 +21,7 @@ from tape.lm.hosted.model import HostedLM
 from tape.lm.hosted.openai_wire import OpenAIWire
 from tape.lm.hosted.wire import Wire
 from tape.plugins import missing_extra, require_extra
+from tape.redaction import hide, redacted
 
 PROMPT_FORMATS = ("chat", "compact", "tools")
 
@@ -88,10 +89,13 @@ class Provider:
         if found is None:
             raise ConfigError(f"{self.name}: expected {self.name}:NAME[@URL][#OPTION=VALUE,...]")
         url = found["url"] or os.environ.get(self.url_variable) or self.url
+        key = os.environ.get(self.key, "")
+        hide(key, f"the key in {self.key}")
+        if redacted([argument, url]) != [argument, url]:
+            raise ConfigError(f"{self.name}: the model string holds the key; it belongs into {self.key} alone")
         self._check_url(url)
         limits, prompt_format = _options(self.name, found["options"] or "")
         require_extra(self.package, self.package, "outlines", what=f"{self.name}:{found['model']}")
-        key = os.environ.get(self.key, "")
         if not key and self.needs_key and url == self.url:
             raise ModelError(f"{self.name}:{found['model']} needs a key: set the environment variable {self.key}")
         if not re.fullmatch(r"[!-~]*", key):

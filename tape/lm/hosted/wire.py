@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,8 +12,9 @@ from typing import Any, Literal, Protocol
 
 from tape.lm.base import Message
 from tape.lm.hosted.forms import FREE_FORM, Form
+from tape.redaction import redacted
 
-FailureKind = Literal["limit", "timeout", "connect", "cut", "server", "garbage", "refused"]
+FailureKind = Literal["limit", "timeout", "connect", "cut", "server", "garbage", "redirect", "refused"]
 
 RETRYABLE: frozenset[FailureKind] = frozenset(("limit", "timeout", "connect", "cut", "server", "garbage"))
 UNBILLED: frozenset[FailureKind] = frozenset(("limit", "connect", "refused"))
@@ -69,7 +71,8 @@ class Failure:
 
     Attributes:
         kind: ``limit``: too many calls; ``timeout``; ``connect``: not reached; ``cut``: the connection broke;
-            ``server``: its own error; ``garbage``: an answer that is none; ``refused``: request, key or model is wrong.
+            ``server``: its own error; ``garbage``: an answer that is none; ``redirect``: it points elsewhere;
+            ``refused``: request, key or model is wrong.
         message: For people; holds no key.
         status: The HTTP status, or None.
         retry_after: Seconds that the endpoint asks to wait, or None.
@@ -106,11 +109,6 @@ class Wire(Protocol):
         """Make a client; nothing is sent yet."""
 
 
-def redacted(text: str, key: str) -> str:
-    """A text without the key; an endpoint may repeat it in its errors."""
-    return text.replace(key, "[key]") if key else text
-
-
 def kind_of_status(status: int, text: str) -> FailureKind:
     """What an HTTP error status means."""
     if status == 429:
@@ -120,28 +118,38 @@ def kind_of_status(status: int, text: str) -> FailureKind:
     return "server" if status >= 500 else "refused"
 
 
+LONGEST_WAIT = 86_400.0
+"""Seconds. A longer ``Retry-After`` is taken as this; either is longer than anybody waits."""
+
+
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds of a ``Retry-After`` header, which holds seconds or a date."""
-    value = headers.get("retry-after")
-    if value is None:
+    """Seconds of a ``Retry-After`` header, which holds seconds or a date; None where it holds neither."""
+    value = headers.get("retry-after", "").strip()
+    try:
+        seconds = float(value) if _SECONDS.fullmatch(value) else _seconds_until(value)
+    except (ValueError, TypeError, OverflowError, IndexError):  # dates and zones of any size
+        return None
+    return min(max(seconds, 0.0), LONGEST_WAIT)
+
+
+_SECONDS = re.compile(r"-?[0-9]{1,300}(\.[0-9]{0,300})?")
+
+
+def _seconds_until(date: str) -> float:
+    when = parsedate_to_datetime(date)
+    return ((when if when.tzinfo else when.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds()
+
+
+MOST_BRACKETS = 100_000
+"""Most lists and objects in a response that is read: to make half a million takes seconds."""
+
+
+def json_object(raw: bytes) -> dict[str, Any] | None:
+    """The JSON object in a response's body; None where it is none, or has more than :data:`MOST_BRACKETS` parts."""
+    if raw.count(b"[") + raw.count(b"{") > MOST_BRACKETS:
         return None
     try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            when = parsedate_to_datetime(value)
-        except ValueError:
-            return None
-        if when.tzinfo is None:
-            when = when.replace(tzinfo=UTC)
-        seconds = (when - datetime.now(UTC)).total_seconds()
-    return max(seconds, 0.0) if seconds < float("inf") else None
-
-
-def json_object(raw: bytes, key: str) -> dict[str, Any] | None:
-    """The JSON object in a response's body, without the key; None where it is none."""
-    try:
-        loaded = json.loads(redacted(raw.decode("utf-8", errors="replace"), key))
+        loaded = json.loads(raw.decode("utf-8", errors="replace"))
     except (ValueError, RecursionError):
         return None
     return loaded if isinstance(loaded, dict) else None
@@ -152,7 +160,25 @@ def count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
+def text_within(text: str, most: int) -> str:
+    """The beginning of a text from outside, without keys, and without halves of surrogate pairs, which no file takes.
+
+    Args:
+        text: As it came.
+        most: Characters that are kept.
+    """
+    # A key may stand across the cut: so more is searched than is kept, and of a cut text its end is never kept.
+    beginning = redacted(text[: most + _MARGIN])
+    if len(text) > most + _MARGIN:
+        most = min(most, len(beginning) - _MARGIN)
+    return beginning[:most].encode("utf-8", errors="replace").decode()
+
+
+_MARGIN = 4096
+"""Characters: a key is shorter, in whatever spelling."""
+
+
 def first_words(text: str) -> str:
-    """The beginning of a long text on one line."""
-    line = " ".join(text.split())
+    """The beginning of a text from outside, on one line and without keys."""
+    line = " ".join(text_within(text, _MARGIN).split())
     return line if len(line) <= 300 else line[:297] + "..."

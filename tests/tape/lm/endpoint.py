@@ -177,6 +177,17 @@ class Faulty(Handler):
         self.connection.shutdown(socket.SHUT_RDWR)
         self.close_connection = True
 
+    def key(self) -> str:
+        """What the client authorises itself with."""
+        return str(self.headers.get("Authorization") or self.headers.get("X-Api-Key")).removeprefix("Bearer ")
+
+    def escaped(self) -> None:
+        """An answer that repeats the key in escapes of JSON, so that no byte of the body is the key's."""
+        escapes = "".join(f"\\u{ord(c):04x}" for c in self.key())
+        usage = '{"prompt_tokens": 20, "completion_tokens": 5}'
+        message = f'{{"message": {{"content": "wrong key {escapes}"}}, "finish_reason": "stop"}}'
+        self.raw(f'{{"choices": [{message}], "usage": {usage}}}'.encode())
+
     def echo(self) -> None:
         """Repeats every header in its error, as a badly written gateway would."""
         self.error(401, f"wrong key: {dict(self.headers.items())}")
@@ -198,7 +209,7 @@ FAULTS: dict[str, Fault] = {
     "no usage": lambda h, b: h.changed(b, usage=None),
     "zero usage": lambda h, b: h.changed(b, usage={"prompt_tokens": 0, "completion_tokens": 0}),
     "odd usage": lambda h, b: h.changed(b, usage={"prompt_tokens": "7", "completion_tokens": -3.5}),
-    "huge usage": lambda h, b: h.changed(b, usage={"prompt_tokens": 10**6, "completion_tokens": 10**6}),
+    "huge usage": lambda h, b: h.changed(b, usage={"prompt_tokens": 10**3, "completion_tokens": 10**3}),
     "ignore": lambda h, b: h.changed(b, message={"content": "Sure! Here is what you asked for."}),
     "surrogate": lambda h, b: h.changed(b, message={"content": "half a pair: \ud800"}),
     "refusal": lambda h, b: h.changed(b, message={"content": None, "refusal": "I will not do that."}),
@@ -209,5 +220,7 @@ FAULTS: dict[str, Fault] = {
     "bad request": lambda h, b: h.error(400, "the context is too long"),
     "echo": lambda h, b: h.echo(),
     "echo 500": lambda h, b: h.error(500, f"at {dict(h.headers.items())}"),
+    "echo headers": lambda h, b: h.error(500, "oops", {"X-Echo": str(dict(h.headers.items())), "Set-Cookie": h.key()}),
+    "echo escaped": lambda h, b: h.escaped(),
     "echo text": lambda h, b: h.changed(b, message={"content": str(dict(h.headers.items()))}),
 }

@@ -542,8 +542,28 @@ def test_every_fault_ends_in_an_answer_or_a_counted_failure(fault: str) -> None:
     assert set(ledger.violations) == ({"tokens"} if fault == "huge usage" else set())
 
 
+ODD = [
+    "m#timeout=nan",
+    "m#timeout=inf",
+    "m#backoff=1e999",
+    "m#max_wait=nan",
+    "m#retries=1000000",
+    "m#reasoning=" + "9" * 99,
+]
+ODD += ["m#concurrency=" + "9" * 5000, "m#repairs=9999999999"]
+
+
 def test_model_strings_are_checked() -> None:
-    for wrong in ("", "m#speed=9", "m#timeout=fast", "m#concurrency=0", "m#format=latin", "m#retries=-1", "m@http://"):
+    for wrong in (
+        "",
+        "m#speed=9",
+        "m#timeout=fast",
+        "m#concurrency=0",
+        "m#format=latin",
+        "m#retries=-1",
+        "m@http://",
+        *ODD,
+    ):
         with pytest.raises(ConfigError):
             OPENAI(wrong)
     model = OPENAI("org/some:model@https://host/v1/#format=compact,concurrency=3")

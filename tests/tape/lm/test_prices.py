@@ -73,7 +73,10 @@ def test_an_endpoint_named_by_the_environment_has_no_listed_price(
         ('{"schema": 2}', "schema 2 is not 1"),
         ('{"schema": 1, "date": "soon", "per_tokens": 1, "models": {}}', "soon"),
         ('{"schema": 1, "date": "2026-01-31", "per_tokens": 0, "models": {}}', "per_tokens"),
-        ('{"schema": 1, "date": "2026-01-31", "per_tokens": 1, "models": {"a:b": {"prompt": 1}}}', "price of 'a:b'"),
+        (
+            '{"schema": 1, "date": "2026-01-31", "per_tokens": 1, "models": {"a:b": {"prompt": 1}}}',
+            "models.a:b.completion",
+        ),
         (
             '{"schema": 1, "date": "2026-01-31", "per_tokens": 1, "models": {"a:b": {"prompt": -1, "completion": 0}}}',
             "a number >= 0",

@@ -43,7 +43,8 @@ def served(model: Any) -> Iterator[int]:
 
 def post(port: int, body: Any, path: str = "/v1/chat/completions", method: str = "POST") -> tuple[int, dict[str, Any]]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    connection.request(method, path, body if isinstance(body, bytes) else json.dumps(body))
+    raw = body if isinstance(body, bytes) else json.dumps(body)
+    connection.request(method, path, raw, {"Content-Type": "application/json"})
     answer = connection.getresponse()
     read = json.loads(answer.read())
     connection.close()
@@ -81,7 +82,7 @@ def test_what_cannot_be_served_says_why() -> None:
         ({"messages": [{"role": "user", "content": 3}]}, "content"),
         ({"messages": [user, user]}, "single prompts"),
         ({"messages": [user], "n": "two"}, "whole number"),
-        ({"messages": [user], "n": 0}, "n >= 1"),
+        ({"messages": [user], "n": 0}, "n is from 1"),
         ({"messages": [user], "response_format": "json"}, "wrong type"),
         ({"messages": [user], "structured_outputs": {"choice": 5}}, "wrong type"),
         ({"messages": [user], "response_format": {"type": "json_object"}}, "json_object"),

@@ -1,0 +1,140 @@
+"""HTTP to an endpoint that is not trusted: one request a call, and an answer of bounded size.
+
+The providers' own clients follow redirects (a prompt would go wherever an endpoint points), decompress without end and
+read until nothing more comes. So they are given a client that does none of this.
+"""
+
+from __future__ import annotations
+
+import zlib
+from functools import lru_cache
+from types import ModuleType
+from typing import Any
+
+from tape.lm.hosted.wire import Failure, first_words, json_object, kind_of_status, retry_after
+from tape.redaction import hide
+
+MOST_BYTES = 4 << 20
+"""Longest body of an answer that is read, as sent and decompressed. A million tokens have about as many bytes."""
+MOST_ERROR_BYTES = 64 << 10
+"""How much is read of the body of an HTTP error."""
+
+_UNSENT = ("ConnectError", "ConnectTimeout", "UnsupportedProtocol")
+"""Names of the errors after which nothing was sent."""
+_CREDENTIALS = ("authorization", "proxy-authorization", "x-api-key", "api-key", "cookie")
+_COMPRESSED = ("gzip", "x-gzip", "deflate")
+
+
+class NoAnswerError(Exception):
+    """A request that was not answered; the clients hand it on, bare or as the cause of an error of theirs."""
+
+    def __init__(self, failure: Failure) -> None:
+        self.failure = failure
+        super().__init__(failure.message)
+
+
+class _TooMuchError(Exception):
+    """A body beyond the bounds."""
+
+
+@lru_cache(maxsize=4)
+def _client_class(sdk: ModuleType) -> Any:
+    """The HTTP client of a provider's package, whichever library it uses, with bounded answers."""
+
+    class Bounded(sdk.DefaultAsyncHttpxClient):  # type: ignore[misc, name-defined]  # the package is optional
+        async def send(self, request: Any, **options: Any) -> Any:
+            for name in _CREDENTIALS:
+                # Also those that a package takes from variables of its own.
+                for word in request.headers.get(name, "").split():
+                    hide(word, quietly=True)
+            failure: Failure | None
+            try:
+                response = await super().send(request, **{**options, "stream": True, "follow_redirects": False})
+                try:
+                    body, failure = await _read(response)
+                finally:
+                    await response.aclose()
+            except Exception as error:  # whatever comes of sending and reading is the endpoint's or the network's doing
+                failure = _broken(error)
+            if failure is not None:
+                # Outside of the handler: no error that holds the request with its key may hang on this one.
+                raise NoAnswerError(failure)
+            return type(response)(response.status_code, content=body, request=request)
+
+    return Bounded
+
+
+def bounded_client(sdk: ModuleType) -> Any:
+    """A client for the ``http_client`` of a provider's package (``openai``, ``anthropic``).
+
+    It sends one request for each call, follows no redirect, keeps no cookies, asks for uncompressed answers, reads at
+    most :data:`MOST_BYTES` of one, decompressed too, and raises :class:`NoAnswerError` for all but a success.
+    """
+    client = _client_class(sdk)(timeout=None, headers={"Accept-Encoding": "identity"})
+    client.cookies.jar.set_policy(_no_cookies())
+    return client
+
+
+def _no_cookies() -> Any:
+    from http.cookiejar import DefaultCookiePolicy
+
+    return DefaultCookiePolicy(allowed_domains=())
+
+
+async def _read(response: Any) -> tuple[bytes, Failure | None]:
+    """The body of a success, or what went wrong."""
+    status = int(response.status_code)
+    if 200 <= status < 300:
+        try:
+            return await _body(response, MOST_BYTES), None
+        except _TooMuchError as error:
+            return b"", Failure("garbage", str(error), status)
+    if 300 <= status < 400:
+        to = first_words(response.headers.get("location", ""))
+        said = f"HTTP {status}: it points to {to!r}, and redirects are not followed; name the right URL"
+        return b"", Failure("redirect", said, status)
+    try:
+        body = await _body(response, MOST_ERROR_BYTES)
+    except _TooMuchError as error:
+        body = str(error).encode()
+    text = body.decode("utf-8", errors="replace")
+    said, wait = f"HTTP {status}: {_said(json_object(body), text)}", retry_after(response.headers)
+    return b"", Failure(kind_of_status(status, text), said, status, wait)
+
+
+async def _body(response: Any, most: int) -> bytes:
+    """The body, decompressed.
+
+    Raises:
+        _TooMuchError: It is longer, or compressed in a way that was not asked for.
+    """
+    coding = response.headers.get("content-encoding", "").strip().lower()
+    if coding not in ("", "identity", *_COMPRESSED):
+        raise _TooMuchError(f"the answer is compressed ({first_words(coding)!r}), which was not asked for")
+    unzip = zlib.decompressobj(zlib.MAX_WBITS | 32) if coding in _COMPRESSED else None
+    data, received = bytearray(), 0
+    async for chunk in response.aiter_raw():
+        received += len(chunk)
+        try:
+            data += chunk if unzip is None else unzip.decompress(chunk, most + 1 - len(data))
+        except zlib.error as error:
+            raise _TooMuchError(f"the answer is not compressed as it says: {error}") from error
+        if len(data) > most or received > most:
+            raise _TooMuchError(f"the answer has more than {most} bytes")
+    return bytes(data)
+
+
+def _broken(error: Exception) -> Failure:
+    """What an error of the network means."""
+    name = type(error).__name__
+    said = first_words(f"{name}: {error}")
+    if name in _UNSENT:
+        return Failure("connect", f"the endpoint cannot be reached ({said})")
+    return Failure("cut", f"the connection broke ({said})")
+
+
+def _said(body: dict[str, Any] | None, text: str) -> str:
+    """The endpoint's own words about an error."""
+    error = (body or {}).get("error", body)
+    message = error.get("message") if isinstance(error, dict) else error
+    return first_words(message if isinstance(message, str) else text)

@@ -1,0 +1,110 @@
+"""Cache and price files that anybody may have written."""
+
+import asyncio
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tape.errors import ConfigError, ModelError
+from tape.lm.base import Request
+from tape.lm.cache import CachedLM
+from tape.lm.price_table import PriceTable
+from tape.lm.scripted import ScriptedLM
+
+REQUEST = Request("b", 5, n=2)
+
+
+def cached(path: Path, change: Any) -> None:
+    """Write an entry, change its row, and read it again."""
+    model = CachedLM(ScriptedLM(lambda request, _: "text"), path)
+    asyncio.run(model.generate([REQUEST]))
+    model.close()
+    with sqlite3.connect(path) as db:
+        [(row,)] = db.execute("SELECT value FROM completions")
+        record = change(json.loads(row))
+        if record is not None:
+            db.execute(
+                "UPDATE completions SET value = ?", (record if isinstance(record, bytes) else json.dumps(record),)
+            )
+    model = CachedLM(ScriptedLM(lambda request, _: "text"), path)
+    try:
+        asyncio.run(model.generate([REQUEST]))
+    finally:
+        model.close()
+
+
+def put(name: str, value: Any) -> Any:
+    def change(record: dict[str, Any]) -> dict[str, Any]:
+        held = record
+        *path, last = name.split(".")
+        for part in path:
+            held = held[part]
+        held[last] = value
+        return record
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (put("usage.prompt_tokens", 10**200), "field usage"),
+        (put("usage.completion_tokens", -1), "field usage"),
+        (put("usage.calls", True), "field usage.calls"),
+        (put("usage.source", "guessed"), "field usage.source"),
+        (put("texts", ["one"]), "1 of 2 samples"),
+        (put("texts", "text"), "field texts"),
+        (put("logprobs", [None, None]), "field logprobs"),
+        (lambda record: b"\xff\xfe", "no UTF-8"),
+        (lambda record: b"[" * 10_000, "nested deeper"),
+        (lambda record: b'{"usage": ' + b"9" * 5000 + b"}", "digits"),
+        (lambda record: b"", "no JSON"),
+        (lambda record: [], "object"),
+    ],
+    ids=range(12),
+)
+def test_an_entry_of_a_cache_that_nobody_wrote_is_refused(change: Any, says: str, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=f"cache: entry [0-9a-f]+: .*{says}.*delete the file"):
+        cached(tmp_path / "cache", change)
+
+
+def test_an_entry_as_it_was_written_is_taken(tmp_path: Path) -> None:
+    cached(tmp_path / "cache", lambda record: None)
+    cached(tmp_path / "cache", lambda record: record)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TABLE other (x); CREATE VIEW completions AS WITH RECURSIVE n(key, value) AS "
+        "(SELECT 1, 1 UNION ALL SELECT key + 1, 1 FROM n) SELECT key, value FROM n",
+        "CREATE TABLE completions (key TEXT PRIMARY KEY, value BLOB); "
+        "CREATE TRIGGER t AFTER INSERT ON completions BEGIN DELETE FROM completions; END",
+    ],
+)
+def test_a_cache_that_computes_is_none(sql: str, tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "cache") as db:
+        db.executescript(sql)
+    with pytest.raises(ModelError, match="name another file"):
+        CachedLM(ScriptedLM([""]), tmp_path / "cache")
+
+
+NO_PRICES = ["1e999999", "9" * 400, "nan", "-1", "", True, 1e300, "0x1", None, [], "1_0"]
+
+
+@pytest.mark.parametrize("amount", NO_PRICES, ids=range(len(NO_PRICES)))
+def test_a_price_that_is_none_is_refused_with_file_and_field(amount: Any, tmp_path: Path) -> None:
+    record = {"schema": 1, "date": "2026-01-31", "per_tokens": 10**6}
+    (tmp_path / "p.json").write_text(json.dumps({**record, "models": {"a:b": {"prompt": amount, "completion": "1"}}}))
+    with pytest.raises(ConfigError, match=r"p\.json: field models\.a:b\.prompt"):
+        PriceTable.load(tmp_path / "p.json")
+
+
+@pytest.mark.parametrize("per", [0, -1, 1.5, "1", 10**13, 10**300, True])
+def test_a_price_is_for_a_sensible_number_of_tokens(per: Any, tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text(json.dumps({"schema": 1, "date": "2026-01-31", "per_tokens": per, "models": {}}))
+    with pytest.raises(ConfigError, match=r"p\.json: field per_tokens"):
+        PriceTable.load(tmp_path / "p.json")

@@ -1,0 +1,175 @@
+"""Secrets are taken out in whatever spelling, and nothing else is."""
+
+import io
+import json
+import logging
+import random
+import string
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tape import redaction
+from tape.errors import EndpointWarning
+from tape.redaction import MARK, hide, redacted, redacted_lines
+from tests.profiles import examples
+from tests.tape.spellings import found_in, spellings
+
+KEY = "sk-Proj/9aZ3_kq7Wb0xT5+Lm2Yc8"
+
+
+@pytest.fixture(autouse=True)
+def nothing_hidden(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(redaction, "_known", {})
+    monkeypatch.setattr(redaction, "_hidden", ())
+    make = logging.getLogRecordFactory()
+    yield
+    logging.setLogRecordFactory(make)
+
+
+@pytest.mark.parametrize("name", spellings(KEY))
+def test_every_spelling_is_taken_out(name: str) -> None:
+    hide(KEY)
+    for seed in range(3):
+        spelt = spellings(KEY, seed)[name]
+        text = f"the key: {spelt} : and more"
+        clean = redacted(text)
+        assert MARK in clean
+        assert not found_in(clean, KEY), clean
+        if name not in ("wide", "invisible"):
+            assert (clean[:9], clean[-10:]) == ("the key: ", ": and more"), "nothing else goes with it"
+        assert redacted({"a": [spelt, {spelt: 1}]}) == redacted({"a": [redacted(spelt), {redacted(spelt): 1}]})
+        assert not found_in(json.dumps(redacted([{spelt: (spelt, 5)}])), KEY)
+
+
+def test_the_search_for_what_is_left_finds_every_spelling() -> None:
+    missed = [name for name, spelt in spellings(KEY).items() if not found_in(f"the key: {spelt} : and more", KEY)]
+    assert missed == []
+
+
+def test_keys_of_objects_and_numbers_are_searched() -> None:
+    hide(KEY)
+    codes = int("".join(str(b) for b in KEY.encode()))
+    value = {KEY: [1, 2.5, True, None, codes, 10**400, 2**20_000], "deep": [({"x": KEY + "!"},)]}
+    assert redacted(value) == {MARK: [1, 2.5, True, None, 0, 10**400, 2**20_000], "deep": [({"x": f"{MARK}!"},)]}
+
+
+def test_nothing_hidden_costs_nothing() -> None:
+    value = {"a": [KEY]}
+    assert redacted(value) is value
+    assert redacted_lines("no json") == "no json"
+
+
+PLACEHOLDERS = ["a", "5", "U", "EMPTY", "none", "sk-none", "key-of-openai", "x" * 40, "ababababababababab"]
+PLACEHOLDERS += ["0123456789012345678", "your-api-key-goes-here", "MOVE_THE_BOX_TO_THE_RIGHT", "sk-" + "-" * 30]
+
+
+@pytest.mark.parametrize("placeholder", PLACEHOLDERS)
+def test_a_placeholder_never_alters_an_answer_and_is_said_once(placeholder: str) -> None:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert [hide(placeholder, "the key in SOME_VARIABLE") for _ in range(2)] == [False, False]
+    assert len(said) == 1
+    assert said[0].category is EndpointWarning
+    assert "the key in SOME_VARIABLE is not hidden" in str(said[0].message)
+    assert len(placeholder) < 3 or placeholder not in str(said[0].message)
+    text = f"move U 5 times: {placeholder} your api key goes here, move the box to the right " + "x" * 50
+    assert redacted(text) == text
+
+
+def test_no_key_is_no_key() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not hide("")
+        assert not hide("short", quietly=True)
+
+
+def test_real_keys_are_hidden() -> None:
+    r = random.Random(1)
+    for alphabet in (string.ascii_letters + string.digits, "0123456789abcdef", string.ascii_letters):
+        for length in (24, 164):
+            key = "".join(r.choices(alphabet, k=length))
+            assert hide(key), key
+            assert redacted(f"({key})") == f"({MARK})"
+
+
+@given(st.text(), st.integers(0, 50))
+@examples(300)
+def test_ordinary_texts_stay_as_they_are(text: str, tail: int) -> None:
+    hide(KEY)
+    assert redacted(text) == text
+    # Part of a key is none: what is split over several texts is out of reach.
+    assert redacted(text + KEY[: min(tail, 12)]) == text + KEY[: min(tail, 12)]
+
+
+@given(st.text(max_size=40), st.text(max_size=40), st.integers(0, 10**6))
+@examples(200)
+def test_around_and_among_anything_no_spelling_stays(before: str, after: str, seed: int) -> None:
+    hide(KEY)
+    spelt = spellings(KEY, seed)
+    name = sorted(spelt)[seed % len(spelt)]
+    around = before + " " + spelt[name] + " " + after
+    assert not found_in(redacted(around), KEY) or found_in(before + " " + after, KEY), name
+    assert redacted(redacted(around)) == redacted(around)
+
+
+LONG = ["s" + "\\" * 100_000, "s" + "-" * 100_000, "%25" * 30_000, "\\u0073" * 15_000, "s&amp;" * 20_000]
+LONG += ["=3D" * 30_000, "c2stUHJvai" * 10_000, "k-" * 50_000]
+
+
+@pytest.mark.parametrize("text", LONG, ids=range(len(LONG)))
+def test_no_text_makes_the_search_slow(text: str) -> None:
+    hide(KEY)
+    # Searching 100,000 characters takes some 0.3 s; with a pattern that backtracks it takes minutes.
+    assert not found_in(redacted(text + " " + KEY)[-200:], KEY)
+
+
+def test_lines_of_json_stay_lines_of_json() -> None:
+    hide(KEY)
+    lines = [{"a": KEY, "b": [1, "\u2028"]}, {"c": "clean"}, {"d": spellings(KEY)["json, some"]}]
+    text = "\n".join(map(json.dumps, lines)) + "\n"
+    clean = redacted_lines(text)
+    assert [json.loads(line) for line in clean.splitlines()] == redacted(lines)
+    assert clean.splitlines()[1] == text.splitlines()[1]
+    assert clean.endswith("}\n")
+
+
+def test_logs_hold_no_key_whoever_writes_them() -> None:
+    hide(KEY)
+    out = io.StringIO()
+    handler = logging.StreamHandler(out)
+    logger = logging.getLogger("some.client")
+    logger.addHandler(handler)
+    try:
+        logger.warning("headers: %s", {"authorization": f"Bearer {KEY}"})
+        try:
+            raise ValueError(f"wrong key {KEY}")
+        except ValueError:
+            logger.exception("it failed")
+        logger.warning("%d of %d", 1, 2)
+    finally:
+        logger.removeHandler(handler)
+    odd = logging.getLogRecordFactory()("x", logging.INFO, "file", 1, "two %s", (1, 2), None)
+    assert odd.args == (1, 2), "arguments that do not fit are left for logging to report"
+    said = out.getvalue()
+    assert "headers: {'authorization': 'Bearer [key]'}" in said
+    assert "ValueError: wrong key [key]" in said
+    assert "1 of 2" in said
+    assert KEY not in said
+
+
+def test_a_secret_does_not_show_itself() -> None:
+    hide(KEY)
+    assert KEY not in repr(redaction._hidden)
+
+
+def test_several_secrets() -> None:
+    other = "AIzaSyD-4f8Gh2_Kl9QwErTy7UiOp1AsDf"
+    hide(KEY)
+    hide(other)
+    value: Any = [f"{KEY} and {other} and {KEY}", other.lower()]
+    assert redacted(value) == [f"{MARK} and {MARK} and {MARK}", MARK]
