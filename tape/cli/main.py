@@ -1,19 +1,17 @@
 """Entry point of the ``tape`` command.
 
 Exit codes: 0 complete, 1 some episodes errored or no path exists, 2 usage, 3 the run's
-budget is exhausted, 130 interrupted.
+budget is exhausted, 130 interrupted (143 by SIGTERM, 129 by SIGHUP), 141 nobody reads what is printed.
 """
 
 from __future__ import annotations
 
-import argparse
-import atexit
-import gc
-import importlib
-import signal
 import sys
-import threading
 from collections.abc import Sequence
+
+from tape.interrupts import interrupted, let_go, line, own_process
+
+# Nothing else is imported here: a Ctrl-C before the guard stands would end in a traceback.
 
 COMMANDS = {
     "run": "play the tasks of an environment and summarise: tape run sokoban --levels easy --out DIR",
@@ -29,8 +27,40 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    """Run the command line; returns the exit code.
+
+    Args:
+        argv: The command line. None takes that of this process, which then is the command's own: Ctrl-C ends it.
+    """
+    if argv is None:
+        return own_process(_name(sys.argv[1:]), _own)
+    from tape.screen import guarded
+
+    with guarded():
+        try:
+            return _run(list(argv))
+        except KeyboardInterrupt:
+            print(line(_name(argv)), file=sys.stderr)
+            return 130
+
+
+def _own() -> int:
+    from tape.screen import guard
+
+    guard()  # for good: a traceback is printed last of all
+    return _run(sys.argv[1:])
+
+
+def _name(arguments: Sequence[str]) -> str:
+    return f"tape {arguments[0]}" if arguments and arguments[0] in COMMANDS else "tape"
+
+
+def _run(arguments: Sequence[str]) -> int:
+    import argparse
+    import atexit
+    import gc
+    import importlib
+
     listed = "\n".join(f"  {name:<8} {text}" for name, text in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog="tape",
@@ -57,28 +87,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ShadowedPackageError as error:
         print(f"tape {known.command}: {error}", file=sys.stderr)
         return 2
-    _hear_interrupts()
     # The interpreter's last searches for garbage among the modules of torch take a fifth of a small run.
     atexit.register(gc.freeze)
     from solvers.errors import SolverError
 
     try:
         command = importlib.import_module(f"tape.cli.{known.command}")
-        return int(command.main(arguments[1:]))
-    except KeyboardInterrupt:
-        return 130
+        status = int(command.main(arguments[1:]))
+        sys.stdout.flush()  # what cannot be written is said now, not in the interpreter's last moments
     except BrokenPipeError:
-        return 1
+        let_go(sys.stdout)
+        return 141
     except (TapeError, SolverError, OSError) as error:
+        if interrupted():
+            raise
         print(f"tape {known.command}: {error}", file=sys.stderr)
         return 2
-
-
-def _hear_interrupts() -> None:
-    """Let SIGINT interrupt the command even where it was started with the signal ignored.
-
-    A non-interactive shell starts ``tape run ... &`` so; ``kill -INT`` should end such a run as Ctrl-C ends another.
-    """
-    main_thread = threading.current_thread() is threading.main_thread()
-    if main_thread and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return status

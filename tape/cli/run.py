@@ -11,8 +11,11 @@ from itertools import chain, count
 from pathlib import Path
 
 from tape.budget import Budget
+from tape.cli.numbers import whole
 from tape.cli.switches import add_switches, config_of, explain_unknown, methods_of
+from tape.interrupts import cleaning_up
 from tape.plugins import load, names
+from tape.runner.spec import MOST_BATCH, MOST_REPEATS, MOST_SEED
 
 LARGER = "Finished episodes are kept; the same command with a larger --run-budget goes on"
 
@@ -72,19 +75,22 @@ def main(argv: Sequence[str]) -> int:
     run_budget = Budget.parse(args.run_budget)
     check_before(configurations, {args.model: model}, run_budget, args.workers)
     boards = 4 if args.workers == "1" else 0
-    try:
+    command = shlex.join(["tape", "run", *argv, *([] if args.out else ["--out", str(out)])])
+
+    def kept() -> str:
+        if not directory.episodes_file.exists():
+            return "no episode was finished"
+        return f"finished episodes are kept. Resume with: {command}"
+
+    with cleaning_up(kept):
         with (
             open_pool(args.workers, cache=args.cache, prices=args.prices, opened={args.model: model}) as pool,
             display(f"{tasks[0].level_set} {spec.label()} {args.model}", quiet=args.quiet, boards=boards) as shown,
         ):
             runner = Runner(configurations, directory, pool, shown.watcher(), run_budget=run_budget)
             groups = runner.run()
-    except KeyboardInterrupt:
-        command = shlex.join(["tape", "run", *argv, *([] if args.out else ["--out", str(out)])])
-        print(f"\ninterrupted; finished episodes are kept. Resume with:\n  {command}", file=sys.stderr)
-        return 130
-    show_results(groups)
-    print(f"results: {out / 'summary.json'}   replay: tape show {out}")
+        show_results(groups)
+        print(f"results: {out / 'summary.json'}   replay: tape show {out}")
     if runner.exhausted is not None:
         print(f"the run's budget is exhausted: {runner.exhausted}. {LARGER}", file=sys.stderr)
         return 3
@@ -96,13 +102,6 @@ def new_directory(environment: str) -> Path:
     first = Path("runs") / f"{environment}-{datetime.now():%Y%m%d-%H%M%S}"
     numbered = (first.with_name(f"{first.name}-{number}") for number in count(2))
     return next(path for path in chain([first], numbered) if not path.exists())
-
-
-def positive(text: str) -> int:
-    """A whole number from 1, for ``argparse``."""
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
-    return int(text)
 
 
 def _parser(environment: str, model: str, methods: Sequence[str]) -> argparse.ArgumentParser:
@@ -120,11 +119,16 @@ def _parser(environment: str, model: str, methods: Sequence[str]) -> argparse.Ar
     parser.add_argument(
         "--prices", type=Path, help="a JSON file with prices of models (docs/budgets.md); goes before the shipped ones"
     )
-    parser.add_argument("--repeats", type=positive, default=1, help="episodes per task (default: 1)")
-    parser.add_argument("--limit", type=positive, help="only the first N tasks")
-    parser.add_argument("--seed", type=int, default=0, help="the root of all randomness (default: 0)")
+    parser.add_argument("--repeats", type=whole(most=MOST_REPEATS), default=1, help="episodes per task (default: 1)")
+    parser.add_argument("--limit", type=whole(), help="only the first N tasks")
     parser.add_argument(
-        "--batch", type=positive, default=8, help="episodes played together, their requests batched (default: 8)"
+        "--seed", type=whole(-MOST_SEED, MOST_SEED), default=0, help="the root of all randomness (default: 0)"
+    )
+    parser.add_argument(
+        "--batch",
+        type=whole(most=MOST_BATCH),
+        default=8,
+        help="episodes played together, their requests batched (default: 8)",
     )
     parser.add_argument(
         "--cache",

@@ -8,6 +8,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from tape.cli.numbers import real
+
 
 def main(argv: Sequence[str]) -> int:
     """Run the subcommand."""
@@ -17,7 +19,7 @@ def main(argv: Sequence[str]) -> int:
         "episode", nargs="?", help="number from 1, key, task, or an unambiguous part of it (default: the first)"
     )
     parser.add_argument("--list", action="store_true", help="list the episodes and stop")
-    parser.add_argument("--delay", type=float, default=0.0, help="seconds between events, to watch it play")
+    parser.add_argument("--delay", type=real(most=3600), default=0.0, help="seconds between events, to watch it play")
     parser.add_argument("--no-pictures", action="store_true")
     args = parser.parse_args(argv)
     from tape.errors import RunDirectoryError
@@ -53,7 +55,7 @@ def main(argv: Sequence[str]) -> int:
         return 0
     name = episode_name(line, directory.episodes(), configurations)
     with working("drawing the plan graphs") as tell:
-        drawn = pictures(events, directory.path / "plots", name, tell)
+        drawn = pictures(events, directory.folder("plots"), name, tell)
     for path in drawn:
         print(f"written: {path}")
     return 0

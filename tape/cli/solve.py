@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tape.cli.numbers import real, whole
+
 if TYPE_CHECKING:
     from solvers import Explanation
     from tape.engine.graph import PlanGraph
@@ -21,9 +23,10 @@ def main(argv: Sequence[str]) -> int:
     from tape.budget import Budget
     from tape.engine.graph import PlanGraph
     from tape.errors import GraphError
+    from tape.reading import read_json
 
     graph = PlanGraph.load(args.graph)
-    start = args.start or json.loads(args.graph.read_text(encoding="utf-8")).get("start")
+    start = args.start or read_json(args.graph, surrogates=True, error=GraphError).get("start")
     if start is None or start not in graph.nodes:
         known = ", ".join(repr(node) for node in graph.nodes[:10])
         raise GraphError(
@@ -114,14 +117,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--horizon",
-        type=int,
+        type=whole(),
         help="most moves (default: enough for the best path; with --objective stay the number of nodes)",
     )
-    parser.add_argument("--discount", type=float, default=1.0)
+    parser.add_argument("--discount", type=real(0, 1, above=True), default=1.0)
     parser.add_argument("--solver", default="labelling", help="see `tape solvers`")
-    parser.add_argument("--time-limit", type=float, help="seconds")
+    parser.add_argument("--time-limit", type=real(above=True), help="seconds")
     parser.add_argument(
-        "--risk", type=float, metavar="P", help="allowed probability of exceeding each cap, where edges have a `spread`"
+        "--risk",
+        type=real(0, 1, above=True),
+        metavar="P",
+        help="allowed probability of exceeding each cap, where edges have a `spread`",
     )
     parser.add_argument(
         "--risk-assumption",
@@ -168,13 +174,10 @@ def _number(kind: str, count: int) -> int | float:
 def _spreads(graph: PlanGraph, ids: Sequence[int], kinds: Sequence[str]) -> list[list[int]]:
     """The standard deviations of the edges' costs, from their `spread` in the file: counts by kind, 0 if not named."""
     from tape.budget import Resources
-    from tape.errors import GraphError
 
     rows = []
     for number in ids:
         edge = graph.edge(number)
-        spread = graph.nx.edges[edge.source, edge.target, number].get("spread", {})
-        if not isinstance(spread, dict) or None in spread.values():
-            raise GraphError(f"edge {number} ({edge.action}): its spread {spread!r} is not an object of integer counts")
-        rows.append([Resources(spread)[kind] or 0 for kind in kinds])
+        spread = Resources(graph.nx.edges[edge.source, edge.target, number].get("spread", {}))
+        rows.append([spread[kind] or 0 for kind in kinds])
     return rows

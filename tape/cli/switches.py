@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 
 from tape.agents.base import Agent
 from tape.budget import Budget
+from tape.cli.numbers import LARGEST, whole
 from tape.engine.settings import METHOD_FIELDS, TapeConfig, method
 from tape.plugins import load
 
@@ -86,7 +87,8 @@ def _add(group: Any, fields: Mapping[str, FieldInfo]) -> None:
         elif isinstance(default, dict):
             group.add_argument(option, default="", help=said)
         else:
-            kind: Any = int if default is None else type(default)
+            whole_number = default is None or isinstance(default, int)
+            kind: Any = whole(-LARGEST, LARGEST) if whole_number else type(default)  # each setting has its own range
             group.add_argument(option, type=kind, default=default, help=said)
 
 

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tape.cli.numbers import whole
+
 
 def main(argv: Sequence[str]) -> int:
     """Run the subcommand."""
@@ -21,7 +23,7 @@ def main(argv: Sequence[str]) -> int:
         "episode", nargs="?", help="number from 1, task or part of its name, or key (default: the first)"
     )
     parser.add_argument("--list", action="store_true", help="list the episodes and stop")
-    parser.add_argument("--round", type=int, metavar="N", help="only this planning round, from 1")
+    parser.add_argument("--round", type=whole(), metavar="N", help="only this planning round, from 1")
     parser.add_argument("--json", action="store_true", help="print it as JSON; docs/why.md says what it means")
     args = parser.parse_args(argv)
     from tape.analysis.why import about, rounds

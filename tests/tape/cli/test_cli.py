@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -55,27 +54,18 @@ def test_run_show_and_resume(tmp_path: Path, levels: str, script: str, capsys: p
     assert "options.slack: 2 there, 3 now" in capsys.readouterr().err
 
 
-def test_interrupts_are_heard_where_a_shell_had_them_ignored() -> None:
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        assert main(["solvers"]) == 0
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.parametrize(
     ("change", "says"),
     [
         (["--levels", "nonsense"], "easy"),
-        (["--slack", "-1"], "slack must be >= 0"),
+        (["--slack", "-1"], "--slack must be from 0"),
         (
             ["--agent", "nobody"],
             "there is no agent 'nobody'; there is: best_of_n_plan_and_act, best_of_n_react,",
         ),
         (["--model", "bundled:huge"], "there is no bundled model 'huge'"),
         (["--model", "gpt"], "tape models"),
-        (["--model", "scripted:/nowhere.json"], "expected a JSON file"),
+        (["--model", "scripted:/nowhere.json"], "is a JSON file with a list of replies"),
         (["--solver", "magic"], "labelling"),
         (["--num-plans", "0"], "num_plans = 0"),
         (["--temperature", "-2"], "temperature"),
@@ -96,9 +86,17 @@ def test_usage_errors_say_what_is_wrong_and_leave_nothing(
 ) -> None:
     out = tmp_path / "run"
     command = ["run", "sokoban", "--levels", levels, "--agent", "open_loop", "--model", script, "--out", str(out)]
-    assert main([*command, *change]) == 2
+    assert status(*command, *change) == 2
     assert says in capsys.readouterr().err
     assert not out.exists()
+
+
+def status(*command: str) -> int:
+    """The exit status of a command; a malformed one ends in the parser."""
+    try:
+        return main(command)
+    except SystemExit as ended:
+        return int(str(ended.code))
 
 
 @pytest.mark.parametrize(
@@ -247,7 +245,6 @@ def test_solve_takes_goals_and_either_objective(graph_file: Path, capsys: pytest
         (["--goal", "mars"], "there is no node 'mars'"),
         (["--objective", "stay", "--goal", "mars"], "there is no node 'mars'"),
         (["--budget", "usd=5 s"], "'5 s' is in 's', not in US dollars"),
-        (["--horizon", "0"], "must be at least 1"),
     ):
         assert main(["solve", str(graph_file), *wrong]) == 2
         assert says in capsys.readouterr().err

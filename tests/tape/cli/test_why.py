@@ -19,6 +19,7 @@ from tape.runner.runner import find_episode
 from tape.trace import TraceWriter, read_trace
 from tests.tape.analysis.why.shop import acted, episode, finished, folded, selection, shop
 from tests.tape.helpers import CORRIDOR, ROOM
+from tests.tape.runner.records import record
 
 WIDE = 80
 
@@ -131,7 +132,7 @@ def many(tmp_path: Path) -> RunDirectory:
     """A directory of twelve episodes, of which two are of one task."""
     tasks = [*(f"hard-{i:02} T*=10" for i in range(10)), "7", "hard-00 T*=10"]
     lines: list[dict[str, Any]] = [
-        {"key": f"{i:04x}beef", "cell": "tape", "task": task, "repeat": int(i == 11)} for i, task in enumerate(tasks)
+        record(f"{i:04x}beef", task=task, repeat=int(i == 11)) for i, task in enumerate(tasks)
     ]
     (tmp_path / "episodes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return RunDirectory(tmp_path)

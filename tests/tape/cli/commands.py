@@ -1,0 +1,142 @@
+"""Commands that take a while, and what they read."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from solvers.testing import endless
+from tape.budget import kind_of, kinds
+from tape.lm.bundled import sizes
+from tests.tape.cli.interrupting import Ended
+
+TAPE = [sys.executable, "-m", "tape"]
+CPU_SECONDS = 1.0
+MODEL = f"bundled:{sizes()[0]}"
+PLAYED = ["--levels", "easy", "--model", MODEL, "--limit", "4", "--repeats", "2", "--batch", "2"]
+
+SLEEPY = """
+import asyncio, os, time
+from pathlib import Path
+from envs.gsm_hard.plugin import GsmHardPlugin
+from tape.runner import runner
+from tape.tools.environment import ToolEnvironment
+from tape.tools.tool import make_tool
+
+HOW = os.environ["SLEEPY"]
+
+def begun():
+    Path(os.environ["SLEEPY_MARK"]).touch()
+
+def sleeps(a: float) -> float:
+    "Wait."
+    begun()
+    time.sleep(3600)
+    return a
+
+async def stays(a: float) -> float:
+    "Wait."
+    begun()
+    while True:
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            pass
+
+def spins(*_):
+    while True:
+        try:
+            while True:
+                pass
+        except KeyboardInterrupt:
+            pass
+
+def summarises(*_):
+    begun()
+    spins()
+
+if HOW == "spins":
+    runner.write_derived = spins
+if HOW == "summarises":
+    runner.write_derived = summarises
+
+class Plugin(GsmHardPlugin):
+    def make(self, task):
+        function = {"sleeps": sleeps, "summarises": lambda a: a}.get(HOW, stays)
+        function.__annotations__.update(a=float)
+        tools = [make_tool(function, kind="wait", variant="long")]
+        return ToolEnvironment("Wait.", tools, judge=lambda answer: True)
+
+PLUGIN = Plugin()
+"""
+CALL = json.dumps({"thought": "", "call": {"tool": "wait.long", "arguments": {"a": 1}}})
+
+
+def make_data(folder: Path) -> Path:
+    """A finished run, a graph that no solver is done with soon, an environment whose tools do not end."""
+    subprocess.run([*TAPE, "run", "sokoban", *PLAYED, "--out", str(folder / "run")], check=True, capture_output=True)
+    problem = endless(0)
+    named = [kind for kind in kinds() if kind != "wall_seconds"]
+    nodes = [
+        {
+            "id": str(i),
+            "label": str(i),
+            "reward": reward,
+            "goal": i in problem.terminals,
+            "plan_end": False,
+            "support": 1,
+        }
+        for i, reward in enumerate(problem.rewards)
+    ]
+    links = [
+        {"id": n, "key": n, "action": f"a{n}", "source": str(a), "target": str(b), "votes": 1, "confidence": 1.0,
+         "certified": False, "refuted": False, "cost": dict(zip(named, problem.costs[n], strict=False))}
+        for n, (a, b) in enumerate(problem.edges)
+    ]  # fmt: skip
+    graph = {"schema": 1, "kind": "plan_graph", "start": "0", "directed": True, "multigraph": True, "graph": {}}
+    (folder / "hard.json").write_text(json.dumps({**graph, "nodes": nodes, "links": links}))
+    caps = [f"{kind}={kind_of(kind).amount(cap)}" for kind, cap in zip(named, problem.budgets, strict=False)]
+    (folder / "caps").write_text(",".join(caps))
+    plugin = folder / "plugin"
+    (plugin / "sleepy-1.dist-info").mkdir(parents=True)
+    (plugin / "sleepy.py").write_text(SLEEPY)
+    (plugin / "sleepy-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: sleepy\nVersion: 1\n")
+    (plugin / "sleepy-1.dist-info" / "entry_points.txt").write_text("[tape.environments]\nsleepy = sleepy:PLUGIN\n")
+    (plugin / "calls.json").write_text(json.dumps([CALL] * 40))
+    return folder
+
+
+def solving(data: Path, *more: str) -> list[str]:
+    caps = (data / "caps").read_text()
+    return [*TAPE, "solve", str(data / "hard.json"), "--budget", caps, "--horizon", "100", *more]
+
+
+def commands(data: Path, out: Path) -> dict[str, list[str]]:
+    run = str(data / "run")
+    return {
+        "run": [*TAPE, "run", "sokoban", *PLAYED, "--out", str(out)],
+        "workers": [*TAPE, "run", "sokoban", *PLAYED, "--workers", "2", "--out", str(out)],
+        "solve": solving(data),
+        "solve apart": solving(data, "--solver", "cp-sat"),
+        "show": [*TAPE, "show", run, "--no-pictures"],
+        "view": [*TAPE, "view", run, "-o", str(out.with_suffix(".html"))],
+        "why": [*TAPE, "why", run],
+        "diagnose": [*TAPE, "diagnose", run],
+        "serve": [*TAPE, "serve", MODEL, "--port", "0"],
+        "models": [*TAPE, "models"],
+    }
+
+
+def check(ended: Ended, name: str, status: int = 130) -> None:
+    """It has ended as an interrupted command does."""
+    assert ended.status == status, ended
+    # What is loaded is said before, perhaps in the moment between the look at it and the signal.
+    lines = [line for line in ended.said.splitlines(keepends=True) if not line.startswith("loading ")]
+    assert len(lines) == 1, ended.said
+    assert lines[0].startswith(f"{name}: interrupted"), ended.said
+    assert lines[0].endswith("\n")
+    assert ended.cpu <= CPU_SECONDS, ended
+    assert ended.left == [], ended.left
+    assert ended.files == [], ended.files

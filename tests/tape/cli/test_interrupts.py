@@ -1,0 +1,228 @@
+"""Ctrl-C, SIGTERM and SIGHUP at any moment of any command, and streams that break; whole commands in real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tape.cli import main
+from tests.places import ROOT
+from tests.tape.cli.commands import MODEL, PLAYED, TAPE, check, commands
+from tests.tape.cli.interrupting import Running
+
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes through /proc"),
+    pytest.mark.usefixtures("adopted"),
+]
+
+MOMENTS: dict[str, tuple[str, Callable[[Running], object]]] = {
+    "start-up": ("models", lambda running: running.guards()),
+    "imports": ("run", lambda running: running.guards() and time.sleep(0.3) is None),
+    "loading": ("run", lambda running: "loading" in running.err),
+    "playing": ("run", lambda running: "] easy" in running.out),
+    "workers start": ("workers", lambda running: "loading" in running.err and time.sleep(2) is None),
+    "workers play": ("workers", lambda running: "] easy" in running.out),
+    "solving": ("solve", lambda running: running.guards() and time.sleep(2) is None),
+    "a worker starts": ("solve apart", lambda running: list(running.temporary.glob("tape-solver-*"))),
+    "a worker solves": (
+        "solve apart",
+        lambda running: list(running.temporary.glob("tape-solver-*")) and time.sleep(2) is None,
+    ),
+    "serving": ("serve", lambda running: "serving" in running.out),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_ctrl_c_at_a_moment(moment: str, data: Path, tmp_path: Path) -> None:
+    kind, holds = MOMENTS[moment]
+    running = Running(commands(data, tmp_path / "out")[kind], tmp_path / "folder")
+    running.until(partial(holds, running))
+    ended = running.interrupt()
+    name = {"workers": "run", "solve apart": "solve"}.get(kind, kind)
+    check(ended, f"tape {name}")
+    if "play" in moment:
+        assert "finished episodes are kept. Resume with: tape run sokoban" in ended.said
+        assert f"--out {tmp_path / 'out'}" in ended.said
+        assert json.loads((tmp_path / "out" / "summary.json").read_text())["groups"]
+    else:
+        assert "Resume with" not in ended.said
+
+
+def sleepy(data: Path, folder: Path, how: str) -> Running:
+    """A run that has come to where it stays."""
+    plugin, mark = data / "plugin", folder / "mark"
+    model = f"scripted:{plugin / 'calls.json'}"
+    command = [
+        *TAPE,
+        "run",
+        "sleepy",
+        "--agent",
+        "react",
+        "--model",
+        model,
+        "--limit",
+        "1",
+        "--out",
+        str(folder / "out"),
+    ]
+    running = Running(command, folder, {"PYTHONPATH": str(plugin), "SLEEPY": how, "SLEEPY_MARK": str(mark)})
+    running.until(mark.exists)
+    return running
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["sleeps", "stays", "spins", "summarises"])
+def test_nothing_that_does_not_end_is_waited_for(how: str, data: Path, tmp_path: Path) -> None:
+    """A synchronous tool, an asynchronous one that cannot be cancelled, a summary that takes for ever."""
+    check(sleepy(data, tmp_path, how).interrupt(), "tape run")
+
+
+@pytest.mark.slow
+def test_a_second_ctrl_c_ends_it_where_it_stands(data: Path, tmp_path: Path) -> None:
+    ended = sleepy(data, tmp_path, "spins").interrupt(signal.SIGINT, signal.SIGINT, signal.SIGINT, apart=0.3)
+    check(ended, "tape run")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "kind"), [(signal.SIGTERM, "workers"), (signal.SIGHUP, "workers"), (signal.SIGTERM, "serve")]
+)
+def test_other_signals_end_it_alike(number: signal.Signals, kind: str, data: Path, tmp_path: Path) -> None:
+    running = Running(commands(data, tmp_path / "out")[kind], tmp_path / "folder")
+    running.until(lambda: "] easy" in running.out or "serving" in running.out)
+    ended = running.interrupt(number, group=False)
+    check(ended, "tape serve" if kind == "serve" else "tape run", 128 + number)
+    assert f"interrupted by {number.name}" in ended.said
+
+
+@pytest.mark.slow
+def test_under_nohup_a_closed_terminal_is_not_heard(data: Path, tmp_path: Path) -> None:
+    serving = commands(data, tmp_path / "out")["serve"]
+    running = Running(["sh", "-c", "trap '' HUP; exec \"$@\"", "sh", *serving], tmp_path / "folder")
+    running.until(lambda: "serving" in running.out)
+    check(running.interrupt(signal.SIGHUP, signal.SIGINT, apart=0.5), "tape serve")
+
+
+@pytest.mark.slow
+def test_a_script_of_the_studies_says_how_to_go_on(tmp_path: Path) -> None:
+    module = "experiments.studies.tape.sokoban"
+    command = [sys.executable, "-m", module, "--limit", "1", "--seeds", "2", "--models", MODEL]
+    running = Running([*command, "--out", str(tmp_path / "out")], tmp_path / "folder")
+    running.until(lambda: "solved" in running.out)
+    ended = running.interrupt()
+    check(ended, module)
+    assert f"finished episodes are kept. Resume with: python -m {module} --limit 1" in ended.said
+
+
+@pytest.mark.slow
+def test_an_interrupt_that_python_only_reports_is_raised_again(tmp_path: Path) -> None:
+    """Also one that arrives in a finaliser, where no exception gets out."""
+    code = """
+import time
+from tape.interrupts import cleaning_up, own_process
+
+class Slow:
+    def __del__(self):
+        print("begun", flush=True)
+        time.sleep(1)
+
+def run():
+    with cleaning_up(lambda: "this is kept"):
+        Slow()
+        time.sleep(3600)
+
+own_process("a script", run)
+"""
+    running = Running([sys.executable, "-c", code], tmp_path)
+    running.until(lambda: "begun" in running.out)
+    ended = running.interrupt()
+    check(ended, "a script")
+    assert ended.said == "a script: interrupted; this is kept\n"
+
+
+@pytest.mark.slow
+def test_a_terminal_that_takes_nothing_more_is_not_waited_for(data: Path, tmp_path: Path) -> None:
+    """Both streams are full pipes that nobody reads."""
+    _reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with suppress(BlockingIOError):
+        while os.write(writing, bytes(4096)):
+            pass
+    os.set_blocking(writing, True)
+    process = subprocess.Popen([*TAPE, "why", str(data / "run")], stdout=writing, stderr=writing, cwd=ROOT)
+    time.sleep(2)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+
+
+def run(*command: str, **options: object) -> tuple[int, str]:
+    """Exit status and stderr, where that is captured."""
+    made = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "cwd": ROOT, "text": True, **options}
+    done = subprocess.run([*TAPE, *command], check=False, **made)  # type: ignore[call-overload]
+    return done.returncode, done.stderr
+
+
+@pytest.fixture
+def broken() -> Iterator[int]:
+    """The end of a pipe that nobody reads."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    yield writing
+    os.close(writing)
+
+
+@pytest.mark.slow
+def test_streams_that_break(data: Path, tmp_path: Path, broken: int) -> None:
+    why = ("why", str(data / "run"))
+    assert run(*why, stdout=broken) == (141, "")
+    assert run("--help", stdout=broken)[1] == ""
+    with open("/dev/full", "w") as full:
+        status, said = run(*why, stdout=full)
+        assert (status, said.count("\n")) == (2, 1)
+        assert "No space left" in said
+        assert run(*why, stderr=full)[0] == 0
+    # Who no longer listens to what is said beside does not stop what was asked for.
+    played = ("run", "sokoban", *PLAYED, "--quiet", "--out")
+    assert run(*played, str(tmp_path / "a"), stderr=broken)[0] == 0
+    assert run("solve", "nowhere.json", stderr=broken)[0] == 2
+    shell = ["sh", "-c", 'exec "$@" >&- 2>&- <&-', "sh", *TAPE, *played, str(tmp_path / "b")]
+    assert subprocess.run(shell, cwd=ROOT, check=False).returncode == 0
+    lines = [(tmp_path / name / "episodes.jsonl").read_text().splitlines() for name in "ab"]
+    assert len(lines[0]) == len(lines[1]) == 8
+    assert all(json.loads(line) for line in [*lines[0], *lines[1]])
+
+
+def test_next_to_nothing_is_imported_before_the_guard_stands() -> None:
+    code = "import sys; before = set(sys.modules); from tape.cli import main; print(*set(sys.modules) - before)"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {code}"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    found = set(done.stdout.split())
+    ours = {name for name in found if name.partition(".")[0] == "tape"}
+    assert ours == {"tape", "tape.cli", "tape.cli.main", "tape.interrupts"}
+    assert len(found - ours) <= 25, found  # those of `signal` and `collections.abc`
+    assert not found & {"typing", "argparse", "threading", "asyncio", "importlib.metadata", "json"}
+
+
+def test_an_interrupt_of_main_as_a_function_is_a_status(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(_: Sequence[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tape.cli.models.main", stop)
+    assert main(["models"]) == 130
+    assert capsys.readouterr().err == "tape models: interrupted\n"
