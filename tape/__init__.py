@@ -5,10 +5,11 @@ Importing this package loads nothing heavy; names are resolved when they are fir
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all the rest
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from solvers import PathProblem as PathProblem
     from solvers import PathSolution as PathSolution
     from solvers import Status as Status
@@ -97,6 +98,8 @@ _WHERE = {
 
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
+        import importlib
+
         from tape.plugins import check_not_shadowed
 
         check_not_shadowed("solvers")

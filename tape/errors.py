@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
+
+
+def told(error: BaseException) -> str:
+    """The type and the message of an exception, whatever its ``__str__`` does."""
+    try:
+        said = str(error)
+    except BaseException as failure:
+        if is_ctrl_c(failure):
+            raise
+        said = "its message cannot be read"
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def is_ctrl_c(error: BaseException) -> bool:
+    """Whether somebody wants the program to end; in other threads than the main one only their own code says so."""
+    return isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread()
 
 
 class TapeError(Exception):
@@ -105,4 +122,4 @@ class RunDirectoryError(TapeError):
 
 
 class EndpointWarning(UserWarning):
-    """A hosted model ignores something that it was asked for; said once per model."""
+    """A hosted model ignores what it was asked for, reports what cannot be, or its key cannot be hidden; said once."""

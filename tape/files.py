@@ -1,7 +1,10 @@
-"""Files that are there as a whole or not at all."""
+"""Files that are there as a whole or not at all, and files that are what they look like."""
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from pathlib import Path
 
 
@@ -11,7 +14,67 @@ def partial_file(path: Path) -> Path:
 
 
 def replace_file(path: Path, content: str | bytes) -> None:
-    """Write a file so that it is there as a whole or not at all."""
+    """Write a file so that it is there as a whole or not at all.
+
+    A link at that place is replaced, and what it leads to stays as it is.
+    """
     partial = partial_file(path)
-    partial.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+    partial.unlink(missing_ok=True)  # left by a kill, or a link that somebody put there
+    with os.fdopen(_open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+        file.write(content if isinstance(content, bytes) else content.encode("utf-8"))
     partial.replace(path)
+
+
+def open_plain(path: Path, flags: int) -> int:
+    """A descriptor of a file that is no link, no pipe and no device, and has this one name.
+
+    Args:
+        path: The file.
+        flags: Of :func:`os.open`, for instance ``os.O_RDWR | os.O_CREAT``; no ``O_TRUNC``, which acts before the check.
+
+    Raises:
+        OSError: It cannot be opened, or is something else.
+    """
+    if odd := what_is_odd(path):
+        raise OSError(errno.EINVAL, f"it is {odd}", str(path))
+    descriptor = _open(path, flags | getattr(os, "O_NONBLOCK", 0))  # opening a pipe would wait for its other end
+    found = os.fstat(descriptor)
+    odd = what_is_odd(path) or ("" if stat.S_ISREG(found.st_mode) else "not a plain file")
+    if found.st_nlink > 1:
+        odd = odd or "a file with a second name (a hard link), which would change too"
+    if not odd:
+        return descriptor
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, f"it is {odd}", str(path))
+
+
+def what_is_odd(path: Path) -> str:
+    """Why a path may lead elsewhere than it says, in a few words; empty of a plain file and of nothing."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return ""
+    if stat.S_ISREG(mode):
+        return ""
+    if stat.S_ISLNK(mode):
+        return "a symbolic link"
+    return "a folder" if stat.S_ISDIR(mode) else "a pipe or device"
+
+
+def is_there(descriptor: int, path: Path) -> bool:
+    """Whether an open file is still the one of that name: neither removed nor replaced."""
+    mine = os.fstat(descriptor)
+    try:
+        there = path.lstat()
+    except OSError:
+        return False
+    return (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino)
+
+
+def why(error: OSError | ValueError) -> str:
+    """The system's reason in a few words."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _open(path: Path, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0), 0o666)

@@ -24,7 +24,7 @@ WHAT = {
     "tape.solvers": "solver",
 }
 
-LOCAL = ("torch", "transformers", "outlines")
+LOCAL = ("torch", "transformers", "outlines", "llguidance")
 """What the extra ``local`` brings: language models on this machine."""
 
 

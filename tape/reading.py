@@ -10,33 +10,49 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+import stat
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, TypeVar, overload
-
-from pydantic import ConfigDict, TypeAdapter, ValidationError
-from pydantic.errors import PydanticUserError
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar, cast, overload
 
 from tape.errors import DataError, TapeError
 
+if TYPE_CHECKING:  # else what says nothing but short() would load it
+    from pydantic import TypeAdapter, ValidationError
+
 T = TypeVar("T")
+Problem: TypeAlias = Callable[[str], TapeError]
+"""Makes the error to be raised of what is wrong and where: a class, or a function that adds what to do about it."""
 
 MOST_BYTES = 256 << 20
 """Largest file that is read as a whole, and largest line of a file that is read by lines."""
+MOST_VALUES = 5_000_000
+"""Most values in one text of JSON: a value takes up to 200 bytes of memory, however few it takes in the file."""
 MOST_DEPTH = 100
 """Deepest nesting of lists and objects. Far below where the interpreter's stack ends."""
-MOST_DIGITS = 400
-"""Longest whole number: a float reaches 309 digits, and conversion takes time that grows with the square."""
+MOST_DIGITS = 308
+"""Longest whole number: a float still holds all of these, and conversion takes time that grows with the square."""
+
+MOST_NESTED = 60
+"""Deepest nesting of a value that is written, which leaves room for what it is written into."""
+MOST_NUMBER = 10**300
+"""Largest whole number that is written: of several, the sum is still within what a float holds."""
+MOST_SHOWN = 80
+"""Characters of a wrong value in a message."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_BETWEEN_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[^\[\]{}"]++', re.DOTALL)
-"""Strings, cut-off ones too, and whatever else is no bracket."""
+_NO_NUMBER = re.compile("NaN|Infinity")
+_ESCAPE = re.compile(r"\\.", re.DOTALL)
+_NO_BRACKET = re.compile(r"[^\[\]{}]+")
+_ONE_KIND = str.maketrans("{}", "[]")
+_LONG = re.compile(rf"[0-9]{{{MOST_DIGITS + 1}}}")
 
 
-def read_text(path: Path, *, error: type[TapeError] = DataError) -> str:
+def read_text(path: Path, *, error: Problem = DataError) -> str:
     """The text of a UTF-8 file.
 
     Args:
@@ -49,12 +65,13 @@ def read_text(path: Path, *, error: type[TapeError] = DataError) -> str:
     return _decoded(_read_bytes(path, error), str(path), error).removeprefix("\ufeff")
 
 
-def parse_json(text: str | bytes, where: str, *, error: type[TapeError] = DataError) -> Any:
+def parse_json(text: str | bytes, where: str, *, surrogates: bool = False, error: Problem = DataError) -> Any:
     """Read JSON within bounds: size, nesting, length of numbers; no ``NaN``, no infinity, no lone surrogates.
 
     Args:
         text: JSON.
         where: Where it stands, for messages: a file, perhaps with a line.
+        surrogates: Let halves of surrogate pairs pass, where texts are kept as a model wrote them.
         error: What to raise.
 
     Raises:
@@ -64,49 +81,62 @@ def parse_json(text: str | bytes, where: str, *, error: type[TapeError] = DataEr
         text = _decoded(text, where, error)
     if len(text) > MOST_BYTES:
         raise error(f"{where}: longer than {MOST_BYTES} characters, which is the most that is read")
+    if sum(map(text.count, ",[{")) > MOST_VALUES:
+        raise error(f"{where}: more than {MOST_VALUES} values, which is the most that is read")
     if _depth_beyond(text, MOST_DEPTH):
         raise error(f"{where}: lists and objects are nested deeper than {MOST_DEPTH}, which is the most that is read")
     try:
-        value = json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_no_constant)
+        whole = _whole if _LONG.search(text) else None  # the usual way takes half the time
+        value = json.loads(text, parse_int=whole, parse_float=_finite, parse_constant=_no_constant)
     except json.JSONDecodeError as problem:
         line = f"line {problem.lineno}, " if "\n" in text else ""
         raise error(f"{where}: no JSON: {problem.msg} at {line}column {problem.colno}") from problem
     except ValueError as problem:
         raise error(f"{where}: {problem}") from problem
-    if (_ESCAPED_SURROGATE.search(text) or _SURROGATE.search(text)) and (found := _surrogate(value, "")) is not None:
+    if surrogates or not (_ESCAPED_SURROGATE.search(text) or _SURROGATE.search(text)):
+        return value
+    if (found := _surrogate(value, "")) is not None:
         raise error(f"{where}: {_field(found)}half of a surrogate pair, which is no text and cannot be written again")
     return value
 
 
 @overload
-def read_json(path: Path, shape: None = None, *, error: type[TapeError] = DataError) -> Any: ...
+def read_json(path: Path, shape: None = None, *, surrogates: bool = ..., error: Problem = ...) -> Any: ...
 @overload
-def read_json(path: Path, shape: type[T], *, error: type[TapeError] = DataError) -> T: ...
-def read_json(path: Path, shape: type[T] | None = None, *, error: type[TapeError] = DataError) -> T | Any:
+def read_json(path: Path, shape: type[T], *, surrogates: bool = ..., error: Problem = ...) -> T: ...
+def read_json(
+    path: Path, shape: type[T] | None = None, *, surrogates: bool = False, error: Problem = DataError
+) -> T | Any:
     """The JSON value that a file holds.
 
     Args:
         path: The file.
         shape: What it must be: any type that pydantic checks, strictly. None takes any value.
+        surrogates: See :func:`parse_json`.
         error: What to raise.
 
     Raises:
         TapeError: ``error``: it cannot be read, is no JSON, is beyond the bounds or not of the shape; names the field.
     """
-    value = parse_json(read_text(path, error=error), str(path), error=error)
+    value = parse_json(read_text(path, error=error), str(path), surrogates=surrogates, error=error)
     return value if shape is None else shaped(value, shape, str(path), error=error)
 
 
 @overload
 def json_lines(
-    path: Path, shape: None = None, *, whole: bool = False, error: type[TapeError] = DataError
+    path: Path, shape: None = None, *, whole: bool = ..., surrogates: bool = ..., error: Problem = ...
 ) -> Iterator[tuple[int, Any]]: ...
 @overload
 def json_lines(
-    path: Path, shape: type[T], *, whole: bool = False, error: type[TapeError] = DataError
+    path: Path, shape: type[T], *, whole: bool = ..., surrogates: bool = ..., error: Problem = ...
 ) -> Iterator[tuple[int, T]]: ...
 def json_lines(
-    path: Path, shape: type[T] | None = None, *, whole: bool = False, error: type[TapeError] = DataError
+    path: Path,
+    shape: type[T] | None = None,
+    *,
+    whole: bool = False,
+    surrogates: bool = False,
+    error: Problem = DataError,
 ) -> Iterator[tuple[int, T | Any]]:
     """The values of a JSON Lines file, each with the number of its line; empty lines are skipped.
 
@@ -114,29 +144,27 @@ def json_lines(
         path: The file.
         shape: What every line must be: any type that pydantic checks, strictly. None takes any value.
         whole: Skip a last line without an end: in files that are appended to, a kill leaves one.
+        surrogates: See :func:`parse_json`.
         error: What to raise.
 
     Raises:
         TapeError: ``error``: as :func:`read_json`, with the line.
     """
-    try:
-        with path.open("rb") as file:
-            number = 0
-            while line := file.readline(MOST_BYTES + 1):
-                number += 1
-                where = f"{path}:{number}"
-                if len(line) > MOST_BYTES:
-                    raise error(f"{where}: longer than {MOST_BYTES} bytes, which is the most that is read")
-                if whole and not line.endswith(b"\n"):
-                    return
-                if line.strip():
-                    value = parse_json(line.removesuffix(b"\n"), where, error=error)
-                    yield number, value if shape is None else shaped(value, shape, where, error=error)
-    except OSError as problem:
-        raise error(f"{path}: cannot be read: {problem.strerror or problem}") from problem
+    with _opened(path, error) as file:
+        number = 0
+        while line := file.readline(MOST_BYTES + 1):
+            number += 1
+            where = f"{path}:{number}"
+            if len(line) > MOST_BYTES:
+                raise error(f"{where}: longer than {MOST_BYTES} bytes, which is the most that is read")
+            if whole and not line.endswith(b"\n"):
+                return
+            if line.strip():
+                value = parse_json(line.removesuffix(b"\n"), where, surrogates=surrogates, error=error)
+                yield number, value if shape is None else shaped(value, shape, where, error=error)
 
 
-def shaped(value: Any, shape: type[T], where: str, *, error: type[TapeError] = DataError) -> T:
+def shaped(value: Any, shape: type[T], where: str, *, error: Problem = DataError) -> T:
     """A value as the type that it must be; nothing is converted but lists to tuples and objects to models.
 
     Args:
@@ -148,36 +176,117 @@ def shaped(value: Any, shape: type[T], where: str, *, error: type[TapeError] = D
     Raises:
         TapeError: ``error``: names the first field that is wrong, and what is wrong with it.
     """
+    from pydantic import ValidationError
+
     try:
         # As JSON, since only there a strict check takes a list for a tuple.
-        found: T = _adapter(shape).validate_json(json.dumps(value), strict=True)
+        found: T = _adapter(cast(Hashable, shape)).validate_json(json.dumps(value), strict=True)
         return found
     except ValidationError as problem:
-        first = problem.errors(include_url=False)[0]
-        path = ".".join(map(str, first["loc"]))
-        raise error(f"{where}: {_field(path)}{first['msg'][:1].lower()}{first['msg'][1:]}") from problem
+        raise error(f"{where}: {wrong(problem)}") from problem
+
+
+def wrong(problem: ValidationError) -> str:
+    """What pydantic found wrong first, in one line: ``field a.0: input should be a valid integer, got 'x'``."""
+    first = problem.errors(include_url=False)[0]
+    said = str(first["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    got = (
+        "" if first["type"] in ("missing", "value_error", "assertion_error") else f", got {_json_word(first['input'])}"
+    )
+    return f"{_field('.'.join(map(str, first['loc'])))}{said[:1].lower()}{said[1:]}{got}"
+
+
+def _json_word(value: Any) -> str:
+    return json.dumps(value) if value is None or isinstance(value, bool) else short(value)
+
+
+def short(value: Any) -> str:
+    """A value for a message: in one line, at most :data:`MOST_SHOWN` characters, whatever it is."""
+    if isinstance(value, Mapping | list | tuple):
+        return "an object" if isinstance(value, Mapping) else "a list"
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**MOST_SHOWN:
+        return f"a whole number of more than {MOST_SHOWN} digits"
+    try:
+        text = repr(value)
+    except ValueError:
+        text = f"a {type(value).__name__} of very many digits"
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]} ..."
+
+
+def storable(value: Any, depth: int = 0) -> Any:
+    """A value such that its JSON can be read again by :func:`parse_json`; what can be is as it was.
+
+    Half a surrogate pair becomes its escape, a number that is none or infinite None, a whole number of too many digits
+    the largest one, and what is nested deeper than :data:`MOST_NESTED` its JSON as a text.
+    """
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode() if _SURROGATE.search(value) else value
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return max(-MOST_NUMBER, min(MOST_NUMBER, value))
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping | list | tuple) and depth >= MOST_NESTED:
+        return _as_text(value)
+    if isinstance(value, Mapping):
+        names = (name if isinstance(name, str) else json.dumps(name) for name in value)
+        return {storable(name): storable(held, depth + 1) for name, held in zip(names, value.values(), strict=True)}
+    if isinstance(value, list | tuple):
+        return [storable(held, depth + 1) for held in value]
+    return value
+
+
+def _as_text(value: Any) -> str:
+    try:
+        return json.dumps(value)
+    except (ValueError, TypeError, RecursionError):
+        return "(nested too deep to be written)"
+
+
+def is_storable(text: str) -> bool:
+    """Whether JSON is within the bounds of :func:`parse_json`, halves of surrogate pairs aside."""
+    return not (_LONG.search(text) or _NO_NUMBER.search(text) or _depth_beyond(text, MOST_DEPTH))
 
 
 @lru_cache(maxsize=256)
-def _adapter(shape: Any) -> TypeAdapter[Any]:
+def _adapter(shape: Hashable) -> TypeAdapter[Any]:
+    from pydantic import ConfigDict, TypeAdapter
+    from pydantic.errors import PydanticUserError
+
     try:
-        return TypeAdapter(shape, config=ConfigDict(allow_inf_nan=False))
+        return TypeAdapter(cast(Any, shape), config=ConfigDict(allow_inf_nan=False))
     except PydanticUserError:  # models and dataclasses have a configuration of their own
-        return TypeAdapter(shape)
+        return TypeAdapter(cast(Any, shape))
 
 
-def _read_bytes(path: Path, error: type[TapeError]) -> bytes:
+@contextmanager
+def _opened(path: Path, error: Problem) -> Iterator[BinaryIO]:
+    """A file for reading; what goes wrong while it is read becomes ``error`` too."""
     try:
+        # A pipe without a writer would be waited for, and a device may never end.
+        if not stat.S_ISREG(path.stat().st_mode):
+            kind = "a folder" if path.is_dir() else "a pipe or device"
+            raise error(f"{path} is {kind}, not a file; name a file")
         with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)  # of a device or pipe, stat tells no size
+            yield file
     except OSError as problem:
         raise error(f"{path}: cannot be read: {problem.strerror or problem}") from problem
+    except ValueError as problem:
+        if isinstance(problem, TapeError):
+            raise
+        raise error(f"{str(path)!r} can be the name of no file: {problem}") from problem  # it holds a zero byte
+
+
+def _read_bytes(path: Path, error: Problem) -> bytes:
+    with _opened(path, error) as file:
+        data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise error(f"{path}: larger than {MOST_BYTES} bytes, which is the most that is read")
     return data
 
 
-def _decoded(data: bytes, where: str, error: type[TapeError]) -> str:
+def _decoded(data: bytes, where: str, error: Problem) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as problem:
@@ -189,8 +298,15 @@ def _depth_beyond(text: str, most: int) -> bool:
     """Whether brackets outside of strings nest deeper than ``most``; without the interpreter's stack."""
     if text.count("[") + text.count("{") <= most:
         return False
-    brackets = _BETWEEN_BRACKETS.sub("", text)
-    return max(accumulate(1 if bracket in "[{" else -1 for bracket in brackets), default=0) > most
+    outside = "".join(_ESCAPE.sub("", text).split('"')[::2])
+    brackets = _NO_BRACKET.sub("", outside).translate(_ONE_KIND)
+    for _ in range(most):  # each time the innermost pairs go
+        fewer = brackets.replace("[]", "")
+        if fewer == brackets:
+            break
+        brackets = fewer
+    # What has no end is left, or what is nested deeper than that.
+    return "[]" in brackets or any(depth > most for depth in accumulate(1 if one == "[" else -1 for one in brackets))
 
 
 def _whole(digits: str) -> int:

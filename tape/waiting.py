@@ -11,12 +11,16 @@ import asyncio
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import Context, ContextVar, copy_context
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
+
+END_SECONDS = 1.0
+"""How long the end of a loop of ours waits for tasks that are cancelled."""
 
 
 def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -31,7 +35,8 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
         return _Apart(coroutine).wait()
     here = _WAITING.set(None)
     try:
-        return asyncio.run(coroutine)
+        with _ending_soon(asyncio.Runner()) as runner:
+            return runner.run(coroutine)
     finally:
         _WAITING.reset(here)
 
@@ -42,8 +47,63 @@ def one_loop() -> Iterator[Callable[[Coroutine[Any, Any, T]], T]]:
     if _is_running():
         yield run_sync
         return
-    with asyncio.Runner() as runner:
+    with _ending_soon(asyncio.Runner()) as runner:
         yield runner.run
+
+
+@contextmanager
+def _ending_soon(runner: asyncio.Runner) -> Iterator[asyncio.Runner]:
+    """Use a runner whose end does not wait for tasks and threads that a tool has started and that do not end."""
+    with runner:
+        loop = runner.get_loop()
+        loop.set_default_executor(_Daemons())
+        try:
+            yield runner
+        finally:
+            if tasks := asyncio.all_tasks(loop):
+                for task in tasks:
+                    task.cancel()
+                loop.run_until_complete(asyncio.wait(tasks, timeout=END_SECONDS))
+                for task in tasks:
+                    if not task.done():
+                        leave(task)
+
+
+def leave(task: asyncio.Task[Any]) -> None:
+    """Forget a task for good, which does not end when it is cancelled.
+
+    An event loop waits at its end for all tasks that it knows of. A task that nobody refers to any more is told to end
+    once again, when the interpreter ends at the latest, and might compute for ever then; so a thread keeps it.
+    """
+    asyncio.tasks._unregister_task(task)
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
+    threading.Thread(target=_keep, args=(task,), name=f"left: {task.get_name()}", daemon=True).start()
+
+
+def _keep(task: asyncio.Task[Any]) -> None:
+    threading.Event().wait()
+    del task
+
+
+class _Daemons(ThreadPoolExecutor):
+    """What ``asyncio.to_thread`` runs in: a thread for each call, for which neither loop nor interpreter wait."""
+
+    def submit(self, call: Callable[..., T], /, *args: Any, **more: Any) -> Future[T]:
+        """Start a call."""
+        future: Future[T] = Future()
+
+        def run() -> None:
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(call(*args, **more))
+                except BaseException as error:  # whatever it is, it belongs to the one who waits
+                    future.set_exception(error)
+
+        threading.Thread(target=run, name="tape call", daemon=True).start()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Wait for nothing."""
 
 
 def _is_running() -> bool:
@@ -131,8 +191,8 @@ class _Apart(Generic[T]):
 
     def _run(self, context: Context) -> None:
         try:
-            with self._runner:
-                self._returned.append(self._runner.run(self._begun(), context=context))
+            with _ending_soon(self._runner) as runner:
+                self._returned.append(runner.run(self._begun(), context=context))
         except BaseException as error:  # whatever it is, it belongs to the one who waits
             self._raised = error
         finally:

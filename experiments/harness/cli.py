@@ -22,6 +22,7 @@ from experiments.harness.standard import results_table, sections_of
 from solvers.errors import SolverError
 from tape.budget import Budget
 from tape.errors import TapeError, UnknownNameError
+from tape.interrupts import cleaning_up, interrupted, line, own_process
 from tape.lm.bundled import sizes
 from tape.plugins import names
 from tape.runner.configurations import Configuration
@@ -267,15 +268,26 @@ def guarded(run: Callable[[], int], module: str, argv: Sequence[str]) -> int:
         module: The script, as ``python -m`` finds it.
         argv: Its command line, to resume it by.
     """
+    command = shlex.join(["python", "-m", module, *argv])
+
+    def checked() -> int:
+        try:
+            with cleaning_up(lambda: f"finished episodes are kept. Resume with: {command}"):
+                return run()
+        except ExhaustedError as error:
+            print(f"{module}: {error}", file=sys.stderr)
+            return 3
+        except (TapeError, SolverError) as error:
+            if interrupted():
+                raise
+            print(f"{module}: {error}", file=sys.stderr)
+            return 2
+
+    started = sys.modules["__main__"].__spec__
+    if started is not None and started.name == module:  # by `python -m`: the process is the script's own
+        return own_process(module, checked)
     try:
-        return run()
-    except ExhaustedError as error:
-        print(f"{module}: {error}", file=sys.stderr)
-        return 3
-    except (TapeError, SolverError) as error:
-        print(f"{module}: {error}", file=sys.stderr)
-        return 2
+        return checked()
     except KeyboardInterrupt:
-        command = shlex.join(["python", "-m", module, *argv])
-        print(f"\ninterrupted; finished episodes are kept. Resume with:\n  {command}", file=sys.stderr)
+        print(line(module), file=sys.stderr)
         return 130

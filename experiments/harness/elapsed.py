@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tape.files import replace_file
+from tape.reading import read_json
 from tape.runner.directory import RunDirectory
 
 
@@ -41,5 +42,4 @@ def in_all(directory: RunDirectory) -> str:
 
 def _sittings(directory: RunDirectory) -> list[dict[str, float]]:
     file = file_of(directory)
-    found: list[dict[str, float]] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
-    return found
+    return read_json(file, list[dict[str, float]]) if file.exists() else []

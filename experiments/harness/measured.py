@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,8 @@ from statistics import fmean
 from typing import Any
 
 from experiments.harness.matrix import split
+from tape.errors import RunDirectoryError
+from tape.reading import read_json, shaped
 from tape.runner.derived import in_order
 from tape.runner.directory import RunDirectory
 from tape.runner.spec import RunSpec
@@ -20,6 +21,17 @@ Record = Mapping[str, Any]
 """What ``episodes.jsonl`` holds of an episode."""
 
 Outcomes = dict[tuple[str, int], float]
+
+
+def groups_of(run: Path) -> list[dict[str, Any]]:
+    """The groups in the summary of a run directory.
+
+    Raises:
+        RunDirectoryError: There is no readable summary.
+    """
+    file = run / "summary.json"
+    groups = read_json(file, dict[str, Any], error=RunDirectoryError).get("groups")
+    return shaped(groups, list[dict[str, Any]], f"{file}: field groups", error=RunDirectoryError)
 
 
 @dataclass(frozen=True)
@@ -58,8 +70,7 @@ class Measured:
     @classmethod
     def read(cls, path: Path) -> Measured:
         """Read a run directory with its own summary."""
-        groups = json.loads((path / "summary.json").read_text(encoding="utf-8"))["groups"]
-        return cls.load(RunDirectory(path), groups)
+        return cls.load(RunDirectory(path), groups_of(path))
 
     def settings(self) -> list[str]:
         """The settings, in order."""

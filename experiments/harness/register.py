@@ -12,6 +12,7 @@ from experiments.harness.measured import Measured
 from experiments.harness.methods import TAPE
 from experiments.harness.places import RESULTS
 from tape.files import replace_file
+from tape.reading import read_json
 from tape.show.document import Table
 
 FILE = RESULTS / "test_set_runs.json"
@@ -47,8 +48,7 @@ def entry(measured: Measured, engine: str, settings: Collection[str] | None = No
 
 def read(file: Path) -> list[dict[str, Any]]:
     """The entries, the oldest first."""
-    found: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
-    return found
+    return read_json(file, list[dict[str, Any]]) if file.exists() else []
 
 
 def add(file: Path, new: Mapping[str, Any]) -> list[dict[str, Any]]:

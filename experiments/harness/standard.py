@@ -68,7 +68,8 @@ def results_table(measured: Measured) -> Table:
                 row += [f"{group['lm_tokens'] / solved:.0f}" if solved else "none solved"]
                 row += [str(group["budget_violations"])]
                 if measured.times:
-                    row.append(f"{1000 * group['solver_seconds'] / n:.2f}")
+                    seconds = group["solver_seconds"]
+                    row.append("-" if seconds is None else f"{1000 * (seconds / n):.2f}")
                 rows.append(tuple(row))
     note = f"Steps, replans, LM calls and LM tokens are means per episode. {INTERVALS}"
     if SIMULATOR.label in measured.methods():

@@ -23,6 +23,7 @@ from experiments.training.sokoban.evaluate import KINDS, report
 from experiments.training.tools import evaluate as eval_tool_lm
 from experiments.training.train import SIZES
 from tape.lm.bundled import weights_folder
+from tape.reading import json_lines, read_json
 
 MAX_BYTES = 8_000_000
 
@@ -64,9 +65,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="official games, to evaluate a household model on them too")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    recipe = json.loads((args.training / "recipe.json").read_text())
+    recipe = read_json(args.training / "recipe.json", dict[str, Any])
     size, last = recipe["size"], int(recipe["steps"])
-    log = {line["step"]: line for line in map(json.loads, (args.training / "log.jsonl").read_text().splitlines())}
+    log = {line["step"]: line for _, line in json_lines(args.training / "log.jsonl", dict[str, Any])}
     checkpoints = {int(p.name.removeprefix("step-")): p for p in args.training.glob("step-*")}
     family, ladder = family_of(size), {}
     for step, checkpoint in sorted(checkpoints.items()):

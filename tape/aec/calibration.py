@@ -8,14 +8,29 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from tape.errors import ConfigError
+from tape.reading import parse_json, read_text, shaped, short
 from tape.statistics import wilson
 
 SCHEMA = "tape.isotonic_calibration/1"
 
 Pair = tuple[float, bool]
 """A predicted probability and what was true."""
+
+
+@dataclass(frozen=True)
+class _File:
+    schema: str
+    n: Annotated[int, Field(ge=0)]
+    blocks: tuple[tuple[float, float, float], ...]
+
+
+def _no_calibration(said: str) -> ConfigError:
+    return ConfigError(f"{said}; so it is not a calibration as this version writes it ({SCHEMA})")
 
 
 @dataclass(frozen=True)
@@ -150,21 +165,23 @@ class IsotonicCalibration:
         return json.dumps({"schema": SCHEMA, "n": self.n, "blocks": self.blocks})
 
     @classmethod
-    def from_json(cls, text: str) -> IsotonicCalibration:
+    def from_json(cls, text: str, where: str = "calibration") -> IsotonicCalibration:
         """Read what :meth:`to_json` wrote.
+
+        Args:
+            text: JSON.
+            where: Where it stands, for messages.
 
         Raises:
             ConfigError: It is something else.
         """
+        data = shaped(parse_json(text, where, error=_no_calibration), _File, where, error=_no_calibration)
+        if data.schema != SCHEMA:
+            raise ConfigError(f"{where}: a calibration: expected schema {SCHEMA!r}, found {short(data.schema)}")
         try:
-            data = json.loads(text)
-            schema, n = data["schema"], int(data["n"])
-            blocks = tuple((float(low), float(high), float(share)) for low, high, share in data["blocks"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise ConfigError(f"not a calibration as this version writes it ({SCHEMA}): {error!r}") from error
-        if schema != SCHEMA:
-            raise ConfigError(f"a calibration: expected schema {SCHEMA!r}, found {schema!r}")
-        return cls(blocks, n)
+            return cls(data.blocks, data.n)
+        except ConfigError as error:
+            raise ConfigError(f"{where}: field blocks: {error}") from error
 
     def save(self, file: Path) -> None:
         """Write it into a file."""
@@ -177,7 +194,7 @@ class IsotonicCalibration:
         Raises:
             ConfigError: It holds something else.
         """
-        return cls.from_json(file.read_text(encoding="utf-8"))
+        return cls.from_json(read_text(file, error=_no_calibration), str(file))
 
 
 def _check(pairs: Sequence[Pair]) -> None:

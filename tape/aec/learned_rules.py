@@ -14,13 +14,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
+
+from pydantic import Field
 
 from tape.aec.overrides import Override, OverrideRule, Overrides
 from tape.errors import ConfigError
 from tape.protocols.predicates import Feature, Predicate
+from tape.reading import parse_json, read_text, shaped, short
 
 SCHEMA = "tape.learned_rules/1"
+MOST_CONTEXT = 8
+"""Most features in a rule: all choices of so many are looked at."""
 
 __all__ = ["Case", "Feature", "LearnedRules", "OverrideRule", "Refinement", "Settings", "read_overrides"]
 
@@ -71,6 +76,8 @@ class Settings:
         for name in ("support", "context", "failures"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name}: expected at least 1, got {getattr(self, name)!r}")
+        if self.context > MOST_CONTEXT:
+            raise ConfigError(f"context: expected at most {MOST_CONTEXT} features, got {short(self.context)}")
         if not 0.5 < self.precision <= 1.0:
             raise ConfigError(f"precision: expected a share above 0.5 and at most 1, got {self.precision!r}")
 
@@ -165,7 +172,7 @@ class LearnedRules:
         episodes: dict[OverrideRule, set[str]] = {}
         seen: Counter[OverrideRule] = Counter()
         for case in self._cases:
-            for size in range(1, self.settings.context + 1):
+            for size in range(1, min(self.settings.context, len(case.features)) + 1):
                 for context in combinations(case.features, size):
                     rule = OverrideRule(case.predicate.name, context, case.observed)
                     seen[rule] += 1
@@ -188,24 +195,25 @@ class LearnedRules:
         return json.dumps(data, indent=1)
 
     @classmethod
-    def from_json(cls, text: str) -> LearnedRules:
+    def from_json(cls, text: str, where: str = "rules") -> LearnedRules:
         """Read what :meth:`to_json` wrote.
+
+        Args:
+            text: JSON.
+            where: Where it stands, for messages.
 
         Raises:
             ConfigError: It is something else.
         """
-        try:
-            data = json.loads(text)
-            schema, made = data["schema"], cls(Settings(**data["settings"]))
-            for episode, (name, args), features, predicted, observed in data["cases"]:
-                context = tuple(tuple(feature) for feature in features)
-                case = Case(episode, Predicate(name, tuple(args)), context, float(predicted), bool(observed))
-                made._cases.add(case)
-            made._rules, made._dropped = ({_rule(item) for item in data[key]} for key in ("rules", "dropped"))
-        except (ValueError, KeyError, TypeError) as error:
-            raise ConfigError(f"not learned rules as this version writes them ({SCHEMA}): {error!r}") from error
-        if schema != SCHEMA:
-            raise ConfigError(f"learned rules: expected schema {SCHEMA!r}, found {schema!r}")
+        data = shaped(parse_json(text, where, error=_no_rules), _File, where, error=_no_rules)
+        if data.schema != SCHEMA:
+            raise ConfigError(f"{where}: learned rules: expected schema {SCHEMA!r}, found {short(data.schema)}")
+        made = cls(data.settings)
+        made._cases = {
+            Case(episode, Predicate(name, args), features, predicted, observed)
+            for episode, (name, args), features, predicted, observed in data.cases
+        }
+        made._rules, made._dropped = ({OverrideRule(*rule) for rule in rules} for rules in (data.rules, data.dropped))
         return made
 
     def save(self, file: Path) -> None:
@@ -219,22 +227,41 @@ class LearnedRules:
         Raises:
             ConfigError: It holds something else.
         """
-        return cls.from_json(file.read_text(encoding="utf-8"))
+        return cls.from_json(read_text(file, error=_no_rules), str(file))
 
 
-def read_overrides(text: str) -> Overrides:
+def read_overrides(text: str, where: str = "rules") -> Overrides:
     """The rules in force, from what :class:`LearnedRules` or :class:`Overrides` wrote.
+
+    Args:
+        text: JSON.
+        where: Where it stands, for messages.
 
     Raises:
         ConfigError: It is something else.
     """
-    return LearnedRules.from_json(text).overrides() if SCHEMA in text[:200] else Overrides.from_json(text)
+    learned = SCHEMA in text[:200]
+    return LearnedRules.from_json(text, where).overrides() if learned else Overrides.from_json(text, where)
 
 
-def _plain(rule: OverrideRule) -> tuple[str, tuple[Feature, ...], bool]:
+def _plain(rule: OverrideRule) -> _Rule:
     return rule.predicate, rule.context, rule.value
 
 
-def _rule(item: Sequence[Any]) -> OverrideRule:
-    name, context, value = item
-    return OverrideRule(str(name), tuple(tuple(feature) for feature in context), bool(value))
+def _no_rules(said: str) -> ConfigError:
+    return ConfigError(f"{said}; so these are not learned rules as this version writes them ({SCHEMA})")
+
+
+_Rule: TypeAlias = tuple[str, tuple[Feature, ...], bool]
+_Case: TypeAlias = tuple[
+    str, tuple[str, tuple[str, ...]], tuple[Feature, ...], Annotated[float, Field(ge=0, le=1)], bool
+]
+
+
+@dataclass(frozen=True)
+class _File:
+    schema: str
+    settings: Settings
+    cases: list[_Case]
+    rules: list[_Rule]
+    dropped: list[_Rule]

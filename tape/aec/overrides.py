@@ -9,13 +9,29 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from tape.errors import ConfigError
 from tape.protocols import Domain
 from tape.protocols.predicates import Feature, FeaturedDomain, Predicate
+from tape.reading import parse_json, shaped, short
 
 SCHEMA = "tape.override_rules/1"
+
+
+_Count = Annotated[int, Field(ge=0)]
+
+
+@dataclass(frozen=True)
+class _File:
+    schema: str
+    rules: list[tuple[str, tuple[tuple[str, ...], ...], bool, _Count, _Count]]
+
+
+def _no_rules(said: str) -> ConfigError:
+    return ConfigError(f"{said}; so these are not rules as this version writes them ({SCHEMA})")
 
 
 @dataclass(frozen=True, order=True)
@@ -93,27 +109,25 @@ class Overrides:
         return json.dumps({"schema": SCHEMA, "rules": rules})
 
     @classmethod
-    def from_json(cls, text: str) -> Overrides:
+    def from_json(cls, text: str, where: str = "rules") -> Overrides:
         """Read what :meth:`to_json` wrote.
+
+        Args:
+            text: JSON.
+            where: Where it stands, for messages.
 
         Raises:
             ConfigError: It is something else.
         """
-        try:
-            data = json.loads(text)
-            schema, items = data["schema"], tuple(sorted(_item(*item) for item in data["rules"]))
-        except (ValueError, KeyError, TypeError) as error:
-            raise ConfigError(f"not rules as this version writes them ({SCHEMA}): {error!r}") from error
-        if schema != SCHEMA:
-            raise ConfigError(f"rules: expected schema {SCHEMA!r}, found {schema!r}")
-        return cls(items)
-
-
-def _item(name: str, context: Sequence[Sequence[str]], value: bool, n: int, hits: int) -> Override:
-    if not 0 <= hits <= n:
-        raise ValueError(f"a rule that was right {hits} times of {n}")
-    rule = OverrideRule(str(name), tuple(sorted(tuple(map(str, feature)) for feature in context)), bool(value))
-    return Override(rule, int(n), int(hits))
+        data = shaped(parse_json(text, where, error=_no_rules), _File, where, error=_no_rules)
+        if data.schema != SCHEMA:
+            raise ConfigError(f"{where}: rules: expected schema {SCHEMA!r}, found {short(data.schema)}")
+        items = []
+        for name, context, value, n, hits in data.rules:
+            if hits > n:
+                raise _no_rules(f"{where}: a rule of {short(name)} was right {hits} times of {n}")
+            items.append(Override(OverrideRule(name, tuple(sorted(context)), value), n, hits))
+        return cls(tuple(sorted(items)))
 
 
 def features_of(domain: Domain, predicate: Predicate) -> tuple[Feature, ...]:

@@ -9,8 +9,9 @@ from pydantic import Field, field_validator
 
 from tape.aec.calibration import IsotonicCalibration
 from tape.aec.learned_rules import read_overrides
-from tape.engine.settings import MethodSettings
+from tape.engine.settings import MOST, MethodSettings
 from tape.errors import ConfigError
+from tape.reading import read_text
 
 
 class AecSettings(MethodSettings):
@@ -40,8 +41,8 @@ class AecSettings(MethodSettings):
     gate: Literal["thresholds", "query_all", "simulate_all", "joint"] = "thresholds"
     commit: Literal["grounded", "belief"] = "grounded"
     margin: float = Field(default=0.4, ge=0, le=0.5)
-    uncertainty: float = Field(default=0.2, ge=0, allow_inf_nan=False)
-    query_budget: int | None = Field(default=None, ge=0)
+    uncertainty: float = Field(default=0.2, ge=0, le=1000)
+    query_budget: int | None = Field(default=None, ge=0, le=MOST)
     ensemble: int = Field(default=8, ge=1, le=4096)
     calibration: str = ""
     learned_rules: str = ""
@@ -51,13 +52,18 @@ class AecSettings(MethodSettings):
     @classmethod
     def _calibration_is_readable(cls, given: str) -> str:
         text = _content(given)
-        return IsotonicCalibration.from_json(text).to_json() if text else ""
+        return IsotonicCalibration.from_json(text, _where(given, "calibration")).to_json() if text else ""
 
     @field_validator("learned_rules")
     @classmethod
     def _rules_are_readable(cls, given: str) -> str:
         text = _content(given)
-        return read_overrides(text).to_json() if text else ""
+        return read_overrides(text, _where(given, "rules")).to_json() if text else ""
+
+
+def _where(given: str, what: str) -> str:
+    """Where the JSON stands, for messages: in a file, or in the setting itself."""
+    return what if given.lstrip().startswith("{") else given
 
 
 def _content(given: str) -> str:
@@ -68,7 +74,7 @@ def _content(given: str) -> str:
     """
     if not given.strip() or given.lstrip().startswith("{"):
         return given.strip()
-    try:
-        return Path(given).read_text(encoding="utf-8").strip()
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"neither JSON nor a file that can be read: {error}") from error
+    content = read_text(Path(given), error=lambda said: ConfigError(f"neither JSON nor a file: {said}")).strip()
+    if not content:
+        raise ConfigError(f"{given} is empty; name another file, or leave the setting out")
+    return content

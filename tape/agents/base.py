@@ -232,10 +232,12 @@ class Agent(ABC):
         try:
             async with episode.deadline.timeout() as timeout:
                 await self._until_it_ends(episode, env_seed, play)
-        except TimeoutError:
+        except TimeoutError as error:
             if not timeout.expired():
                 raise
-            result.end_state, result.detail = f"budget:{WALL}", str(episode.deadline.error())
+            left_behind = getattr(error.__cause__, "__notes__", ())  # what did not end when it was cancelled
+            result.end_state = f"budget:{WALL}"
+            result.detail = "; ".join((str(episode.deadline.error()), *left_behind))
 
     async def _until_it_ends(self, episode: Episode, env_seed: int, play: Play) -> None:
         result, answer = episode.result, None

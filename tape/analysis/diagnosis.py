@@ -13,6 +13,7 @@ from tape.analysis.outcomes import LOST, Outcome, outcomes
 from tape.analysis.sdp_figure import draw_figure
 from tape.analysis.trajectories import Found, trajectories_in
 from tape.errors import RunDirectoryError
+from tape.files import replace_file
 from tape.plugins import missing_extra
 from tape.runner.directory import RunDirectory
 from tape.runner.summary import escaped
@@ -91,7 +92,7 @@ def write(found: Diagnosis, out: Path) -> list[Path]:
         "chains": {name: sdp_report.measured(own) for name, own in chains.items()},
     }
     data = out / "diagnosis.json"
-    data.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    replace_file(data, json.dumps(record, indent=1) + "\n")
     return [*files, *drawn, data]
 
 

@@ -50,13 +50,13 @@ class Limits:
     def of(cls, trajectory: CertifiedTrajectory) -> Limits:
         """The caps of an episode: those the trace has, else the switches that were given."""
         config, caps = _settings(trajectory), trajectory.ending.caps
-        attempts = config.get("attempts")
+        attempts = _count(config, "attempts")
         if attempts is not None:
             attempts += bool(config.get("strict_algorithm1"))
         return cls(
             caps.get("attempts", attempts),
-            caps.get("replans", config.get("target_replans")),
-            caps.get("steps", config.get("step_cap")),
+            caps.get("replans", _count(config, "target_replans")),
+            caps.get("steps", _count(config, "step_cap")),
         )
 
 
@@ -78,8 +78,14 @@ class Checked:
 def _settings(trajectory: CertifiedTrajectory) -> Mapping[str, Any]:
     """The settings of SDP that an episode was played with; version 0.1 wrote them beside the engine's."""
     config: Mapping[str, Any] = trajectory.origin.config
-    found: Mapping[str, Any] = config if "chain" in config else config.get("sdp") or {}
-    return found
+    found = config if "chain" in config else config.get("sdp")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _count(config: Mapping[str, Any], name: str) -> int | None:
+    """A setting that is a whole number; None where it is none."""
+    found = config.get(name)
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
 def _verified(trajectory: CertifiedTrajectory) -> bool:
@@ -123,7 +129,7 @@ def _chains(trajectory: CertifiedTrajectory) -> Iterator[Finding]:
         yield Finding("chain", 0, "an attempt before the first chain")
     last = 0
     for number, plan in enumerate(trajectory.plans):
-        at = min(plan.after, len(moves))
+        at = max(0, min(plan.after, len(moves)))
         if (number == 0) != (plan.reason == "proposed"):
             yield Finding("chain", None, f"chain {number} has the reason {plan.reason!r}")
         if plan.after < last or plan.after > len(moves):

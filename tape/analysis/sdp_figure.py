@@ -9,6 +9,7 @@ from typing import Any
 
 from tape.analysis.measures import MOST, Share, Trajectories, agreement, cascades, goals, progress, score_by_replans
 from tape.plugins import require_extra
+from tape.show.figures import save_figure
 from tape.show.plots import DASHES, MARKERS, STRONG
 
 HATCHES = ("", "///", "...", "xxx", "\\\\\\", "++", "oo")
@@ -28,7 +29,9 @@ def draw_figure(found: Mapping[str, Trajectories], files: Sequence[Path]) -> Non
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    with mpl.rc_context({"svg.hashsalt": "experiments", "svg.fonttype": "none", "hatch.linewidth": 0.6}):
+    with mpl.rc_context(
+        {"svg.hashsalt": "experiments", "svg.fonttype": "none", "hatch.linewidth": 0.6, "text.parse_math": False}
+    ):
         calibration = _calibrated(found)
         tall = (3.4, max(3.2, 0.9 + 0.21 * len(calibration)))
         figure, grid = plt.subplots(2, 2, figsize=(10.6, sum(tall)), height_ratios=tall, layout="constrained")
@@ -47,9 +50,8 @@ def draw_figure(found: Mapping[str, Trajectories], files: Sequence[Path]) -> Non
         text = wrap(f"95 % intervals; n in brackets{named}", 150)
         figure.text(0.5, -0.01, "\n".join(text), ha="center", va="top", fontsize=7.5)
         for file in files:
-            file.parent.mkdir(parents=True, exist_ok=True)
             metadata = {"Date": None} if file.suffix == ".svg" else {"Software": None}
-            figure.savefig(file, dpi=110, metadata=metadata, bbox_inches="tight")
+            save_figure(figure, file, dpi=110, metadata=metadata, bbox_inches="tight")
         plt.close(figure)
 
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
-from tape.budget.resources import kind_of
+from tape.budget.resources import MOST, kind_of
 from tape.errors import ConfigError
+from tape.reading import short
 
 
 class Budget(Mapping[str, int]):
@@ -18,7 +19,9 @@ class Budget(Mapping[str, int]):
     def __init__(self, caps: Mapping[str, int] | None = None) -> None:
         for name, cap in (caps or {}).items():
             if isinstance(cap, bool) or not isinstance(cap, int) or cap < 0:
-                raise ConfigError(f"budget {name}: a cap is an integer >= 0, got {cap!r}")
+                raise ConfigError(f"budget {name}: a cap is an integer >= 0, got {short(cap)}")
+            if cap > MOST:
+                raise ConfigError(f"budget {name}: a cap is at most {MOST} counts, got {short(cap)}; leave it out")
         self._caps = dict(sorted((caps or {}).items()))
 
     @classmethod
@@ -38,7 +41,7 @@ class Budget(Mapping[str, int]):
         for part in filter(None, (p.strip() for p in re.split(r",(?!\d{3}(?!\d))", text))):
             name, equals, value = part.partition("=")
             if not equals or not value:
-                raise ConfigError(f"budget {part!r}: expected KIND=AMOUNT, for instance steps=8")
+                raise ConfigError(f"budget {short(part)}: expected KIND=AMOUNT, for instance steps=8")
             if name.strip() in amounts:
                 raise ConfigError(f"budget: {name.strip()} is given twice")
             amounts[name.strip()] = value.strip()

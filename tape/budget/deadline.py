@@ -22,6 +22,10 @@ KIND = "wall_seconds"
 LEAST = 0.001
 """Seconds: the least time limit that is passed on."""
 
+MOST = 1e9
+"""Seconds: the longest time limit that is passed on, thirty years; clocks of systems count no further than a few of
+these."""
+
 _LIMITED: ContextVar[bool] = ContextVar("limited", default=False)
 """Whether the episode that runs in this task has a deadline."""
 
@@ -56,8 +60,8 @@ class Deadline:
         return self._clock() - self._began
 
     def left(self) -> float | None:
-        """Seconds that are left, never below :data:`LEAST`; None without a limit. For solvers and other parts."""
-        return None if self._limit is None else max(self._seconds(self._limit) - self.elapsed(), LEAST)
+        """Seconds that are left, from :data:`LEAST` to :data:`MOST`; None without a limit. For solvers and others."""
+        return None if self._limit is None else min(max(self._seconds(self._limit) - self.elapsed(), LEAST), MOST)
 
     def overrun(self) -> float:
         """Seconds beyond the limit so far."""
@@ -82,7 +86,7 @@ class Deadline:
         From here on :func:`blocking` knows whether this task's time is limited.
         """
         _LIMITED.set(self.is_set)
-        left = None if self._limit is None else max(0.0, self._seconds(self._limit) - self.elapsed())
+        left = None if self._limit is None else min(max(0.0, self._seconds(self._limit) - self.elapsed()), MOST)
         return asyncio.timeout(left)
 
     @staticmethod

@@ -8,6 +8,13 @@ from decimal import Decimal
 
 from tape.budget.units import exactly, parse_amount
 from tape.errors import BudgetExceededError, ConfigError
+from tape.reading import short
+
+MOST = 2**63 - 1
+"""Largest amount and largest cap, in counts: the largest whole number of most programs that read results. Of dollars
+that is nine trillion, of seconds 292 million years. A sum of amounts may be more."""
+_MOST_TOTAL = 10**60
+"""Largest count that :class:`Resources` hold, which may be a sum: more than any number of amounts comes to."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,13 @@ class ResourceKind:
         """
         value = exactly(parse_amount(self.name, amount, self.unit), self.resolution)
         if value is None or value != value.to_integral_value():
-            raise ConfigError(f"{self.name}: {amount!r} is finer than the resolution of {self.resolution} {self.unit}")
+            raise ConfigError(
+                f"{self.name}: {short(amount)} is finer than the resolution of {self.resolution} {self.unit}"
+            )
+        if value > MOST:
+            raise ConfigError(
+                f"{self.name}: {short(amount)} is more than anybody has; the most is {in_units(self.name, MOST)}"
+            )
         return int(value)
 
     def amount(self, count: int) -> Decimal:
@@ -154,7 +167,9 @@ class Resources(Mapping[str, int | None]):
     def __init__(self, counts: Mapping[str, int | None] | None = None) -> None:
         for name, count in (counts or {}).items():
             if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 0):
-                raise ConfigError(f"{name}: a count is an integer >= 0, got {count!r}; Resources.of takes units")
+                raise ConfigError(f"{name}: a count is an integer >= 0, got {short(count)}; Resources.of takes units")
+            if count is not None and count > _MOST_TOTAL:
+                raise ConfigError(f"{name}: a count of more than {_MOST_TOTAL:.0e} is more than anybody has")
         self._counts = {k: v for k, v in sorted((counts or {}).items()) if v != 0}
 
     @classmethod

@@ -7,6 +7,7 @@ from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from fractions import Fraction
 
 from tape.errors import ConfigError
+from tape.reading import short
 
 _MONEY = {
     **dict.fromkeys(("$", "usd", "us$", "dollar", "dollars", "us dollar", "us dollars"), Fraction(1)),
@@ -36,6 +37,11 @@ _AMOUNT = re.compile(
 _LARGEST = 30
 """Amounts have no more digits than this before the point."""
 
+_FINEST = 100
+"""Nor after it: amounts are counted in units of their last digit."""
+_LONGEST = 200
+"""Characters of an amount: no amount that anybody has takes more, and exact arithmetic on many digits takes long."""
+
 _EXACT = Context(prec=60, traps=[Inexact, InvalidOperation, Overflow])
 
 
@@ -58,15 +64,21 @@ def parse_amount(kind: str, value: object, unit: str = "") -> Decimal:
         ConfigError: It is no amount, negative, or in a unit of something else; says what is allowed.
     """
     if isinstance(value, str):
-        amount = _read(kind, value.strip(), unit)
+        amount = _read(kind, value.strip(), unit) if len(value) <= _LONGEST else None
     else:
         amount = None if isinstance(value, bool) or value is None else _number(value)
     if amount is None:
-        raise ConfigError(f"{kind}: {value!r} is not a number of {_several(kind, unit)}; write {_examples(kind, unit)}")
+        raise ConfigError(
+            f"{kind}: {short(value)} is not a number of {_several(kind, unit)}; write {_examples(kind, unit)}"
+        )
     if amount.is_finite() and amount.adjusted() > _LARGEST:
-        raise ConfigError(f"{kind}: {value!r} is more than anybody has; at most {_LARGEST} digits before the point")
+        said = f"{kind}: {short(value)} is more than anybody has"
+        raise ConfigError(f"{said}; at most {_LARGEST} digits before the point")
+    exponent = amount.as_tuple().exponent
+    if isinstance(exponent, int) and exponent < -_FINEST:
+        raise ConfigError(f"{kind}: {short(value)} is too fine; at most {_FINEST} digits after the point")
     if not amount.is_finite() or amount < 0:
-        raise ConfigError(f"{kind}: {value!r} must be a finite number >= 0")
+        raise ConfigError(f"{kind}: {short(value)} must be a finite number >= 0")
     return amount
 
 
@@ -80,8 +92,8 @@ def exactly(amount: Decimal, size: Decimal) -> Decimal | None:
 
 def _number(value: object) -> Decimal | None:
     try:
-        return Decimal(f"{value:.15g}" if type(value) is float else str(value))
-    except InvalidOperation:
+        return Decimal(value if isinstance(value, int) else f"{value:.15g}" if type(value) is float else str(value))
+    except (InvalidOperation, ValueError):
         return None
 
 

@@ -11,11 +11,15 @@ from typing import Any
 from tape.budget import Budget, Resources, in_units, kind_of, kinds
 from tape.budget.units import parse_amount
 from tape.errors import ConfigError
+from tape.reading import short
 
 Amounts = Mapping[str, Decimal]
 
 LARGEST = 30
 """Values have no more digits than this before the point."""
+
+MOST_FINE = 400
+"""Digits after the point of the smallest value: below what a float holds."""
 
 WIDE = Context(prec=200)
 """No amount has as many digits: nothing is rounded."""
@@ -129,17 +133,20 @@ def number(given: object, what: str) -> Fraction:
     Raises:
         ConfigError: It is none.
     """
-    if isinstance(given, Fraction) and abs(given) < 10**LARGEST:
+    if isinstance(given, Fraction) and abs(given) < 10**LARGEST and given.denominator < 10**LARGEST:
         return given
     try:
-        read = (
-            None if isinstance(given, bool | str) else Decimal(f"{given:.15g}" if type(given) is float else str(given))
-        )
-    except InvalidOperation:
+        if isinstance(given, bool | str):
+            read = None
+        elif isinstance(given, int):
+            read = Decimal(given)
+        else:
+            read = Decimal(f"{given:.15g}" if type(given) is float else str(given))
+    except (InvalidOperation, ValueError):
         read = None
-    if read is None or not read.is_finite() or read.adjusted() > LARGEST:
+    if read is None or not read.is_finite() or not -MOST_FINE <= read.adjusted() <= LARGEST:
         raise ConfigError(
-            f"{what} must be a finite number (of at most {LARGEST} digits before the point), got {given!r}"
+            f"{what} must be a finite number (of at most {LARGEST} digits before the point), got {short(given)}"
         )
     return Fraction(read)
 

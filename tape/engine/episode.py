@@ -16,7 +16,7 @@ from tape.engine.context import RoleContext
 from tape.engine.projector import LmProjector
 from tape.engine.result import EpisodeResult
 from tape.engine.settings import TapeConfig
-from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError
+from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError, told
 from tape.protocols import (
     Action,
     AsyncEnvironment,
@@ -64,11 +64,11 @@ class ActionRefused(EpisodeEnded):
 
 @contextmanager
 def environment_faults(what: str) -> Iterator[None]:
-    """Turn any exception of an environment's own code into :class:`EnvironmentFaultError`."""
+    """Turn any exception of an environment's own code, ``SystemExit`` too, into :class:`EnvironmentFaultError`."""
     try:
         yield
-    except Exception as error:
-        raise EnvironmentFaultError(f"{what}: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise EnvironmentFaultError(f"{what}: {told(error)}") from error
 
 
 @dataclass

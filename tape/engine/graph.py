@@ -12,10 +12,12 @@ import networkx as nx
 
 from solvers import PathProblem
 from tape.budget import Resources
-from tape.engine.graph_file import SCHEMA, finite, read_node_link, read_object
+from tape.engine.graph_file import SCHEMA, finite, read_node_link
 from tape.engine.graph_problem import Objective, ends_of, write_problem
 from tape.errors import GraphError
+from tape.files import replace_file
 from tape.protocols import Action, State
+from tape.reading import read_json
 
 GOAL_SCORE = 0.5
 """A node that the agent's scorer gives at least this is taken as a goal, hence as a terminal node."""
@@ -375,13 +377,18 @@ class PlanGraph:
         Raises:
             GraphError: Says what is wrong.
         """
+        return cls._from_json(data, "graph")
+
+    @classmethod
+    def _from_json(cls, data: Any, where: str) -> PlanGraph:
         graph = cls()
-        graph.nx, graph._ends = read_node_link(data)
+        graph.nx, graph._ends = read_node_link(data, where)
         return graph
 
     def save(self, path: Path, **extra: Any) -> None:
         """Write JSON."""
-        path.write_text(json.dumps(self.to_dict(**extra), ensure_ascii=False, indent=1), encoding="utf-8")
+        text = json.dumps(self.to_dict(**extra), ensure_ascii=False, indent=1)
+        replace_file(path, text.encode("utf-8", "backslashreplace"))  # half a surrogate pair becomes its escape in JSON
 
     @classmethod
     def load(cls, path: Path) -> PlanGraph:
@@ -390,7 +397,10 @@ class PlanGraph:
         Raises:
             GraphError: Names the file and what is wrong.
         """
-        try:
-            return cls.from_dict(read_object(path))
-        except GraphError as error:
-            raise GraphError(f"{path}: {error}") from error
+        # What models wrote stands in actions and labels as they wrote it.
+        data = read_json(path, surrogates=True, error=_no_graph)
+        return cls._from_json(data, str(path))
+
+
+def _no_graph(said: str) -> GraphError:
+    return GraphError(f"{said}; so it cannot be read as a plan graph, which PlanGraph.save writes")

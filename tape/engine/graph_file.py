@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import networkx as nx
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from tape.budget import Resources
-from tape.errors import GraphError
+from tape.errors import ConfigError, GraphError
+from tape.reading import short, wrong
 
 SCHEMA = 1
 
@@ -31,27 +31,16 @@ def finite(value: Any, what: str) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise GraphError(f"{what} must be a finite number, got {value!r}")
+        raise GraphError(f"{what} must be a finite number, got {short(value)}")
     return number
 
 
-def read_object(path: Path) -> Mapping[str, Any]:
-    """The JSON object in a file.
-
-    Raises:
-        GraphError: There is none; says why.
-    """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise GraphError(f"cannot be read as a plan graph: {error}") from error
-    if not isinstance(data, dict):
-        raise GraphError("a plan graph is a JSON object")
-    return data
-
-
-def read_node_link(data: Mapping[str, Any]) -> tuple[Any, list[tuple[str, str]]]:
+def read_node_link(data: Any, where: str) -> tuple[Any, list[tuple[str, str]]]:
     """A graph in node-link form with all that a plan graph needs, its edges numbered from 0.
+
+    Args:
+        data: JSON.
+        where: Where it stands, for messages.
 
     Returns:
         The networkx graph, and source and target of each edge.
@@ -59,27 +48,75 @@ def read_node_link(data: Mapping[str, Any]) -> tuple[Any, list[tuple[str, str]]]
     Raises:
         GraphError: Says what is wrong.
     """
+    if not isinstance(data, Mapping):
+        raise GraphError(f"{where}: a plan graph is a JSON object, got {short(data)}")
     if data.get("kind") != "plan_graph" or data.get("schema") != SCHEMA:
-        raise GraphError(f"not a plan graph of schema {SCHEMA}")
+        raise GraphError(f"{where}: not a plan graph of schema {SCHEMA}; write one with PlanGraph.save")
+    _check(data, where)
     try:
         graph = nx.node_link_graph(dict(data), directed=True, multigraph=True, edges="links")
         for node, attributes in graph.nodes(data=True):
-            for name, default in {"label": node, **_NODE}.items():
+            for name, default in {"label": node, "reward": 0.0, **_NODE}.items():
                 attributes.setdefault(name, default)
-            attributes["reward"] = finite(attributes.get("reward", 0.0), f"the reward of node {node!r}")
-            for name in ("goal", "plan_end"):
-                if not isinstance(attributes[name], bool):
-                    raise GraphError(f"{name} of node {node!r} must be true or false, got {attributes[name]!r}")
+            attributes["reward"] = float(attributes["reward"])
         read = sorted(graph.edges(keys=True, data=True), key=lambda edge: edge[3].get("id", edge[2]))
         graph.remove_edges_from([edge[:3] for edge in read])
         for number, (source, target, _, attributes) in enumerate(read):
             for name, default in {**_EDGE, "cost": {}}.items():
                 attributes.setdefault(name, default)
             attributes |= {"id": number, "target": target, "action": str(attributes["action"])}
-            Resources(attributes["cost"])
-            if "reward" in attributes:
-                attributes["reward"] = finite(attributes["reward"], f"the reward of edge {source!r} -> {target!r}")
             graph.add_edge(source, target, key=number, **attributes)
     except (KeyError, TypeError, ValueError, nx.NetworkXError) as error:
-        raise GraphError(f"malformed plan graph: {error!r}") from error
+        raise GraphError(f"{where}: malformed plan graph: {error!r}") from error
     return graph, [(source, target) for source, target, *_ in read]
+
+
+def _check(data: Mapping[str, Any], where: str) -> None:
+    """Refuse what is of another type than it must be, or too large."""
+    try:
+        _ADAPTER.validate_python(data, strict=True)
+        for link in data["links"]:
+            Resources(link.get("cost", {}))
+            Resources(link.get("spread", {}))
+    except ValidationError as error:
+        raise GraphError(f"{where}: malformed plan graph: {wrong(error)}") from error
+    except ConfigError as error:
+        raise GraphError(f"{where}: malformed plan graph: {error}") from error
+
+
+_Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class _Node(BaseModel):
+    id: str
+    label: str = ""
+    reward: _Finite = 0.0
+    goal: bool = False
+    plan_end: bool = False
+    support: int = 0
+    likelihood: _Finite | None = None
+
+
+class _Link(BaseModel):
+    source: str
+    target: str
+    action: str | int
+    key: str | int = 0
+    id: int = 0
+    votes: int = 1
+    confidence: _Finite = 1.0
+    certified: bool = False
+    refuted: bool = False
+    cost: dict[str, int | None] = {}
+    spread: dict[str, int] = {}
+    reward: _Finite = 0.0
+
+
+class _Graph(BaseModel):
+    graph: dict[str, Any] = {}
+    start: str | None = None
+    nodes: list[_Node]
+    links: list[_Link]
+
+
+_ADAPTER: TypeAdapter[_Graph] = TypeAdapter(_Graph)

@@ -17,16 +17,17 @@ from pydantic import (
     model_validator,
 )
 
-from tape.budget import kind_of
+from tape.budget import Budget, kind_of
 from tape.errors import ConfigError
 from tape.plugins import METHODS, load
 from tape.protocols import DeclaredDomain, Domain, GradedDomain
+from tape.reading import short
 
 METHOD_FIELDS = ("aec", "sdp")
 """The fields of :class:`TapeConfig` that hold settings of a method."""
 
-_MOST_SHOWN = 80
-"""Characters of a wrong value in a message."""
+MOST = 10**9
+"""Largest number of moves, rounds and samplings, where nothing smaller is the limit."""
 
 Execution = Literal["constrained", "forced", "free"]
 
@@ -121,8 +122,8 @@ class TapeConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     num_plans: int = Field(default=4, ge=1, le=4096)
-    temperature: float = Field(default=0.3, ge=0, allow_inf_nan=False)
-    horizon: int | None = Field(default=None, ge=1)
+    temperature: float = Field(default=0.3, ge=0, le=1000)
+    horizon: int | None = Field(default=None, ge=1, le=MOST)
     discount: float = Field(default=1.0, gt=0, le=1)
     solver: str = "labelling"
     selector: Literal["solver", "lm"] = "solver"
@@ -130,9 +131,9 @@ class TapeConfig(BaseModel):
     replan: bool = True
     replan_every_step: bool = False
     reselect: bool = True
-    max_replans: int = Field(default=10, ge=0)
-    resample: int = Field(default=2, ge=0)
-    extend: int = Field(default=8, ge=0)
+    max_replans: int = Field(default=10, ge=0, le=MOST)
+    resample: int = Field(default=2, ge=0, le=MOST)
+    extend: int = Field(default=8, ge=0, le=MOST)
     doubt: float = Field(default=0.9, ge=0, le=1)
     cautious: bool = True
     on_infeasible: Literal["partial", "stop"] | None = None
@@ -160,10 +161,8 @@ class TapeConfig(BaseModel):
             where = ".".join(map(str, first["loc"]))
             if first["type"] == "extra_forbidden":
                 raise ConfigError(_unknown(where)) from None
-            given = repr(first["input"])
-            given = given if len(given) <= _MOST_SHOWN else f"{given[:_MOST_SHOWN]} ..."
             said = str(first["msg"]).removeprefix("Value error, ")
-            raise ConfigError(f"setting {where} = {given}: {said}" if where else said) from None
+            raise ConfigError(f"setting {where} = {short(first['input'])}: {said}" if where else said) from None
 
     def settled(self, domain: Domain) -> TapeConfig:
         """These settings with ``execution`` and ``on_infeasible`` decided where they are None.
@@ -182,11 +181,9 @@ class TapeConfig(BaseModel):
     @field_validator("planning_reserve")
     @classmethod
     def _reserve_is_a_budget(cls, reserve: dict[str, int]) -> dict[str, int]:
-        for kind, count in reserve.items():
+        for kind in reserve:
             kind_of(kind)
-            if count < 0:
-                raise ValueError(f"the reserve of {kind} must be >= 0")
-        return reserve
+        return dict(Budget(reserve))
 
     @field_validator(*METHOD_FIELDS, mode="before")
     @classmethod

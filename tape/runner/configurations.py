@@ -12,6 +12,9 @@ from tape.plugins import load
 from tape.protocols import Task
 from tape.runner.spec import RunSpec, digest_of
 
+MOST_EPISODES = 1_000_000
+"""Of one configuration: all are listed before the first is played."""
+
 
 @dataclass(frozen=True)
 class Job:
@@ -57,9 +60,14 @@ class Configuration:
         """The episodes in order: all repeats of the first task, then of the second, and so on.
 
         Raises:
-            ConfigError: Two tasks are the same.
+            ConfigError: Two tasks are the same, or there are more than :data:`MOST_EPISODES`.
         """
         spec = self.spec
+        if len(self.tasks) * spec.repeats > MOST_EPISODES:
+            raise ConfigError(
+                f"configuration {self.name!r}: {spec.repeats} repeats of {len(self.tasks)} tasks are more than "
+                f"{MOST_EPISODES} episodes; take fewer (--repeats, --limit), or make several runs"
+            )
         jobs = [Job(task, r, spec.episode_key(task, r)) for task in self.tasks for r in range(spec.repeats)]
         seen: dict[str, Job] = {}
         for job in jobs:

@@ -26,8 +26,9 @@ def write_derived(directory: RunDirectory) -> list[dict[str, Any]]:
         The summary's groups.
 
     Raises:
-        RunDirectoryError: There is no readable run.
+        RunDirectoryError: There is no readable run, or this process has lost its lock on it.
     """
+    directory.require_held()
     configurations, title = directory.configurations(), directory.title()
     episodes = in_order(directory.episodes(), list(configurations))
     groups = summarise(configurations, episodes)
@@ -60,6 +61,13 @@ def in_order(episodes: Sequence[Mapping[str, Any]], configurations: Sequence[str
     return sorted(episodes, key=place)
 
 
-def natural(text: str) -> tuple[str | int, ...]:
+def natural(text: str) -> tuple[str | tuple[int, str], ...]:
     """A sort key by which ``level 2`` comes before ``level 10``."""
-    return tuple(int(part) if i % 2 else part for i, part in enumerate(re.split(r"([0-9]+)", text)))
+    parts = enumerate(re.split(r"([0-9]+)", text))
+    return tuple(_whole(part) if i % 2 else part for i, part in parts)
+
+
+def _whole(digits: str) -> tuple[int, str]:
+    """Sorts like the number; titles have more digits than ``int`` takes."""
+    least = digits.lstrip("0")
+    return len(least), least

@@ -3,49 +3,64 @@
 from __future__ import annotations
 
 import json
-import os
+import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from tape.budget import kinds
 from tape.errors import RunDirectoryError, TapeError
-from tape.files import partial_file, replace_file
+from tape.files import partial_file, replace_file, what_is_odd, why
 from tape.plugins import load
+from tape.reading import read_json, read_text, shaped, short
+from tape.redaction import redacted, redacted_lines
+from tape.runner.commits import EpisodesFile
 from tape.runner.configurations import Configuration
+from tape.runner.record import KEY
 from tape.runner.spec import RunSpec, versions
-
-fcntl: ModuleType | None
-try:
-    import fcntl
-except ImportError:  # not on this system
-    fcntl = None
 
 SCHEMA = 2
 MOST_SHOWN = 8
 """Differing keys in one message."""
+_LONGEST = 200
+
+
+class _Config(BaseModel):
+    """``config.json``."""
+
+    schema_: int = Field(alias="schema")
+    title: str
+    cells: dict[str, dict[str, Any]]
+    commit: str | None = None
+    versions: dict[str, str] = {}
 
 
 class RunDirectory:
     """Opens or makes a run directory.
 
+    Nothing is read or written through links, so nothing that somebody put into the folder leads out of it.
+
     Args:
         path: The folder.
 
     Raises:
-        RunDirectoryError: It is a file, or holds things that are no run.
+        RunDirectoryError: It is a file, or can never be a folder.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.config_file = path / "config.json"
         self.episodes_file = path / "episodes.jsonl"
-        if path.exists() and not path.is_dir():
+        self._file = EpisodesFile(self.episodes_file)
+        try:
+            is_file = path.exists() and not path.is_dir()
+        except (OSError, ValueError) as error:  # too long a name, a zero byte
+            raise RunDirectoryError(f"{str(path)[:200]!r} can be no folder ({why(error)}); name another") from error
+        if is_file:
             raise RunDirectoryError(f"{path} is a file, not a folder; name another --out")
 
     def open(self, configurations: Sequence[Configuration], title: str = "") -> None:
@@ -64,23 +79,20 @@ class RunDirectory:
             held = {name: spec.model_dump(mode="json") for name, spec in self.configurations().items()}
             different = _differing_configurations(held, wanted)
             if different:
-                shown = "; ".join(f"{k}: {a!r} there, {b!r} now" for k, a, b in different[:MOST_SHOWN])
+                shown = "; ".join(f"{k}: {_shown(a)} there, {_shown(b)} now" for k, a, b in different[:MOST_SHOWN])
                 more = f"; and {len(different) - MOST_SHOWN} more" if len(different) > MOST_SHOWN else ""
                 raise RunDirectoryError(
                     f"{self.path} holds another run ({shown}{more}). Nothing was changed; name another --out or repeat "
                     "that run's command"
                 )
-            self._cut_torn_tail()
-            (self.path / "traces").mkdir(exist_ok=True)
+            self._file.cut_torn_tail()
+            self._make_traces()
             return
-        unfinished = partial_file(self.config_file)  # left by a kill a moment after the very start
-        if self.path.exists() and any(file != unfinished for file in self.path.iterdir()):
-            raise RunDirectoryError(f"{self.path} is not empty and holds no run; name another --out")
-        self.path.mkdir(parents=True, exist_ok=True)
+        self._make_folder()
         record = {"schema": SCHEMA, "title": title, "cells": wanted, "commit": _commit()}
         record["versions"] = versions(configuration.spec for configuration in configurations)
-        replace_file(self.config_file, json.dumps(record, indent=1) + "\n")
-        (self.path / "traces").mkdir(exist_ok=True)
+        self._write(self.config_file, json.dumps(record, indent=1) + "\n")
+        self._make_traces()
 
     def require_versions(self, specs: Iterable[RunSpec]) -> None:
         """Refuse to go on with a run that another version of the program began.
@@ -90,7 +102,7 @@ class RunDirectory:
         """
         different = differing(self.versions(), versions(specs))
         if different:
-            shown = "; ".join(f"{k}: {a!r} there, {b!r} now" for k, a, b in different)
+            shown = "; ".join(f"{k}: {_shown(a)} there, {_shown(b)} now" for k, a, b in different)
             raise RunDirectoryError(
                 f"{self.path} was begun by another version of the program ({shown}), and a run must not mix two. "
                 "Nothing was changed; go on with that version, or name another --out"
@@ -98,34 +110,59 @@ class RunDirectory:
 
     def versions(self) -> dict[str, str]:
         """What the run was begun with: versions of packages, and a hash of the sources."""
-        found: dict[str, str] = self._config()["versions"]
-        return found
+        return self._config().versions
 
     def commit(self) -> str | None:
         """The commit that the run was begun with, where it was a git checkout."""
-        found: str | None = self._config()["commit"]
-        return found
+        return self._config().commit
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes out, where the system has file locks; a killed process leaves none behind.
+        """Make the folder if need be, and keep other processes out, where the system has file locks.
+
+        A killed process leaves no lock behind.
 
         Raises:
-            RunDirectoryError: Another process is at work here.
+            RunDirectoryError: Another process is at work here, or the folder holds something else or cannot be used.
         """
-        if fcntl is None:
+        if not self.config_file.exists():
+            self._make_folder()
+        with self._file.locked():
             yield
-            return
-        place = self.path.resolve()  # "." has no name to make a lock of
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with place.with_name(f".{place.name}.lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise RunDirectoryError(
-                    f"{self.path} is in use by another process; wait for it or name another --out"
-                ) from None
-            yield
+
+    def require_held(self) -> None:
+        """Refuse to write where this process has lost its lock (:meth:`EpisodesFile.require_held`)."""
+        self._file.require_held()
+
+    def _make_folder(self) -> None:
+        """Make the folder of a run that is to begin, or check that there is nothing in it.
+
+        Raises:
+            RunDirectoryError: There is, or it cannot be made or looked into.
+        """
+        # What a kill leaves a moment after the very start.
+        ours = {partial_file(self.config_file), self.episodes_file}
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            others = any(file not in ours for file in self.path.iterdir())
+            empty = not self.episodes_file.exists() or self.episodes_file.stat().st_size == 0
+        except (OSError, ValueError) as error:
+            raise RunDirectoryError(
+                f"{self.path} cannot be made or looked into ({why(error)}); name another --out"
+            ) from error
+        if others or not empty:
+            raise RunDirectoryError(f"{self.path} is not empty and holds no run; name another --out")
+
+    def _make_traces(self) -> None:
+        self.folder("traces").mkdir(exist_ok=True)
+
+    def _write(self, path: Path, text: str) -> None:
+        try:
+            replace_file(path, text)
+        except OSError as error:
+            raise RunDirectoryError(
+                f"{path} cannot be written ({why(error)}); what is finished is kept. Mend that, then repeat the command"
+            ) from error
 
     def configurations(self) -> dict[str, RunSpec]:
         """The configurations by name, in order.
@@ -134,7 +171,7 @@ class RunDirectory:
             RunDirectoryError: There is no run, or its ``config.json`` is malformed.
         """
         try:
-            return {name: RunSpec.model_validate(spec) for name, spec in self._config()["cells"].items()}
+            return {name: RunSpec.model_validate(spec) for name, spec in self._config().cells.items()}
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
@@ -145,45 +182,26 @@ class RunDirectory:
 
     def title(self) -> str:
         """What the run is, for people; may be empty."""
-        return str(self._config()["title"])
+        return self._config().title
 
-    def _config(self) -> dict[str, Any]:
-        try:
-            record: dict[str, Any] = json.loads(self.config_file.read_text(encoding="utf-8"))
-            schema = record["schema"]
-            if schema == SCHEMA and isinstance(record["cells"], dict) and isinstance(record["title"], str):
-                return record
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise RunDirectoryError(f"{self.path} holds no readable run (config.json): {error}") from error
-        raise RunDirectoryError(
-            f"{self.config_file} has schema {schema!r}, not {SCHEMA}; use the version that made it, or another --out"
-        )
-
-    def _cut_torn_tail(self) -> None:
-        """Drop a last line that a kill left unfinished."""
-        if not self.episodes_file.exists():
-            return
-        with self.episodes_file.open("r+b") as file:
-            file.truncate(file.read().rfind(b"\n") + 1)
+    def _config(self) -> _Config:
+        where = self._plain(self.config_file)
+        record = read_json(where, error=_NoRunError)
+        schema = record.get("schema") if isinstance(record, dict) else None
+        if schema != SCHEMA:
+            raise RunDirectoryError(
+                f"{where} has schema {short(schema)}, not {SCHEMA}; use the version that made it, or another --out"
+            )
+        return shaped(record, _Config, str(where), error=_NoRunError)
 
     def episodes(self) -> list[dict[str, Any]]:
         """All committed episodes, in the order of their commits; a torn last line is not one.
 
         Raises:
-            RunDirectoryError: A line is malformed.
+            RunDirectoryError: A line is malformed, or an episode is there twice.
         """
-        if not self.episodes_file.exists():
-            return []
-        whole = self.episodes_file.read_bytes().rpartition(b"\n")[0]
-        found = []
-        for number, line in enumerate(whole.split(b"\n"), 1):
-            if not line:
-                continue
-            try:
-                found.append(json.loads(line))
-            except ValueError as error:
-                raise RunDirectoryError(f"{self.episodes_file}:{number}: not JSON: {error}") from error
-        return found
+        self._plain(self.episodes_file)
+        return self._file.read()
 
     def append(self, lines: Sequence[Mapping[str, Any]], traces: Mapping[str, str | Path]) -> None:
         """Commit episodes together: their traces first, then their lines.
@@ -191,15 +209,17 @@ class RunDirectory:
         Args:
             lines: The episodes' lines, each with its ``key``.
             traces: For every key its trace: the text, or a file to copy.
+
+        Raises:
+            RunDirectoryError: A key is none, a line could not be read again, the disk does not take it, or this
+                process has lost its lock. Nothing is committed then.
         """
-        for key, trace in traces.items():
-            text = trace.read_text(encoding="utf-8") if isinstance(trace, Path) else trace
-            replace_file(self.trace_file(key), text)
-        written = "".join(json.dumps({"schema": SCHEMA, **line}) + "\n" for line in lines)
-        with self.episodes_file.open("a", encoding="utf-8") as file:
-            file.write(written)
-            file.flush()
-            os.fsync(file.fileno())
+        written = self._file.encoded([redacted({"schema": SCHEMA, **line}) for line in lines])
+        with self._file.holding():
+            for key, trace in traces.items():
+                text = read_text(trace, error=RunDirectoryError) if isinstance(trace, Path) else trace
+                self._write(self.trace_file(key), redacted_lines(text))
+            self._file.commit(written)
 
     def learn_units(self) -> list[str]:
         """Import the environments whose episodes used or capped a resource that is not declared here, for its unit.
@@ -212,7 +232,7 @@ class RunDirectory:
         strange = {
             environments[line["cell"]]
             for line in self.episodes()
-            if not {*line["result"]["budget"], *line["result"]["used"]} <= set(kinds())
+            if line["cell"] in environments and not {*line["result"]["budget"], *line["result"]["used"]} <= set(kinds())
         }
         for environment in sorted(strange):
             try:
@@ -222,8 +242,47 @@ class RunDirectory:
         return notes
 
     def trace_file(self, key: str) -> Path:
-        """Where a committed episode's trace is."""
-        return self.path / "traces" / f"{key}.jsonl"
+        """Where a committed episode's trace is; always in this run.
+
+        Raises:
+            RunDirectoryError: The key is none, or the file is a link, which may lead out of the run.
+        """
+        if not re.fullmatch(KEY, key):
+            raise RunDirectoryError(
+                f"{self.path}: {key[:100]!r} is no key of an episode (lowercase letters and digits), so no trace"
+            )
+        return self._plain(self.folder("traces") / f"{key}.jsonl")
+
+    def folder(self, name: str) -> Path:
+        """A folder of this run, for instance ``plots``; it may not be there yet.
+
+        Raises:
+            RunDirectoryError: It is a link, which may lead out of the run, or a file.
+        """
+        folder = self.path / name
+        if (odd := what_is_odd(folder)) not in ("", "a folder") or folder.is_file():
+            raise RunDirectoryError(f"{folder} is {odd or 'a file'}; a run keeps its {name} in a folder of its own")
+        return folder
+
+    def _plain(self, path: Path) -> Path:
+        """A file of this run, if it is one."""
+        if odd := what_is_odd(path):
+            raise RunDirectoryError(
+                f"{path} is {odd}, which may lead out of the run, so it is neither read nor written; put a file there"
+            )
+        return path
+
+
+class _NoRunError(RunDirectoryError):
+    """``config.json`` cannot be read as one."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"{message}, so that folder holds no readable run")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def differing(held: Mapping[str, Any], wanted: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any, Any]]:

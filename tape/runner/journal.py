@@ -6,12 +6,14 @@ A kill loses nothing: a reservation that was neither settled nor released counts
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 from tape.budget import Resources
 from tape.errors import RunDirectoryError
-from tape.files import replace_file
+from tape.files import is_there, open_plain, replace_file, what_is_odd, why
+from tape.reading import json_lines
 
 SCHEMA = 1
 MOST_LINES = 20_000
@@ -22,14 +24,15 @@ class Journal:
     """Implements :class:`tape.budget.Payer`: it refuses nothing and remembers everything.
 
     Lines are flushed to the system before a reservation counts, so they survive the death of the process; a power
-    cut may lose the last ones.
+    cut may lose the last ones. Where the file was removed or replaced meanwhile, nothing more is reserved: it would be
+    spent without being remembered.
 
     Args:
         path: The file; made if missing.
         spent: What was spent before the file was made.
 
     Raises:
-        RunDirectoryError: The file is malformed.
+        RunDirectoryError: The file is malformed, a link, or cannot be written.
     """
 
     def __init__(self, path: Path, spent: Resources) -> None:
@@ -43,32 +46,35 @@ class Journal:
     def _replay(self) -> Resources:
         """Read the file: what is settled, and all that was left open."""
         spent, left_open = Resources(), dict[int, Resources]()
+        if odd := what_is_odd(self._path):
+            raise RunDirectoryError(f"{self._path} is {odd}, which may lead out of the run; put the run's ledger there")
+        number = 0
         # A torn last line was never acted on.
-        whole = self._path.read_bytes().rpartition(b"\n")[0]
-        for number, line in enumerate(whole.split(b"\n"), 1):
+        for number, record in json_lines(self._path, whole=True, error=_BrokenError):
             try:
-                record: dict[str, Any] = json.loads(line)
                 if number == 1:
                     if record["schema"] != SCHEMA:
                         raise ValueError(f"schema {record['schema']} is not {SCHEMA}")
                     spent = Resources(record["spent"])
                 elif "reserve" in record:
-                    left_open[record["reserve"]] = Resources(record["worst"])
+                    left_open[_number(record["reserve"])] = Resources(record["worst"])
                 else:
-                    del left_open[record["close"]]
+                    del left_open[_number(record["close"])]
                     spent = spent + Resources(record["spent"])
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise RunDirectoryError(
-                    f"{self._path}:{number}: not a line of a run's ledger ({error}); restore the file, or delete it: "
-                    "then only what finished episodes spent is counted"
-                ) from error
+                raise _BrokenError(f"{self._path}:{number}: {str(error)[:200]}") from error
+        if not number:
+            raise _BrokenError(f"{self._path}:1: it is empty")
         return sum(left_open.values(), spent)
 
     def _compact(self) -> None:
         lines = [{"schema": SCHEMA, "spent": dict(self.spent)}]
         lines += [{"reserve": token, "worst": dict(worst)} for token, worst in self._open.items()]
-        replace_file(self._path, "".join(json.dumps(line) + "\n" for line in lines))
-        self._file = self._path.open("a", encoding="utf-8")
+        try:
+            replace_file(self._path, "".join(json.dumps(line) + "\n" for line in lines))
+            self._file = os.fdopen(open_plain(self._path, os.O_WRONLY | os.O_APPEND), "a", encoding="utf-8")
+        except OSError as error:
+            raise RunDirectoryError(f"{self._path} cannot be written ({why(error)})") from error
         self._lines = len(lines)
 
     def _write(self, **record: Any) -> None:
@@ -80,7 +86,16 @@ class Journal:
         self._lines += 1
 
     def reserve(self, worst_case: Resources) -> int:
-        """See :class:`tape.budget.Payer`."""
+        """See :class:`tape.budget.Payer`.
+
+        Raises:
+            RunDirectoryError: The file was removed or replaced.
+        """
+        if not is_there(self._file.fileno(), self._path):
+            raise RunDirectoryError(
+                f"{self._path} was removed or replaced while this run was at work, perhaps for another process: this "
+                "one spends nothing more. See what is there; the same command then goes on"
+            )
         self._last += 1
         self._write(reserve=self._last, worst=dict(worst_case))
         self._open[self._last] = worst_case
@@ -99,3 +114,19 @@ class Journal:
     def close(self) -> None:
         """Close the file; what is open stays open in it."""
         self._file.close()
+
+
+class _BrokenError(RunDirectoryError):
+    """A line that is none of a run's ledger."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(
+            f"{message}; this is not a line of a run's ledger: restore the file, or delete it: then only what finished "
+            "episodes spent is counted"
+        )
+
+
+def _number(value: Any) -> int:
+    if not isinstance(value, int):
+        raise ValueError(f"{value!r} is no number of a reservation")
+    return value

@@ -17,6 +17,7 @@ from tape.lm.base import LanguageModel
 from tape.lm.batching import EpisodeBatch
 from tape.plugins import load
 from tape.protocols import EnvironmentPlugin
+from tape.redaction import redacted
 from tape.runner.configurations import Job
 from tape.runner.models import Models
 from tape.runner.work import Played, Work
@@ -156,7 +157,8 @@ async def _episode(
         "model": spec.model,
         "result": result.model_dump(mode="json"),
     }
-    return Played(line, trace.text(), whole=run is None or not run.refused)
+    # Here, and not only where it is written: on another machine, only the worker may know the key.
+    return Played(redacted(line), trace.text(), whole=run is None or not run.refused)
 
 
 @dataclass(frozen=True)
@@ -185,9 +187,10 @@ def answer(work: Work, models: Models, payer: Payer | None = None) -> Reply:
         one_thread()
         return Reply(run_sync(play(work, model, payer=payer if work.metered else None)))
     except TapeError as error:
-        return Reply(None, str(error))
+        return Reply(None, redacted(str(error)))
     except Exception:
-        return Reply(None, f"an unexpected error, which is a fault of the program:\n{traceback.format_exc()}")
+        trace = redacted(traceback.format_exc())
+        return Reply(None, f"an unexpected error, which is a fault of the program:\n{trace}")
 
 
 def one_thread() -> None:

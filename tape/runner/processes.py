@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 import threading
 from collections.abc import Iterator, Sequence
@@ -14,11 +13,13 @@ from multiprocessing.context import SpawnProcess
 
 from tape.budget import Ledger
 from tape.budget.host import LedgerClient, LedgerHost, LedgerMessage, LedgerReply
+from tape.interrupts import end_process, own_process
 from tape.lm.registry import open_model as open_by_name
 from tape.runner.models import Models, Opener
 from tape.runner.play import Reply, answer
 from tape.runner.pool import ClosingPool, Ended, WorkerError
 from tape.runner.work import Watcher, Work
+from tape.screen import guard
 
 PATIENCE = 5.0
 """Seconds that a worker has to end before it is killed."""
@@ -35,7 +36,7 @@ class Processes(ClosingPool):
     """Plays batches in worker processes, which open the models themselves and keep them between runs.
 
     The processes are started when they are first needed. They ignore Ctrl-C, which is for the parent to
-    handle, and end with the parent however it ends.
+    handle, and end with the parent however it ends; what they have started and written for a while goes with them.
 
     Args:
         count: How many.
@@ -167,10 +168,17 @@ def _interrupts_held_back() -> Iterator[None]:
 
 def _main(pipe: connection.Connection, opener: Opener) -> None:
     """A worker's life."""
+    guard()  # its warnings may hold what a model said
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    ends = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
+    own_process("", lambda: _work(pipe, opener), tuple(ends))
+
+
+def _work(pipe: connection.Connection, opener: Opener) -> int:
+    """Play what comes until nothing more does."""
     models = Models(opener)
 
     def ask(message: LedgerMessage) -> LedgerReply:
@@ -186,7 +194,7 @@ def _main(pipe: connection.Connection, opener: Opener) -> None:
             pipe.send(answer(work, models, payer))
         except (EOFError, OSError):  # the parent wants no more
             models.close()
-            return
+            return 0
 
 
 def _end_with_parent() -> None:
@@ -194,4 +202,4 @@ def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
     connection.wait([parent.sentinel])
-    os._exit(1)
+    end_process(1)

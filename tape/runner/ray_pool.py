@@ -25,6 +25,8 @@ HINT = (
     "RAY_AUTH_TOKEN (or RAY_AUTH_TOKEN_PATH) are set here too"
 )
 
+_LOOPBACK = "127.0.0.1"
+
 _models: list[Models] = []
 """In a Ray worker, which serves one pool: what it keeps open."""
 
@@ -52,9 +54,8 @@ class RayPool(ClosingPool):
         quiet = {"log_to_driver": False, "logging_level": "warning"}
         try:
             if address == LOCAL:
-                os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves this machine
-                # Without an address Ray would join whatever cluster it finds on this machine.
-                ray.init("local", num_cpus=LOCAL_CPUS, include_dashboard=False, _node_ip_address="127.0.0.1", **quiet)
+                self._start_alone(**quiet)
+                self._require_loopback()
             else:
                 ray.init(address, **quiet)
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
@@ -90,6 +91,32 @@ class RayPool(ClosingPool):
         finally:
             for handle in running:  # closed half-way: nobody wants these
                 self._ray.cancel(handle, force=True)
+
+    def _start_alone(self, **quiet: Any) -> None:
+        """Start a cluster that only this machine reaches."""
+        from ray._private import ray_constants
+
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves this machine
+        # Ray takes the address of a network interface for its node, whatever it is told, and its servers listen on all
+        # of them, unless there can be no other nodes. Its processes read this from the environment; here it may have
+        # been imported before.
+        os.environ.setdefault(ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR, "0")
+        usual, ray_constants.ENABLE_RAY_CLUSTER = ray_constants.ENABLE_RAY_CLUSTER, False
+        try:
+            # Without an address Ray would join whatever cluster it finds on this machine.
+            self._ray.init("local", num_cpus=LOCAL_CPUS, include_dashboard=False, _node_ip_address=_LOOPBACK, **quiet)
+        finally:
+            ray_constants.ENABLE_RAY_CLUSTER = usual
+
+    def _require_loopback(self) -> None:
+        """End a cluster that others can reach: who can, can run programs here."""
+        addresses = {node["NodeManagerAddress"] for node in self._ray.nodes()}
+        if addresses - {_LOOPBACK, "::1"}:
+            self._ray.shutdown()
+            raise WorkerError(
+                f"{LOCAL} would listen on {', '.join(sorted(addresses))}, where others reach it: this version of Ray "
+                "does not keep to this machine; use --workers N"
+            )
 
     def _fetch(self, handle: Any, item: Work) -> Reply:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import logging
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tape.files import replace_file
 from tape.plugins import missing_extra
 from tape.runner.summary import VERIFICATION
+from tape.screen import printable
 
 if TYPE_CHECKING:
     import pyarrow
@@ -72,19 +74,36 @@ def _row(line: Mapping[str, Any], used: Sequence[str], caps: Sequence[str]) -> d
     row["actions"] = " ".join(result["actions"])
     row["detail"] = result["detail"]
     row |= {name: result.get(name, 0.0) for name in TIMES}  # lines of earlier versions have no overruns
-    # A model may write lone surrogates, which no file format takes.
-    return {k: v.encode("utf-8", "backslashreplace").decode() if isinstance(v, str) else v for k, v in row.items()}
+    # A model may write lone surrogates, which no file format takes, and what a terminal would obey.
+    return {k: printable(v) if isinstance(v, str) else v for k, v in row.items()}
 
 
 def csv_text(table: Sequence[Mapping[str, Value]]) -> str:
-    """The rows as CSV: ``true`` and ``false``, and nothing where a value is unknown."""
+    """The rows as CSV: ``true`` and ``false``, nothing where a value is unknown, and no formulas."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     if table:
         writer.writerow(table[0])
     for row in table:
-        writer.writerow(str(v).lower() if isinstance(v, bool) else v for v in row.values())
+        writer.writerow(map(_cell, row.values()))
     return out.getvalue()
+
+
+_LARGEST = 1 << 63
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+
+
+def _cell(value: Value) -> Value:
+    """A value for CSV; before a text that a spreadsheet would take for a formula there is an apostrophe.
+
+    See https://owasp.org/www-community/attacks/CSV_Injection; a text that is a number is none.
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value):
+        return f"'{value}"
+    return value
 
 
 def parquet_bytes(table: Sequence[Mapping[str, Value]]) -> bytes:
@@ -116,7 +135,7 @@ def _column(values: Sequence[Value]) -> pyarrow.Array:
         kind, parts = pyarrow.string(), [offsets.tobytes(), b"".join(texts)]
     elif isinstance(known[0], bool):
         kind, parts = pyarrow.bool_(), [_bits([bool(value) for value in values])]
-    elif any(isinstance(value, float) for value in known):
+    elif any(isinstance(value, float) or not -_LARGEST <= int(value) < _LARGEST for value in known):
         kind, parts = pyarrow.float64(), [np.array([value or 0.0 for value in values], np.float64).tobytes()]
     else:
         kind, parts = pyarrow.int64(), [np.array([value or 0 for value in values], np.int64).tobytes()]

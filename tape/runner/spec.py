@@ -11,17 +11,22 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 import solvers
 import tape
 from tape.budget import Budget
+from tape.budget.resources import MOST
 from tape.engine.settings import TapeConfig
 from tape.plugins import load
 from tape.protocols import Task
 from tape.seeds import derive
+
+MOST_SEED = 2**63 - 1
+MOST_REPEATS = 100_000
+MOST_BATCH = 100_000
 
 SUFFIXES = {".py", ".hpp", ".cpp"}
 
@@ -58,6 +63,7 @@ PACKAGES = (
     "transformers",
     "outlines",
     "outlines_core",
+    "llguidance",
     "networkx",
     "pulp",
     "ortools",
@@ -93,10 +99,10 @@ class RunSpec(BaseModel):
     config: TapeConfig
     model: str
     model_identity: str
-    budget: dict[str, int] = Field(default_factory=dict)
-    seed: int = 0
-    repeats: int = Field(default=1, ge=1)
-    batch: int = Field(default=8, ge=1)
+    budget: dict[str, Annotated[int, Field(ge=0, le=MOST)]] = Field(default_factory=dict)
+    seed: int = Field(default=0, ge=-MOST_SEED, le=MOST_SEED)
+    repeats: int = Field(default=1, ge=1, le=MOST_REPEATS)
+    batch: int = Field(default=8, ge=1, le=MOST_BATCH)
     prompt_version: str = ""
     tasks_digest: str = ""
 

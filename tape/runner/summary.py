@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tape.runner.spec import RunSpec
+from tape.screen import printable
 from tape.statistics import success_interval
 
 HEAD = (
@@ -75,7 +77,7 @@ def _group(name: str, level_set: str, spec: RunSpec, lines: Sequence[Mapping[str
         "partial_walks": sum(r["partial_walk"] for r in results),
         "lm_calls": sum(sum(r["lm_calls"].values()) for r in results),
         "lm_tokens": sum(tokens(r) for r in results),
-        "solver_seconds": math.fsum(r["solver_seconds"] for r in results),
+        "solver_seconds": _total([r["solver_seconds"] for r in results]),
         "budget_violations": sum(bool(r["budget_violations"]) for r in results),
         # Lines of earlier versions have none of these.
         "broken_declarations": sum(sum(r.get("broken_declarations", {}).values()) for r in results),
@@ -92,7 +94,21 @@ def _means(found: Iterable[Mapping[str, float | None]]) -> dict[str, float]:
     rows = list(found)
     names = sorted({name for row in rows for name in row})
     known = [name for name in names if all(row.get(name, 0) is not None for row in rows)]
-    return {name: math.fsum(row.get(name) or 0 for row in rows) / len(rows) for name in known}
+    return {name: _mean([row.get(name) or 0 for row in rows]) for name in known}
+
+
+def _total(values: Sequence[float]) -> float | None:
+    """The sum; None where it is beyond what a float holds."""
+    try:
+        return math.fsum(values)
+    except OverflowError:
+        return None
+
+
+def _mean(values: Sequence[float]) -> float:
+    """The mean, which a float holds even where it does not hold the sum."""
+    total = _total(values)
+    return math.fsum(value / len(values) for value in values) if total is None else total / len(values)
 
 
 def tokens(result: Mapping[str, Any]) -> int:
@@ -104,7 +120,7 @@ def table(groups: Sequence[Mapping[str, Any]]) -> str:
     """The groups as a markdown table, with the remark below it."""
     head, *rows = cells(groups)
     lines = ["| " + " | ".join(escaped(text) for text in row) + " |" for row in (head, ("---",) * len(head), *rows)]
-    return "\n".join([*lines, "", remark(groups), ""])
+    return harmless("\n".join([*lines, "", remark(groups), ""]))
 
 
 def cells(groups: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
@@ -126,7 +142,7 @@ def cells(groups: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
                 f"{g['replans'] / n:.2f}",
                 f"{g['lm_calls'] / n:.1f}",
                 f"{g['lm_tokens'] / n:.0f}",
-                f"{1000 * g['solver_seconds'] / n:.2f}",
+                "-" if g["solver_seconds"] is None else f"{1000 * (g['solver_seconds'] / n):.2f}",
                 str(g["budget_violations"]),
             )
         )
@@ -170,5 +186,15 @@ def _about_limits(groups: Sequence[Mapping[str, Any]]) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text that stays within its column."""
-    return " ".join(text.replace("|", r"\|").split())
+    """A text of others in Markdown: one line within its column, with neither HTML nor links of its own."""
+    return " ".join(harmless(text).replace("|", r"\|").split())
+
+
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_LINK = re.compile(r"\](?=(?:\(|:)\s*(?!https?://)[^\s)]*[:&])")
+"""The end of a link's text, before an address with a scheme, perhaps disguised."""
+
+
+def harmless(markdown: str) -> str:
+    """Markdown without HTML, control characters, and links to anything but files and web pages."""
+    return _TAG.sub("&lt;", _LINK.sub(r"\]", printable(markdown)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,12 +12,16 @@ from tape.budget import Ledger
 from tape.errors import ConfigError
 from tape.lm.base import LanguageModel
 from tape.lm.registry import open_model as open_by_name
+from tape.reading import short
 from tape.runner.models import Models, open_at_price
 from tape.runner.play import play
 from tape.runner.pool import ClosingPool, Ended, Pool
 from tape.runner.processes import Processes
 from tape.runner.work import Watcher, Work
 from tape.waiting import one_loop
+
+MOST_WORKERS = 1024
+"""Worker processes: each opens the model anew."""
 
 
 class InProcess(ClosingPool):
@@ -79,8 +84,11 @@ def open_pool(
         from tape.runner.ray_pool import RayPool  # Ray is loaded only where it is asked for
 
         return RayPool(text, opener)
-    if not text.isdecimal() or int(text) < 1:
-        raise ConfigError(f"--workers must be a whole number from 1, ray://HOST:PORT or ray:local, not {text!r}")
+    if not re.fullmatch("[0-9]{1,9}", text) or not 1 <= int(text) <= MOST_WORKERS:
+        raise ConfigError(
+            f"--workers must be a whole number from 1 to {MOST_WORKERS}, ray://HOST:PORT or ray:local, not "
+            f"{short(text)}"
+        )
     if int(text) == 1:
         known = dict(opened or {})
         return InProcess(lambda name: known.get(name) or opener(name))

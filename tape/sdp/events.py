@@ -118,9 +118,9 @@ class ValidatedEvent(ToldEvent):
 
     @field_validator("before", "after", mode="before")
     @classmethod
-    def _as_in_json(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def _as_in_json(cls, fields: Any) -> Any:
         """Tuples as the lists that a file gives back, so that an event read is the event written."""
-        return {name: _listed(value) for name, value in fields.items()}
+        return {n: _listed(value) for n, value in fields.items()} if isinstance(fields, Mapping) else fields
 
     def told(self) -> str:
         """The verdict in words."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from tape.errors import TraceError
+from tape.reading import json_lines, wrong
 from tape.sdp.events import ChainEvent, ConcludedEvent, ValidatedEvent
 from tape.sdp.records import Ending, Judged, Move, Origin, Plan, State
 from tape.trace import Event, FinishedEvent, StartedEvent
@@ -49,6 +49,12 @@ class TraceReader:
         Raises:
             TraceError: It contradicts those before it.
         """
+        try:
+            self._take(event)
+        except ValidationError as error:
+            raise TraceError(f"{self._path}: an event of type {event.type} is malformed: {wrong(error)}") from error
+
+    def _take(self, event: Event) -> None:
         match event:
             case StartedEvent():
                 self._started = event
@@ -132,10 +138,11 @@ class TraceReader:
             )
             return Parts(Origin.model_validate(origin | where), self._plans, self._moves, ending)
         except (KeyError, ValidationError) as error:
-            raise TraceError(f"{self._path}: the episode's beginning or result is malformed: {error}") from error
+            said = wrong(error) if isinstance(error, ValidationError) else f"there is no {error}"
+            raise TraceError(f"{self._path}: the episode's beginning or result is malformed: {said}") from error
 
 
 def _episode(path: Path) -> str:
     """The episode's key, as every line of a trace names it."""
-    with path.open(encoding="utf-8") as file:
-        return str(json.loads(file.readline())["episode"])
+    _, record = next(json_lines(path, surrogates=True, error=TraceError))
+    return str(record["episode"])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from tape.sdp.events import CheckRecord, Conclusion, TargetRecord
+
+Count = Annotated[int, Field(ge=-(1 << 31), le=1 << 31)]
 
 
 class Record(BaseModel):
@@ -81,12 +83,12 @@ class Move(Record):
         after: The state after it.
     """
 
-    step: int
-    failed: int
+    step: Count
+    failed: Count
     before: State
     action: str | None
     text: str
-    k: int
+    k: Count
     judged: list[Judged]
     reason: str
     counts: bool
@@ -115,9 +117,9 @@ class Plan(Record):
         targets: The tail, the goal last; empty where no chain was found.
     """
 
-    after: int
-    step: int
-    certified: int
+    after: Count
+    step: Count
+    certified: Count
     reason: str
     targets: list[TargetRecord]
 
@@ -141,12 +143,12 @@ class Ending(Record):
     """
 
     why: Conclusion
-    certified: int
-    planned: int
+    certified: Count
+    planned: Count
     goal_certified: bool
-    rejected: int
-    replans: int
-    caps: dict[str, int]
+    rejected: Count
+    replans: Count
+    caps: dict[str, Count]
     end_state: str
     success: bool
     actions: list[str]

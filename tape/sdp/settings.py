@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from tape.engine.settings import MethodSettings
+from tape.engine.settings import MOST, MethodSettings
 
 
 class SdpSettings(MethodSettings):
@@ -26,9 +26,9 @@ class SdpSettings(MethodSettings):
     """
 
     chain: Literal["walk", "sample", "adapter"] = "walk"
-    attempts: int | None = Field(default=None, ge=1)
-    target_replans: int | None = Field(default=None, ge=0)
-    step_cap: int | None = Field(default=None, ge=1)
+    attempts: int | None = Field(default=None, ge=1, le=MOST)
+    target_replans: int | None = Field(default=None, ge=0, le=MOST)
+    step_cap: int | None = Field(default=None, ge=1, le=MOST)
     strict_algorithm1: bool = False
     cascade: bool = True
     validation: Literal["environment", "always"] = "environment"

@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tape.errors import TraceError
+from tape.reading import read_json, short, wrong
 from tape.sdp.events import TargetRecord
 from tape.sdp.reader import TraceReader
 from tape.sdp.records import Ending, Judged, Move, Origin, Plan, Record
@@ -99,7 +100,7 @@ class CertifiedTrajectory(Record):
 
     def digest(self) -> str:
         """What :attr:`seal` has to be."""
-        content = self.model_dump(mode="json", exclude={"seal"})
+        content = self.model_dump(exclude={"seal"})  # not as JSON: that takes no halves of surrogate pairs
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()
 
     def sealed(self) -> CertifiedTrajectory:
@@ -109,7 +110,7 @@ class CertifiedTrajectory(Record):
     def save(self, path: Path) -> None:
         """Write it as JSON."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        record = {"schema": SCHEMA, **self.model_dump(mode="json")}
+        record = {"schema": SCHEMA, **self.model_dump()}
         path.write_text(json.dumps(record, indent=1) + "\n", encoding="ascii")
 
     @classmethod
@@ -119,16 +120,18 @@ class CertifiedTrajectory(Record):
         Raises:
             TraceError: It cannot be read, or is of another schema.
         """
-        try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-            schema = record.pop("schema")
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise TraceError(f"{path}: not a certified trajectory: {error!r}; make it anew from the trace") from error
+        # What models wrote stands in it as they wrote it.
+        record = read_json(path, surrogates=True, error=_no_trajectory)
+        if not isinstance(record, dict):
+            raise _no_trajectory(f"{path}: expected an object, got {short(record)}")
+        schema = record.pop("schema", None)
         if schema != SCHEMA:
-            raise TraceError(f"{path}: schema {schema!r} is not {SCHEMA}; use the version that made it")
+            raise TraceError(f"{path}: schema {short(schema)} is not {SCHEMA}; use the version that made it")
         try:
             return cls.model_validate(record)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise TraceError(f"{path}: not a certified trajectory: {where}: {first['msg']}") from error
+            raise _no_trajectory(f"{path}: {wrong(error)}") from error
+
+
+def _no_trajectory(said: str) -> TraceError:
+    return TraceError(f"{said}; so it is not a certified trajectory: make it anew from the trace")

@@ -9,6 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tape.files import replace_file
+from tape.runner.summary import harmless
+from tape.screen import printable
 from tape.show.plots import Plot, draw
 
 _STYLE = """
@@ -91,26 +94,26 @@ def write_report(folder: Path, title: str, sections: Sequence[Section], *, html_
         elif figure.file is not None:
             drawn = [png]
             png.parent.mkdir(parents=True, exist_ok=True)
-            png.write_bytes(figure.file.read_bytes())
+            replace_file(png, figure.file.read_bytes())
         images[figure.name] = png
         files += drawn
     report = folder / "report.md"
-    report.write_text(markdown(title, sections), encoding="utf-8")
+    replace_file(report, markdown(title, sections))
     reports = [report]
     if html_too:
         page = folder / "report.html"
-        page.write_text(to_html(title, sections, images), encoding="utf-8")
+        replace_file(page, printable(to_html(title, sections, images)))
         reports.append(page)
     return reports + files
 
 
 def markdown(title: str, sections: Sequence[Section]) -> str:
-    """The report as Markdown; figures are named by their place in ``plots/``."""
+    """The report as Markdown, with no HTML in it; figures are named by their place in ``plots/``."""
     parts = [f"# {title}"]
     for section in sections:
         parts.append("#" * section.level + f" {section.title}")
         parts += [_markdown(block) for block in section.blocks]
-    return "\n\n".join(parts) + "\n"
+    return harmless("\n\n".join(parts)) + "\n"
 
 
 def _markdown(block: Block) -> str:

@@ -17,6 +17,7 @@ from tape.engine.graph import Edge, PlanGraph
 from tape.errors import GraphError
 from tape.plugins import require_extra
 from tape.show.essence import MOST_NODES, Essence, essence
+from tape.show.figures import save_figure
 from tape.show.labels import GOAL_PAD, LARGE, LEADING, MONO, PAD, SANS, SMALL, Labels, Measure
 from tape.show.layout import Arc, Arranged, Item, Route, arrange
 from tape.show.rows import Row, Rows
@@ -203,7 +204,7 @@ class _Picture:
             self._draw_break(axes, row)
         dpi = min(_DPI, 72 * _MOST_PIXELS / max(width, height)) if file.suffix == ".png" else 72
         metadata = {".svg": {"Date": None, "Title": title}, ".pdf": {"CreationDate": None, "Title": title}}
-        figure.savefig(file, dpi=dpi, facecolor="white", metadata=metadata.get(file.suffix))
+        save_figure(figure, file, dpi=dpi, facecolor="white", metadata=metadata.get(file.suffix))
 
     def _draw_break(self, axes: Any, row: Row) -> None:
         """Say at the end of a row that it goes on."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tape.plugins import require_extra
+from tape.show.figures import save_figure
 
 OURS = "o"
 MARKERS = ("s", "^", "D", "v", "P", "X", "<", ">", "h", "*", "d")
@@ -91,12 +92,13 @@ def draw(plot: Plot, files: Sequence[Path]) -> None:
     kinds = {"bars": _bars, "lines": _lines, "points": _points}
     if plot.kind not in kinds:
         raise ValueError(f"a plot is one of {', '.join(kinds)}, not {plot.kind!r}")
-    with mpl.rc_context({"svg.hashsalt": "experiments", "svg.fonttype": "none", "hatch.linewidth": 0.6}):
+    with mpl.rc_context(
+        {"svg.hashsalt": "experiments", "svg.fonttype": "none", "hatch.linewidth": 0.6, "text.parse_math": False}
+    ):
         figure = kinds[plot.kind](plot, plt)
         for file in files:
-            file.parent.mkdir(parents=True, exist_ok=True)
             metadata = {"Date": None} if file.suffix == ".svg" else {"Software": None}
-            figure.savefig(file, dpi=110, metadata=metadata)
+            save_figure(figure, file, dpi=110, metadata=metadata)
         plt.close(figure)
 
 

@@ -19,6 +19,8 @@ from tape.budget import in_units
 from tape.budget.deadline import KIND as WALL
 from tape.runner.summary import cells, remark, table
 from tape.runner.work import Line, Watcher, Work
+from tape.screen import guard, guarded, printable
+from tape.show.console import GuardedConsole
 from tape.show.scene import Marks, Scene
 from tape.show.text import cut
 from tape.show.text import one_line as on_one_line
@@ -38,9 +40,9 @@ def loading(what: str, console: Console | None = None) -> Iterator[None]:
         what: For instance ``loading bundled:mini``.
         console: The terminal, if it is one; standard output by default.
     """
-    console = console or Console()
+    console = console or GuardedConsole()
     if moves(console):
-        with console.status(Text(what), spinner=Marks(console.encoding).spinner):
+        with console.status(Text(what), spinner=Marks(console.encoding).spinner), guarded():
             yield
         return
     print(what, file=sys.stderr, flush=True)  # standard output is for what comes of it
@@ -58,11 +60,11 @@ def working(what: str, console: Console | None = None) -> Iterator[Callable[[int
     Yields:
         To be told how much is done of how much.
     """
-    console = console or Console()
+    console = console or GuardedConsole()
     if not moves(console):
         yield lambda _done, _all: None
         return
-    with console.status(Text(what), spinner=Marks(console.encoding).spinner) as status:
+    with console.status(Text(what), spinner=Marks(console.encoding).spinner) as status, guarded():
         yield lambda done, total: status.update(Text(f"{what}: {done + 1} of {total}"))
 
 
@@ -73,9 +75,9 @@ def show_results(groups: Sequence[Mapping[str, Any]], console: Console | None = 
         groups: The summary's groups.
         console: Where to; standard output by default.
     """
-    console = console or Console()
+    console = console or GuardedConsole()
     if not console.is_terminal:
-        console.file.write(f"{table(groups)}\n")
+        console.file.write(printable(f"{table(groups)}\n"))
         console.file.flush()
         return
     rows = cells(groups)
@@ -196,7 +198,8 @@ def one_line(line: Mapping[str, Any]) -> str:
     ended = result["end_state"]
     if ended.endswith("_error") and (detail := result.get("detail", "")):
         ended += f" ({cut(on_one_line(detail), _LONGEST_DETAIL)})"
-    return f"{line['task']} #{line['repeat']}: {ended}, {in_units('steps', result['steps'])}{_used(result)}{notes}"
+    said = f"{line['task']} #{line['repeat']}: {ended}, {in_units('steps', result['steps'])}{_used(result)}{notes}"
+    return said.replace("\n", "\\n")
 
 
 _LONGEST_DETAIL = 120
@@ -237,11 +240,13 @@ class LiveDisplay:
 
     def __enter__(self) -> LiveDisplay:
         self._live.__enter__()
+        self._unguard = guard()  # what is printed meanwhile is read by rich, which obeys some escape sequences
         return self
 
     def __exit__(self, *problem: Any) -> None:
         with self._lock:
             self._playing, self._ended = {}, {}  # what was not committed does not count
+        self._unguard()
         self._live.__exit__(*problem)
         self._console.print(self._score())
 
@@ -351,7 +356,7 @@ def display(label: str, *, quiet: bool = False, boards: int = 4) -> PlainDisplay
         boards: Most boards shown at once; 0 where the episodes are played in other processes, which
             leaves the progress bar and the score.
     """
-    console = Console()
+    console = GuardedConsole()
     if quiet or not moves(console):
         return PlainDisplay(label, quiet=quiet)
     return LiveDisplay(label, console, boards)

@@ -13,7 +13,7 @@ from tape.engine.graph import PlanGraph
 from tape.runner.spec import RunSpec
 from tape.runner.work import Line
 from tape.show.draw import draw
-from tape.show.text import listed_actions, printable
+from tape.show.text import listed_actions, plain
 from tape.trace import (
     ActedEvent,
     ActionsSampledEvent,
@@ -38,7 +38,7 @@ _LONGEST_NAME = 150
 def describe(events: Sequence[Event]) -> Iterator[str]:
     """The episode as lines of text, without escape sequences that models and tools may have written."""
     for text in _described(events):
-        yield "\n" * (text.startswith("\n")) + printable(text.lstrip("\n"))
+        yield "\n" * (text.startswith("\n")) + plain(text.lstrip("\n"))
 
 
 def _described(events: Sequence[Event]) -> Iterator[str]:
@@ -46,7 +46,8 @@ def _described(events: Sequence[Event]) -> Iterator[str]:
         match event:
             case StartedEvent():
                 caps = ", ".join(in_units(kind, cap) for kind, cap in event.budget.items()) or "none"
-                yield f"{event.config['agent']} with {event.config['model']}; budget: {caps}"
+                agent, model = (event.config.get(name, "?") for name in ("agent", "model"))
+                yield f"{agent} with {model}; budget: {caps}"
                 if event.config.get("world_model") == "simulator":
                     yield "NOTE: transitions come from the simulator (an upper bound, not the default mode)"
             case ObservedEvent():
@@ -57,7 +58,7 @@ def _described(events: Sequence[Event]) -> Iterator[str]:
                 for plan, valid in zip(event.plans, event.valid, strict=True):
                     yield f"  {listed_actions(plan) or '(empty)'}{'' if valid else '   [malformed]'}"
             case GraphFoldedEvent():
-                nodes, edges = len(event.graph["nodes"]), len(event.graph["links"])
+                nodes, edges = (len(event.graph.get(name, ())) for name in ("nodes", "links"))
                 yield f"folded into {nodes} nodes and {edges} edges"
             case PathSelectedEvent():
                 path = listed_actions(event.actions) or "(none)"
@@ -86,7 +87,8 @@ def _described(events: Sequence[Event]) -> Iterator[str]:
                 yield event.told()
             case FinishedEvent():
                 result = event.result
-                yield f"\n{result['end_state']} after {result['steps']} steps; {result['detail']}".rstrip("; ")
+                detail = result.get("detail", "")
+                yield f"\n{result.get('end_state', '?')} after {result.get('steps', '?')} steps; {detail}".rstrip("; ")
             case _:
                 continue
 
@@ -160,7 +162,7 @@ def pictures(
             stem += f"-step-{one.step}"
         stems.add(stem)
         graph, event = PlanGraph.from_dict(one.folded.graph), one.selected
-        start = event.nodes[0] if event.nodes else str(one.folded.graph["start"])
+        start = event.nodes[0] if event.nodes else str(one.folded.graph.get("start"))
         steps = zip(event.nodes, event.actions, event.nodes[1:], strict=False)
         path = [graph.find(a, action, b) for a, action, b in steps]
         left = event.problem.get("budget")

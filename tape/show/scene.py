@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from tape.budget import in_units
-from tape.show.text import one_line, printable
+from tape.show.text import one_line, plain
 from tape.trace import (
     ActedEvent,
     ApprovalEvent,
@@ -120,7 +120,7 @@ class Scene:
         Args:
             most: Columns that there are.
         """
-        picture = printable(self.picture).splitlines()
+        picture = plain(self.picture).splitlines()
         if len(picture) > _MOST_LINES:
             picture = [*picture[: _MOST_LINES - 1], self._marks.more]
         calls = any(len(action) > _SHORT for action in (*self.done, *self.ahead))

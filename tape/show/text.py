@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def printable(text: str) -> str:
-    """A text whose lines hold nothing but characters to be seen: no escape sequences, no tabs."""
+def plain(text: str) -> str:
+    """A text whose lines hold nothing but characters to be seen, for pictures: blanks for all else.
+
+    Where what is hidden should be told, use :func:`tape.screen.printable`.
+    """
     return "\n".join("".join(c if c.isprintable() else " " for c in line) for line in text.expandtabs(2).splitlines())
 
 
 def one_line(text: str) -> str:
     """The same on one line."""
-    return printable(text).replace("\n", " ")
+    return plain(text).replace("\n", " ")
 
 
 def cut(text: str, most: int) -> str:

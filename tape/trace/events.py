@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from tape.errors import TraceError
 from tape.plugins import METHODS, load, names
+from tape.trace.shapes import Config, Count, Explanation, Graph, Problem, Result
 
 
 class Event(BaseModel):
@@ -30,8 +31,8 @@ class StartedEvent(Event):
     """The episode begins; ``task`` says in words what is to be done, where the domain has words for it."""
 
     type: ClassVar[str] = "started"
-    config: dict[str, Any]
-    budget: dict[str, int]
+    config: Config
+    budget: dict[str, Count]
     task: str = ""
 
 
@@ -42,7 +43,7 @@ class ObservedEvent(Event):
     step: int
     key: str
     picture: str
-    remaining: dict[str, int]
+    remaining: dict[str, Count]
 
 
 class PlansSampledEvent(Event):
@@ -53,12 +54,18 @@ class PlansSampledEvent(Event):
     plans: list[list[str]]
     valid: list[bool]
 
+    @model_validator(mode="after")
+    def _each_is_judged(self) -> PlansSampledEvent:
+        if len(self.plans) != len(self.valid):
+            raise ValueError(f"{len(self.plans)} plans and {len(self.valid)} verdicts on them")
+        return self
+
 
 class GraphFoldedEvent(Event):
     """The plan graph, annotated, in node-link form."""
 
     type: ClassVar[str] = "graph_folded"
-    graph: dict[str, Any]
+    graph: Graph
 
 
 class PathSelectedEvent(Event):
@@ -72,8 +79,8 @@ class PathSelectedEvent(Event):
     nodes: list[str]
     objective: float | None
     bound: float | None
-    consumption: dict[str, int]
-    problem: dict[str, Any]
+    consumption: dict[str, Count]
+    problem: Problem
     seconds: float
 
 
@@ -149,7 +156,7 @@ class ActedEvent(Event):
     action: str
     text: str
     planned: str | None
-    cost: dict[str, int | None]
+    cost: dict[str, Count | None]
 
 
 class MismatchEvent(Event):
@@ -186,7 +193,7 @@ class LedgerEvent(Event):
     type: ClassVar[str] = "ledger"
     what: LedgerAction
     purpose: str
-    amounts: dict[str, int | None]
+    amounts: dict[str, Count | None]
 
 
 class BrokenDeclarationEvent(Event):
@@ -195,8 +202,8 @@ class BrokenDeclarationEvent(Event):
     type: ClassVar[str] = "broken_declaration"
     purpose: str
     kind: str
-    declared: int
-    used: int
+    declared: Count
+    used: Count
 
 
 class AnsweredEvent(Event):
@@ -212,7 +219,7 @@ class InfeasibleEvent(ToldEvent):
 
     type: ClassVar[str] = "infeasible"
     text: str
-    explanation: dict[str, Any]
+    explanation: Explanation
 
     def told(self) -> str:
         """The words."""
@@ -223,7 +230,7 @@ class FinishedEvent(Event):
     """The episode's result."""
 
     type: ClassVar[str] = "finished"
-    result: dict[str, Any]
+    result: Result
 
 
 _TYPES: dict[str, type[Event]] = {}

@@ -11,11 +11,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from tape.errors import TraceError
+from tape.reading import is_storable, json_lines, short, storable, wrong
+from tape.redaction import redacted
 from tape.trace.events import Event, GeneratedEvent, event_type
 
 logger = logging.getLogger("tape.trace")
 
 SCHEMA = 1
+_HEAD = ("schema", "seq", "episode", "type")
 
 LONG = 120
 """Characters: a longer part of a prompt is written once in a file, and from then on as where it stands first."""
@@ -56,11 +59,10 @@ class TraceWriter:
         if self._file is not None:
             seq = len(self.events)
             head = {"schema": SCHEMA, "seq": seq, "episode": self.episode, "type": event.type}
-            record = event.model_dump()
+            record = redacted(event.model_dump())
             if isinstance(event, GeneratedEvent):
                 record["prompt"] = self._shortened(record["prompt"], seq)
-            # ASCII: a model may write lone surrogates or line separators, which would break the file.
-            self._file.write(json.dumps({**head, **record}) + "\n")
+            self._file.write(_line({**head, **record}) + "\n")
             self._file.flush()
         self.events.append(event)
         for listener in tuple(self._listeners):
@@ -92,42 +94,67 @@ class TraceWriter:
             self._file.close()
 
 
+def _line(record: dict[str, Any]) -> str:
+    """A record as JSON that can be read again."""
+    try:
+        # ASCII: a model may write lone surrogates or line separators, which would break the file.
+        text = json.dumps(record)
+        if is_storable(text):
+            return text
+    except (ValueError, RecursionError):
+        pass  # a number of too many digits, or what is nested too deep
+    return json.dumps(storable(record))
+
+
 def read_trace(path: Path) -> Iterator[Event]:
     """Read a trace, checking every line.
 
     Raises:
         TraceError: Names the file, the line and what is wrong.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise TraceError(f"{path}: cannot be read: {error}") from error
     said: dict[tuple[int, int], str] = {}
-    for number, line in enumerate(lines, 1):
-        try:
-            record = json.loads(line)
-            head = {name: record.pop(name) for name in ("schema", "seq", "episode", "type")}
-            if head["schema"] != SCHEMA:
-                raise TraceError(
-                    f"{path}:{number}: schema {head['schema']} is not {SCHEMA}; use the version that made it"
-                )
-            event = event_type(head["type"])
-            if event is None:
-                raise TraceError(f"{path}:{number}: unknown event type {head['type']!r}")
-            if event is GeneratedEvent:
-                _restore(record["prompt"], head["seq"], said)
-            yield event.model_validate(record)
-        except (ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
-            if isinstance(error, TraceError):
-                raise
-            raise TraceError(f"{path}:{number}: not a trace event: {error}") from error
+    number = 0
+    # A model may have written halves of surrogate pairs, and texts stand in traces as they were written.
+    for number, record in json_lines(path, surrogates=True, error=_not_a_trace):
+        yield _event(record, f"{path}:{number}", said)
+    if not number:
+        raise TraceError(f"{path}: not a trace: it is empty; play the episode again")
 
 
-def _restore(parts: list[dict[str, Any]], seq: int, said: dict[tuple[int, int], str]) -> None:
-    """Put back what a prompt shares with one before it, and remember the rest."""
-    for number, part in enumerate(parts):
-        if "as_in" in part:
-            event, there = part.pop("as_in")
-            part["content"] = said[event, there]
-        elif len(part["content"]) > LONG:
-            said[seq, number] = part["content"]
+def _not_a_trace(said: str) -> TraceError:
+    return TraceError(f"{said}; so it is not a trace event: traces are read as they were written, line by line")
+
+
+def _event(record: Any, where: str, said: dict[tuple[int, int], str]) -> Event:
+    if not isinstance(record, dict):
+        raise TraceError(f"{where}: not a trace event: expected an object, got {short(record)}")
+    missing = [name for name in _HEAD if name not in record]
+    if missing:
+        raise TraceError(f"{where}: not a trace event: field {missing[0]} is missing")
+    schema, seq, episode, kind = (record.pop(name) for name in _HEAD)
+    if not isinstance(seq, int) or not isinstance(episode, str):
+        raise TraceError(f"{where}: not a trace event: seq must be a whole number and episode a text")
+    if schema != SCHEMA:
+        raise TraceError(f"{where}: schema {short(schema)} is not {SCHEMA}; use the version that made it")
+    event = event_type(kind) if isinstance(kind, str) else None
+    if event is None:
+        raise TraceError(f"{where}: unknown event type {short(kind)}; use the version that made it")
+    try:
+        if event is GeneratedEvent:
+            _restore(record.get("prompt"), seq, said)
+        return event.model_validate(record)
+    except ValidationError as error:
+        raise TraceError(f"{where}: not a trace event of type {kind}: {wrong(error)}") from error
+
+
+def _restore(parts: Any, seq: int, said: dict[tuple[int, int], str]) -> None:
+    """Put back what a prompt shares with one before it, and remember the rest; what is malformed stays as it is."""
+    for number, part in enumerate(parts if isinstance(parts, list) else ()):
+        if not isinstance(part, dict):
+            continue
+        match part.get("as_in"), part.get("content"):
+            case [int(event), int(there)], None if (event, there) in said:
+                del part["as_in"]
+                part["content"] = said[event, there]
+            case None, str(content) if len(content) > LONG:
+                said[seq, number] = content

@@ -314,12 +314,16 @@ def _items(text: str, name: str) -> tuple[list[Any], bool]:
     return data[name], True
 
 
+_BETWEEN = re.compile(r"[ \t\n\r,]*")
+
+
 def _beginning(text: str) -> list[Any]:
     """The items of the first list of a text that can be read one after the other."""
     decoder, items = json.JSONDecoder(), []
     at = text.find("[") + 1
     while 0 < at < len(text):
-        at += len(text[at:]) - len(text[at:].lstrip(" \t\n\r,"))
+        between = _BETWEEN.match(text, at)
+        at = between.end() if between else at
         try:
             item, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):

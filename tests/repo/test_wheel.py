@@ -50,7 +50,6 @@ ASKS = {
     "ray": "at('tape.runner.workers').open_pool('ray:local')",
     "openai": "load('tape.models', 'vllm')('a-model')",
     "anthropic": "load('tape.models', 'anthropic')('a-model')",
-    "mcp": "at('asyncio').run(at('tape.tools').mcp_tools(['a-server']).__aenter__())",
     "alfworld": "at('envs.alfworld.game.textworld_game')._engines()",
     "scienceworld": "at('envs.scienceworld.engine').task_table()",
 }

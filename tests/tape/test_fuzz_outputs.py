@@ -1,15 +1,14 @@
 """Mutated LM outputs through every parser: nothing but InvalidOutputError comes out, and every parser ends."""
 
+import argparse
 import json
 import os
 import random
-import signal
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,106 +17,41 @@ from envs.alfworld import prompts
 from envs.alfworld.domain import HouseholdDomain
 from envs.alfworld.predicates import inside, shut
 from envs.alfworld.prompts import chat_schema as household_schema
+from envs.hotpotqa.prompts import prompt_format as hotpotqa_format
+from envs.scienceworld.environment import started
+from envs.scienceworld.prompts.chat import ChatFormat as ScienceFormat
+from envs.scienceworld.state import ScienceTask
 from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.prompts.chat import ActAnswer, ChatFormat, Outcome, PlanAnswer, RolloutAnswer
 from envs.sokoban.prompts.compact import CompactFormat
+from envs.sokoban.xsb import parse
+from envs.travelplanner.plugin import PLUGIN as TRAVELPLANNER
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Constraint, Forced, JsonSchema, Regex
 from tape.lm.hosted import anthropic_wire, openai_wire
 from tape.lm.hosted.forms import form_of, problem_of, read_back
-from tape.lm.hosted.wire import Failure, Reply, json_object, retry_after
-from tape.protocols import State
-from tape.protocols.prompt_format import PromptFormat
+from tape.lm.hosted.wire import json_object, retry_after
+from tape.protocols import Action, State
+from tape.protocols.prompt_format import ProjectingFormat, PromptFormat
+from tape.sdp.predicate_prompts import PredicatePrompts
+from tape.sdp.target import Target
 from tape.tools.domain import ToolDomain
 from tape.tools.prompts import chat_schema
 from tape.tools.prompts.chat import ChatToolFormat
 from tape.tools.prompts.common import ToolFormat
 from tape.tools.state import ToolState
 from tests.envs.alfworld import households
-from tests.tape.helpers import ROOM
+from tests.envs.hotpotqa import helpers as hotpotqa
+from tests.envs.scienceworld.recorded import recorded, views
+from tests.tape.fuzz import HUGE, ends_within, mutated
 from tests.tape.tools import helpers as tools
 from tests.tape.tools import lexicon
+from tests.tape.world.worlds import Round, make_courier
 
 SEED = 20
+[ROOM] = parse("#########\n#       #\n# @ $ . #\n#       #\n#########\n")
 COMPACT, CHAT = CompactFormat(SokobanDomain(ROOM)), ChatFormat(SokobanDomain(ROOM))
 STATE = ROOM.start
-
-VALID = [
-    " U D L R R",
-    " (1,2) (2,3)",
-    " invalid",
-    " next: push L action: L",
-    '{"actions": ["U", "D", "L", "R"]}',
-    '{"valid": true, "player": [1, 2], "boxes": [[2, 3]]}',
-    '{"outcomes": [{"valid": true, "player": [1, 2], "boxes": [[2, 3]]}, {"valid": false, "player": [1, 2], '
-    '"boxes": []}]}',
-    '{"thought": "I go left, so that the box is not blocked; then up.", "action": "L"}',
-    '{"answer": "possible"}',
-    '```json\n{"answer": "possible"}\n```',
-    '{"calls": [{"tool": "add", "arguments": {"a": 1, "b": "#1"}}, {"tool": "note", "arguments": {"text": "see #1", '
-    '"tags": ["x"]}}], "answer": "#2"}',
-    '{"thought": "add them", "call": {"tool": "multiply.exact", "arguments": {"a": 2.5, "b": "#1"}}}',
-    '{"thought": "as planned", "action": "add(a=1, b=[#1, \\"x\\", {}])"}',
-    '{"thought": "", "action": "add(a=1, b=#1)"}',
-    '{"found": true, "answer": "Ann Ode"}',
-    '{"answer": "#1"}',
-    " add v1 n1 n2 ; multiply v3 #1 n2 ; answer #2",
-    " search v2 founder e1",
-    " answer #1",
-    " e1",
-    '{"actions": ["go to fridge 1", "open fridge 1", "take apple 1 from fridge 1", "use desklamp 1"]}',
-    '{"thought": "it is closed", "action": "put apple in/on fridge 1"}',
-    '{"change": "arrived", "place": "fridge 1", "found": "cannot be closed"}',
-    '{"changes": [{"change": "put", "place": "fridge 1", "thing": "apple"}, {"change": "nothing"}]}',
-    "go fridge1 open fridge1 put apple fridge1 use desklamp",
-    "put apple fridge1",
-    "at fridge1 shut",
-    "take apple fridge1",
-    "fridge1",
-    "fridge 1",
-    "yes",
-    "First, I move right instead of left, because the wall is on the left. Then up.",
-]
-
-PIECES = [
-    "{",
-    "}",
-    "[",
-    "]",
-    '"',
-    "\\",
-    ",",
-    ":",
-    "(",
-    ")",
-    " ",
-    "\n",
-    "\x00",
-    "\u2028",
-    "\ud800",
-    "é",
-    "😀",
-    "null",
-    "NaN",
-]
-PIECES += [
-    "true",
-    "-1",
-    "1e999",
-    "9" * 40,
-    "0x1",
-    "U",
-    "then ",
-    "not ",
-    "action:",
-    "plan:",
-    "(9,9)",
-    "->",
-    "```",
-    "\\ud800",
-]
-
-PIECES += ["#1", "#99", "#0", ";", "v1", "answer", "add", "add(", "=", "a=1", '"tool"', '"arguments": {', "Infinity"]
 
 Parser = Callable[[str], object]
 
@@ -183,6 +117,42 @@ for _name in ("household", "chat"):
         f"house {_name} intention": _household.read_intention,
     }
 
+WORLD = make_courier().environment(Round(), task="Deliver at the mill.")
+TRIP = argparse.ArgumentParser()
+TRAVELPLANNER.add_arguments(TRIP)
+JOURNEY = TRAVELPLANNER.make(TRAVELPLANNER.tasks(vars(TRIP.parse_args(["--count", "1"])))[0])
+QUESTION = hotpotqa.environment()
+FIND = recorded()["find-living-thing"]
+SCIENCE_TASK = ScienceTask(FIND["task"], FIND["variation"], "easy", "Find a living thing.")
+SCIENCE = started(SCIENCE_TASK, views(FIND["task"])[0][1])
+
+
+def _add(name: str, found: PromptFormat, state: State, actions: Sequence[Action]) -> None:
+    """Every reader of a format that answers are asked for."""
+    PARSERS[f"{name} plan"] = partial(found.read_plan, state)
+    PARSERS[f"{name} act"] = partial(found.read_act, state)
+    PARSERS[f"{name} intention"] = found.read_intention
+    if found.rollout_request(state, actions) is not None:
+        PARSERS[f"{name} rollout"] = partial(found.read_rollout, state, actions)
+        PARSERS[f"{name} next"] = partial(found.read_next, state)
+    if isinstance(found, ProjectingFormat):
+        PARSERS[f"{name} project"] = partial(found.read_project, state)
+
+
+_add("world", WORLD.prompt_format("chat"), WORLD.domain.project(WORLD.reset(0)), ['Walk(to="mill")', "Deliver()"])
+for _name in ("chat", "declared"):
+    _add(f"trip {_name}", JOURNEY.prompt_format(_name), JOURNEY.domain.project(JOURNEY.reset(0)), [])
+_add("science", ScienceFormat(), SCIENCE, ["look around"])
+_add("question", hotpotqa_format(hotpotqa.setting(), "chat"), QUESTION.domain.project(QUESTION.reset(0)), [])
+PARSERS["question answer"] = QUESTION.answer
+SDP = PredicatePrompts("t", Target("g", "goal", goal=True), rules="", forms=("shut(PLACE)", "inside(THING, PLACE)"))
+PARSERS |= {
+    "sdp chain": SDP.read_chain,
+    "sdp action": SDP.read_action,
+    "sdp verdict": lambda text: SDP.read_verdict(text, 3),
+    "sdp target": SDP.target,
+}
+
 CONSTRAINTS: list[Constraint | None] = [
     None,
     Choice(("possible", "solved")),
@@ -197,67 +167,42 @@ CONSTRAINTS: list[Constraint | None] = [
 ]
 
 
-def mutated(rng: random.Random) -> str:
-    """A valid output after some edits; one in fifty is very long or very deep."""
-    text = rng.choice(VALID)
-    for _ in range(rng.randint(0, 6)):
-        at, to = sorted(rng.randint(0, len(text)) for _ in range(2))
-        match rng.randrange(6):
-            case 0:
-                text = text[:at] + text[to:]
-            case 1:
-                text = text[:at] + rng.choice(PIECES) + text[at:]
-            case 2:
-                text = text[:at] + text[at:to] * rng.randint(2, 4) + text[to:]
-            case 3:
-                text = text[:at] + rng.choice(PIECES) + text[at + 1 :]
-            case 4:
-                text = text[:to]
-            case 5:
-                text = text[:at] + chr(rng.choice((rng.randrange(128), rng.randrange(0x110000)))) + text[at:]
-        text = text[:4000]
-    if rng.random() < 0.02:
-        text = text[: rng.randint(0, 20)] + rng.choice([*PIECES, "[[", '{"a":', "R, ", "U then "]) * 20_000
-    return text
+NATIVE = (frozenset[str](), frozenset(("regex", "choice")))
+FORMS = [{asked: form_of(asked, native) for asked in CONSTRAINTS} for native in NATIVE]
+"""By what an endpoint enforces."""
 
-
-@contextmanager
-def ends_within(seconds: int) -> Iterator[None]:
-    """Fail instead of hanging; generous, for it is no speed test. The time limit of the whole test is kept."""
-
-    def stop(*_: object) -> None:
-        raise TimeoutError(f"a parser has not ended within {seconds} s")
-
-    handler = signal.signal(signal.SIGALRM, stop)
-    began, (left, interval) = time.monotonic(), signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGALRM, handler)
-        rest = max(left - (time.monotonic() - began), 1e-3) if left else 0.0
-        signal.setitimer(signal.ITIMER_REAL, rest, interval)
+A_SAMPLE = 16
+"""Parsers that read one text; another draw for every text."""
 
 
 def through_every_parser(count: int, seed: int) -> Counter[str]:
-    """Send outputs through all parsers; returns how many of each kind of end there were."""
+    """Send outputs through parsers, and a few huge ones through all; how many of each kind of end there were."""
     rng = random.Random(seed)
     ends: Counter[str] = Counter()
+    for text in rng.sample(HUGE, min(len(HUGE), max(1, count // 1000))):
+        with ends_within(120):
+            for name in PARSERS:
+                _read(name, text, ends)
     for _ in range(count):
         text = mutated(rng)
         with ends_within(60):
-            for name, parse in PARSERS.items():
-                try:
-                    parse(text)
-                    ends[f"{name}: read"] += 1
-                except InvalidOutputError as error:
-                    str(error).encode()  # it is written to traces
-                    ends[f"{name}: invalid"] += 1
+            for name in rng.sample([*PARSERS], A_SAMPLE):
+                _read(name, text, ends)
             constraint = rng.choice(CONSTRAINTS)
-            for native in (frozenset[str](), frozenset(("regex", "choice"))):
-                answer = read_back(form_of(constraint, native), constraint, text)
+            for forms in FORMS:
+                answer = read_back(forms[constraint], constraint, text)
                 ends["answer: fits" if problem_of(constraint, answer) is None else "answer: breaks"] += 1
             ends[_http(text, rng)] += 1
     return ends
+
+
+def _read(name: str, text: str, ends: Counter[str]) -> None:
+    try:
+        PARSERS[name](text)
+        ends[f"{name}: read"] += 1
+    except InvalidOutputError as error:
+        str(error).encode()  # it is written to traces
+        ends[f"{name}: invalid"] += 1
 
 
 def _http(text: str, rng: random.Random) -> str:
@@ -270,28 +215,31 @@ def _http(text: str, rng: random.Random) -> str:
         body = json.dumps({"choices": choices, "usage": rng.choice([usage, text]), "content": rng.choice([choices, 3])})
         body = body.encode()
     retry_after({"retry-after": text[:100]})
-    loaded = json_object(body, "key")
+    loaded = json_object(body)
     if loaded is None:
         return "http: no object"
-    for wire in (openai_wire, anthropic_wire):
-        outcome = wire._reply(loaded)
-        assert isinstance(outcome, Reply | Failure)
-        assert isinstance(outcome, Failure) or outcome.samples
+    for reply in (openai_wire._reply(4, loaded), anthropic_wire._reply(loaded)):
+        assert reply is None or reply.samples
     return "http: read"
+
+
+NEVER_READ = {"compact rollout", "house household rollout"}
+"""They are never asked for."""
+
+NEVER_REFUSED = {"trip declared act"}
+"""The options are texts, and the domain refuses what is none of them."""
 
 
 @pytest.mark.slow
 def test_mutated_outputs_are_read_or_counted() -> None:
-    ends = through_every_parser(2_000, SEED)
+    ends = through_every_parser(3_000, SEED)
     # The sweep reaches both sides of every parser that has two.
-    for name in PARSERS:
-        if name not in ("compact rollout", "house household rollout"):  # they are never asked for
-            assert ends[f"{name}: read"] > 0
-    assert all(
-        ends[f"{name}: invalid"] > 0
-        for name in PARSERS
-        if name.endswith(("next", "act", "rollout", "project", "answer", "predict"))
-    )
+    for name in {*PARSERS} - NEVER_READ:
+        assert ends[f"{name}: read"] > 0, name
+    refusing = ("next", "act", "rollout", "project", "answer", "predict", "chain", "action", "verdict", "target")
+    for name in {*PARSERS} - NEVER_REFUSED:
+        if name.endswith(refusing):
+            assert ends[f"{name}: invalid"] > 0, name
     assert min(ends[kind] for kind in ("answer: fits", "answer: breaks", "http: read", "http: no object")) > 0
 
 
@@ -301,3 +249,6 @@ def test_100_000_mutated_outputs(record_property: Callable[[str, object], None])
     ends = through_every_parser(count, SEED + 1)
     record_property("outputs", count)
     record_property("ends", json.dumps(ends, sort_keys=True))
+    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
+        figures = {"outputs": count, "ends": ends}
+        (Path(folder) / "outputs.json").write_text(json.dumps(figures, indent=2, sort_keys=True) + "\n", "utf-8")

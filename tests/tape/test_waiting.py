@@ -224,3 +224,39 @@ def test_the_handler_of_the_process_is_what_it_was() -> None:
     for place in (lambda call: call(), in_a_loop):
         place(lambda: TapeAgent(ScriptedLM(script(PLAN))).run(environment()))
         assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_the_end_of_a_loop_waits_neither_for_threads_nor_for_tasks_that_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tape.waiting.END_SECONDS", 0.05)
+    ended: list[str] = []
+
+    async def deaf() -> None:
+        while True:
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                ended.append("no")
+
+    async def tidy() -> None:
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            await asyncio.sleep(0)
+            ended.append("clean")
+
+    async def body() -> int:
+        loop = asyncio.get_running_loop()
+        loop.run_in_executor(None, threading.Event().wait)
+        tasks = [asyncio.create_task(deaf()), asyncio.create_task(tidy())]
+        assert await asyncio.to_thread(lambda: 6) == 6
+        with pytest.raises(SystemExit):
+            await asyncio.to_thread(sys.exit, 3)
+        await asyncio.sleep(0)
+        assert len(tasks) == 2
+        return 7
+
+    assert run_sync(body()) == 7
+    assert sorted(ended) == ["clean", "no"]
+    assert in_a_loop(lambda: run_sync(body())) == 7
+    with one_loop() as run:
+        assert run(body()) == 7

@@ -24,6 +24,7 @@ from tape.aec.calibration import IsotonicCalibration, Pair, Reliability, reliabi
 from tape.aec.settings import AecSettings
 from tape.errors import RunDirectoryError
 from tape.lm.base import LanguageModel
+from tape.reading import parse_json
 from tape.runner.models import open_at_price
 from tape.show.document import Figure, Section, Table, table, write_report
 from tape.statistics import clustered
@@ -108,7 +109,7 @@ def _rows(file: Path) -> list[Row]:
     found = []
     for number, line in enumerate(whole.decode("utf-8").splitlines(), 1):
         try:
-            row = json.loads(line)
+            row = parse_json(line, f"{file}:{number}", error=RunDirectoryError)
             key_of(row)
         except (ValueError, KeyError, TypeError) as error:
             raise RunDirectoryError(f"{file}:{number} cannot be read: {error}; name another --out") from error

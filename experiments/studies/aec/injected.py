@@ -24,6 +24,7 @@ from tape.aec.facts import Evidence, GroundedStore
 from tape.aec.verifier import Rulebook, Verifier
 from tape.protocols import Action
 from tape.protocols.predicates import Assignment
+from tape.reading import json_lines
 from tape.seeds import derive
 
 
@@ -108,7 +109,7 @@ def injected(games: Sequence[Game], rates: Sequence[float], seeds: int, file: Pa
     if file.exists():
         whole = file.read_bytes()
         file.write_bytes(whole := whole[: whole.rfind(b"\n") + 1])
-        held = {row["key"]: row for row in map(json.loads, whole.decode("utf-8").splitlines())}
+        held = {row["key"]: row for _, row in json_lines(file, dict[str, Any])}
     found = []
     for rate in rates:
         for game in games:

@@ -9,6 +9,7 @@ from typing import Any
 from experiments.harness.measured import Measured
 from experiments.harness.places import RESULTS
 from tape.files import replace_file
+from tape.reading import read_json
 from tape.show.document import Table
 
 FOLDER = RESULTS
@@ -35,8 +36,7 @@ def keep(file: Path, measured: Measured) -> None:
 
 def read(file: Path) -> list[dict[str, Any]]:
     """The figures, one row a configuration."""
-    found: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
-    return [row for row in found if row["model"] == "household"]
+    return [row for row in read_json(file, list[dict[str, Any]]) if row.get("model") == "household"]
 
 
 def agents_table(file: Path) -> Table:

@@ -13,6 +13,7 @@ from tape.aec.calibration import IsotonicCalibration
 from tape.aec.overrides import Overrides
 from tape.errors import ConfigError
 from tape.files import replace_file
+from tape.reading import read_json
 
 FILE = RESULTS / "aec_refinement.json"
 SCHEMA = "experiments.aec_refinement/1"
@@ -56,7 +57,7 @@ def read(file: Path) -> list[Refined]:
     if not file.is_file():
         return []
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = read_json(file, dict[str, Any], error=ConfigError)
         if data["schema"] != SCHEMA:
             raise ConfigError(f"{file}: expected schema {SCHEMA!r}, found {data['schema']!r}")
         return [_refined(one) for one in data["learned"]]

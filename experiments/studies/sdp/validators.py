@@ -23,6 +23,7 @@ from experiments.harness.places import RESULTS
 from experiments.studies.sdp import cases as all_cases
 from experiments.studies.sdp.cases.case import Case
 from tape.errors import MissingExtraError, TapeError
+from tape.reading import read_json
 from tape.sdp.operators import Validate
 from tape.show.document import Table, table
 from tape.statistics import wilson
@@ -139,7 +140,7 @@ def kept(path: Path, measured: Measured, without: Collection[str]) -> None:
     if not path.exists():
         return
     try:
-        before = json.loads(path.read_text(encoding="utf-8"))
+        before = read_json(path, dict[str, Any])
         for row in before["rows"] if before["seed"] == measured.seed else ():
             name, validator, family = (row.pop(key) for key in ("environment", "validator", "family"))
             if name not in without:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from experiments.harness.methods import BASELINES, BEST_PLAN_AND_ACT, SIMULATOR,
 from experiments.harness.places import RESULTS
 from experiments.harness.register import TEST_SET
 from experiments.harness.standard import SIMULATED
+from tape.reading import read_json
 from tape.show.document import table
 
 HEADLINE_RESULTS = RESULTS / "headline.json"
@@ -27,7 +27,7 @@ def headline_text(path: Path = HEADLINE_RESULTS) -> str:
     """
     if not path.exists():
         return ""
-    record = json.loads(path.read_text(encoding="utf-8"))
+    record = read_json(path, dict[str, Any])
     groups = {split(group["cell"]): group for group in record["groups"]}
     models = list(dict.fromkeys(model for setting, model, _ in groups if setting == TEST_SET))
     methods = [TAPE.label, *(method.label for method in BASELINES), SIMULATOR.label]

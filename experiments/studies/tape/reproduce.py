@@ -19,6 +19,7 @@ from typing import Any
 from experiments.harness.cli import dry_run, guarded, make_parser, options_of, play
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import PUBLISHED
+from experiments.harness.measured import groups_of
 from experiments.report import TITLE, chapters, write
 from experiments.studies.tape.catalogue import PAPER, find
 from experiments.studies.toy import chapter as toy_part
@@ -112,7 +113,7 @@ def publish(source: Path, target: Path) -> list[Path]:
 def groups_without_times(path: Path) -> list[dict[str, Any]]:
     """A run's groups for the repository: the same bytes for the same episodes."""
     specs = RunDirectory(path).configurations()
-    groups = json.loads((path / "summary.json").read_text(encoding="utf-8"))["groups"]
+    groups = groups_of(path)
     return [
         {key: value for key, value in group.items() if key not in DROPPED} | _identity(specs[group["cell"]])
         for group in groups

@@ -12,6 +12,7 @@ from experiments.harness import register
 from experiments.harness.measured import Measured
 from experiments.harness.places import RESULTS
 from tape.files import replace_file
+from tape.reading import read_json
 from tape.show.document import Table
 
 FILE = RESULTS / "tools.json"
@@ -34,7 +35,7 @@ def publish(environment: str, chosen: Mapping[str, Any], args: argparse.Namespac
 
 def keep(file: Path, environment: str, measured: Measured) -> None:
     """Put a run's figures in the file, in the place of those of an earlier one on the same environment."""
-    held: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    held = read_json(file, dict[str, Any]) if file.exists() else {}
     rows = []
     for setting in measured.settings():
         for model in measured.models():
@@ -50,7 +51,7 @@ def keep(file: Path, environment: str, measured: Measured) -> None:
 
 def table(file: Path = FILE) -> Table:
     """Success by method, environment and budget."""
-    held: dict[str, list[dict[str, Any]]] = json.loads(file.read_text(encoding="utf-8"))
+    held = read_json(file, dict[str, list[dict[str, Any]]])
     columns = [(env, budget) for env in held for budget in dict.fromkeys(row["budget"] for row in held[env])]
     methods = list(dict.fromkeys(row["method"] for rows in held.values() for row in rows))
     rows = [(method, *(_shown(held[env], method, budget) for env, budget in columns)) for method in methods]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import Any
 
 from experiments.studies.toy import __main__ as toy
 from experiments.studies.toy.report import exceeded
+from tape.reading import read_json
 from tape.show.document import Bullets, Figure, Section, Table
 
 NAME = "toy"
@@ -26,7 +27,7 @@ def run(folder: Path, workers: str, *, quick: bool) -> int:
     """
     seeds, episodes = ([0], 100) if quick else ([0, 1, 2, 3, 4], 400)
     if sections(folder):
-        setting = json.loads((folder / "toy.json").read_text(encoding="utf-8"))["setting"]
+        setting = read_json(folder / "toy.json", dict[str, Any])["setting"]
         if (setting["seeds"], setting["episodes"]) == (seeds, episodes):
             return 0
     count = workers if workers.isdecimal() else "1"
@@ -39,7 +40,7 @@ def sections(folder: Path) -> list[Section]:
     file, picture = folder / "toy.json", folder / "toy.png"
     if not (file.exists() and picture.exists()):
         return []
-    record = json.loads(file.read_text(encoding="utf-8"))
+    record = read_json(file, dict[str, Any])
     setting = record["setting"]
     about = (
         f"{record['note']} Planning error {setting['epsilon_p']:g}, sampling error {setting['epsilon_s']:g}, budget "

@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -14,6 +14,8 @@ from rich.text import Text
 from tape.analysis.why.data import Candidate, Round
 from tape.analysis.why.words import count_of, differences, is_moves, listing
 from tape.budget import in_units
+from tape.screen import printable
+from tape.show.console import GuardedConsole
 
 _WIDTH = 80
 """Columns where the output is no terminal."""
@@ -36,16 +38,16 @@ def write(title: str, about: Sequence[str], rounds: Sequence[Round], out: TextIO
         rounds: Its planning rounds.
         out: Where to.
     """
-    console = Console(file=out, highlight=False, markup=False, emoji=False)
+    console = GuardedConsole(out, highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         plain = io.StringIO()
-        _write(Console(file=plain, highlight=False, markup=False, emoji=False, width=_WIDTH), title, about, rounds)
+        _write(GuardedConsole(plain, highlight=False, markup=False, emoji=False, width=_WIDTH), title, about, rounds)
         out.write("\n".join(line.rstrip() for line in plain.getvalue().split("\n")))
         return
     _write(console, title, about, rounds)
 
 
-def _write(console: Console, title: str, about: Sequence[str], rounds: Sequence[Round]) -> None:
+def _write(console: GuardedConsole, title: str, about: Sequence[str], rounds: Sequence[Round]) -> None:
     console.print(_text(title, "bold"))
     for sentence in about:
         console.print(_text(sentence))
@@ -65,7 +67,7 @@ def _write(console: Console, title: str, about: Sequence[str], rounds: Sequence[
         console.print(_text(LEGEND, "dim"))
 
 
-def _write_kept(console: Console, kept: Sequence[Round]) -> None:
+def _write_kept(console: GuardedConsole, kept: Sequence[Round]) -> None:
     """Selections that changed nothing, in one sentence."""
     if not kept:
         return
@@ -228,5 +230,4 @@ def _budgets(one: Round) -> RenderableType:
 
 def _text(said: str, style: str = "") -> Text:
     """Text of a model, a tool or ours: nothing in it is taken as markup or as a control code of a terminal."""
-    plain = "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in said)
-    return Text(plain, style=style)
+    return Text(printable(said), style=style)

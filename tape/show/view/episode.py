@@ -115,8 +115,8 @@ def said_of(result: Mapping[str, Any]) -> dict[str, Any]:
     """What a result says in words: end state, detail, answer and explanation."""
     answer = result.get("answer")
     found = {
-        "end_state": result["end_state"],
-        "success": bool(result["success"]),
+        "end_state": result.get("end_state", ""),
+        "success": bool(result.get("success")),
         "detail": result.get("detail") or "",
         "answer": result.get("final_answer") if answer is None else answer,
         "explanation": _explained(result.get("explanation")),
@@ -130,7 +130,7 @@ def _explained(explanation: Mapping[str, Any] | None) -> list[dict[str, Any]] | 
         return None
     return [
         {"caps": [_cap(one) for one in option["caps"]], "plan": option["plan"], "proven": option["proven"]}
-        for option in explanation["options"]
+        for option in explanation.get("options", ())
     ]
 
 
@@ -142,7 +142,7 @@ def _cap(cap: Mapping[str, Any]) -> str:
 
 def facts(result: Mapping[str, Any]) -> list[list[str]]:
     """An episode's counts by name, in human units; those that are 0 and say nothing are left out."""
-    found = [["steps", f"{result['steps']}"]]
+    found = [["steps", f"{result.get('steps', '?')}"]]
     for name, label in (
         ("replans", "replans"),
         ("mismatches", "mismatches"),
@@ -152,18 +152,22 @@ def facts(result: Mapping[str, Any]) -> list[list[str]]:
     ):
         if result.get(name):
             found.append([label, f"{result[name]}"])
-    calls = sum(result["lm_calls"].values())
+    calls = sum(result.get("lm_calls", {}).values())
     found.append(["LM calls", f"{calls:,}"])
-    tokens = sum(result["prompt_tokens"].values()) + sum(result["completion_tokens"].values())
+    tokens = sum(sum(result.get(name, {}).values()) for name in ("prompt_tokens", "completion_tokens"))
     found.append(["tokens", f"{tokens:,}"])
-    for kind, count in result["used"].items():
+    for kind, count in result.get("used", {}).items():
         if kind not in ("steps", "calls", "tokens"):
             found.append([kind, "unknown" if count is None else in_units(kind, count)])
-    found += [[name.replace("_", " "), f"{value:.3g}"] for name, value in result.get("measures", {}).items()]
+    found += [
+        [name.replace("_", " "), f"{value:.3g}"]
+        for name, value in result.get("measures", {}).items()
+        if value is not None
+    ]
     if result.get("budget_violations"):
         found.append(["over budget", ", ".join(result["budget_violations"])])
-    found.append(["solver", f"{1000 * result['solver_seconds']:.2f} ms"])
-    found.append(["wall time", f"{result['wall_seconds']:.1f} s"])
+    found.append(["solver", f"{1000 * result.get('solver_seconds', 0.0):.2f} ms"])
+    found.append(["wall time", f"{result.get('wall_seconds', 0.0):.1f} s"])
     return found
 
 

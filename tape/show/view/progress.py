@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from tape.screen import guarded
+from tape.show.console import GuardedConsole
 
 FEW = 20
 """Episodes that need no lines."""
@@ -20,12 +22,12 @@ def progress(out: TextIO) -> Iterator[Callable[[int, int], None]]:
     Args:
         out: Where it is shown.
     """
-    console = Console(file=out)
+    console = GuardedConsole(out)
     if not console.is_terminal:
         yield lambda done, total: _line(out, done, total)
         return
     columns = (TextColumn("reading episodes"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*columns, console=console, transient=True) as bar, guarded():
         task = bar.add_task("episodes", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 

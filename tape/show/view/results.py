@@ -44,7 +44,7 @@ def _row(group: Mapping[str, Any]) -> dict[str, Any]:
             ["LM calls", f"{group['lm_calls'] / n:,.1f}"],
             ["tokens", f"{group['lm_tokens'] / n:,.0f}"],
             *([kind, in_units(kind, round(mean))] for kind, mean in used.items() if kind not in _COUNTED),
-            ["solver", f"{1000 * group['solver_seconds'] / n:.2f} ms"],
+            ["solver", "-" if group["solver_seconds"] is None else f"{1000 * (group['solver_seconds'] / n):.2f} ms"],
         ],
         "over_budget": group["budget_violations"],
     }

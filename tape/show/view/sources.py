@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from tape.errors import ConfigError, RunDirectoryError, TraceError
+from tape.files import what_is_odd
 from tape.runner.derived import in_order
 from tape.runner.directory import RunDirectory
+from tape.runner.record import KEY
 from tape.runner.summary import summarise
 from tape.trace import Event, read_trace
 
@@ -83,10 +85,12 @@ def _run(path: Path) -> Source:
     configurations = directory.configurations()
     notes = directory.learn_units()
     lines = in_order(directory.episodes(), list(configurations))
-    traces = path / "traces"
+    traces = directory.folder("traces")
     entries = [_entry(directory, line) for line in lines]
     known = {entry.key for entry in entries}
-    beside = sorted(file for file in traces.glob("*.jsonl") if file.stem not in known) if traces.is_dir() else []
+    others = sorted(file for file in traces.glob("*.jsonl") if file.stem not in known)
+    # A link may lead out of the run, and a pipe would be waited for.
+    beside = [file for file in others if re.fullmatch(KEY, file.stem) and not what_is_odd(file)]
     entries += [Entry(file.stem, file) for file in beside]
     missing = sum(entry.trace is None for entry in entries)
     if not entries:
@@ -100,6 +104,8 @@ def _run(path: Path) -> Source:
         notes.append(f"{missing} of {len(entries)} episodes have no trace.")
     if beside:
         notes.append(f"{len(beside)} traces belong to no finished episode; they stand at the end of the list.")
+    if len(beside) < len(others):
+        notes.append(f"{len(others) - len(beside)} files in {traces.name}/ are left out: they are no traces of a run.")
     versions = directory.versions()
     facts: dict[str, str] = {name: versions[name] for name in ("tape-planner", "python") if name in versions}
     if commit := directory.commit():

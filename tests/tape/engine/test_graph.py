@@ -215,9 +215,9 @@ def test_a_written_file_may_declare_goals_and_rewards_of_edges(tmp_path: Path) -
     data = {"kind": "plan_graph", "schema": 1, "directed": True, "multigraph": True, "nodes": nodes, "links": links}
     assert best(PlanGraph.from_dict(data), "a") == (3.5, ["left"])
     for place, name, wrong, says in (
-        (nodes[1], "reward", "much", "the reward of node 'b' must be a finite number"),
-        (nodes[1], "goal", "yes", "goal of node 'b' must be true or false"),
-        (links[0], "reward", None, "the reward of edge 'a' -> 'b' must be a finite number"),
+        (nodes[1], "reward", "much", "field nodes.1.reward: input should be a valid number, got 'much'"),
+        (nodes[1], "goal", "yes", "field nodes.1.goal: input should be a valid boolean, got 'yes'"),
+        (links[0], "reward", None, "field links.0.reward: input should be a valid number, got null"),
     ):
         held, place[name] = place[name], wrong
         with pytest.raises(GraphError, match=says):

@@ -18,6 +18,7 @@ from tape.lm.scripted import ScriptedLM
 from tape.runner.directory import RunDirectory
 from tape.tools import ToolEnvironment
 from tests.profiles import examples
+from tests.tape.runner.records import record
 from tests.tape.tools.helpers import TOOLS, follow, script
 
 CALLS: list[tuple[str, dict[str, Any]]] = [("multiply.exact", {"a": 3, "b": 4}), ("add", {"a": "#1", "b": 5})]
@@ -100,7 +101,7 @@ def test_lines_of_earlier_versions_still_open(tmp_path: Path) -> None:
     line = result_of(used={"usd": 5}).model_dump(mode="json")
     for younger in ("answer", "explanation"):
         del line[younger]
-    (tmp_path / "episodes.jsonl").write_text(json.dumps({"result": line}) + "\n")
+    (tmp_path / "episodes.jsonl").write_text(json.dumps(record() | {"result": line}) + "\n")
     [read] = RunDirectory(tmp_path).episodes()
     found = EpisodeResult.model_validate(read["result"])
     assert (found.answer, found.explanation, found.spent) == (None, None, {"usd": Decimal("0.000005")})

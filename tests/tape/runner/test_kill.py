@@ -1,103 +1,188 @@
-"""kill -9 at any moment, then the same command again: every episode once, the same tables as without a kill."""
+"""kill -9 at any moment, then the same command again: every episode once, the same results as without a kill."""
 
+import csv
 import json
 import os
 import random
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tape.lm.bundled import sizes
+from tape.budget import Resources
+from tape.runner.directory import RunDirectory
+from tape.runner.journal import Journal
+from tape.runner.results import TIMES
 from tape.trace import read_trace
+from tests.envs.alfworld.helpers import given_folder
 from tests.tape.helpers import without_times
+from tests.tape.runner.killed import EXHAUSTED, KINDS
 
 pytestmark = pytest.mark.slow
 
-# Three configurations, of which the last has the episodes of the first: commits of every kind.
-RUN = """
-import sys
-from pathlib import Path
-from envs.sokoban.plugin import PLUGIN
-from tape.engine.settings import TapeConfig
-from tape.lm.registry import open_model
-from tape.runner.configurations import Configuration
-from tape.runner.directory import RunDirectory
-from tape.runner.workers import open_pool
-from tape.runner.runner import Runner
-from tape.runner.spec import RunSpec
-
-def main(out, workers, model):
-    options = {"levels": "easy", "slack": 2}
-    tasks = tuple(PLUGIN.tasks(options)[:4])
-    shared = dict(environment="sokoban", options=options, config=TapeConfig(), model=model,
-                  model_identity=open_model(model).identity, repeats=3, batch=3)
-    names = ("tape", "react", "tape again")
-    configurations = [Configuration(n, RunSpec(agent=n.split()[0], **shared), tasks) for n in names]
-    with open_pool(workers) as pool:
-        Runner(configurations, RunDirectory(Path(out)), pool).run()
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
-"""
-LINES = 36
+FAULTS = ("model_error", "env_error", "solver_error")
+PATIENCE = 60
+"""Seconds within which the children of a killed process must have ended."""
 
 
 class Game:
-    """A run directory, and processes that work on it."""
+    """A run directory, and processes that work on it.
 
-    def __init__(self, folder: Path, workers: int) -> None:
-        self.out = folder / "run"
-        script = folder / "play.py"
-        script.write_text(RUN)
-        self._command = [sys.executable, str(script), str(self.out), str(workers), f"bundled:{sizes()[0]}"]
+    Args:
+        folder: Everything is in here, the processes' temporary files included.
+        kind: What is played.
+        workers: Worker processes.
+        calls: The run's budget: model calls.
+    """
+
+    def __init__(self, folder: Path, kind: str, workers: int, calls: int) -> None:
+        self.kind, self.workers, self.calls = kind, workers, calls
+        self.out, self._count, self._temporary = folder / "run", folder / "count", folder / "tmp"
+        self._temporary.mkdir(parents=True)
 
     def start(self) -> "subprocess.Popen[str]":
         """A process with a group of its own."""
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        arguments = [self.kind, str(self.out), str(self.workers), str(self.calls), str(self._count)]
         return subprocess.Popen(
-            self._command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+            [sys.executable, "-m", "tests.tape.runner.killed", *arguments],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(self._temporary)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
         )
 
+    def end(self, process: "subprocess.Popen[str]") -> str:
+        """Wait until a process and all that it has started are gone; what they have printed."""
+        said, _ = process.communicate(timeout=PATIENCE)  # until nobody holds the pipe any more
+        until = time.monotonic() + PATIENCE
+        while group_lives(process.pid):  # the solvers' workers do not hold the pipe
+            assert time.monotonic() < until, "a process is left"
+            time.sleep(0.02)
+        return said
+
     def finish(self) -> None:
-        process = self.start()
-        said, _ = process.communicate()
-        assert process.returncode == 0, said
+        """Play what is missing, with as large a budget as it takes."""
+        while True:
+            process = self.start()
+            said = self.end(process)
+            self.check_budget()
+            if process.returncode == 0:
+                return
+            assert process.returncode == EXHAUSTED, said
+            self.calls *= 2
 
-    def kill(self, ready: Callable[[], bool], delay: float) -> None:
-        """Start, wait until it is ready and a little longer, then kill the whole group."""
-        process = self.start()
-        while not ready() and process.poll() is None:
-            wait(process, 0.002)
-        wait(process, delay)
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()  # ends when no process of the group holds the pipe any more
-
-    def lines(self) -> int:
+    def committed(self) -> bytes:
+        """The whole lines of ``episodes.jsonl``."""
         file = self.out / "episodes.jsonl"
-        return file.read_bytes().count(b"\n") if file.exists() else 0
+        return file.read_bytes().rpartition(b"\n")[0] if file.exists() else b""
 
     def traces(self) -> int:
-        return len(list(self.out.glob("traces/*")))
+        return len(list(self.out.glob("traces/*.jsonl")))
 
-    def kill_somewhere(self, rng: random.Random) -> str:
-        """Kill at a random moment: of the start, of the work, of a commit, or of the end."""
-        kind = rng.choice(["start", "lines", "traces", "traces", "config"])
-        lines, traces, more = self.lines(), self.traces(), rng.randint(1, 8)
-        ready = {
-            "start": lambda: True,
-            "lines": lambda: self.lines() >= lines + more,
-            "traces": lambda: self.traces() >= traces + more,  # their lines may not be there yet
-            "config": (self.out / "config.json").exists,
-        }[kind]
-        self.kill(ready, rng.uniform(0, 2.0) if kind == "start" else rng.choice([0.0, 0.0, rng.uniform(0, 0.2)]))
-        return kind
+    def made(self) -> int:
+        """Calls that were really made."""
+        return self._count.stat().st_size if self._count.exists() else 0
+
+    def kill(self, rng: random.Random, most: float) -> str | None:
+        """Start, kill the process alone, and check what is left behind.
+
+        The moment is any of the first ``most`` seconds, or, one time in four, when the next trace is there.
+
+        Returns:
+            What it was about; None if it ended before.
+        """
+        before, traces = self.committed(), self.traces()
+        process = self.start()
+        if rng.random() < 0.25:
+            while self.traces() == traces and process.poll() is None:
+                wait(process, 0.002)
+        else:
+            wait(process, rng.uniform(0, most))
+        with suppress(ProcessLookupError):
+            process.kill()
+        said = self.end(process)
+        after = self.committed()
+        assert after.startswith(before), "what is committed stays"
+        self.check_budget()
+        if process.returncode != -signal.SIGKILL:
+            assert process.returncode in (0, EXHAUSTED), said
+            if process.returncode == EXHAUSTED:
+                self.calls *= 2
+            return None
+        keys = {line["key"] for line in map(json.loads, filter(None, after.split(b"\n")))}
+        if self.traces() > len(keys):
+            return "between traces and their lines"
+        if after != before:
+            return "after a commit"
+        return "before the first commit" if (self.out / "config.json").exists() else "before there is a run"
+
+    def check_budget(self) -> None:
+        """No more was spent than the cap, and all of it is remembered; episodes are there once."""
+        file = self.out / "run-ledger.jsonl"
+        if file.exists():
+            copy = self._temporary.with_name("ledger")
+            copy.write_bytes(file.read_bytes())  # opening it would write it anew
+            journal = Journal(copy, Resources())
+            journal.close()
+            assert self.made() <= (journal.spent["calls"] or 0) <= self.calls
+        else:
+            assert self.made() == 0
+        if self.out.exists():
+            RunDirectory(self.out).episodes()  # refuses what is there twice
+
+    def check_like(self, whole: "Game") -> None:
+        """Every episode once, the same results to the byte, and nothing left over."""
+        lines, wanted = (sorted(without_times(game.out), key=place) for game in (self, whole))
+        assert lines == wanted
+        assert not [line for line in lines if line["result"]["end_state"] in FAULTS]
+        for game in (self, whole):
+            assert len({place(line) for line in lines}) == len(lines), game
+        assert derived(self.out) == derived(whole.out)
+        assert {path.name for path in self.out.glob("traces/*")} == {f"{line['key']}.jsonl" for line in lines}
+        for line in lines:
+            traces = (RunDirectory(game.out).trace_file(line["key"]) for game in (self, whole))
+            ours, theirs = ([event for event in map(timeless, read_trace(path)) if event] for path in traces)
+            assert ours == theirs
+        assert {path.name for path in self.out.iterdir()} == {path.name for path in whole.out.iterdir()}
+        assert not list(self._temporary.iterdir()), "a temporary file is left"
+        assert {path.name for path in self.out.parent.iterdir()} <= {"run", "tmp", "count", "ledger"}
+
+
+def place(line: dict[str, Any]) -> tuple[str, str]:
+    return line["cell"], line["key"]
+
+
+def derived(out: Path) -> tuple[Any, ...]:
+    """The summary and the results, but for what a clock measured and what was paid."""
+    summary = json.loads((out / "summary.json").read_text())
+    for group in summary["groups"]:
+        group.pop("solver_seconds")
+    with (out / "results.csv").open(newline="") as file:
+        rows = [{name: row[name] for name in row if name not in TIMES} for row in csv.DictReader(file)]
+    return summary, rows
+
+
+def timeless(event: Any) -> Any:
+    """An event without what a clock measured; None for the last, whose result is in ``episodes.jsonl``."""
+    record = event.model_dump()
+    record.pop("seconds", None)
+    return None if event.type == "finished" else record
+
+
+def group_lives(number: int) -> bool:
+    try:
+        os.killpg(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def wait(process: "subprocess.Popen[str]", seconds: float) -> None:
@@ -105,75 +190,63 @@ def wait(process: "subprocess.Popen[str]", seconds: float) -> None:
         process.wait(seconds)
 
 
-def lines_of(game: Game) -> list[Any]:
-    return sorted(without_times(game.out), key=lambda line: (line["cell"], line["key"]))
+def sweep(folder: Path, kind: str, workers: int, kills: int) -> dict[str, Any]:
+    """Kill a run again and again; one that is complete is compared and makes room for another."""
+    if kind == "alfworld" and given_folder() is None:
+        pytest.skip("TAPE_TEST_DATA has no alfworld")
+    rng = random.Random(f"{kind} {workers}")
+    whole = Game(folder / "whole", kind, workers, 100_000)
+    began = time.monotonic()
+    whole.finish()
+    most = time.monotonic() - began  # how long a start takes here and now; nothing is asserted of it
+    lines, few = whole.committed().count(b"\n") + 1, whole.made() * 3 // 4
+    moments: Counter[str] = Counter()
+    runs, ended, game = 1, 0, Game(folder / "1", kind, workers, few)
+    while sum(moments.values()) < kills:
+        hit = game.kill(rng, most)
+        if hit is None:
+            ended += 1
+        else:
+            moments[hit] += 1
+        if game.committed().count(b"\n") > lines * 2 // 3:
+            game.finish()
+            game.check_like(whole)
+            runs += 1
+            game = Game(folder / str(runs), kind, workers, few)
+    if game.out.exists():
+        game.finish()
+        game.check_like(whole)
+    return {
+        "kind": kind,
+        "workers": workers,
+        "kills": sum(moments.values()),
+        "moments": dict(sorted(moments.items())),
+        "runs": runs,
+        "starts_that_ended_first": ended,
+        "seconds_of_a_start": round(most, 1),
+    }
 
 
-def summary(game: Game) -> Any:
-    record = json.loads((game.out / "summary.json").read_text())
-    for group in record["groups"]:
-        group.pop("solver_seconds")
-    return record
-
-
-def check(game: Game, whole: Game) -> None:
-    """Every finished episode exactly once, and the same results as without a kill."""
-    lines = lines_of(game)
-    assert len({(line["cell"], line["key"]) for line in lines}) == len(lines) == LINES
-    assert lines == lines_of(whole)
-    assert summary(game) == summary(whole)
-    assert {path.name for path in game.out.glob("traces/*")} == {f"{line['key']}.jsonl" for line in lines}
-    for path in game.out.glob("traces/*"):
-        assert list(read_trace(path))[-1].type == "finished"
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("kind", "workers"), [("sokoban", 2), ("tools", 1), ("alfworld", 2)])
+def test_a_killed_run_ends_like_one_that_was_not(tmp_path: Path, kind: str, workers: int) -> None:
+    assert sweep(tmp_path, kind, workers, kills=1)["kills"] == 1
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Game:
-    """The run without a kill, in one process."""
-    game = Game(tmp_path_factory.mktemp("whole"), 1)
-    game.finish()
-    assert game.lines() == LINES
-    return game
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_killed_run_ends_like_one_that_was_not(tmp_path: Path, whole: Game, workers: int) -> None:
-    game = Game(tmp_path, workers)
-    game.kill(lambda: game.traces() >= 2, 0)
-    if workers == 2:
-        game.kill(lambda: game.lines() >= 9, 0.01)
-    game.finish()
-    check(game, whole)
-
-
-def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
-    game = Game(tmp_path, 2)
-    process = game.start()
-    while not game.lines() and process.poll() is None:
-        wait(process, 0.002)
-    process.kill()
-    process.communicate()  # the workers hold the pipe too; with one left this would never end
-    assert game.lines() < LINES
+def figures() -> Iterator[list[dict[str, Any]]]:
+    """Collects the figures of all sweeps; they are written at the end."""
+    found: list[dict[str, Any]] = []
+    yield found
+    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
+        record = {"kills": sum(one["kills"] for one in found), "sweeps": found}
+        (Path(folder) / "kills.json").write_text(json.dumps(record, indent=1) + "\n")
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("workers", [1, 2])
-def test_fifty_kills(tmp_path: Path, whole: Game, workers: int, record_property: Callable[[str, object], None]) -> None:
-    """25 random moments each with one process and two workers; a run that is complete makes room for another."""
-    rng = random.Random(workers)
-    kills: dict[str, int] = {}
-    runs = 0
-    game = Game(tmp_path, workers)
-    for _ in range(25):
-        kind = game.kill_somewhere(rng)
-        kills[kind] = kills.get(kind, 0) + 1
-        if game.lines() > LINES * 2 // 3:
-            game.finish()
-            check(game, whole)
-            (tmp_path / str(runs := runs + 1)).mkdir()
-            game = Game(tmp_path / str(runs), workers)
-    game.finish()
-    check(game, whole)
-    record_property("kills", sum(kills.values()))
-    record_property("moments", ", ".join(f"{count} {kind}" for kind, count in sorted(kills.items())))
-    record_property("runs", runs + 1)
+@pytest.mark.parametrize("kind", KINDS)
+def test_fifty_kills(tmp_path: Path, kind: str, workers: int, figures: list[dict[str, Any]]) -> None:
+    """300 in all: three environments, with one process and with two workers."""
+    figures.append(sweep(tmp_path, kind, workers, kills=50))

@@ -184,11 +184,11 @@ def test_a_journal_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    "text", ["nonsense\n", '{"schema": 2, "spent": {}}\n', '{"schema": 1, "spent": {}}\n{"a": 1}\n']
+    "text", ["", "nonsense\n", '{"schema": 2, "spent": {}}\n', '{"schema": 1, "spent": {}}\n{"a": 1}\n']
 )
 def test_a_malformed_journal_says_where(tmp_path: Path, text: str) -> None:
     (tmp_path / "j").write_text(text)
-    with pytest.raises(RunDirectoryError, match=r"j:\d: not a line of a run's ledger"):
+    with pytest.raises(RunDirectoryError, match=r"j:\d: .*not a line of a run's ledger"):
         Journal(tmp_path / "j", Resources())
 
 

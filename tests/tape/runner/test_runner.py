@@ -17,6 +17,7 @@ from tape.runner.spec import RunSpec
 from tape.runner.summary import summarise, table
 from tape.runner.workers import InProcess
 from tests.tape.helpers import CORRIDOR, ROOM, tiny_lm, without_times
+from tests.tape.runner.records import record
 
 
 def two_levels(folder: Path) -> Path:
@@ -279,11 +280,10 @@ def test_one_run_directory_is_used_by_one_process_at_a_time(tmp_path: Path, leve
 
 def test_odd_characters_survive_the_episode_file(tmp_path: Path) -> None:
     directory = RunDirectory(tmp_path)
-    line = {"key": "k", "task": "a\u2028b\x85\ud800"}
     (tmp_path / "traces").mkdir()
-    directory.append([line], {"k": ""})
+    directory.append([record(task="a\u2028b\x85\ud800")], {"k": ""})
     [read] = directory.episodes()
-    assert read["task"] == line["task"]
+    assert read["task"] == "a\u2028b\x85\\ud800", "half a surrogate pair is no text and is written as its escape"
 
 
 def test_episodes_are_numbered_before_they_are_named(tmp_path: Path) -> None:

@@ -228,7 +228,7 @@ def test_the_current_folder_can_be_a_run(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path / "here")
     play(configurations_of(tmp_path, "react", repeats=1), Path())
     assert (tmp_path / "here" / "summary.json").exists()
-    assert (tmp_path / ".here.lock").exists()
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == [], "no file beside the run"
 
 
 def test_an_episode_without_its_trace_is_not_shared(tmp_path: Path) -> None:

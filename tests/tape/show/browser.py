@@ -42,8 +42,16 @@ class Browser:
     def __init__(self, driver: Any) -> None:
         self._driver = driver
 
-    def open(self, page: Path, where: str = "", *, size: tuple[int, int] = LAPTOP, dark: bool = False) -> None:
-        """Open a page from the disk."""
+    def open(
+        self,
+        page: Path,
+        where: str = "",
+        *,
+        size: tuple[int, int] = LAPTOP,
+        dark: bool = False,
+        until: str = ".row, .episode, .notice",
+    ) -> None:
+        """Open a page from the disk, and wait until something is there."""
         width, height = size
         phone = size == PHONE
         metrics = {"width": width, "height": height, "deviceScaleFactor": 2 if phone else 1, "mobile": phone}
@@ -52,7 +60,7 @@ class Browser:
         self._driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme})
         self._driver.get("about:blank")
         self._driver.get(page.as_uri() + where)
-        self.wait(".row, .episode, .notice")
+        self.wait(until)
 
     def all(self, selector: str) -> list[Any]:
         """The elements that a selector finds."""

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from tape.cli import main
+from tape.engine.graph import PlanGraph
+from tape.show.document import Bullets, Section, Table, write_report
+from tape.show.draw import draw
 from tape.trace import ActedEvent, Event, FinishedEvent, GeneratedEvent, GraphFoldedEvent, ObservedEvent, StartedEvent
 from tests.tape.show.browser import LAPTOP, PHONE, Browser, chromium, missing
 from tests.tape.show.view_runs import episode, write_run
@@ -180,6 +183,9 @@ EVIL = (
     "\u2028window.hacked = 1\u2029<!--",
     "lone \ud800 and \udfff, turned \u202e, null \x00",
     "'\"`${window.hacked=1}` onmouseover=window.hacked=1",
+    "\" autofocus onfocus='window.hacked=1' x=\"",
+    "'><svg onload=window.hacked=1><style>*{display:none}</style>",
+    "&lt;b&gt; &#x3c;script&#x3e; ]]><!--<script>",
 )
 
 
@@ -232,6 +238,35 @@ def test_nothing_that_is_planted_runs(browser: Browser, tmp_path: Path, text: st
     assert browser.do("return window.hacked;") is None
     addresses = browser.do("return [...document.querySelectorAll('[href]')].map((one) => one.getAttribute('href'));")
     assert {address[:2] for address in addresses} <= {"#/", "#m", "da"}
+
+
+@pytest.mark.parametrize("text", EVIL, ids=range(len(EVIL)))
+def test_nothing_that_is_planted_in_a_report_runs(browser: Browser, tmp_path: Path, text: str) -> None:
+    blocks = (text, Bullets((text,)), Table((text, "b"), ((text, "c"),), text))
+    [_, page] = write_report(tmp_path, text, [Section(text, blocks)])
+    browser.open(page, until="table")
+    assert browser.do("return window.hacked;") is None
+    found = browser.do(
+        "return [...new Set([...document.querySelectorAll('body *')].map((one) => one.tagName))].sort();"
+    )
+    shape = ["DIV", "H1", "H2", "LI", "P", "TABLE", "TBODY", "TD", "TH", "TR", "UL"]
+    assert set(found) - {"CODE", "STRONG"} == set(shape)
+    assert browser.do("return [...document.querySelectorAll('*')].every((one) => one.attributes.length < 2);"), (
+        "no more"
+    )
+
+
+@pytest.mark.parametrize("text", EVIL, ids=range(len(EVIL)))
+def test_nothing_that_is_planted_in_a_picture_runs(browser: Browser, tmp_path: Path, text: str) -> None:
+    pytest.importorskip("matplotlib")
+    nodes = [{"id": "a", "label": text}, {"id": "b", "label": f"$\\frac{{{text}$"}]
+    links = [{"source": "a", "target": "b", "key": 0, "action": text, "cost": {"steps": 1}, "reward": 0.5}]
+    graph = PlanGraph.from_dict({"schema": 1, "kind": "plan_graph", "nodes": nodes, "links": links})
+    file = tmp_path / "picture.svg"
+    draw(graph, file, start="a", title=text, note=text)
+    browser.open(file, until="svg")
+    assert browser.do("return window.hacked;") is None
+    assert not browser.all("script, foreignObject, a, image")
 
 
 def browser_text(text: str) -> str:

@@ -119,7 +119,7 @@ def test_wrong_input_is_named_and_nothing_is_written(tmp_path: Path, capsys: pyt
         ([tmp_path / "nowhere"], "nowhere does not exist"),
         ([empty], "holds no readable run"),
         ([old], "has schema 1, not 2; use the version that made it"),
-        ([text], "notes.txt:1: not a trace event"),
+        ([text], "notes.txt:1: no JSON"),
         ([run / "episodes.jsonl"], "lists the episodes of a run; name the folder"),
         ([run, run], "the same path is named twice"),
         ([run, trace], "not both"),

@@ -1,0 +1,179 @@
+"""``episodes.jsonl``: the only place where an episode counts as finished, and the lock of its run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tape.errors import RunDirectoryError
+from tape.files import is_there, open_plain, why
+from tape.reading import json_lines, parse_json, shaped, storable
+from tape.runner.record import Record
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # not on this system
+    fcntl = None
+
+_BLOCK = 1 << 20
+_MEND = "what is finished is kept. Mend that, then repeat the command"
+
+
+class EpisodesFile:
+    """The records of a run, one a line.
+
+    The lock is on this file itself, and records are written through the descriptor that is locked. Who removes or
+    replaces the file takes away what the lock protects, too: no two processes ever write to one file, and no episode
+    gets into it twice.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._held: int | None = None
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Make the file if need be, and keep other processes out, where the system has file locks.
+
+        Raises:
+            RunDirectoryError: Another process is at work, or the file cannot be used.
+        """
+        try:
+            descriptor = open_plain(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        except OSError as error:
+            raise RunDirectoryError(
+                f"{self.path} cannot be written ({why(error)}); nothing was changed. Mend that, or name another --out"
+            ) from error
+        try:
+            self._lock(descriptor)
+            self._held = descriptor
+            self.require_held()
+            yield
+        finally:
+            self._held = None
+            os.close(descriptor)
+
+    def _lock(self, descriptor: int) -> None:
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunDirectoryError(
+                f"{self.path.parent} is in use by another process; wait for it or name another --out"
+            ) from None
+        except OSError as error:
+            raise RunDirectoryError(
+                f"{self.path} cannot be locked ({why(error)}), so two processes could write to it; name an --out on a "
+                "file system that has locks"
+            ) from error
+
+    def require_held(self) -> None:
+        """Refuse to write where the locked file is not the one on disk any more; fine where none is locked.
+
+        Raises:
+            RunDirectoryError: It was removed or replaced.
+        """
+        if self._held is not None and not is_there(self._held, self.path):
+            raise RunDirectoryError(
+                f"{self.path} was removed or replaced while this run was at work, perhaps for another process: this "
+                "one commits nothing more. See what is there; the same command then goes on"
+            )
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Have the lock: the one that is held, or one for the moment.
+
+        Raises:
+            RunDirectoryError: As :meth:`locked` and :meth:`require_held`.
+        """
+        if self._held is None:
+            with self.locked():
+                yield
+        else:
+            self.require_held()
+            yield
+
+    def read(self) -> list[dict[str, Any]]:
+        """All records; a torn last line is none.
+
+        Raises:
+            RunDirectoryError: A line is malformed, or an episode is there twice.
+        """
+        if not self.path.exists():
+            return []
+        found, places = [], dict[tuple[str, str], int]()
+        for number, read in json_lines(self.path, whole=True, surrogates=True, error=RunDirectoryError):
+            line = storable(read)  # earlier versions wrote halves of surrogate pairs
+            shaped(line, Record, f"{self.path}:{number}", error=RunDirectoryError)
+            episode = (line["cell"], line["key"])
+            if (first := places.setdefault(episode, number)) != number:
+                raise RunDirectoryError(
+                    f"{self.path}:{number}: episode {episode[1]} of {episode[0]!r} is there already, in line {first}: "
+                    f"two processes wrote to this run. Delete line {number}, then repeat the command"
+                )
+            found.append(line)
+        return found
+
+    def encoded(self, records: Sequence[Mapping[str, Any]]) -> bytes:
+        """Records as they are written, such that they can be read again (:func:`~tape.reading.storable`).
+
+        Raises:
+            RunDirectoryError: One is not of their shape.
+        """
+        written = []
+        for record in records:
+            where = f"{self.path}: the episode {record.get('key')!r} that is to be added"
+            text = json.dumps(storable(record))
+            shaped(parse_json(text, where, error=RunDirectoryError), Record, where, error=RunDirectoryError)
+            written.append(text.encode("ascii") + b"\n")
+        return b"".join(written)
+
+    def commit(self, written: bytes) -> None:
+        """Add records, on disk when this returns; needs the lock.
+
+        Raises:
+            RunDirectoryError: The lock is lost or the disk does not take it; nothing is committed then.
+        """
+        descriptor = self._held
+        assert descriptor is not None
+        self.require_held()
+        before = os.fstat(descriptor).st_size
+        try:
+            left = memoryview(written)
+            while left:
+                left = left[os.write(descriptor, left) :]
+            os.fsync(descriptor)
+        except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(descriptor, before)
+            raise RunDirectoryError(f"{self.path} cannot be written ({why(error)}); {_MEND}") from error
+
+    def cut_torn_tail(self) -> None:
+        """Drop a last line that a kill left unfinished.
+
+        Raises:
+            RunDirectoryError: As :meth:`locked`.
+        """
+        with self.holding():
+            descriptor = self._held
+            assert descriptor is not None
+            end = os.fstat(descriptor).st_size
+            while end:
+                start = max(0, end - _BLOCK)
+                os.lseek(descriptor, start, os.SEEK_SET)
+                found = os.read(descriptor, end - start).rfind(b"\n")
+                if found >= 0:
+                    end = start + found + 1
+                    break
+                end = start
+            os.ftruncate(descriptor, end)

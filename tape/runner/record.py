@@ -1,0 +1,75 @@
+"""A record of ``episodes.jsonl``: what may be written as one, and what is taken for one when it is read."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
+
+from tape.reading import MOST_NUMBER
+
+KEY = r"[a-z0-9_]{1,64}"
+"""What an episode's key looks like. It names a file: no separator, no dot, and no two that differ in case alone."""
+
+Count = Annotated[int, Field(ge=-MOST_NUMBER, le=MOST_NUMBER)]
+Counts = dict[str, Count]
+Spent = dict[str, Count | None]
+
+
+class Result(BaseModel):
+    """An episode's result, as far as its readers rely on it; see :class:`tape.engine.result.EpisodeResult`.
+
+    What came with later versions has a default; what this one does not know is passed over.
+    """
+
+    end_state: str
+    success: bool
+    partial_walk: bool
+    steps: Count
+    replans: Count
+    mismatches: Count
+    malformed: Count
+    lm_calls: Counts
+    prompt_tokens: Counts
+    completion_tokens: Counts
+    used: Spent
+    budget: Counts
+    budget_violations: list[str]
+    actions: list[str]
+    detail: str
+    solver_seconds: float
+    wall_seconds: float
+    paid: Spent = {}
+    broken_declarations: Counts = {}
+    explanation: dict[str, Any] | None = None
+    measures: dict[str, float | None] = {}
+    final_answer: str | None = None
+    queries: Count = 0
+    simulations: Count = 0
+    commitments: Count = 0
+    refusals: Count = 0
+    infeasible_commitments: Count = 0
+    counterexamples: Counts = {}
+    disabled_rules: list[str] = []
+    certified: Count = 0
+    chain_length: Count = 0
+    rejections: Count = 0
+    certifying: Count = 0
+    cascades: Count = 0
+    goal_certified: bool = False
+    wall_overrun_seconds: float = 0.0
+
+
+class Record(BaseModel):
+    """A line of ``episodes.jsonl``."""
+
+    key: Annotated[str, Field(pattern=f"^{KEY}$")]
+    cell: str
+    environment: str
+    level_set: str
+    task: str
+    digest: str
+    repeat: Annotated[int, Field(ge=0, lt=1 << 63)]
+    agent: str
+    model: str
+    result: Result

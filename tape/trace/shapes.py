@@ -1,0 +1,96 @@
+"""What readers of traces rely on inside of the objects that events hold; what is beside that may be anything.
+
+Fields may be missing, as in traces of earlier versions, but one that is there is of the type that readers expect.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+Count: TypeAlias = int  # how long one may be, the reader of the file says
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+
+class _Config(_Part):
+    agent: str = ""
+    model: str = ""
+    horizon: Count | None = None
+    discount: float = 1.0
+    world_model: str = ""
+
+
+class _Node(_Part):
+    id: str
+    goal: bool = False
+
+
+class _Graph(_Part):
+    nodes: list[_Node] = []
+    links: list[dict[str, Any]] = []
+    start: str | None = None
+
+
+class _Problem(_Part):
+    budget: dict[str, Count] | None = None
+    horizon: Annotated[int, Field(ge=0, lt=1 << 63)] | None = None
+    confidence: float = 0.0
+
+
+class _Cap(_Part):
+    resource: str
+    ledger: str
+    cap: float
+
+
+class _Option(_Part):
+    caps: list[_Cap]
+    plan: list[str]
+    proven: bool
+
+
+class _Explanation(_Part):
+    options: list[_Option] = []
+
+
+class _Result(_Part):
+    end_state: str = ""
+    success: bool = False
+    steps: Count = 0
+    replans: Count = 0
+    mismatches: Count = 0
+    malformed: Count = 0
+    queries: Count = 0
+    certified: Count = 0
+    detail: str = ""
+    final_answer: str | None = None
+    lm_calls: dict[str, Count] = {}
+    prompt_tokens: dict[str, Count] = {}
+    completion_tokens: dict[str, Count] = {}
+    used: dict[str, Count | None] = {}
+    measures: dict[str, float | None] = {}
+    budget_violations: list[str] = []
+    explanation: _Explanation | None = None
+    solver_seconds: float = 0.0
+    wall_seconds: float = 0.0
+
+
+def _like(shape: type[_Part]) -> AfterValidator:
+    """Checks an object, and leaves it as it is."""
+
+    def check(value: dict[str, Any]) -> dict[str, Any]:
+        shape.model_validate(value)
+        return value
+
+    return AfterValidator(check)
+
+
+Config: TypeAlias = Annotated[dict[str, Any], _like(_Config)]
+Graph: TypeAlias = Annotated[dict[str, Any], _like(_Graph)]
+Problem: TypeAlias = Annotated[dict[str, Any], _like(_Problem)]
+Explanation: TypeAlias = Annotated[dict[str, Any], _like(_Explanation)]
+Result: TypeAlias = Annotated[dict[str, Any], _like(_Result)]

@@ -1,0 +1,332 @@
+"""Everything in `tape` that reads a file from outside, each with a small valid one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from tape.aec.calibration import IsotonicCalibration
+from tape.aec.learned_rules import LearnedRules, read_overrides
+from tape.analysis.revalidation import checked, revalidate
+from tape.budget import Resources
+from tape.cli import main
+from tape.engine.graph import PlanGraph
+from tape.engine.settings import TapeConfig
+from tape.errors import ConfigError
+from tape.lm import bundled
+from tape.lm.base import Choice, Request
+from tape.lm.cache import CachedLM
+from tape.lm.hf import trained_on
+from tape.lm.price_table import PriceTable
+from tape.lm.registry import open_backend
+from tape.lm.scripted import ScriptedLM
+from tape.protocols.predicates import Predicate
+from tape.reading import read_text
+from tape.runner.derived import write_derived
+from tape.runner.directory import RunDirectory
+from tape.runner.journal import Journal
+from tape.sdp.trajectory import CertifiedTrajectory
+from tape.trace import read_trace
+from tests.tape.aec.test_learned_rules import RIGHT, WRONG
+from tests.tape.sdp.synthetic import Synthetic
+from tests.tape.show.view_runs import episode, graph, write_run, write_trace
+
+
+@dataclass(frozen=True)
+class Loader:
+    """What reads a file.
+
+    Attributes:
+        make: Makes a valid file in a folder, and what has to be beside it; returns the file.
+        read: Reads it, changed or not. Raises a `TapeError` and nothing else.
+        names_file: Its errors say which file is wrong.
+        slow: It takes ten times as long as the others, so fewer files are tried.
+    """
+
+    make: Callable[[Path], Path]
+    read: Callable[[Path], object]
+    names_file: bool = True
+    slow: bool = False
+
+
+def command(*argv: object) -> int:
+    """Run a command line in this process, whatever it prints."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        try:
+            code = main([str(word) for word in argv])
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+    assert code in (0, 1, 2, 3), f"exit code {code}"
+    return code
+
+
+# --- valid files --------------------------------------------------------------------------------
+
+
+def _run(folder: Path) -> Path:
+    return write_run(folder / "run", [episode(), episode(success=False)])
+
+
+def _trace_of_run(folder: Path) -> Path:
+    return RunDirectory(_run(folder)).trace_file("tape0000")
+
+
+def _sdp_trace(folder: Path) -> Path:
+    return Synthetic(Random(3), length=3, score=True).write(folder / "sdp.jsonl")
+
+
+def _trajectory(folder: Path) -> Path:
+    file = folder / "trajectory.json"
+    CertifiedTrajectory.from_trace(_sdp_trace(folder)).save(file)
+    return file
+
+
+def _graph(folder: Path) -> Path:
+    file, made = folder / "graph.json", graph()
+    made.set_likelihood("answer", 0.5)
+    made.set_edge_reward(0, 0.25)
+    made.nx.edges[(*made._ends[0], 0)]["spread"] = {"usd": 500}
+    made.save(file, start="start", walk=[0])
+    return file
+
+
+def _prices(folder: Path) -> Path:
+    return _json(
+        folder / "prices.json",
+        {
+            "schema": 1,
+            "date": "2026-01-31",
+            "source": "somewhere",
+            "per_tokens": 1000000,
+            "models": {"openai:a": {"prompt": "0.15", "completion": 0.6}, "hf:b": {"prompt": 1, "completion": "2"}},
+        },
+    )
+
+
+def _calibration(folder: Path) -> Path:
+    file = folder / "calibration.json"
+    IsotonicCalibration.fit([(0.1, False), (0.4, True), (0.4, False), (0.9, True)]).save(file)
+    return file
+
+
+def _rules(folder: Path) -> Path:
+    file, rules = folder / "rules.json", LearnedRules()
+    rules.refine(WRONG + RIGHT)
+    rules.save(file)
+    return file
+
+
+def _overrides(folder: Path) -> Path:
+    file = folder / "overrides.json"
+    file.write_text(LearnedRules.load(_rules(folder)).overrides().to_json())
+    return file
+
+
+def _script(folder: Path) -> Path:
+    return _json(folder / "script.json", ['{"actions": ["R", "R", "R"]}', "two", "three"])
+
+
+def _ledger(folder: Path) -> Path:
+    file = folder / "run-ledger.jsonl"
+    journal = Journal(file, Resources({"tokens": 3}))
+    first = journal.reserve(Resources({"tokens": 5, "usd": None}))
+    journal.reserve(Resources({"tokens": 7}))
+    journal.settle(first, Resources({"tokens": 4}))
+    journal.close()
+    return file
+
+
+def _bundled(folder: Path) -> Path:
+    place = folder / "weights" / "mini"
+    place.mkdir(parents=True)
+    file = place / "card.json"
+    file.write_bytes((bundled.weights_folder() / "mini" / "card.json").read_bytes())
+    return file
+
+
+def _recipe(folder: Path) -> Path:
+    return _json(folder / "recipe.json", {"prompt_format": "compact", "steps": 3})
+
+
+def _llama(folder: Path) -> Path:
+    file, shipped = folder / "config.json", bundled.weights_folder() / "mini"
+    file.write_bytes((shipped / "config.json").read_bytes())
+    (folder / "model.safetensors").symlink_to(shipped / "model.safetensors")
+    return file
+
+
+def _json(file: Path, value: object) -> Path:
+    file.write_text(json.dumps(value), encoding="utf-8")
+    return file
+
+
+# --- what reads them ----------------------------------------------------------------------------
+
+
+def _read_run(file: Path) -> object:
+    directory = RunDirectory(file.parent)
+    return directory.configurations(), directory.title(), directory.versions(), directory.commit()
+
+
+def _derive(file: Path) -> object:
+    return write_derived(RunDirectory(file.parent))
+
+
+def _replay(file: Path) -> int:
+    run = file.parent.parent
+    return command("show", run, "1", "--no-pictures") + command("show", run, "--list")
+
+
+def _why(file: Path) -> int:
+    return command("why", file.parent.parent, "1") + command("why", file.parent.parent, "1", "--json")
+
+
+def _view(file: Path) -> int:
+    return command("view", file.parent.parent, "-o", file.parent.parent / "page.html")
+
+
+def _diagnose(file: Path) -> int:
+    return command("diagnose", file.parent.parent)
+
+
+def _commands(file: Path) -> int:
+    """What reads ``config.json`` and ``episodes.jsonl``."""
+    run = file.parent
+    return max(
+        command("show", run, "--list"),
+        command("show", run, "2", "--no-pictures"),
+        command("why", run, "1"),
+        command("diagnose", run),
+        command("view", run, "-o", run / "page.html"),
+    )
+
+
+def _solve(file: Path) -> int:
+    return max(
+        command("solve", file, "--budget", "usd=$0.008,steps=6"),
+        command("solve", file, "--budget", "usd=$0.008", "--objective", "stay", "--json", "--no-explain"),
+        command("solve", file, "--budget", "usd=$0.008", "--risk", "0.1", "--horizon", "4"),
+    )
+
+
+def _trajectory_checked(file: Path) -> object:
+    found = CertifiedTrajectory.load(file)
+    return revalidate(found), checked(found)
+
+
+def _settings(file: Path) -> object:
+    return TapeConfig.make(aec={"calibration": str(file)})
+
+
+def _rules_in_settings(file: Path) -> object:
+    return TapeConfig.make(aec={"learned_rules": str(file)})
+
+
+def _rules_read(file: Path) -> object:
+    rules = LearnedRules.load(file)
+    rules.refine(RIGHT)
+    return rules.to_json(), rules.mu(Predicate("in", ("book", "fridge")), (("place", "fridge"),), 0.5)
+
+
+def _played(file: Path) -> object:
+    model = open_backend(f"scripted:{file}")
+    return asyncio.run(model.generate([Request("a", 5, n=2)]))
+
+
+def _journal(file: Path) -> None:
+    Journal(file, Resources()).close()
+
+
+def _card(file: Path) -> object:
+    whole = bundled.weights_folder
+    bundled.weights_folder = lambda: file.parent.parent
+    try:
+        return bundled.sizes(), bundled.describe(), bundled.card("mini")
+    finally:
+        bundled.weights_folder = whole
+
+
+def _config_of_weights(file: Path) -> object:
+    from tape.lm.llama import Llama
+
+    return Llama(file.parent)
+
+
+_REQUEST = Request("a prompt", 5, n=1)
+_CHOICE = Request("a prompt", 5, n=1, constraint=Choice(("yes", "no")))
+
+
+def _cache(folder: Path) -> Path:
+    """The entries of a cache, as one JSON file that is put into the cache before it is read."""
+    model = CachedLM(ScriptedLM(["yes"]), folder / "cache.sqlite")
+    asyncio.run(model.generate([_REQUEST]))
+    asyncio.run(model.score_options([_CHOICE]))
+    rows = model._db.execute("SELECT value FROM completions ORDER BY key").fetchall()
+    model.close()
+    file = folder / "entry.json"
+    file.write_bytes(b"\n".join(bytes(row[0]) for row in rows))
+    return file
+
+
+def _cached(file: Path) -> None:
+    model = CachedLM(ScriptedLM(["yes"]), file.parent / "cache.sqlite")
+    entries = [*file.read_bytes().split(b"\n"), b"", b""]
+    try:
+        keys = [row[0] for row in model._db.execute("SELECT key FROM completions ORDER BY key").fetchall()]
+        for key, entry in zip(keys, entries, strict=False):
+            model._put(key, entry)
+        asyncio.run(model.generate([_REQUEST]))
+        asyncio.run(model.score_options([_CHOICE]))
+    finally:
+        model.close()
+
+
+def _cache_file(folder: Path) -> Path:
+    _cache(folder)
+    return folder / "cache.sqlite"
+
+
+def _cache_opened(file: Path) -> None:
+    model = CachedLM(ScriptedLM(["yes"]), file)
+    try:
+        asyncio.run(model.generate([_REQUEST]))
+    finally:
+        model.close()
+
+
+LOADERS: dict[str, Loader] = {
+    "trace": Loader(lambda folder: write_trace(folder / "trace.jsonl", episode()), lambda file: [*read_trace(file)]),
+    "trace of sdp": Loader(_sdp_trace, CertifiedTrajectory.from_trace),
+    "trajectory": Loader(_trajectory, _trajectory_checked),
+    "config of a run": Loader(lambda folder: _run(folder) / "config.json", _read_run),
+    "episodes of a run": Loader(lambda folder: _run(folder) / "episodes.jsonl", _derive, slow=True),
+    "ledger of a run": Loader(_ledger, _journal),
+    "graph": Loader(_graph, PlanGraph.load),
+    "prices": Loader(_prices, PriceTable.load),
+    "calibration": Loader(_calibration, IsotonicCalibration.load),
+    "calibration in settings": Loader(_calibration, _settings),
+    "rules": Loader(_rules, _rules_read),
+    "rules in settings": Loader(_rules, _rules_in_settings),
+    "overrides": Loader(_overrides, lambda file: read_overrides(read_text(file, error=ConfigError), str(file))),
+    "script": Loader(_script, _played),
+    "card of a model": Loader(_bundled, _card),
+    "recipe of a model": Loader(_recipe, trained_on),
+    "configuration of a model": Loader(_llama, _config_of_weights, slow=True),
+    "entry of a cache": Loader(_cache, _cached, names_file=False, slow=True),
+    "cache": Loader(_cache_file, _cache_opened, slow=True),
+    "show a trace": Loader(_trace_of_run, _replay, names_file=False, slow=True),
+    "why of a trace": Loader(_trace_of_run, _why, names_file=False, slow=True),
+    "view a trace": Loader(_trace_of_run, _view, names_file=False, slow=True),
+    "diagnose a trace": Loader(_trace_of_run, _diagnose, names_file=False, slow=True),
+    "commands on a config": Loader(lambda folder: _run(folder) / "config.json", _commands, names_file=False, slow=True),
+    "commands on episodes": Loader(
+        lambda folder: _run(folder) / "episodes.jsonl", _commands, names_file=False, slow=True
+    ),
+    "solve a graph": Loader(_graph, _solve, names_file=False, slow=True),
+}

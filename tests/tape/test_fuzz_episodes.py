@@ -1,0 +1,170 @@
+"""Whole short episodes with models that write garbage: each ends in a result that can be written and read again."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs.alfworld.plugin import PLUGIN as ALFWORLD
+from envs.gsm_hard.plugin import PLUGIN as GSM_HARD
+from envs.sokoban.environment import SokobanEnvironment
+from envs.sokoban.xsb import parse
+from envs.travelplanner.plugin import PLUGIN as TRAVELPLANNER
+from tape.agents.base import Agent
+from tape.agents.best_of_n import BestOfNPlanAndActAgent, BestOfNReactAgent
+from tape.agents.open_loop import OpenLoopAgent
+from tape.agents.plan_and_act import PlanAndActAgent
+from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
+from tape.agents.react import ReactAgent
+from tape.agents.sdp import SdpAgent
+from tape.agents.tape import TapeAgent, TapeAllStepAgent
+from tape.budget import Budget
+from tape.engine.result import END_STATES, EpisodeResult
+from tape.lm.base import Choice, Request
+from tape.lm.scripted import ScriptedLM
+from tape.protocols import Environment, EnvironmentPlugin
+from tape.runner.directory import RunDirectory
+from tape.runner.results import write_results
+from tape.testing.garbage import GARBAGE
+from tape.testing.line import Line
+from tape.tools import ToolEnvironment
+from tape.trace import FinishedEvent, read_trace
+from tests.envs.hotpotqa import helpers as hotpotqa
+from tests.tape.fuzz import ends_within, mutated, sampled
+from tests.tape.runner.records import record
+from tests.tape.tools.helpers import TOOLS
+from tests.tape.world.worlds import Round, make_courier
+
+SEED = 23
+[CORRIDOR] = parse("#######\n#######\n#@ $ .#\n#######\n#######\n")
+BUDGET = {"steps": 4, "tokens": 6000, "calls": 60}
+
+
+def _of(plugin: EnvironmentPlugin, *arguments: str) -> Callable[[], Environment]:
+    parser = argparse.ArgumentParser()
+    plugin.add_arguments(parser)
+    task = plugin.tasks(vars(parser.parse_args(arguments)))[0]
+    return lambda: plugin.make(task)
+
+
+ENVIRONMENTS: dict[str, tuple[Callable[[], Environment], tuple[str, ...]]] = {
+    "line": (lambda: Line(last=3, steps=6), ("compact",)),
+    "sokoban": (lambda: SokobanEnvironment(CORRIDOR, 6), ("compact", "chat")),
+    "tools": (lambda: ToolEnvironment("3 * 4 + 5?", TOOLS, budget=Budget.of(usd=1)), ("chat",)),
+    "world": (lambda: make_courier().environment(Round(), task="Deliver at the mill."), ("chat",)),
+    "question": (hotpotqa.environment, ("chat",)),
+    "alfworld": (_of(ALFWORLD, "--count", "1"), ("chat", "household")),
+    "gsm_hard": (_of(GSM_HARD), ("chat", "tools")),
+    "trip": (_of(TRAVELPLANNER, "--count", "1"), ("chat", "declared")),
+}
+"""Environments, and the prompt formats that they are played in."""
+
+EVERYWHERE: dict[str, tuple[type[Agent], Mapping[str, Any]]] = {
+    "tape": (TapeAgent, {}),
+    "tape, free": (TapeAgent, {"execution": "free", "num_plans": 2}),
+    "tape, by the model": (TapeAgent, {"selector": "lm"}),
+    "tape_all_step": (TapeAllStepAgent, {}),
+    "open_loop": (OpenLoopAgent, {}),
+    "react": (ReactAgent, {}),
+    "plan_and_act": (PlanAndActAgent, {}),
+    "plan_and_act_replan": (PlanAndActReplanAgent, {}),
+    "best_of_n_react": (BestOfNReactAgent, {}),
+    "best_of_n_plan_and_act": (BestOfNPlanAndActAgent, {}),
+}
+VERIFYING: dict[str, tuple[type[Agent], Mapping[str, Any]]] = {
+    "tape, verified": (TapeAgent, {"aec": True}),
+    "sdp": (SdpAgent, {}),
+    "sdp, sampled": (SdpAgent, {"sdp": {"chain": "sample"}}),
+}
+"""These need predicates."""
+
+ANSWERING: dict[str, tuple[type[Agent], Mapping[str, Any]]] = {
+    "react, answering at limits": (ReactAgent, {"on_limit": "final_answer"}),
+}
+"""These need an environment that takes answers."""
+
+PAIRS = [(agent, environment) for environment in ENVIRONMENTS for agent in EVERYWHERE]
+PAIRS += [(agent, environment) for environment in ("sokoban", "alfworld") for agent in VERIFYING]
+PAIRS += [(agent, environment) for environment in ("tools", "question", "gsm_hard") for agent in ANSWERING]
+AGENTS = EVERYWHERE | VERIFYING | ANSWERING
+
+
+class Babbling:
+    """A script that answers in the form asked for, nearly so, or with anything.
+
+    Args:
+        rng: What it draws from.
+    """
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng, self._sense = rng, rng.random()
+
+    def __call__(self, request: Request, sample: int) -> str:
+        """The answer."""
+        del sample
+        asked = sampled(self._rng, request)
+        if isinstance(request.constraint, Choice) or self._rng.random() < self._sense:
+            return asked
+        return self._rng.choice((mutated(self._rng, asked), mutated(self._rng), self._rng.choice(GARBAGE)))
+
+
+def episodes_of_garbage(count: int, seed: int, folder: Path) -> Counter[str]:
+    """Play episodes, write their records and traces as a run does, and read them again.
+
+    Returns:
+        How many ended in which state, and how many there were of each agent and environment.
+    """
+    rng = random.Random(seed)
+    ends: Counter[str] = Counter()
+    lines = []
+    for number in range(count):
+        name, where = PAIRS[number % len(PAIRS)] if number < len(PAIRS) else rng.choice(PAIRS)
+        agent, settings = AGENTS[name]
+        make, prompt_formats = ENVIRONMENTS[where]
+        model = ScriptedLM(Babbling(rng), prompt_format=rng.choice(prompt_formats))
+        trace = folder / f"{number % 20}.jsonl"
+        with ends_within(60):
+            result = agent(model, **settings).run(make(), budget=Budget(dict(BUDGET)), seed=number, trace=trace)
+        state = result.end_state.partition(":")[0]
+        assert state in END_STATES, (name, where, number)
+        assert result.budget_violations == [], (name, where, number)
+        lines.append(record(str(number), json.loads(json.dumps(result.model_dump(mode="json"), allow_nan=False))))
+        [*_, last] = read_trace(trace)
+        assert isinstance(last, FinishedEvent)
+        for counted in (state, f"agent: {name}", f"environment: {where}"):
+            ends[counted] += 1
+    written = folder / "run"
+    written.mkdir()
+    (written / "episodes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    read = RunDirectory(written).episodes()
+    assert [EpisodeResult.model_validate(line["result"]).end_state for line in read] == [
+        line["result"]["end_state"] for line in lines
+    ]
+    write_results(written, read)
+    return ends
+
+
+@pytest.mark.slow
+def test_garbage_ends_in_results(tmp_path: Path) -> None:
+    ends = episodes_of_garbage(len(PAIRS), SEED, tmp_path)
+    assert all(ends[f"agent: {name}"] and ends[f"environment: {where}"] for name, where in PAIRS)
+    assert ends["success"] + ends["failure"]
+
+
+@pytest.mark.soak
+def test_5_000_episodes_of_garbage(record_property: Callable[[str, object], None], tmp_path: Path) -> None:
+    count = int(os.environ.get("TAPE_FUZZ_EPISODES", "5000"))
+    ends = episodes_of_garbage(count, SEED + 1, tmp_path)
+    record_property("episodes", count)
+    record_property("ends", json.dumps(ends, sort_keys=True))
+    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
+        figures = {"episodes": count, "ends": ends}
+        (Path(folder) / "episodes_of_garbage.json").write_text(json.dumps(figures, indent=2, sort_keys=True) + "\n")

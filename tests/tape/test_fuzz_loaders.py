@@ -1,0 +1,143 @@
+"""Changed files through everything that reads files: nothing but a `TapeError` comes out, in one line, and it ends."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from tape.errors import TapeError
+from tests.tape.loaders import LOADERS, Loader
+from tests.tape.mutations import WHOLE, mutated
+
+ALL = 50_000
+"""Files of the sweep; slow loaders get a tenth as many as the others."""
+SEED = 17
+SECONDS = 5.0
+"""In the sweep no file takes longer."""
+LONGEST_MESSAGE = 1_000
+
+
+def _share(name: str, files: int) -> int:
+    weights = {other: 0.1 if loader.slow else 1.0 for other, loader in LOADERS.items()}
+    return max(3, round(files * weights[name] / sum(weights.values())))
+
+
+class HangError(Exception):
+    """A loader is still at it."""
+
+
+@contextmanager
+def _ends_within(seconds: float) -> Iterator[None]:
+    """Interrupts what takes longer, in processor time: others may be at work on the machine."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise HangError(f"a file took more than {seconds:g} s of processor time")
+
+    held = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, held)
+
+
+def tried(loader: Loader, folder: Path, files: int, rng: random.Random) -> tuple[Counter[str], float]:
+    """Hand in so many changed files; how many were read and how many refused, and the longest time of one in seconds.
+
+    Raises:
+        AssertionError: An error does not say what is wrong as it should.
+    """
+    file = loader.make(folder)
+    valid = file.read_bytes()
+    loader.read(file)  # what is not changed is read
+    ends: Counter[str] = Counter()
+    longest = 0.0
+    for number in range(files):
+        changed = mutated(rng, valid)
+        file.write_bytes(changed)
+        began = time.process_time()
+        try:
+            with _ends_within(SECONDS):
+                loader.read(file)
+            ends["read"] += 1
+        except TapeError as error:
+            said = str(error)
+            ends["refused"] += 1
+            said.encode()
+            assert len(said) <= LONGEST_MESSAGE, said[:300]
+            assert not loader.names_file or file.name in said, said
+        except (Exception, HangError) as error:
+            place = folder / f"broken-{number}"
+            place.write_bytes(changed)
+            raise AssertionError(f"{type(error).__name__} came out of file {number}, kept as {place}") from error
+        longest = max(longest, time.process_time() - began)
+    return ends, longest
+
+
+@pytest.fixture(autouse=True)
+def _quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No warnings of broken runs in the log of the tests."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_changed_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
+    count = _share(name, ALL // 100)
+    ends, _ = tried(LOADERS[name], tmp_path, count, random.Random(f"{SEED} {name}"))
+    assert ends.total() == count
+
+
+@pytest.mark.parametrize("name", [name for name, loader in LOADERS.items() if not loader.slow])
+def test_what_is_no_such_file_at_all_is_refused(name: str, tmp_path: Path) -> None:
+    loader = LOADERS[name]
+    file = loader.make(tmp_path)
+    for content in WHOLE:
+        file.write_bytes(content)
+        if name == "ledger of a run" and b"\n" not in content:
+            continue  # a line without an end was never acted on
+        if name == "recipe of a model" and content.endswith(b"{}"):
+            continue  # all of it may be left out
+        with pytest.raises(TapeError):
+            loader.read(file)
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(TapeError):
+        loader.read(file)
+    file.rmdir()
+    os.mkfifo(file)
+    with pytest.raises(TapeError):  # a pipe without a writer is not waited for
+        loader.read(file)
+
+
+@pytest.mark.soak
+def test_50_000_changed_files(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+    figures: dict[str, object] = {}
+    files, slowest = 0, 0.0
+    for name, loader in LOADERS.items():
+        folder = tmp_path / name.replace(" ", "-")
+        folder.mkdir()
+        count = _share(name, ALL)
+        ends, longest = tried(loader, folder, count, random.Random(f"{SEED + 1} {name}"))
+        figures[name] = {**ends, "longest_seconds": round(longest, 3)}
+        files, slowest = files + count, max(slowest, longest)
+    record_property("files", files)
+    record_property("tracebacks", 0)
+    record_property("longest_seconds", round(slowest, 3))
+    if folder_of_results := os.environ.get("TAPE_SOAK_RESULTS"):
+        record = {"files": files, "tracebacks": 0, "longest_seconds": round(slowest, 3), "loaders": figures}
+        (Path(folder_of_results) / "fuzz-tape-loaders.json").write_text(json.dumps(record, indent=1) + "\n")
+    assert files >= ALL * 0.99
