@@ -45,25 +45,35 @@ def earning(
         gains: What a move along each of `edges` earns.
         deadline: Raises LateError where it passes.
     """
-    # Bellman and Ford: where gains still grow after n rounds, a circle that earns is behind it.
+    # Bellman and Ford. Where the edges by which gains grew last lead round, that circle earns.
     best = [0] * n
     came: dict[int, int] = {}
-    grown = -1
-    for _ in range(n):
-        grown = -1
+    while True:
+        grown = False
         for edge in deadline.each(edges):
             tail, head = ends[edge]
             if best[tail] + gains[edge] > best[head]:
-                best[head], came[head], grown = best[tail] + gains[edge], edge, head
-        if grown < 0:
+                best[head], came[head], grown = best[tail] + gains[edge], edge, True
+        if not grown:
             return None
-    node = grown
-    for _ in range(n):  # back until the circle is certain to have been entered
-        node = ends[came[node]][0]
-    circle = [came[node]]
-    while ends[circle[-1]][0] != node:
-        circle.append(came[ends[circle[-1]][0]])
-    return tuple(reversed(circle))
+        if circle := _round(came, ends):
+            return circle
+
+
+def _round(came: Mapping[int, int], ends: Sequence[_Edge]) -> tuple[int, ...]:
+    """A circle among edges of which at most one leads to each node, by its edges; empty if there is none."""
+    seen: dict[int, int] = {}
+    for number, first in enumerate(came):
+        node = first
+        while node in came and node not in seen:
+            seen[node] = number
+            node = ends[came[node]][0]
+        if seen.get(node) == number:
+            circle = [came[node]]
+            while ends[circle[-1]][0] != node:
+                circle.append(came[ends[circle[-1]][0]])
+            return tuple(reversed(circle))
+    return ()
 
 
 def components(n: int, ends: Sequence[_Edge], deadline: Deadline = NEVER) -> tuple[list[int], list[int]]:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from heapq import heappop, heappush
 
 from solvers.circles import between, components, earning, longest
 from solvers.errors import EndlessError
@@ -35,6 +36,9 @@ MOST_MOVES = 10_000
 _WORTH = 500_000
 """Where counting the moves of the longest walk takes more steps than this, what the budgets allow at most will do."""
 
+_MOST_STEPS = 2_000_000
+"""Most steps to count them in, some two seconds."""
+
 
 def enough_moves(problem: PathProblem) -> int:
     """A horizon with which the best walk is as good as with any longer one, and so are the k best straight walks.
@@ -46,7 +50,7 @@ def enough_moves(problem: PathProblem) -> int:
         At least 1.
 
     Raises:
-        EndlessError: There is none, or it is above `MOST_MOVES`; names a circle.
+        EndlessError: There is none, or it is above `MOST_MOVES`, or takes too long to count; names a circle.
     """
     inside, useful = between(problem, range(len(problem.edges)))
     order, group = components(problem.n_nodes, [problem.edges[edge] for edge in inside])
@@ -63,7 +67,7 @@ def enough_moves(problem: PathProblem) -> int:
     paid = paid_moves(problem, usable)
     if paid is not None and paid <= MOST_MOVES and paid * len(usable) > _WORTH:
         return max(simple, paid)
-    if _goes_on(problem, usable, circle) or (most := _bounded(problem, usable)) > MOST_MOVES:
+    if _goes_on(problem, usable, circle) or (most := _bounded(problem, usable, circle)) > MOST_MOVES:
         raise EndlessError(circle, f"it earns, and the budgets allow for more than {MOST_MOVES} moves")
     return max(simple, most)
 
@@ -114,8 +118,12 @@ def _gains(problem: PathProblem, edges: Sequence[int]) -> dict[int, int]:
     return {edge: int(gain * unit) for edge, gain in exact.items()}
 
 
-def _bounded(problem: PathProblem, edges: Sequence[int]) -> int:
-    """The moves of the longest straight walk to a terminal, where no circle is free that earns."""
+def _bounded(problem: PathProblem, edges: Sequence[int], circle: tuple[int, ...]) -> int:
+    """The moves of the longest straight walk to a terminal, where no circle is free that earns.
+
+    Raises:
+        EndlessError: Counting them takes too long; names the circle.
+    """
     free = [problem.edges[edge] for edge in edges if not any(problem.costs[edge])]
     _, group = components(problem.n_nodes, free)
     sizes = [0] * (max(group) + 1)
@@ -129,13 +137,17 @@ def _bounded(problem: PathProblem, edges: Sequence[int]) -> int:
     ]
     ends = {group[terminal] for terminal in problem.terminals}
     moves = _most_moves(len(sizes), kept, problem.budgets, group[problem.start], ends)
+    if moves is None:
+        raise EndlessError(circle, "it earns, and counting the moves that the budgets allow for takes too long")
     return moves + (moves + 1) * (max(sizes) - 1)
 
 
 def _most_moves(
     n: int, edges: Sequence[tuple[int, int, Sequence[int]]], budgets: Sequence[int], start: int, ends: set[int]
-) -> int:
+) -> int | None:
     """The most moves for which no resource, nor the sum of their shares of the budgets, rules out a walk to an end.
+
+    None where that takes more than `_MOST_STEPS` to count.
 
     Layer by layer: the least that a walk of so many moves to a node takes, of each resource for itself and of all
     together, as shares of the budgets. A node stays while each of these leaves enough for the way from there to an end.
@@ -158,8 +170,11 @@ def _most_moves(
         return all((left := togo[test][node]) is not None and used[test] + left <= limits[test] for test in tests)
 
     layer = {start: (0,) * len(limits)} if alive(start, (0,) * len(limits)) else {}
-    moves = 0
+    moves = steps = 0
     while layer and moves <= MOST_MOVES:
+        steps += sum(len(out.get(node, ())) for node in layer)
+        if steps > _MOST_STEPS:
+            return None
         following: dict[int, tuple[int, ...]] = {}
         for node, used in layer.items():
             for head, cost in out.get(node, ()):
@@ -172,14 +187,17 @@ def _most_moves(
 
 
 def _least(n: int, edges: Sequence[tuple[int, int, int]], sources: set[int]) -> list[int | None]:
-    """The least cost from any source to each node; None where there is no way."""
-    best: list[int | None] = [0 if node in sources else None for node in range(n)]
-    changed = True
-    while changed:
-        changed = False
-        for tail, head, cost in edges:
-            known, new = best[head], best[tail]
-            if new is not None and (known is None or new + cost < known):
-                best[head] = new + cost
-                changed = True
+    """The least cost from any source to each node, by Dijkstra's algorithm; None where there is no way."""
+    out: list[list[tuple[int, int]]] = [[] for _ in range(n)]
+    for tail, head, cost in edges:
+        out[tail].append((head, cost))
+    best: list[int | None] = [None] * n
+    open_nodes = [(0, node) for node in sorted(sources)]
+    while open_nodes:
+        known, node = heappop(open_nodes)
+        if best[node] is None:
+            best[node] = known
+            for head, cost in out[node]:
+                if best[head] is None:
+                    heappush(open_nodes, (known + cost, head))
     return best

@@ -34,6 +34,8 @@ LEAST = 16
 """Fewest letters and digits of a secret that is hidden."""
 LEAST_DIFFERENT = 8
 """Fewest different ones, whatever their case."""
+LEAST_UNSPOKEN = 8
+"""Fewest of them in parts that do not look like words, perhaps with a number behind."""
 ROUNDS = 4
 """How often escapes within escapes are resolved."""
 
@@ -51,8 +53,9 @@ def hide(secret: str, name: str = "a key", *, quietly: bool = False) -> bool:
     """Take a secret out of everything that is written from now on, in this process.
 
     Only what is long and random enough can be told from ordinary text: at least 16 letters and digits, 8 different
-    ones among them, of two kinds at least (small letters, capitals, digits). What is not (a placeholder such as
-    ``EMPTY``) is left alone, since it would alter answers, and a warning says so, once.
+    ones among them, of two kinds at least (small letters, capitals, digits), and 8 of them in parts that are no words
+    or numbers (``my-local-server-key-1`` has none). What is not (a placeholder such as ``EMPTY``) is left alone, since
+    it would alter answers, and a warning says so, once.
 
     Args:
         secret: The secret; nothing is done about an empty one.
@@ -77,8 +80,8 @@ def hide(secret: str, name: str = "a key", *, quietly: bool = False) -> bool:
                 warnings.warn(
                     f"{name} is not hidden where an answer repeats it: it is too short or too regular to be told from "
                     f"ordinary text (it takes {LEAST} letters and digits, {LEAST_DIFFERENT} different ones, of two "
-                    "kinds: small letters, capitals, digits). That is right for a placeholder; a real key should be "
-                    "longer",
+                    "kinds: small letters, capitals, digits; words do not count). That is right for a placeholder; a "
+                    "real key should be longer",
                     EndpointWarning,
                     stacklevel=2,
                 )
@@ -194,7 +197,13 @@ _OTHER, _GAP = "[^0-9a-z]", "{0,6}"
 def _is_random(secret: str) -> bool:
     letters = [c for c in secret if c.isascii() and c.isalnum()]
     kinds = {(c.isdigit(), c.isupper()) for c in letters}
-    return len(letters) >= LEAST and len({c.lower() for c in letters}) >= LEAST_DIFFERENT and len(kinds) > 1
+    unspoken = sum(len(part) for part in re.split("[^A-Za-z0-9]+", secret) if not _SPOKEN.fullmatch(part))
+    different = len({c.lower() for c in letters})
+    return len(letters) >= LEAST and different >= LEAST_DIFFERENT and len(kinds) > 1 and unspoken >= LEAST_UNSPOKEN
+
+
+_SPOKEN = re.compile("(?:[A-Z]?[a-z]{2,}|[A-Z]{2,})+[0-9]*|[0-9]+")
+"""Words, one after the other as in CamelCase, perhaps with a number behind; or a number."""
 
 
 def _squeezed(text: str) -> bytes:

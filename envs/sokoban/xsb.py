@@ -158,7 +158,9 @@ def _character(level: Level, cell: int, player: int, boxes: tuple[int, ...]) -> 
 def _title(text: str) -> str:
     """A title that can be shown and written anywhere."""
     shown = "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode() for each in " ".join(text.split())
+        # Joiners are no characters of their own, but Persian, Hindi and many emoji are spelt with them.
+        each if each.isprintable() or each in "\u200c\u200d" else each.encode("unicode_escape").decode()
+        for each in " ".join(text.split())
     )
     return shown if len(shown) <= MOST_TITLE else f"{shown[: MOST_TITLE - 3]}..."
 

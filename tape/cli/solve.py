@@ -122,7 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--discount", type=real(0, 1, above=True), default=1.0)
     parser.add_argument("--solver", default="labelling", help="see `tape solvers`")
-    parser.add_argument("--time-limit", type=real(above=True), help="seconds")
+    parser.add_argument("--time-limit", type=real(above=True), help="seconds for the solver")
     parser.add_argument(
         "--risk",
         type=real(0, 1, above=True),

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 Objective = Literal["visit", "stay"]
 
+MOST_SHOWN = 6
+"""Steps of a circle in a message."""
+
 
 def write_problem(
     graph: PlanGraph,
@@ -116,7 +119,9 @@ def _enough(graph: PlanGraph, problem: PathProblem, ids: Sequence[int]) -> int:
         return solvers.enough_moves(problem)
     except solvers.EndlessError as error:
         edges = [graph.edge(ids[edge]) for edge in error.circle]
-        circle = "".join(f"{edge.source} --{edge.action}--> " for edge in edges) + edges[0].source
+        more = "... " if len(edges) > MOST_SHOWN else ""
+        steps = "".join(f"{edge.source} --{edge.action}--> " for edge in edges[:MOST_SHOWN])
+        circle = f"{steps}{more}{edges[0].source}"
         raise GraphError(f"the circle {circle} has no end: {error.reason}; say how many moves by horizon=") from error
 
 

@@ -117,7 +117,7 @@ def constraint_of(body: dict[str, Any]) -> tuple[Constraint | None, bool]:
     if inner.get("type") == "string" and "enum" in inner:
         return _choice(inner["enum"]), True
     if inner.get("type") == "string" and "pattern" in inner:
-        return _regex(str(inner["pattern"]).removeprefix("^").removesuffix("$")), True
+        return _regex(str(inner["pattern"])), True
     return Regex(_pattern_of(schema)), False
 
 

@@ -61,7 +61,7 @@ async def mcp_tools(
     A tool without a declared cost has an unknown cost in everything that tools can use (``usd``, ``seconds`` and
     resources of your own): under a hard cap on one of these an episode is refused at its start. What the server
     reports as an error, and a server that has died, is a failed call, which the agent sees and which is paid. So is
-    one that is not answered within ``call_seconds``, or by more than 5 MiB.
+    one that is not answered within ``call_seconds``, or by more than 20 MiB.
 
     A tool that cannot be offered, such as one whose schema is not understood, is left out, and a :class:`ToolWarning`
     says so; if it is named in any declaration, it is an error. What the server asks for is refused.

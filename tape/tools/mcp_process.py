@@ -10,8 +10,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-MOST_BYTES = 5 << 20
-"""Bytes of one message; a longer one is not kept. Of a result 4 MiB are."""
+MOST_BYTES = 20 << 20
+"""Bytes of one message; a longer one is not kept. A result of 4 MiB may stand in it twice, as text and as data, with
+escapes."""
 
 _INHERITED = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "SYSTEMROOT", "TEMP")
 _CHUNK = 1 << 16
@@ -58,8 +59,12 @@ class ServerProcess:
         )
         return cls(process)
 
-    async def lines(self) -> AsyncIterator[bytes | None]:
-        """What it writes, line by line; of a line that is too long None, again and again while it goes on."""
+    async def lines(self) -> AsyncIterator[bytes | int]:
+        """What it writes, line by line.
+
+        Of a line that is too long only sizes come, in bytes: first of its beginning, above :data:`MOST_BYTES`, then of
+        each further piece, far below that.
+        """
         assert self._process.stdout is not None
         held, skipping = bytearray(), False
         while chunk := await self._process.stdout.read(_CHUNK):
@@ -69,9 +74,12 @@ class ServerProcess:
                     yield bytes(held + end)
                 held.clear()
                 skipping = False
-            held += rest
+            if skipping:
+                yield len(rest)
+            else:
+                held += rest
             if len(held) > MOST_BYTES:
-                yield None
+                yield len(held)
                 held.clear()
                 skipping = True
             await asyncio.sleep(0)  # what was written is read without waiting, but others have to go on too

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+import sys
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Union
 
@@ -17,7 +17,7 @@ from tape.tools.results import cut
 MOST_PARTS = 500
 """Schemas within the schema of one tool, references followed: properties, options of unions, kinds of items."""
 
-MOST_OPTIONS = 1000
+MOST_OPTIONS = 5000
 """Of an enum."""
 
 LONGEST_NAME = 100
@@ -53,6 +53,10 @@ def arguments_model(tool: str, schema: Any) -> type[BaseModel]:
     if schema.get("type", "object") != "object":
         raise ToolError(f"MCP tool {tool}: its arguments are of the type {short(schema['type'])}, not an object")
     return _Reader(tool, schema).model(f"{tool}_arguments", schema, "")
+
+
+def _size(values: Any) -> str:
+    return f"one of {len(values):,}" if isinstance(values, list) else short(values)
 
 
 def described(text: Any) -> str:
@@ -164,13 +168,13 @@ class _Reader:
 
     def _union(self, options: Any, key: str, where: str, depth: int) -> Any:
         if not isinstance(options, list) or not 0 < len(options) <= MOST_PARTS:
-            raise self._error(where, f"{key!r} is {short(options)}, not a list of 1 to {MOST_PARTS} schemas")
+            raise self._error(where, f"{key!r} is {_size(options)}, not a list of 1 to {MOST_PARTS} schemas")
         kinds = tuple(self._type(option, where, depth + 1) for option in options)
         return Union[kinds]  # noqa: UP007 - how many they are is known here only
 
     def _enum(self, values: Any, where: str) -> Any:
         if not isinstance(values, list) or not 0 < len(values) <= MOST_OPTIONS:
-            raise self._error(where, f"options are a list of 1 to {MOST_OPTIONS}, not {short(values)}")
+            raise self._error(where, f"options are a list of 1 to {MOST_OPTIONS}, not {_size(values)}")
         for value in values:
             if not (value is None or isinstance(value, str | int)) or len(str(value)) > LONGEST_DESCRIPTION:
                 raise self._error(
@@ -183,7 +187,7 @@ class _Reader:
     def _bound(self, schema: Mapping[str, Any], key: str, where: str) -> int | float:
         value = schema[key]
         if isinstance(value, int | float) and not isinstance(value, bool):
-            if key in _NUMBERS and math.isfinite(value) and abs(value) <= 1e300:
+            if key in _NUMBERS and abs(value) <= sys.float_info.max:
                 return value
             if key not in _NUMBERS and 0 <= value <= _LONGEST and value == int(value):
                 return int(value)

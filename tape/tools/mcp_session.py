@@ -175,14 +175,15 @@ class Session:
                 answer.set_exception(ToolFailedError(why))
         self._pending.clear()
 
-    def _take(self, line: bytes | None) -> None:
-        if line is None:
-            self._fail(f"{self.name} answers more than {MOST_BYTES} bytes")
+    def _take(self, line: bytes | int) -> None:
+        if isinstance(line, int):
+            if line > MOST_BYTES:  # the rest of such a line is not the answer to anything asked since
+                self._fail(f"{self.name} answers more than {MOST_BYTES} bytes")
         elif self._is_answer(line):
             self._unasked = self._unasked_bytes = 0
             return
         self._unasked += 1
-        self._unasked_bytes += MOST_BYTES if line is None else len(line)
+        self._unasked_bytes += line if isinstance(line, int) else len(line)
 
     def _is_answer(self, line: bytes) -> bool:
         """Take a line if it answers a request; refuse it if it is one; else say no."""

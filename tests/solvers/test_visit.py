@@ -257,6 +257,15 @@ def test_a_circle_that_is_free_and_earns_has_no_end() -> None:
         enough_moves(replace(CIRCLE, budgets=[10**6]))
 
 
+def test_moves_that_take_too_long_to_count_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("solvers.moves._WORTH", -1)
+    monkeypatch.setattr("solvers.moves.paid_moves", lambda *_: None)
+    assert enough_moves(CIRCLE) == 10
+    monkeypatch.setattr("solvers.moves._MOST_STEPS", 5)
+    with pytest.raises(EndlessError, match="counting the moves that the budgets allow for takes too long"):
+        enough_moves(CIRCLE)
+
+
 @pytest.mark.parametrize("solver", ["labelling", "networkx"])
 def test_walks_may_be_left_out_by_their_beginnings(solver: str) -> None:
     met = 0

@@ -66,6 +66,12 @@ def test_nothing_hidden_costs_nothing() -> None:
 
 PLACEHOLDERS = ["a", "5", "U", "EMPTY", "none", "sk-none", "key-of-openai", "x" * 40, "ababababababababab"]
 PLACEHOLDERS += ["0123456789012345678", "your-api-key-goes-here", "MOVE_THE_BOX_TO_THE_RIGHT", "sk-" + "-" * 30]
+PLACEHOLDERS += [
+    "LM-Studio-Local-Server",
+    "my-local-server-key-1",
+    "test-key-for-development-2",
+    "changeme-changeme-me1",
+]
 
 
 @pytest.mark.parametrize("placeholder", PLACEHOLDERS)
@@ -95,6 +101,7 @@ def test_real_keys_are_hidden() -> None:
             key = "".join(r.choices(alphabet, k=length))
             assert hide(key), key
             assert redacted(f"({key})") == f"({MARK})"
+    assert hide("550e8400-e29b-41d4-a716-446655440000")
 
 
 @given(st.text(), st.integers(0, 50))

@@ -130,6 +130,11 @@ def test_write_and_load(tmp_path: Path) -> None:
     assert b"\r" not in path.read_bytes()
 
 
+def test_a_title_keeps_the_joiners_that_it_is_spelt_with() -> None:
+    title = "\N{MAN}\u200d\N{WOMAN} \u0645\u06cc\u200c\u0634\u0648\u062f"
+    assert parse(f"; {title}\n#####\n#@$.#\n#####\n")[0].title == title
+
+
 def test_a_title_cannot_break_the_format() -> None:
     [level] = parse(SIMPLE)
     [again] = parse(dumps([level.with_start(level.start, "two\nlines\t; and # more ")]))

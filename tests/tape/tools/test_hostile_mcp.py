@@ -152,7 +152,7 @@ def test_a_server_without_handshakes_is_told_with_every_request_who_asks(tmp_pat
     assert inside(Hostile(tmp_path, replies), look) == "found\nit"
 
 
-LONG = b'{"jsonrpc":"2.0","id":777000777,"result":{"content":[{"type":"text","text":"' + b"x" * 6_000_000 + b'"}]}}'
+LONG = b'{"jsonrpc":"2.0","id":777000777,"result":{"content":[{"type":"text","text":"' + b"x" * 22_000_000 + b'"}]}}'
 DEEP = b'{"jsonrpc":"2.0","id":777000777,"result":{"structuredContent":{"a":' + b"[" * 9999 + b"]" * 9999 + b"}}}"
 NESTED = {"a": 1}
 for _ in range(60):
@@ -162,7 +162,7 @@ for _ in range(60):
 @pytest.mark.parametrize(
     ("reply", "says"),
     [
-        (LONG, "answers more than 5242880 bytes"),
+        (LONG, "answers more than 20971520 bytes"),
         (result(content=[{"type": "text", "text": "x" * 4_500_000}]), "bytes as JSON"),
         (DEEP, "nested deeper than 100"),
         (result(content=[], structuredContent=NESTED), "more than 50 lists and objects"),
@@ -205,8 +205,25 @@ def test_what_nobody_asked_for_is_not_looked_at_and_what_is_asked_for_is_refused
     assert inside(Hostile(tmp_path, ways=["chatter"]), look) == "found\nit"
 
 
+async def look_twice(tools: dict[str, Tool]) -> Any:
+    """What is said of two calls in a row, and the last result."""
+    env = ToolEnvironment("t", [tools["look"]])
+    env.reset(0)
+    await env.astep(call("look", call=0).text)
+    first = env._state.note
+    await env.astep(call("look", call=1).text)
+    return first, env._state.values()[-1] if env._state.got else env._state.note
+
+
+def test_the_rest_of_a_line_that_is_too_long_fails_no_later_call(tmp_path: Path) -> None:
+    endless = LONG.replace(b'"}]}}', b"x" * 30_000_000 + b'"}]}}')
+    first, second = inside(Hostile(tmp_path, {"call:0": endless}), look_twice)
+    assert "answers more than" in first
+    assert second == "found\nit"
+
+
 @pytest.mark.parametrize(
-    ("way", "says"), [("flood", "in a row were no answers"), ("endless", "answers more than 5242880 bytes")]
+    ("way", "says"), [("flood", "in a row were no answers"), ("endless", "answers more than 20971520 bytes")]
 )
 def test_a_server_that_never_stops_talking_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, says: str
