@@ -17,6 +17,9 @@ SOAK_SECONDS = 4 * 3600
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as under nohup
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
 profiles.register()
 settings.load_profile("ci")  # pytest --hypothesis-profile=soak loads another one over it
 

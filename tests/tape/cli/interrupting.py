@@ -16,7 +16,7 @@ from tests.places import ROOT
 
 HANG_GUARD = 60.0
 """Seconds after the signal within which the command has to end; it means "for ever"."""
-GONE_SECONDS = 2.0
+GONE_SECONDS = 20.0
 """What was a child may take so long to vanish once its parent has."""
 
 _SET_CHILD_SUBREAPER = 36
