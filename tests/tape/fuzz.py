@@ -154,12 +154,16 @@ def _value(rng: random.Random, schema: dict[str, Any], known: dict[str, Any], de
             return rng.choice(WORDS)
 
 
+class HangError(BaseException):
+    """Something is still at it. No ordinary exception, so that nobody takes it for a failure of a tool or a file."""
+
+
 @contextmanager
-def ends_within(seconds: int) -> Iterator[None]:
+def ends_within(seconds: float) -> Iterator[None]:
     """Fail instead of hanging; in processor time, for it is no speed test and other processes share the cores."""
 
     def stop(*_: object) -> None:
-        raise TimeoutError(f"it has not ended within {seconds} s of processor time")
+        raise HangError(f"it has not ended within {seconds:g} s of processor time")
 
     handler = signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, seconds)

@@ -6,17 +6,15 @@ import json
 import logging
 import os
 import random
-import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 
 import pytest
 
 from tape.errors import TapeError
+from tests.tape.fuzz import HangError, ends_within
 from tests.tape.loaders import LOADERS, Loader
 from tests.tape.mutations import WHOLE, mutated
 
@@ -31,26 +29,6 @@ LONGEST_MESSAGE = 1_000
 def _share(name: str, files: int) -> int:
     weights = {other: 0.1 if loader.slow else 1.0 for other, loader in LOADERS.items()}
     return max(3, round(files * weights[name] / sum(weights.values())))
-
-
-class HangError(Exception):
-    """A loader is still at it."""
-
-
-@contextmanager
-def _ends_within(seconds: float) -> Iterator[None]:
-    """Interrupts what takes longer, in processor time: others may be at work on the machine."""
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        raise HangError(f"a file took more than {seconds:g} s of processor time")
-
-    held = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, held)
 
 
 def tried(loader: Loader, folder: Path, files: int, rng: random.Random) -> tuple[Counter[str], float]:
@@ -69,7 +47,7 @@ def tried(loader: Loader, folder: Path, files: int, rng: random.Random) -> tuple
         file.write_bytes(changed)
         began = time.process_time()
         try:
-            with _ends_within(SECONDS):
+            with ends_within(SECONDS):
                 loader.read(file)
             ends["read"] += 1
         except TapeError as error:

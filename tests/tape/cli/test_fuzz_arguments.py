@@ -13,9 +13,9 @@ import pytest
 
 from envs.sokoban.xsb import write
 from tape.cli import main
+from tests.tape.fuzz import ends_within
 from tests.tape.helpers import CORRIDOR
 from tests.tape.show.view_runs import episode, graph, write_run
-from tests.tape.test_fuzz_loaders import _ends_within
 
 SEED = 23
 ALL = 500
@@ -124,7 +124,7 @@ def tried(count: int, folder: Path, rng: random.Random, capsys: pytest.CaptureFi
     there, codes = places(folder), Counter[int]()
     for number in range(count):
         argv = vector(rng, there, folder / f"out{number}")
-        with _ends_within(20):
+        with ends_within(20):
             codes[spoken(argv, capsys)] += 1
     return codes
 

@@ -5,10 +5,7 @@ import http.client
 import json
 import subprocess
 import sys
-import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,23 +19,9 @@ from tape.errors import EndpointWarning
 from tape.lm.base import Choice, JsonSchema, Message, Regex, Request
 from tape.lm.registry import open_model
 from tape.lm.scripted import ScriptedLM
-from tape.lm.serve import constraint_of, make_server
+from tape.lm.serve import constraint_of
 from tests.tape.helpers import tiny_lm
-
-PROMPT = " size: 7x9 wall: none player: (1,1) box: (2,2) goal: (3,3)"
-
-
-@contextmanager
-def served(model: Any) -> Iterator[int]:
-    server = make_server(model)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+from tests.tape.lm.raw_http import PROMPT, served
 
 
 def post(port: int, body: Any, path: str = "/v1/chat/completions", method: str = "POST") -> tuple[int, dict[str, Any]]:
