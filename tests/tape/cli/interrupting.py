@@ -61,6 +61,7 @@ class Running:
 
     def __init__(self, command: Sequence[str], folder: Path, env: Mapping[str, str] | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        self._others = frozenset(_children(os.getpid()))  # such as the tracker of multiprocessing
         self._out, self._err, self.temporary = folder / "stdout", folder / "stderr", folder / "tmp"
         self.temporary.mkdir()
         places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(self.temporary))
@@ -130,7 +131,7 @@ class Running:
         else:
             cpu = already
         seconds = time.monotonic() - began
-        orphans_cpu, left = _orphans()
+        orphans_cpu, left = _orphans(self._others)
         code = self.process.returncode
         assert code is not None
         files = [str(path.relative_to(self.temporary)) for path in sorted(self.temporary.rglob("*"))]
@@ -149,10 +150,14 @@ def adopting() -> Iterator[None]:
         libc.prctl(_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
-def _orphans() -> tuple[float, list[str]]:
-    """Processor seconds of what was left behind, and what of it does not end by itself; that is killed."""
+def _orphans(others: frozenset[int]) -> tuple[float, list[str]]:
+    """Processor seconds of what was left behind, and what of it does not end by itself; that is killed.
+
+    Args:
+        others: Children that this process had before.
+    """
     cpu, deadline = 0.0, time.monotonic() + GONE_SECONDS
-    while children := _children(os.getpid()):
+    while children := [pid for pid in _children(os.getpid()) if pid not in others]:
         waited = False
         for pid in children:
             ended, _, used = os.wait4(pid, os.WNOHANG)

@@ -42,6 +42,15 @@ MOMENTS: dict[str, tuple[str, Callable[[Running], object]]] = {
 }
 
 
+def test_children_that_this_process_had_before_are_none_of_the_commands(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as before:
+        running = Running([sys.executable, "-c", "import time; time.sleep(600)"], tmp_path / "folder")
+        ended = running.interrupt(signal.SIGKILL)
+        assert before.poll() is None
+        before.kill()
+    assert (ended.status, ended.left) == (-signal.SIGKILL, [])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_ctrl_c_at_a_moment(moment: str, data: Path, tmp_path: Path) -> None:
