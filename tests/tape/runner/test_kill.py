@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -236,20 +235,21 @@ def test_a_killed_run_ends_like_one_that_was_not(tmp_path: Path, kind: str, work
     assert sweep(tmp_path, kind, workers, kills=1)["kills"] == 1
 
 
-@pytest.fixture(scope="module")
-def figures() -> Iterator[list[dict[str, Any]]]:
-    """Collects the figures of all sweeps; they are written at the end."""
-    found: list[dict[str, Any]] = []
-    yield found
+def record(figures: dict[str, Any]) -> None:
+    """Keep a sweep's figures beside those of the others, which may have been made by another command."""
     if folder := os.environ.get("TAPE_SOAK_RESULTS"):
-        record = {"kills": sum(one["kills"] for one in found), "sweeps": found}
-        (Path(folder) / "kills.json").write_text(json.dumps(record, indent=1) + "\n")
+        file = Path(folder) / "kills.json"
+        held = json.loads(file.read_text())["sweeps"] if file.exists() else []
+        sweeps = {(one["kind"], one["workers"]): one for one in [*held, figures]}
+        kills = sum(one["kills"] for one in sweeps.values())
+        found = {"kills": kills, "sweeps": [sweeps[key] for key in sorted(sweeps)]}
+        file.write_text(json.dumps(found, indent=1) + "\n")
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("kind", KINDS)
-def test_fifty_kills(tmp_path: Path, kind: str, workers: int, figures: list[dict[str, Any]]) -> None:
+def test_fifty_kills(tmp_path: Path, kind: str, workers: int) -> None:
     """300 in all: three environments, with one process and with two workers."""
-    figures.append(sweep(tmp_path, kind, workers, kills=50))
+    record(sweep(tmp_path, kind, workers, kills=50))
