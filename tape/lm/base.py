@@ -99,6 +99,9 @@ class Request:
         temperature: 0 is greedy.
         seed: Sample i is drawn with a seed derived from this and i.
         role: Which role asks, for accounting and traces.
+        distinct: Draw the samples without replacement: no two alike, where there are as many; else they are gone
+            through again. The first one is what an independent sample is. A model that cannot, as hosted ones, and a
+            greedy request draw independently.
         again: Set by whoever pays: asks whether one more call, for the request given, may be made and sets its worst
             case aside. A backend asks it before it repeats a call that may have cost something. None: it may.
     """
@@ -110,6 +113,7 @@ class Request:
     temperature: float = 0.0
     seed: int = 0
     role: str = ""
+    distinct: bool = False
     again: Callable[[Request], bool] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -128,6 +132,7 @@ class Request:
         prompt = self.prompt if isinstance(self.prompt, str) else [[m.role, m.content] for m in self.prompt]
         seed = self.seed if self.temperature > 0 else None
         parts = [model, prompt, self.max_tokens, constraint, self.n, self.temperature, seed]
+        parts += ["distinct"] if self.distinct else []
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

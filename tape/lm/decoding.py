@@ -17,6 +17,7 @@ import torch
 
 from tape.errors import ConstraintError, ModelError
 from tape.lm.base import FREE, Choice, Completion, Price, Request, Usage
+from tape.lm.beam_search import Search
 from tape.lm.outlines_engine import ConstraintCompiler, Processor, Tokenizer, encode
 from tape.seeds import derive
 from tape.waiting import interruptible
@@ -41,7 +42,7 @@ class Cache(Protocol):
     """Keys and values of the tokens that a network has read."""
 
     def batch_select_indices(self, indices: torch.Tensor) -> None:
-        """Keep only these rows, (kept,) of int64."""
+        """Keep only these rows, (kept,) of int64; one that comes twice is copied."""
 
 
 CacheT = TypeVar("CacheT", bound=Cache)
@@ -132,30 +133,49 @@ class LocalLM:
             ConstraintError: A constraint cannot be met by the tokenizer.
         """
         prompts = [self._encode(request) for request in requests]
-        rows: list[_Row] = []
-        for request, prompt in zip(requests, prompts, strict=True):
+        for prompt in prompts:
             self._check_window(len(prompt))
-            for i in range(request.n):
-                rng = np.random.default_rng(derive(request.seed, i)) if request.temperature > 0 else None
-                rows.append(_Row(prompt, request, rng))
+        searched = [i for i, request in enumerate(requests) if _is_searched(request)]
+        searches = {i: self._new_search(requests[i], prompts[i]) for i in searched}
+        rows: dict[int, list[_Row]] = {}
+        for i, (request, prompt) in enumerate(zip(requests, prompts, strict=True)):
+            if i not in searches:
+                rows[i] = [_Row(prompt, request, _generator(request, k)) for k in range(request.n)]
+        flat = [row for mine in rows.values() for row in mine]
         with interruptible():
-            for first in range(0, len(rows), MAX_ROWS):
-                self._decode(rows[first : first + MAX_ROWS])
-        completions = []
-        taken = 0
-        for request, prompt in zip(requests, prompts, strict=True):
-            mine = rows[taken : taken + request.n]
-            taken += request.n
-            used = sum(len(row.tokens) + (row.finish == "stop") for row in mine)
-            completions.append(
-                Completion(
-                    tuple(self._tokenizer.decode(row.tokens) for row in mine),
-                    tuple(row.finish for row in mine),
-                    tuple(row.logprob for row in mine),
-                    Usage(len(prompt), used),
-                )
-            )
-        return completions
+            for first in range(0, len(flat), MAX_ROWS):
+                self._decode(flat[first : first + MAX_ROWS])
+            for batch in _batches(list(searches.values())):
+                self._search(batch)
+        return [
+            self._found(searches[i]) if i in searches else self._sampled(prompt, rows[i])
+            for i, prompt in enumerate(prompts)
+        ]
+
+    def _sampled(self, prompt: Sequence[int], rows: Sequence[_Row]) -> Completion:
+        """The answer that independent samples come to."""
+        return Completion(
+            tuple(self._tokenizer.decode(row.tokens) for row in rows),
+            tuple(row.finish for row in rows),
+            tuple(row.logprob for row in rows),
+            Usage(len(prompt), sum(len(row.tokens) + (row.finish == "stop") for row in rows)),
+        )
+
+    def _found(self, search: Search) -> Completion:
+        """The answer that a search comes to; where there are too few sequences, they are gone through again."""
+        beams = [search.beams[k % len(search.beams)] for k in range(search.request.n)]
+        return Completion(
+            tuple(self._tokenizer.decode(beam.tokens) for beam in beams),
+            tuple(beam.finish for beam in beams),
+            tuple(beam.logprob for beam in beams),
+            # Beginnings that samples share are computed once, yet what is given counts as much as it would otherwise.
+            Usage(len(search.prompt), max(search.computed, sum(len(b.tokens) + (b.finish == "stop") for b in beams))),
+        )
+
+    def _new_search(self, request: Request, prompt: list[int]) -> Search:
+        constraint = request.constraint
+        processor = None if constraint is None else self._compiler.processor(constraint)
+        return Search(prompt, request, processor, self._eos, self._network.window)
 
     def _check_window(self, prompt: int) -> None:
         if prompt >= self._network.window:
@@ -174,11 +194,17 @@ class LocalLM:
 
     @torch.inference_mode()
     def _decode(self, rows: list[_Row]) -> None:
-        ids, mask, positions = self._pad([row.prompt for row in rows])
+        prompts = list(dict.fromkeys(tuple(row.prompt) for row in rows))  # its samples share the pass over a prompt
+        ids, mask, positions = self._pad(prompts)
         cache = self._network.new_cache()
         processors = self._processors(rows)
         live = list(range(len(rows)))
         logits = self._forward(ids, mask, positions, cache)[:, -1]
+        if len(prompts) < len(rows):
+            number = {prompt: i for i, prompt in enumerate(prompts)}
+            copies = torch.tensor([number[tuple(row.prompt)] for row in rows], device=ids.device)
+            cache.batch_select_indices(copies)
+            mask, positions, logits = mask[copies], positions[copies], logits[copies]
         while True:
             chosen = self._choose(rows, live, logits, processors)
             still = [i for i, index in enumerate(live) if not rows[index].finish]
@@ -194,6 +220,28 @@ class LocalLM:
             positions = positions[:, -1:] + 1
             step = torch.tensor(chosen, device=ids.device)[:, None]
             logits = self._forward(step, mask, positions, cache)[:, -1]
+
+    @torch.inference_mode()
+    def _search(self, searches: list[Search]) -> None:
+        """As :meth:`_decode`, where the rows of a request are the sequences that its search goes on with."""
+        ids, mask, positions = self._pad([search.prompt for search in searches])
+        cache = self._network.new_cache()
+        logits = self._forward(ids, mask, positions, cache)[:, -1]
+        while True:
+            parents: list[int] = []
+            first = 0
+            for search in searches:
+                rows = len(search.live)
+                parents += [first + row for row in (search.grow(logits[first : first + rows]) if rows else ())]
+                first += rows
+            if not parents:
+                return
+            keep = torch.tensor(parents, device=ids.device)
+            cache.batch_select_indices(keep)
+            mask, positions = mask[keep], positions[keep, -1:] + 1
+            mask = torch.cat([mask, mask.new_ones(len(parents), 1)], 1)
+            step = torch.tensor([beam.tokens[-1] for search in searches for beam in search.live], device=ids.device)
+            logits = self._forward(step[:, None], mask, positions, cache)[:, -1]
 
     def _forward(
         self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, cache: Cache | None, keep: int = 1
@@ -301,6 +349,29 @@ class LocalLM:
         keep = max(len(option) for _, option in flat) + 1
         logp = torch.log_softmax(self._forward(ids, mask, positions, None, keep), -1)
         return [logp[i, keep - len(option) - 1 :] for i, (_, option) in enumerate(flat)]
+
+
+def _is_searched(request: Request) -> bool:
+    """Whether its samples are drawn without replacement."""
+    return request.distinct and request.n > 1 and request.temperature > 0
+
+
+def _generator(request: Request, sample: int) -> np.random.Generator | None:
+    """The random numbers of an independent sample; a greedy one needs none."""
+    return np.random.default_rng(derive(request.seed, sample)) if request.temperature > 0 else None
+
+
+def _batches(searches: Sequence[Search]) -> list[list[Search]]:
+    """Searches that are run together, so that no forward pass has more than :data:`MAX_ROWS` sequences."""
+    found: list[list[Search]] = []
+    rows = MAX_ROWS
+    for search in searches:
+        if not found or rows + search.request.n > MAX_ROWS:
+            found.append([])
+            rows = 0
+        found[-1].append(search)
+        rows += search.request.n
+    return found
 
 
 def _single(options: list[list[int]]) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tape.errors import ConstraintError
 from tape.lm.base import Constraint
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     import torch
     from llguidance import LLMatcher, LLTokenizer
 
-Processor: TypeAlias = "Callable[[torch.Tensor, torch.Tensor], torch.Tensor]"
-"""From a sequence's tokens so far, (1, length), and its logits, (1, vocabulary), to logits with -inf where the
-constraint forbids a token. It belongs to one sequence and must see it after every token."""
-
 COMPILED = 128
 """Most constraints whose automata are kept."""
 
@@ -34,6 +30,16 @@ LIMITS = {"initial_lexer_fuel": 1_000_000, "step_lexer_fuel": 200_000, "max_lexe
 
 GRAMMAR = '%llguidance {{"no_forcing": true}}\nstart: /{}/'
 """A pattern as a grammar of llguidance in which a text may be written by any tokens."""
+
+
+class Processor(Protocol):
+    """Masks the logits of one sequence by a constraint; it must see the sequence after every token."""
+
+    def __call__(self, tokens: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+        """Logits, (1, vocabulary), with -inf for every token that may not follow ``tokens``, (1, length)."""
+
+    def copied(self) -> Processor:
+        """The same for a sequence that begins like this one."""
 
 
 class Tokenizer(Protocol):
@@ -166,6 +172,12 @@ class Automaton:
         copied._taken, copied._matcher = [], self._matcher.deep_copy()
         return copied
 
+    def copied(self) -> Automaton:
+        """The same automaton where it stands, for a sequence that begins like this one."""
+        found = copy(self)
+        found._taken, found._matcher = [*self._taken], self._matcher.deep_copy()
+        return found
+
     def allowed(self) -> bytearray:
         """A byte for every token of the vocabulary; 0: it is forbidden.
 
@@ -224,6 +236,12 @@ class MaskProcessor:
     def __init__(self, automaton: Automaton) -> None:
         self._automaton = automaton
         self._started = False
+
+    def copied(self) -> MaskProcessor:
+        """The same for a sequence that begins like this one."""
+        found = MaskProcessor(self._automaton.copied())
+        found._started = self._started
+        return found
 
     def __call__(self, tokens: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
         """Logits, (1, vocabulary), with -inf for every token that is forbidden after ``tokens``, (1, length).

@@ -1,0 +1,171 @@
+"""Distinct samples: sampling without replacement against brute force, and on a real (tiny, random) transformer."""
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from itertools import permutations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tape.budget import Budget, Ledger
+from tape.errors import BudgetExceededError
+from tape.lm.accounting import AccountedLM
+from tape.lm.base import Choice, Completion, Regex, Request
+from tape.lm.beam_search import Search
+from tape.seeds import derive
+from tests.tape.helpers import tiny_lm
+
+EOS, WORDS = 0, 4
+PROMPT = " size: 7x9 wall: none player: (1,1) box: (2,2) goal: (3,3)"
+MOVES = Regex(r"(?: [UDLR]){1,4}")
+
+
+def logits_after(tokens: tuple[int, ...], of: int = 7) -> torch.Tensor:
+    """A tiny model: of what it says next, (vocabulary,)."""
+    return torch.tensor(np.random.default_rng(derive(of, *tokens)).normal(size=WORDS), dtype=torch.float32)
+
+
+def searched(request: Request, of: int = 7) -> Search:
+    search = Search([9], request, None, EOS, window=100)
+    while live := search.live:
+        search.grow(torch.stack([logits_after(tuple(beam.tokens), of) for beam in live]))
+    return search
+
+
+def every_sequence(longest: int, temperature: float, tokens: tuple[int, ...] = ()) -> Iterator[tuple[str, float]]:
+    """All sequences and their probabilities."""
+    weights = np.exp(logits_after(tokens).double().numpy() / temperature)
+    for token, weight in enumerate(weights / weights.sum()):
+        longer = (*tokens, token)
+        if token == EOS or len(longer) == longest:
+            yield str(tokens if token == EOS else longer) + "." * (token == EOS), float(weight)
+        else:
+            yield from ((name, float(weight) * p) for name, p in every_sequence(longest, temperature, longer))
+
+
+def names(search: Search) -> tuple[str, ...]:
+    return tuple(str(tuple(beam.tokens)) + "." * (beam.finish == "stop") for beam in search.beams)
+
+
+def test_pairs_are_as_likely_as_drawn_without_replacement() -> None:
+    request, tried = Request("", max_tokens=2, n=2, temperature=0.7), 1200
+    likely = dict(every_sequence(2, 0.7))
+    assert len(likely) == 13
+    assert math.fsum(likely.values()) == pytest.approx(1)
+    found = Counter(names(searched(replace(request, seed=seed))) for seed in range(tried))
+    chi_square, cells, rest, rest_found = 0.0, 0, 1.0, tried
+    for first, second in permutations(likely, 2):
+        expected = likely[first] * likely[second] / (1 - likely[first])
+        if expected * tried >= 6:
+            chi_square += (found[first, second] - expected * tried) ** 2 / (expected * tried)
+            cells, rest, rest_found = cells + 1, rest - expected, rest_found - found[first, second]
+    chi_square += (rest_found - rest * tried) ** 2 / (rest * tried)
+    # Of a chi-square variable with as many degrees of freedom, four standard deviations above its mean.
+    assert cells > 12
+    assert chi_square < cells + 4 * math.sqrt(2 * cells)
+    assert all(first != second for first, second in found)
+
+
+@given(
+    seed=st.integers(0, 1000),
+    n=st.integers(1, 12),
+    temperature=st.sampled_from([0.05, 0.3, 1.0, 5.0]),
+    longest=st.integers(1, 4),
+    of=st.integers(0, 20),
+)
+def test_samples_are_distinct_in_order_paid_for_and_extend_shorter_lists(
+    seed: int, n: int, temperature: float, longest: int, of: int
+) -> None:
+    request = Request("", max_tokens=longest, n=n, temperature=temperature, seed=seed)
+    search = searched(request, of)
+    found = names(search)
+    assert len(set(found)) == len(found) == min(n, sum(1 for _ in every_sequence(longest, 1.0)))
+    assert search.computed <= n * longest
+    values = [beam.perturbed for beam in search.beams]
+    assert values == sorted(values, reverse=True)
+    for beam in search.beams:
+        tokens = [*beam.tokens, *([EOS] if beam.finish == "stop" else [])]
+        told = [
+            torch.log_softmax(logits_after(tuple(tokens[:i]), of).double(), -1)[t].item() for i, t in enumerate(tokens)
+        ]
+        assert beam.logprob == pytest.approx(sum(told))
+    assert names(searched(request, of)) == found
+    assert names(searched(replace(request, n=max(1, n - 1)), of)) == found[: max(1, n - 1)]
+
+
+@lru_cache(maxsize=1)
+def usual() -> Request:
+    return Request(PROMPT, 5, MOVES, n=6, temperature=0.3, seed=3, distinct=True)
+
+
+def ask(*requests: Request) -> list[Completion]:
+    return asyncio.run(tiny_lm().generate(requests))
+
+
+def test_a_model_gives_distinct_samples_that_meet_the_constraint() -> None:
+    [found] = ask(usual())
+    assert len(set(found.texts)) == 6
+    assert all(1 <= len(text.split()) <= 4 and set(text.split()) <= set("UDLR") for text in found.texts)
+    assert found.finish == ("stop",) * 6
+    kept = sum(len(text.split()) + 1 for text in found.texts)
+    assert kept <= found.usage.completion_tokens <= 6 * 5
+    [independent] = ask(replace(usual(), distinct=False))
+    assert found.usage.prompt_tokens == independent.usage.prompt_tokens
+
+
+def test_their_probabilities_are_those_of_independent_samples() -> None:
+    [found] = ask(replace(usual(), n=40, temperature=3.0))
+    [independent] = ask(replace(usual(), n=40, temperature=3.0, distinct=False))
+    known = dict(zip(independent.texts, independent.logprobs, strict=True))
+    both = [(logprob, known[text]) for text, logprob in zip(found.texts, found.logprobs, strict=True) if text in known]
+    assert len(both) > 3
+    assert [ours for ours, _ in both] == pytest.approx([theirs for _, theirs in both], abs=1e-4)
+
+
+def test_neither_other_requests_nor_more_samples_change_them() -> None:
+    [alone] = ask(usual())
+    others = Request(PROMPT + " <plan> steps: 8 ->", 9, n=3, temperature=1.0, seed=8, distinct=True)
+    greedy = Request(PROMPT, 4)
+    together = ask(others, usual(), greedy, replace(usual(), seed=4))
+    assert together[1].texts == alone.texts
+    assert together[2].texts == ask(greedy)[0].texts
+    assert together[3].texts != alone.texts
+    assert ask(replace(usual(), n=3))[0].texts == alone.texts[:3]
+
+
+def test_where_there_are_too_few_they_are_gone_through_again() -> None:
+    [found] = ask(Request(PROMPT, 3, Choice((" U", " D")), n=5, temperature=1.0, distinct=True))
+    assert set(found.texts) == {" U", " D"}
+    assert found.texts == (*found.texts[:2], *found.texts[:2], found.texts[0])
+
+
+def test_one_sample_and_greedy_ones_are_drawn_as_usual() -> None:
+    for request in (replace(usual(), n=1), replace(usual(), temperature=0.0)):
+        assert ask(request) == ask(replace(request, distinct=False))
+
+
+def test_they_fit_what_is_set_aside_for_independent_ones() -> None:
+    least = tiny_lm().prompt_tokens(usual()) + 6 * 5
+    ledger = Ledger(Budget({"tokens": least}))
+    [found] = asyncio.run(AccountedLM(tiny_lm(), ledger).generate([usual()]))
+    assert ledger.remaining("tokens") == least - found.usage.total
+    with pytest.raises(BudgetExceededError):
+        asyncio.run(AccountedLM(tiny_lm(), Ledger(Budget({"tokens": least - 1}))).generate([usual()]))
+
+
+def test_many_are_searched_in_several_batches() -> None:
+    requests = [replace(usual(), seed=seed, n=50) for seed in range(3)]  # more than MAX_ROWS
+    together = ask(*requests)
+    assert together[2].texts == ask(requests[2])[0].texts
+    assert all(len(set(one.texts)) == 50 for one in together)
+
+
+def test_distinct_samples_are_another_entry_of_a_cache() -> None:
+    assert usual().fingerprint("m") != replace(usual(), distinct=False).fingerprint("m")
