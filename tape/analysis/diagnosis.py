@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tape.analysis import sdp_report
+from tape.analysis import audit_report, sdp_report
+from tape.analysis.audit import Audited, audit
 from tape.analysis.outcomes import LOST, Outcome, outcomes
 from tape.analysis.sdp_figure import draw_figure
 from tape.analysis.trajectories import Found, trajectories_in
@@ -31,11 +32,13 @@ class Diagnosis:
         title: The run, for people.
         outcomes: By configuration, in the order of the run.
         chains: Its certified trajectories; None if no episode has one.
+        audited: What came out of checking its records again, by episode.
     """
 
     title: str
     outcomes: Sequence[Outcome]
     chains: Found | None
+    audited: Sequence[Audited]
 
     def sections(self, picture: Path | None = None) -> list[Section]:
         """The report.
@@ -44,15 +47,16 @@ class Diagnosis:
             picture: The figure on the chains as a PNG file, if it was drawn.
         """
         chains = [] if self.chains is None else sdp_report.sections_of(self.chains, picture)
-        return [*_general(self.title, self.outcomes), *chains]
+        return [*_general(self.title, self.outcomes), *audit_report.sections_of(self.audited), *chains]
 
 
-def diagnose(run: Path, names: Sequence[str] | None = None) -> Diagnosis:
+def diagnose(run: Path, names: Sequence[str] | None = None, *, replay: bool = False) -> Diagnosis:
     """Read a run; no model is opened and no oracle asked.
 
     Args:
         run: The run directory.
         names: Only these configurations.
+        replay: Also play the recorded actions again, where the environment says that they may be.
 
     Raises:
         RunDirectoryError: There is no run, or it has no finished episode.
@@ -65,7 +69,8 @@ def diagnose(run: Path, names: Sequence[str] | None = None) -> Diagnosis:
         raise RunDirectoryError(f"{run} holds no finished episode yet")
     chained = [one.configuration for one in found if ChainEvent.type in one.events]
     chains = trajectories_in(directory, chained) if chained else None
-    return Diagnosis(directory.title() or run.resolve().name, found, chains)
+    audited = audit(directory, [one.configuration for one in found], replay=replay)
+    return Diagnosis(directory.title() or run.resolve().name, found, chains, audited)
 
 
 def write(found: Diagnosis, out: Path) -> list[Path]:
@@ -90,6 +95,7 @@ def write(found: Diagnosis, out: Path) -> list[Path]:
         "run": found.title,
         "configurations": {one.configuration: one.as_data() for one in found.outcomes},
         "chains": {name: sdp_report.measured(own) for name, own in chains.items()},
+        "records": audit_report.as_data(found.audited),
     }
     data = out / "diagnosis.json"
     replace_file(data, json.dumps(record, indent=1) + "\n")

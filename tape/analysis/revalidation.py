@@ -6,14 +6,26 @@ counted apart, never taken for checked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tape.engine.result import END_STATES
 from tape.sdp.events import CheckRecord, TargetRecord
+from tape.sdp.loop import NOTHING_LEFT
 from tape.sdp.records import Judged, Move, Plan
 from tape.sdp.trajectory import CertifiedTrajectory
+
+_FAULTS = ("env_error", "model_error", "interrupted")
+_ENDS: Mapping[str, Collection[str]] = {
+    "goal": ("success", "failure"),
+    "environment": ("failure", "invalid_output", "solver_error", *_FAULTS),
+    "replan_cap": ("replan_limit",),
+    "no_chain": ("invalid_output",),
+    "step_cap": ("failure",),
+    "limit": [state for state in END_STATES if state != "success"],
+}
+"""The end states that the loop can have ended in, by why it says that it ended; and success, if that is judged late."""
 
 
 @dataclass(frozen=True)
@@ -227,8 +239,10 @@ def _history(trajectory: CertifiedTrajectory) -> Iterator[Finding]:
             yield Finding("caps", number, f"attempted again after {failed} failed attempts")
         if stuck:
             yield Finding("history", number, "attempted again where there was nothing to try")
-        if move.action is None and move.k:
+        if move.action is None and (move.k or move.judged):
             yield Finding("history", number, "certified without an action")
+        if move.action is None and move.reason != (move.text or NOTHING_LEFT):
+            yield Finding("history", number, f"without an action because {move.text!r}, rejected for {move.reason!r}")
         failed = 0 if move.k else failed + move.counts
         replanned = 0 if move.k else replanned
         last, stuck = move, _gave_up(move)
@@ -243,10 +257,16 @@ def _gave_up(move: Move) -> bool:
 
 def _replan(plan: Plan, last: Move | None, failed: int, limits: Limits, *, voided: bool) -> Iterator[Finding]:
     """A replan comes after the last allowed attempt, where there is nothing to try, or where a verifier says so."""
+    counted = f"{failed} failed attempts"
     if last is None:
         yield Finding("history", plan.after, "replanned without an attempt")
-    elif _gave_up(last) or (voided and plan.reason != f"{failed} failed attempts"):
+    elif _gave_up(last):
+        if plan.reason != last.reason:
+            yield Finding("history", plan.after, f"replanned because {plan.reason!r}, after {last.reason!r}")
+    elif voided and plan.reason != counted:
         return
+    elif plan.reason != counted:
+        yield Finding("history", plan.after, f"replanned because {plan.reason!r}, after {counted}")
     elif not failed or (limits.attempts is not None and failed != limits.attempts):
         yield Finding("history", plan.after, f"replanned after {failed} failed attempts, not {limits.attempts}")
 
@@ -290,6 +310,8 @@ def _end(trajectory: CertifiedTrajectory) -> Iterator[Finding]:
         yield Finding("end", None, f"{end.end_state!r} is no end state")
     if end.success != (state == "success") and not end.forced:
         yield Finding("end", None, f"success is {end.success} with the end state {end.end_state!r}")
+    if state not in _ENDS[end.why] and not (end.success and state == "success"):
+        yield Finding("end", None, f"it ended by {end.why!r}, and the end state is {end.end_state!r}")
     if (end.why == "goal") and not goal:
         yield Finding("end", None, "it ended by its goal, which is not certified")
     if (end.why == "no_chain") != any(not plan.targets for plan in trajectory.plans):

@@ -85,18 +85,26 @@ def sections_of(found: Found, picture: Path | None = None) -> list[Section]:
     if picture is not None:
         caption = "Cascade depth, score by replans, progress of failed runs, and verdicts beside the truth. "
         said.append(Figure(picture.stem, caption + INTERVALS, file=picture))
+    return [Section("Certified subgoal chains", tuple(said)), *anatomy(own)]
+
+
+ByName = Mapping[str, Trajectories]
+"""Trajectories by configuration."""
+
+
+def anatomy(own: ByName) -> list[Section]:
+    """What the trajectories are like, without what it takes recorded facts for.
+
+    Args:
+        own: The trajectories.
+    """
     return [
-        Section("Certified subgoal chains", tuple(said)),
         Section("Cascades", (_cascades(own),), 3),
         Section("Score by replans", (_replans(own),), 3),
         Section("How far failed episodes get", (_progress(own), _progress_kinds(own), _lengths(own)), 3),
         Section("Where attempts and episodes fail", (_rejections(own), _endings(own), _credit(own)), 3),
         Section("Verdicts beside the truth", (_verdicts(own), _goals(own)), 3),
     ]
-
-
-ByName = Mapping[str, Trajectories]
-"""Trajectories by configuration."""
 
 
 def _overview(found: ByName) -> Table:

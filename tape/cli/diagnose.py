@@ -1,4 +1,4 @@
-"""``tape diagnose RUN [-o FOLDER]``: say what became of the episodes of a run, and why, from the run alone."""
+"""``tape diagnose RUN [--replay] [-o FOLDER]``: say what became of the episodes of a run, and why."""
 
 from __future__ import annotations
 
@@ -12,19 +12,25 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="tape diagnose",
         description="Say what became of the episodes of a run: end states, mismatches, replans by reason, malformed "
-        "answers, where failed episodes stopped, and for the agent sdp what its subgoal chains show. No model is "
-        "opened.",
+        "answers, where failed episodes stopped, and for the agent sdp what its subgoal chains show; and check the "
+        "records again, saying what was checked and what could not be. No model is opened.",
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="a run directory")
     parser.add_argument(
         "-o", "--out", type=Path, metavar="FOLDER", help="also write report.md, report.html and diagnosis.json there"
     )
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only these configurations of the run (default: all)")
+    parser.add_argument(
+        "--replay",
+        action="store_true",
+        help="also hold every record against the environment: its facts against the recorded states, and all of it "
+        "against what the recorded actions lead to when they are played again (where that changes nothing outside)",
+    )
     args = parser.parse_args(argv)
     from tape.analysis.diagnosis import TITLE, diagnose, write
     from tape.show.document import markdown
 
-    found = diagnose(args.run, args.only)
+    found = diagnose(args.run, args.only, replay=args.replay)
     print(markdown(TITLE, found.sections()), end="")
     if args.out is not None:
         print("\n" + "\n".join(f"written: {path}" for path in write(found, args.out)))

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from tape.agents.base import Agent
 from tape.budget import Budget
+from tape.engine.context import require_roles
+from tape.engine.settings import LM_ROLES
 from tape.errors import ConfigError, UnknownCostError
 from tape.lm.base import LanguageModel
 from tape.lm.price_table import missing_price
@@ -27,8 +29,8 @@ def check_before(
 
     Raises:
         UnknownCostError: US dollars are capped and a model has no price.
-        ConfigError: Such a cap cannot be kept, the environment takes no final answer, or it declares no predicates and
-            is to be verified.
+        ConfigError: Such a cap cannot be kept, the environment takes no final answer, it declares no predicates and is
+            to be verified, or a model is to play a role that its prompts do not have.
     """
     if run_budget and workers.startswith("ray:"):
         raise ConfigError(
@@ -46,6 +48,10 @@ def check_before(
         agent: type[Agent] = load("tape.agents", configuration.spec.agent)
         config = agent.resolve(config)
         asks = config.aec is not None or config.sdp is not None or config.proposer != "lm"
-        if configuration.tasks and (asks or config.on_limit == "final_answer"):
+        asked = any(getattr(config, name) == "lm" for name in LM_ROLES)
+        if configuration.tasks and (asks or asked or config.on_limit == "final_answer"):
             plugin: EnvironmentPlugin = load("tape.environments", configuration.spec.environment)
-            agent.require(config, plugin.make(configuration.tasks[0]))
+            environment = plugin.make(configuration.tasks[0])
+            agent.require(config, environment)
+            if asked and model is not None:
+                require_roles(config, environment.domain, environment.prompt_format(model.prompt_format), model.name)

@@ -22,6 +22,8 @@ from tape.runner.commits import EpisodesFile
 from tape.runner.configurations import Configuration
 from tape.runner.record import KEY
 from tape.runner.spec import RunSpec, versions
+from tape.trace import chained_anew
+from tape.trace.links import hash_of
 
 SCHEMA = 2
 MOST_SHOWN = 8
@@ -180,6 +182,10 @@ class RunDirectory:
                 "version that made it"
             ) from error
 
+    def written_configurations(self) -> dict[str, dict[str, Any]]:
+        """The configurations as they stand in the file, without switches that are younger than the run."""
+        return self._config().cells
+
     def title(self) -> str:
         """What the run is, for people; may be empty."""
         return self._config().title
@@ -214,11 +220,17 @@ class RunDirectory:
             RunDirectoryError: A key is none, a line could not be read again, the disk does not take it, or this
                 process has lost its lock. Nothing is committed then.
         """
+        texts: dict[str, str] = {}
+        hashes: dict[str, str] = {}
+        for key, trace in traces.items():
+            text = read_text(trace, error=RunDirectoryError) if isinstance(trace, Path) else trace
+            texts[key], last = _without_secrets(text)
+            hashes |= {key: last} if last else {}
+        lines = [{**line, "trace_hash": hashes[line["key"]]} if line["key"] in hashes else line for line in lines]
         written = self._file.encoded([redacted({"schema": SCHEMA, **line}) for line in lines])
         with self._file.holding():
-            for key, trace in traces.items():
-                text = read_text(trace, error=RunDirectoryError) if isinstance(trace, Path) else trace
-                self._write(self.trace_file(key), redacted_lines(text))
+            for key, text in texts.items():
+                self._write(self.trace_file(key), text)
             self._file.commit(written)
 
     def learn_units(self) -> list[str]:
@@ -271,6 +283,15 @@ class RunDirectory:
                 f"{path} is {odd}, which may lead out of the run, so it is neither read nor written; put a file there"
             )
         return path
+
+
+def _without_secrets(trace: str) -> tuple[str, str]:
+    """A trace without the hidden secrets, and the hash of its last line where the lines had to be changed for that."""
+    clean = redacted_lines(trace)
+    if clean == trace:
+        return trace, ""
+    lines = [*chained_anew(clean.removesuffix("\n").split("\n"))]
+    return "\n".join(lines) + "\n", hash_of(lines[-1])
 
 
 class _NoRunError(RunDirectoryError):

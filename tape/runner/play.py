@@ -156,6 +156,7 @@ async def _episode(
         "agent": spec.label(),
         "model": spec.model,
         "result": result.model_dump(mode="json"),
+        "trace_hash": trace.last_hash,
     }
     # Here, and not only where it is written: on another machine, only the worker may know the key.
     return Played(redacted(line), trace.text(), whole=run is None or not run.refused)

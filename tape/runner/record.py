@@ -41,6 +41,9 @@ class Result(BaseModel):
     wall_seconds: float
     paid: Spent = {}
     broken_declarations: Counts = {}
+    plans: Count = 0
+    distinct_plans: Count = 0
+    shared_nodes: Count = 0
     explanation: dict[str, Any] | None = None
     measures: dict[str, float | None] = {}
     final_answer: str | None = None
@@ -61,7 +64,10 @@ class Result(BaseModel):
 
 
 class Record(BaseModel):
-    """A line of ``episodes.jsonl``."""
+    """A line of ``episodes.jsonl``.
+
+    ``trace_hash`` is the hash of the last line of the episode's trace (:mod:`tape.trace.links`); empty in older runs.
+    """
 
     key: Annotated[str, Field(pattern=f"^{KEY}$")]
     cell: str
@@ -73,3 +79,4 @@ class Record(BaseModel):
     agent: str
     model: str
     result: Result
+    trace_hash: str = ""

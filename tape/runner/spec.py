@@ -7,7 +7,7 @@ import importlib.metadata
 import inspect
 import json
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -108,9 +108,7 @@ class RunSpec(BaseModel):
 
     def episode_key(self, task: Task, repeat: int) -> str:
         """Hash of everything that determines one episode."""
-        parts = self.model_dump(exclude={"repeats", "options", "tasks_digest"})
-        parts |= {"task": task.id, "digest": task.digest, "caps": dict(self.caps(task)), "repeat": repeat}
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+        return key_of(self.model_dump(), task, self.caps(task), repeat)
 
     def episode_seed(self, task: Task, repeat: int) -> int:
         """The same for every agent, model and switch, so that comparisons are paired."""
@@ -123,6 +121,20 @@ class RunSpec(BaseModel):
     def label(self) -> str:
         """The agent's name for tables; a simulator's help is always said."""
         return self.agent + (" [simulator world model]" if self.config.world_model == "simulator" else "")
+
+
+def key_of(spec: Mapping[str, Any], task: Task, caps: Budget, repeat: int) -> str:
+    """An episode's key.
+
+    Args:
+        spec: Its configuration as plain values: of an older run as that has written it, without younger switches.
+        task: Its task.
+        caps: Its caps.
+        repeat: Which repeat.
+    """
+    parts = {name: value for name, value in spec.items() if name not in ("repeats", "options", "tasks_digest")}
+    parts |= {"task": task.id, "digest": task.digest, "caps": dict(caps), "repeat": repeat}
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def digest_of(tasks: Sequence[Task]) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from tape.engine.context import RoleContext
 from tape.engine.settings import TapeConfig
@@ -48,15 +48,19 @@ class Tools:
     config: TapeConfig
     seed: Callable[..., int]
 
-    async def ask(self, request: Request, sample: int = 0) -> str:
-        """One completion at the configured temperature, seeded by the request itself and the sample's number.
+    async def ask(self, request: Request, sample: int = 0, temperature: float | None = None) -> str:
+        """One completion, seeded by the request itself and the sample's number.
+
+        Args:
+            request: What is asked.
+            sample: Its number, where the same is asked several times.
+            temperature: None: the configured one.
 
         Raises:
             BudgetExceededError: The call does not fit; it was not made.
         """
-        asked = replace(
-            request, n=1, temperature=self.config.temperature, seed=self.seed(request.role, request.prompt, sample)
-        )
+        warmth = self.config.temperature if temperature is None else temperature
+        asked = replace(request, n=1, temperature=warmth, seed=self.seed(request.role, request.prompt, sample))
         [completion] = await self.roles.lm.generate([asked])
         return completion.texts[0]
 
@@ -120,6 +124,31 @@ class KnowsTruth(Protocol):
 
     def truth(self, target: Target) -> bool | None:
         """Whether a target holds now; None where it cannot be told."""
+
+
+@runtime_checkable
+class Regrounds(Adapter, Protocol):
+    """An adapter that can go back from what was recorded to what it was made from; optional, for checking records."""
+
+    def restored(self, fields: Mapping[str, Any]) -> State:
+        """The abstract state that some fields were read from.
+
+        Raises:
+            ValueError: There is none, or the fields are of another task.
+        """
+
+    def facts(self, target: Target, state: State) -> Sequence[tuple[str, bool]]:
+        """The values of the typed predicates that a target requires, as far as a state shows them."""
+
+    def at_goal(self, state: State) -> bool | None:
+        """Whether the task is done in a state; None where the state alone does not tell."""
+
+    def retold(self, target: Target) -> Target | None:
+        """The target in the words that its typed content is written in; None where the words are a model's own.
+
+        Raises:
+            ValueError: There is no target of such content.
+        """
 
 
 @runtime_checkable

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tape.sdp.operators import Check, How
-from tape.sdp.target import Target
+from tape.sdp.target import Target, predicate_of
 from tape.trace import ToldEvent, register_event
 
 
@@ -35,6 +35,22 @@ class TargetRecord(BaseModel):
             goal=target.goal,
             node=target.node,
             by=target.by,
+        )
+
+    def target(self) -> Target:
+        """The target that this is the record of.
+
+        Raises:
+            ValueError: Something in ``requires`` is no predicate.
+        """
+        return Target(
+            self.text,
+            self.kind,
+            tuple((predicate_of(text), value) for text, value in self.requires),
+            tuple(self.fields.items()),
+            self.goal,
+            self.node,
+            self.by,
         )
 
 
@@ -120,7 +136,7 @@ class ValidatedEvent(ToldEvent):
     @classmethod
     def _as_in_json(cls, fields: Any) -> Any:
         """Tuples as the lists that a file gives back, so that an event read is the event written."""
-        return {n: _listed(value) for n, value in fields.items()} if isinstance(fields, Mapping) else fields
+        return as_in_json(fields) if isinstance(fields, Mapping) else fields
 
     def told(self) -> str:
         """The verdict in words."""
@@ -128,6 +144,11 @@ class ValidatedEvent(ToldEvent):
             how = sorted({check.how for check in self.checks if check.holds})
             return f"certified {self.k} ({', '.join(how)})"
         return f"not certified: {self.reason}" if self.counts else f"prepared: {self.reason}"
+
+
+def as_in_json(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields as a file gives them back: tuples are lists."""
+    return {name: _listed(value) for name, value in fields.items()}
 
 
 def _listed(value: Any) -> Any:

@@ -16,6 +16,9 @@ from tape.sdp.settings import SdpSettings
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain, Fields
 
+NOTHING_LEFT = "there is nothing left to try"
+"""Why an attempt without an action was made, where REALIZE gives no reason."""
+
 
 class Watch(Protocol):
     """Takes note of every step; may find that the rest of a chain has become void."""
@@ -96,7 +99,7 @@ class Loop:
             return
         verdict = await self._judge(outcome, end)
         self._note(realized, verdict, at.state.fields, (outcome.before, outcome.after), completed=outcome.completed)
-        self._advance(realized, verdict)
+        self._advance(realized, verdict, self._episode.env.domain.key(outcome.before))
         if end is not None:
             self._why = "goal" if not self._tail else "environment"
             raise end
@@ -108,10 +111,10 @@ class Loop:
 
     async def _without_action(self, realized: Realized, refused: Action | None = None) -> None:
         """An attempt in which nothing was done; an action that somebody has refused is not tried again."""
-        verdict = Verdict((), realized.text or "there is nothing left to try", counts=realized.counts_if_none)
+        verdict = Verdict((), realized.text or NOTHING_LEFT, counts=realized.counts_if_none)
         here, state = self._fields(), self._episode.state
         self._note(realized, verdict, here, (state, state), completed=False)
-        self._advance(replace(realized, action=refused), verdict)
+        self._advance(replace(realized, action=refused), verdict, "")  # nowhere else either
         if not realized.counts_if_none:
             await self._replan(verdict.reason)
         elif len(self._attempts) >= self._most:
@@ -148,7 +151,7 @@ class Loop:
             return replace(verdict, checks=verdict.checks[:1], reason="")
         return verdict
 
-    def _advance(self, realized: Realized, verdict: Verdict) -> None:
+    def _advance(self, realized: Realized, verdict: Verdict, node: str) -> None:
         """The only place where predicates become certified and attempts are recorded."""
         result, k = self._episode.result, verdict.k
         if k:
@@ -158,7 +161,7 @@ class Loop:
             result.certifying += 1
             result.cascades += k >= 2
         elif verdict.counts:
-            attempt = Attempt(self._tail[0], realized.action, verdict.reason)
+            attempt = Attempt(self._tail[0], realized.action, verdict.reason, node)
             self._attempts += (attempt,)
             self._history.append(attempt)
             result.rejections += 1

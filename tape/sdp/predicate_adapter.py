@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
+from tape.errors import InvalidOutputError
 from tape.protocols import Action, State
 from tape.protocols.predicates import Assignment, Predicate, PredicateDomain
 from tape.sdp.adapter import Caps, Tools
 from tape.sdp.lm_operators import LmPropose, LmRealize
 from tape.sdp.operators import Check, Operators, Outcome, Validate, Verdict, check_required
-from tape.sdp.predicate_prompts import PredicatePrompts
+from tape.sdp.predicate_prompts import PredicatePrompts, read_literal
 from tape.sdp.target import Chain, Fields, Required, Target
 
 PROBE = "probe"
@@ -75,6 +78,7 @@ class PredicateAdapter:
         rules: What a general model has to know of the environment.
         forms: The predicates that a general model may write, as examples: ``holding(KIND)``.
         rejected: Why an observation certifies nothing (:class:`PredicateValidate`).
+        restored: The state that some fields were read from; without, records can be held against a replay alone.
     """
 
     def __init__(
@@ -90,8 +94,10 @@ class PredicateAdapter:
         rules: str = "",
         forms: Sequence[str] = (),
         rejected: Callable[[Outcome], str | None] | None = None,
+        restored: Callable[[Mapping[str, Any]], State] | None = None,
     ) -> None:
         self._domain, self._caps, self._rejected = domain, caps, rejected
+        self._restored = restored
         self._kind, self._goal = kind, goal
         self._telling, self._whole = telling, whole
         self._rules, self._forms = rules, forms
@@ -111,8 +117,7 @@ class PredicateAdapter:
         targets = []
         for i, (before, action, after) in enumerate(zip(states, actions, states[1:], strict=False)):
             requires = self._required(before, actions[i : i + 2], after)
-            text = in_words(requires) if requires else f"{action!r} has changed something"
-            targets.append(Target(text, self._kind(action), requires))
+            targets.append(Target(_told(requires, action), self._kind(action), requires))
         return (*targets, self._end())
 
     def _required(self, before: State, actions: Sequence[Action], after: State) -> Required:
@@ -146,5 +151,58 @@ class PredicateAdapter:
             propose, LmRealize(prompts, tools, tools.roles.prompt_format.read_act), self.validator(tools), propose
         )
 
+    def restored(self, fields: Mapping[str, Any]) -> State:
+        """The state that some fields were read from.
+
+        Raises:
+            ValueError: There is none.
+            NotImplementedError: Nothing here says how it would be found.
+        """
+        if self._restored is None:
+            raise NotImplementedError("its fields are for reading alone")
+        return self._restored(fields)
+
+    def facts(self, target: Target, state: State) -> Sequence[tuple[str, bool]]:
+        """What the grounder says of what a target requires."""
+        return check_required(target.requires, self._domain.ground(state)).facts
+
+    def at_goal(self, state: State) -> bool | None:
+        """Whether the declared goal holds, where everything is seen."""
+        if not self._whole:
+            return None
+        known = self._domain.ground(state)
+        return any(all(known.get(p) is value for p, value in goal.items()) for goal in self._domain.goals())
+
+    def retold(self, target: Target) -> Target | None:
+        """The goal's words, or those of its predicates; what a model has written must say the same predicates.
+
+        Raises:
+            ValueError: Its words are none of predicates, or of others.
+        """
+        if target.goal:
+            return replace(self._end(), node=target.node, by=target.by)
+        if target.by is None and target.requires:
+            arity = {predicate.name: len(predicate.args) for predicate, _ in target.requires}
+            try:
+                written = {read_literal(part, arity) for part in target.text.split(" and ")}
+            except InvalidOutputError as error:
+                raise ValueError(f"{target.text!r} does not say what it requires: {error}") from error
+            requires = tuple(sorted(written))
+            return replace(target, requires=requires, kind=requires[0][0].name)
+        if target.kind == PROBE:
+            return probe(target.by)
+        if target.by is None:
+            return None
+        return replace(target, text=_told(target.requires, target.by), kind=self._kind(target.by))
+
     def _end(self) -> Target:
         return Target(self._goal, "goal", goal=True)
+
+
+def _told(requires: Required, action: Action) -> str:
+    return in_words(requires) if requires else f"{action!r} has changed something"
+
+
+def probe(action: Action | None) -> Target:
+    """The target that only asks what an action does."""
+    return Target(f"the outcome of {action!r} is known", PROBE, by=action)

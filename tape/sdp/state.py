@@ -53,11 +53,13 @@ class Attempt:
         target: The predicate that was to become true.
         action: What was done; None where no action could be written.
         reason: Why it was rejected.
+        node: Key of the abstract state that it was done in; empty where it is not known.
     """
 
     target: Target
     action: Action | None
     reason: str
+    node: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,3 +88,8 @@ class MarkovState:
     def tried(self) -> tuple[Action, ...]:
         """The actions that failed at the current target, each once, in order."""
         return tuple(dict.fromkeys(attempt.action for attempt in self.attempts if attempt.action is not None))
+
+    def tried_in(self, node: str) -> tuple[Action, ...]:
+        """Those of them that failed in this very abstract state, or nobody knows where: elsewhere they may work."""
+        here = (attempt.action for attempt in self.attempts if attempt.node in ("", node))
+        return tuple(dict.fromkeys(action for action in here if action is not None))

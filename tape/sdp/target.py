@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -16,6 +17,23 @@ Fields: TypeAlias = tuple[tuple[str, Value], ...]
 
 Required: TypeAlias = tuple[tuple[Predicate, bool], ...]
 """Typed predicates and the values they have to have."""
+
+
+_BETWEEN = re.compile(r", (?![^(]*\))")
+
+
+def predicate_of(text: str) -> Predicate:
+    """The predicate that is written like this.
+
+    Raises:
+        ValueError: None is.
+    """
+    name, _, rest = text.partition("(")
+    args = () if rest == ")" else tuple(_BETWEEN.split(rest.removesuffix(")")))
+    found = Predicate(name, args)
+    if str(found) != text:
+        raise ValueError(f"{text[:80]!r} is no predicate: one is written like in(apple, fridge 1)")
+    return found
 
 
 @dataclass(frozen=True)

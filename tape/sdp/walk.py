@@ -14,9 +14,9 @@ from tape.engine.verification import Verification
 from tape.protocols import Action, State
 from tape.sdp.adapter import Adapter
 from tape.sdp.operators import Outcome, Verdict
-from tape.sdp.predicate_adapter import PROBE
+from tape.sdp.predicate_adapter import probe
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
-from tape.sdp.target import Chain, Target
+from tape.sdp.target import Chain
 
 
 def chain_of(
@@ -92,8 +92,7 @@ class WalkChain:
         path, state = planned.path, planned.graph.state
         if any(edge.target == UNKNOWN for edge in path):
             [edge] = path
-            probe = Target(f"the outcome of {edge.action!r} is known", PROBE, by=edge.action)
-            return (probe, self._adapter.along([episode.state], [])[-1])
+            return (probe(edge.action), self._adapter.along([episode.state], [])[-1])
         states = [episode.state, *(state(edge.target) for edge in path)]
         nodes = [edge.target for edge in path]
         return chain_of(self._adapter, states, [edge.action for edge in path], nodes, at_goal=planned.at_goal)

@@ -1,14 +1,30 @@
-"""REALIZE by the model's act role: the path's edge under constrained execution, or a free choice (SDP section 3.1)."""
+"""REALIZE by the model's act role: the path's edge under constrained execution, or a free choice (SDP section 3.1).
+
+A free choice leaves out what failed at this target. Where the actions that are left can be named, the constraint admits
+them alone; elsewhere a repeat is replaced by another sample, at a higher temperature. Either way it costs calls and
+tokens, but no attempt [ours].
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from tape.engine.actor import MAX_RETRIES
-from tape.protocols import Action, Actor, Domain
+from tape.errors import InvalidOutputError
+from tape.lm.base import Choice, Constraint, Forced, Regex, Request
+from tape.protocols import Acted, Action, Actor, Domain, State
 from tape.protocols.predicates import ExcludingDomain
+from tape.sdp.adapter import Tools
 from tape.sdp.operators import Realized
 from tape.sdp.state import MarkovState
+
+MOST_NAMED = 12
+"""Most actions that one constraint lists; of more, a repeat is unlikely."""
+WARMER = 0.4
+"""What each further sample adds to the temperature of a choice that came to what was tried before."""
+WARMEST = 1.2
+"""Where that ends: beyond it a small model writes nothing that can be read."""
 
 
 class WritingRealize:
@@ -19,13 +35,17 @@ class WritingRealize:
         actor: Writes actions.
         seed: A seed from what an action is written from.
         invents: Whether a target that comes with no action gets a free choice; without, there is nothing to try.
+        tools: Asks for actions that were not tried; None: the actor alone is asked.
     """
 
-    def __init__(self, domain: Domain, actor: Actor, seed: Callable[..., int], *, invents: bool) -> None:
+    def __init__(
+        self, domain: Domain, actor: Actor, seed: Callable[..., int], *, invents: bool, tools: Tools | None = None
+    ) -> None:
         self._domain, self._actor, self._seed, self._invents = domain, actor, seed, invents
+        self._tools = tools
 
     async def realize(self, at: MarkovState) -> Realized:
-        """An action for the current target; none where the planned one is not admissible here."""
+        """An action for the current target; none where the planned one is not admissible here, or all were tried."""
         by, admissible = at.target.by, self._domain.admissible(at.state.projected)
         if by is None and not self._invents:
             return Realized(None, "the path ends here")
@@ -34,27 +54,91 @@ class WritingRealize:
             if not self._invents:
                 return Realized(None, f"{planned!r} is not admissible here")
             planned = None
+        if planned is None and admissible is not None and not {*admissible} - {*self._tried(at)}:
+            return Realized(None, f"all {len(admissible)} actions that are admissible here were tried")
         return await self._written(at, planned)
+
+    def _tried(self, at: MarkovState) -> tuple[Action, ...]:
+        """What failed at this target in this very state: in another one, the same action is no repeat."""
+        return at.tried_in(self._domain.key(at.state.projected))
 
     async def _written(self, at: MarkovState, planned: Action | None) -> Realized:
         """Let the actor write, again where it cannot be read or was tried."""
-        state = at.state.projected
-        admissible = self._domain.admissible(state)
-        if planned is None and isinstance(self._domain, ExcludingDomain):
-            state = self._domain.without(state, at.tried)
+        admissible, tried = self._domain.admissible(at.state.projected), self._tried(at)
         plan = [target.by for target in at.tail if target.by is not None]
-        shown = (self._domain.key(at.state.projected), planned, plan, at.tried, len(at.attempts), at.state.left)
-        said = "no action could be read"
+        said, repeats = "no action could be read", 0
         for attempt in range(MAX_RETRIES + 1):
-            acted = await self._actor.act(
-                state, at.state.remaining, planned, plan, self._seed("realize", *shown, attempt)
-            )
+            acted = await self._sample(at, planned, plan, attempt, repeats)
             if acted.action is None:
                 continue
             if admissible is not None and acted.action not in admissible:
                 said = f"{acted.action!r} is not admissible here"
-            elif planned is None and acted.action in at.tried:
-                said = f"{acted.action!r} was tried before"
+            elif planned is None and acted.action in tried:
+                repeats += 1
             else:
                 return Realized(acted.action, acted.text)
+        if repeats:
+            return Realized(None, f"in {MAX_RETRIES + 1} samples nothing untried was written: {', '.join(tried)}")
         return Realized(None, said, counts_if_none=True)
+
+    async def _sample(
+        self, at: MarkovState, planned: Action | None, plan: Sequence[Action], attempt: int, repeats: int
+    ) -> Acted:
+        """One action: the planned one, or a free choice among what was not tried."""
+        state, remaining, tried = at.state.projected, at.state.remaining, self._tried(at)
+        if planned is None and isinstance(self._domain, ExcludingDomain):
+            state = self._domain.without(state, tried)
+        if planned is None and tried and self._tools is not None:
+            request = self._among_untried(self._tools, at, state, plan)
+            if request is not None or repeats:
+                form, number = self._tools.roles.prompt_format, len(at.attempts) * (MAX_RETRIES + 1) + attempt
+                usual = self._tools.config.temperature
+                warm = None if request is not None else max(usual, min(usual + WARMER * repeats, WARMEST))
+                request = request or form.act_request(state, remaining, None, plan)
+                return _read(self._tools, state, request, await self._tools.ask(request, number, warm))
+        shown = (self._domain.key(at.state.projected), planned, plan, tried, len(at.attempts), at.state.left)
+        return await self._actor.act(state, remaining, planned, plan, self._seed("realize", *shown, attempt))
+
+    def _among_untried(self, tools: Tools, at: MarkovState, state: State, plan: Sequence[Action]) -> Request | None:
+        """The free request with a constraint that admits untried actions alone; None where there is none such.
+
+        A domain that leaves actions out of its prompts itself needs none.
+        """
+        tried, admissible = self._tried(at), self._domain.admissible(at.state.projected)
+        left = [action for action in admissible or () if action not in tried]
+        if not 0 < len(left) <= MOST_NAMED or isinstance(self._domain, ExcludingDomain):
+            return None
+        form, remaining = tools.roles.prompt_format, at.state.remaining
+        named = any_of([form.act_request(state, remaining, action, plan).constraint for action in left])
+        if named is None:
+            return None
+        return replace(form.act_request(state, remaining, None, plan), constraint=named)
+
+
+def _read(tools: Tools, state: State, request: Request, text: str) -> Acted:
+    """What a model has written to a request of its act role."""
+    try:
+        thought, action = tools.roles.prompt_format.read_act(state, text)
+    except InvalidOutputError as error:
+        tools.roles.count_malformed(request.role, text, error)
+        return Acted(None, text)
+    return Acted(action, thought)
+
+
+def any_of(constraints: Sequence[Constraint | None]) -> Constraint | None:
+    """What admits every answer that one of some constraints admits, and no other; None where that cannot be said."""
+    texts: list[str] = []
+    patterns: list[str] = []
+    for one in constraints:
+        match one:
+            case Forced(text):
+                texts.append(text)
+            case Choice(options):
+                texts += options
+            case Regex(pattern):
+                patterns.append(f"(?:{pattern})")
+            case _:
+                return None
+    if texts and patterns:
+        return None
+    return Choice(tuple(dict.fromkeys(texts))) if texts else Regex("|".join(patterns)) if patterns else None

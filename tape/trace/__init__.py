@@ -6,6 +6,7 @@ from tape.trace.events import (
     AnsweredEvent,
     ApprovalEvent,
     BrokenDeclarationEvent,
+    DifferedEvent,
     Event,
     FinishedEvent,
     GeneratedEvent,
@@ -24,6 +25,7 @@ from tape.trace.events import (
     register_event,
 )
 from tape.trace.file import SCHEMA, TraceWriter, read_trace
+from tape.trace.links import Links, chained_anew, links_of
 
 __all__ = [
     "SCHEMA",
@@ -32,12 +34,14 @@ __all__ = [
     "AnsweredEvent",
     "ApprovalEvent",
     "BrokenDeclarationEvent",
+    "DifferedEvent",
     "Event",
     "FinishedEvent",
     "GeneratedEvent",
     "GraphFoldedEvent",
     "InfeasibleEvent",
     "LedgerEvent",
+    "Links",
     "MalformedEvent",
     "MismatchEvent",
     "ObservedEvent",
@@ -48,6 +52,8 @@ __all__ = [
     "StartedEvent",
     "ToldEvent",
     "TraceWriter",
+    "chained_anew",
+    "links_of",
     "read_trace",
     "register_event",
 ]

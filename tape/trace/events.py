@@ -168,6 +168,15 @@ class MismatchEvent(Event):
     observed: str
 
 
+class DifferedEvent(Event):
+    """The observed state is not the predicted one, but nothing differs that the rest of the path rests on."""
+
+    type: ClassVar[str] = "differed"
+    step: int
+    predicted: str
+    observed: str
+
+
 class ReplannedEvent(Event):
     """Planning starts again."""
 
@@ -259,6 +268,7 @@ for _event in (
     ApprovalEvent,
     ActedEvent,
     MismatchEvent,
+    DifferedEvent,
     ReplannedEvent,
     MalformedEvent,
     LedgerEvent,

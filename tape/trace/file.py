@@ -1,4 +1,7 @@
-"""Trace files: one JSON object per line, each with ``schema, seq, episode, type``."""
+"""Trace files: one JSON object per line, each with ``schema, seq, episode, type, prev``.
+
+``prev`` is the hash of the line before: see :mod:`tape.trace.links`.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,13 @@ from tape.errors import TraceError
 from tape.reading import is_storable, json_lines, short, storable, wrong
 from tape.redaction import redacted
 from tape.trace.events import Event, GeneratedEvent, event_type
+from tape.trace.links import FIRST, hash_of
 
 logger = logging.getLogger("tape.trace")
 
-SCHEMA = 1
+SCHEMA = 2
+UNCHAINED = 1
+"""The schema of traces whose lines name no hashes; they are read like others."""
 _HEAD = ("schema", "seq", "episode", "type")
 
 LONG = 120
@@ -44,10 +50,16 @@ class TraceWriter:
         self._listeners = [] if listener is None else [listener]
         self.events: list[Event] = []
         self._first: dict[str, tuple[int, int]] = {}
+        self._last = FIRST
         self._file = None
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("w", encoding="utf-8")
+
+    @property
+    def last_hash(self) -> str:
+        """The hash of the last line that was written; empty where there is none, or no file."""
+        return self._last
 
     def listen(self, listener: Told) -> Callable[[], None]:
         """Add a listener; returns what takes it off again."""
@@ -58,12 +70,14 @@ class TraceWriter:
         """Append an event."""
         if self._file is not None:
             seq = len(self.events)
-            head = {"schema": SCHEMA, "seq": seq, "episode": self.episode, "type": event.type}
+            head = {"schema": SCHEMA, "seq": seq, "episode": self.episode, "type": event.type, "prev": self._last}
             record = redacted(event.model_dump())
             if isinstance(event, GeneratedEvent):
                 record["prompt"] = self._shortened(record["prompt"], seq)
-            self._file.write(_line({**head, **record}) + "\n")
+            line = _line({**head, **record})
+            self._file.write(line + "\n")
             self._file.flush()
+            self._last = hash_of(line)
         self.events.append(event)
         for listener in tuple(self._listeners):
             try:
@@ -134,8 +148,10 @@ def _event(record: Any, where: str, said: dict[tuple[int, int], str]) -> Event:
     schema, seq, episode, kind = (record.pop(name) for name in _HEAD)
     if not isinstance(seq, int) or not isinstance(episode, str):
         raise TraceError(f"{where}: not a trace event: seq must be a whole number and episode a text")
-    if schema != SCHEMA:
+    if schema not in (SCHEMA, UNCHAINED):
         raise TraceError(f"{where}: schema {short(schema)} is not {SCHEMA}; use the version that made it")
+    if schema == SCHEMA and not isinstance(record.pop("prev", None), str):
+        raise TraceError(f"{where}: not a trace event: prev must be the hash of the line before, a text")
     event = event_type(kind) if isinstance(kind, str) else None
     if event is None:
         raise TraceError(f"{where}: unknown event type {short(kind)}; use the version that made it")

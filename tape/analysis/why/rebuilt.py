@@ -11,6 +11,7 @@ from solvers.errors import SolverError
 from tape.analysis.why.data import Candidate
 from tape.analysis.why.relaxation import Pick, Rule, Selections, Stage, stages_of
 from tape.engine.graph import PlanGraph
+from tape.engine.selector import PlanSelector
 from tape.errors import GraphError, TapeError
 from tape.trace import GraphFoldedEvent, PathSelectedEvent
 
@@ -158,7 +159,7 @@ def _rebuilt(event: GraphFoldedEvent, selection: PathSelectedEvent, config: Mapp
     found = Selections(graph, _rule(graph, start, posed, stages, config))
     best = found.pick()
     if not selection.nodes:
-        if best is not None and selection.status == Status.INFEASIBLE:
+        if best is not None and selection.status == Status.INFEASIBLE and selection.selector != PlanSelector.name:
             raise NotReproducedError("it found no path where there is one.")
         return Rebuilt(found, None, None)
     pick = found.placed(asked[0], _edges(graph, selection))

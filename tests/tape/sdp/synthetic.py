@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tape.engine.result import EpisodeResult
 from tape.engine.settings import TapeConfig
 from tape.sdp.events import ChainEvent, CheckRecord, ConcludedEvent, TargetRecord, ValidatedEvent
+from tape.sdp.loop import NOTHING_LEFT
 from tape.sdp.trajectory import CertifiedTrajectory
 from tape.trace import ActedEvent, FinishedEvent, StartedEvent, TraceWriter
 
@@ -145,10 +146,10 @@ class Synthetic:
                 certified=self.certified,
                 failed=failed,
                 action=None if none else action,
-                text="because",
+                text=NOTHING_LEFT if none else "because",
                 k=k,
                 checks=checks,
-                reason="" if k == len(checks) and not none else "it is not so",
+                reason=NOTHING_LEFT if none else "" if k == len(checks) else "it is not so",
                 counts=counts,
                 completed=done,
                 before={"at": before},

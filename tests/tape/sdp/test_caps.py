@@ -9,9 +9,9 @@ import pytest
 from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.level_sets import load_set
 from envs.sokoban.sdp import CAPS
-from tape.agents.sdp import SdpAgent
-from tape.lm.scripted import ScriptedLM
+from tape.agents.sdp import caps_of
 from tape.sdp.adapter import Caps
+from tape.sdp.settings import SdpSettings
 
 ADAPTER = SokobanEnvironment(load_set("easy")[0]).sdp()
 
@@ -26,4 +26,4 @@ ADAPTER = SokobanEnvironment(load_set("easy")[0]).sdp()
     ],
 )
 def test_caps(settings: dict[str, Any], expected: Caps) -> None:
-    assert SdpAgent(ScriptedLM([""]), sdp=settings)._caps(ADAPTER) == expected
+    assert caps_of(SdpSettings.model_validate(settings), ADAPTER.caps) == expected

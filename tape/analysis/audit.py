@@ -1,0 +1,276 @@
+"""The records of a run checked again: hashes, sums, invariants, re-grounding and, where it may be, a replay.
+
+Each of these catches another forgery, and says what it could not look at:
+
+- *links*: the lines of a trace are chained by hash, and the record of the episode keeps the last hash. It finds what
+  was changed, left out or cut off by whoever did not chain it anew.
+- *record*: the record, the trace and the configuration of the run are of one episode.
+- *books*, and the invariants of :mod:`tape.analysis.revalidation`: what is counted is what is told.
+- *grounding*: every recorded fact and key is read off the recorded state again (:mod:`tape.analysis.grounding`).
+- *replay*: the recorded actions are played in the environment itself (:mod:`tape.analysis.reenactment`). This alone
+  stands against whoever writes everything anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tape.agents.base import Agent
+from tape.agents.sdp import caps_of
+from tape.analysis.books import books, same_result
+from tape.analysis.grounding import reground
+from tape.analysis.reenactment import reenact
+from tape.analysis.revalidation import Finding, revalidate
+from tape.budget import Budget
+from tape.errors import TapeError
+from tape.plugins import load
+from tape.protocols import Environment, EnvironmentPlugin, ReplaysActions, Task
+from tape.runner.directory import RunDirectory
+from tape.runner.spec import RunSpec, key_of
+from tape.sdp.adapter import SdpEnvironment
+from tape.sdp.events import ConcludedEvent
+from tape.sdp.reader import NotSdpError
+from tape.sdp.settings import SdpSettings
+from tape.sdp.trajectory import CertifiedTrajectory
+from tape.trace import Event, FinishedEvent, StartedEvent, links_of, read_trace
+
+
+@dataclass
+class Audited:
+    """What came out of one episode.
+
+    Attributes:
+        configuration: Its configuration in the run.
+        key: Its key.
+        task: The name of its task.
+        links: Of the hashes of its trace: ``whole``, ``broken``, ``unchained``; ``missing`` where there is no trace.
+        findings: What is not as it must be.
+        facts: How many recorded facts were read off their state again.
+        actions: How many actions were played again.
+        verdicts: How many verdicts were repeated on them.
+        unchecked: What could not be checked, in words.
+    """
+
+    configuration: str
+    key: str
+    task: str
+    links: str = "missing"
+    findings: list[Finding] = field(default_factory=list)
+    facts: int = 0
+    actions: int = 0
+    verdicts: int = 0
+    unchecked: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Played:
+    """What an episode was played in, and with.
+
+    Attributes:
+        make: Makes a fresh environment of its task.
+        seed: The episode's seed.
+        caps: Its caps, without the environment's own; None where they are not known.
+        replayable: Whether its actions may be played again.
+        spec: Its configuration; None outside of runs.
+    """
+
+    make: Callable[[], Environment]
+    seed: int
+    caps: Budget | None
+    replayable: bool = True
+    spec: RunSpec | None = None
+
+
+def audit(directory: RunDirectory, configurations: list[str] | None = None, *, replay: bool = True) -> list[Audited]:
+    """Check the episodes of a run again.
+
+    Args:
+        directory: The run.
+        configurations: Only these configurations.
+        replay: Also make the environments, re-ground what was recorded and play the recorded actions.
+
+    Raises:
+        RunDirectoryError: There is no run.
+    """
+    found = []
+    specs = directory.configurations()
+    written = directory.written_configurations()
+    tasks = {name: _tasks(spec) if replay else {} for name, spec in specs.items()}
+    for record in directory.episodes():
+        name = record["cell"]
+        if configurations is not None and name not in configurations:
+            continue
+        one = Audited(name, record["key"], record["task"])
+        spec, own = specs.get(name), tasks.get(name, {})
+        task = own.get(record["digest"]) if isinstance(own, dict) else None
+        played = None
+        if spec is None:
+            one.findings.append(Finding("record", None, f"the run has no configuration {name!r}"))
+        else:
+            one.findings += _of_run(record, spec, written[name], task)
+            if not replay:
+                one.unchecked.append("the environment was not asked")
+            elif isinstance(own, str):
+                one.unchecked.append(own)
+            elif task is None:
+                one.unchecked.append("the run's options name no task of this digest any more")
+            else:
+                played = played_in(spec, task, record["repeat"])
+        file = directory.trace_file(record["key"])
+        if file.exists():
+            audit_trace(one, file, record, played)
+        else:
+            one.unchecked.append("there is no trace")
+        found.append(one)
+    return found
+
+
+def audit_trace(one: Audited, file: Path, record: Mapping[str, Any] | None, played: Played | None) -> None:
+    """Check a trace again.
+
+    Args:
+        one: Takes what comes out.
+        file: The trace.
+        record: The episode's record; None for a trace without a run.
+        played: What it was played in; None where that is not known.
+    """
+    try:
+        events = _linked(one, file, record)
+        one.findings += books(events)
+        if record is not None:
+            one.findings += _recorded(events, record)
+        trajectory = _trajectory(file)
+    except TapeError as error:
+        one.findings.append(Finding("schema", None, str(error)))
+        return
+    one.findings += revalidate(trajectory) if trajectory is not None else []
+    if played is None:
+        return
+    try:
+        env = played.make()
+    except Exception as error:  # whatever it needs that is not here
+        one.unchecked.append(f"the environment cannot be made: {str(error)[:200]}")
+        return
+    if played.spec is not None:
+        one.findings += _of_configuration(events, played.spec, env)
+    if trajectory is not None and isinstance(env, SdpEnvironment):
+        grounded = reground(trajectory, env)
+        one.findings += grounded.findings
+        one.facts += grounded.facts
+        one.unchecked += [grounded.why_not] if grounded.why_not else []
+    if not played.replayable:
+        one.unchecked.append("its environment does not say that actions may be played again")
+        return
+    again = reenact(env, events, played.seed, played.caps)
+    one.findings += again.findings
+    one.actions, one.verdicts = again.actions, again.verdicts
+    one.unchecked += [f"{n} verdicts were not repeated: {why}" for why, n in again.unrepeated.items()]
+    close = getattr(env, "close", None)
+    if close is not None:
+        close()
+
+
+def _linked(one: Audited, file: Path, record: Mapping[str, Any] | None) -> list[Event]:
+    """The events, and what the hashes say."""
+    links = links_of(file)
+    one.links = links.state
+    if links.what:
+        one.findings.append(Finding("links", None, links.what))
+    if record is not None:
+        kept = record.get("trace_hash", "")
+        if kept != links.last and not links.what:
+            lost = "its lines are not chained any more" if links.state == "unchained" else "it ends in another line"
+            one.findings.append(Finding("links", None, f"{lost if kept else 'its record keeps no hash of it'}"))
+        if links.episode != record["key"]:
+            one.findings.append(Finding("record", None, f"the trace is of the episode {links.episode!r}"))
+    return list(read_trace(file))
+
+
+def _trajectory(file: Path) -> CertifiedTrajectory | None:
+    try:
+        return CertifiedTrajectory.from_trace(file)
+    except NotSdpError:
+        return None
+
+
+def _recorded(events: list[Event], record: Mapping[str, Any]) -> Iterator[Finding]:
+    """What the record of an episode says otherwise than its trace."""
+    for event in events:
+        if isinstance(event, FinishedEvent):
+            different = same_result(record["result"], json.loads(json.dumps(event.result)))
+            if different:
+                yield Finding("record", None, f"the result is told in two ways: {', '.join(different)}")
+        elif isinstance(event, StartedEvent) and event.config.get("agent") != str(record["agent"]).partition(" [")[0]:
+            yield Finding("record", None, f"the trace is of the agent {event.config.get('agent')!r}")
+
+
+def _of_run(
+    record: Mapping[str, Any], spec: RunSpec, written: Mapping[str, Any], task: Task | None
+) -> Iterator[Finding]:
+    """What the record of an episode says otherwise than its run."""
+    told = (record["environment"], record["agent"], record["model"])
+    if told != (spec.environment, spec.label(), spec.model):
+        yield Finding("record", None, f"it is of {told}, and the run is not")
+    if not record["repeat"] < spec.repeats:
+        yield Finding("record", None, f"it is of repeat {record['repeat']}, and the run has {spec.repeats}")
+    if task is not None and record["key"] != key_of(written, task, spec.caps(task), record["repeat"]):
+        yield Finding("record", None, "its key is not that of this configuration, task and repeat")
+    if task is not None and record["task"] != task.id:
+        yield Finding("record", None, f"its task is called {task.id!r}")
+
+
+def _tasks(spec: RunSpec) -> dict[str, Task] | str:
+    """The tasks that a configuration names, by digest; or why they cannot be had."""
+    try:
+        plugin: EnvironmentPlugin = load("tape.environments", spec.environment)
+        return {task.digest: task for task in plugin.tasks(spec.options)}
+    except Exception as error:  # the run's options may be anything that somebody wrote
+        return f"the tasks of {spec.environment} cannot be made again: {str(error)[:200]}"
+
+
+def played_in(spec: RunSpec, task: Task, repeat: int) -> Played:
+    """What an episode of a configuration is played in, and with.
+
+    Args:
+        spec: The configuration.
+        task: The task.
+        repeat: Which repeat of it.
+    """
+    plugin: EnvironmentPlugin = load("tape.environments", spec.environment)
+    may = isinstance(plugin, ReplaysActions) and plugin.replayable and not plugin.reads
+    return Played(lambda: plugin.make(task), spec.episode_seed(task, repeat), spec.caps(task), may, spec)
+
+
+def _of_configuration(events: list[Event], spec: RunSpec, env: Environment) -> Iterator[Finding]:
+    """What a trace says of its switches and caps otherwise than the configuration of the run.
+
+    Switches that are younger than the trace are not in it.
+    """
+    agent: type[Agent] = load("tape.agents", spec.agent)
+    settled = agent.resolve(spec.config).settled(env.domain)
+    switches = json.loads(json.dumps(settled.model_dump()))
+    for event in events:
+        if isinstance(event, StartedEvent):
+            wrong = sorted(name for name in switches if not _agrees(event.config, switches, name))
+            if wrong:
+                yield Finding("record", None, f"it was played with other switches than the run: {', '.join(wrong)}")
+        elif isinstance(event, ConcludedEvent) and event.caps and settled.sdp and isinstance(env, SdpEnvironment):
+            settings = SdpSettings.of(settled)
+            caps = caps_of(settings, env.sdp().caps)
+            own = {"attempts": caps.attempts + settings.strict_algorithm1, "replans": caps.replans, "steps": caps.steps}
+            if event.caps != own:
+                yield Finding("record", None, f"its caps are {event.caps}, and those of the run {own}")
+
+
+def _agrees(told: Mapping[str, Any], switches: Mapping[str, Any], name: str) -> bool:
+    """Whether a switch is told as it is; of those of a method, each that is told."""
+    if name not in told:
+        return True
+    if isinstance(told[name], dict) and isinstance(switches[name], dict):
+        known = {*told[name]} <= {*switches[name]}
+        return known and all(_agrees(told[name], switches[name], each) for each in switches[name])
+    return bool(told[name] == switches[name])

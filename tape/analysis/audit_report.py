@@ -1,0 +1,80 @@
+"""The chapter of ``tape diagnose`` on the records themselves: what was checked again, what came out, what was not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from tape.analysis.audit import Audited
+from tape.runner.summary import escaped
+from tape.show.document import Block, Bullets, Section, Table
+
+SHOWN = 10
+"""Findings that are quoted."""
+
+MEANING = (
+    "`links`: the lines of a trace do not follow from each other by their hashes, or do not end in the hash that the "
+    "episode's record keeps",
+    "`schema`: the trace cannot be read",
+    "`record`: record, trace and configuration are not of one episode",
+    "`books`: the result counts otherwise than the events",
+    "`seal`, `chain`, `verdict`, `fact`, `certified`, `history`, `caps`, `state`, `end`: an invariant of a certified "
+    "trajectory is broken",
+    "`grounding`: a fact, a key or a verdict is not that of the recorded state",
+    "`replay`: the environment does not do what is recorded",
+)
+LIMITS = (
+    "Hashes show what was changed by whoever did not chain the lines anew; who can write all files can do that too. "
+    "Only a replay in the environment stands against it (`--replay`), and only for what the environment shows, charges "
+    "and reports: what a model has written, tokens and times are taken as they are told."
+)
+
+
+def sections_of(audited: Sequence[Audited]) -> list[Section]:
+    """The chapter.
+
+    Args:
+        audited: The episodes, as :func:`tape.analysis.audit.audit` returns them.
+    """
+    rules = Counter(finding.rule for one in audited for finding in one.findings)
+    blocks: list[Block] = [_table(audited)]
+    if rules:
+        quoted = [(one, finding) for one in audited for finding in one.findings][:SHOWN]
+        blocks += [
+            f"Found: {', '.join(f'{n} {rule}' for rule, n in rules.most_common())}. For instance:",
+            Bullets(tuple(_told(one, finding.rule, finding.what) for one, finding in quoted)),
+            "What they mean:",
+            Bullets(tuple(said for said in MEANING if any(f"`{rule}`" in said.partition(":")[0] for rule in rules))),
+        ]
+    unchecked = Counter(why for one in audited for why in {*one.unchecked})
+    if unchecked:
+        listed = tuple(f"{n} episodes: {escaped(why)}" for why, n in unchecked.most_common())
+        blocks += ["What could not be checked:", Bullets(listed)]
+    return [Section("Records checked again", (*blocks, LIMITS), 3)]
+
+
+def as_data(audited: Sequence[Audited]) -> list[dict[str, Any]]:
+    """The same for a JSON file, one item for an episode."""
+    return [asdict(one) for one in audited]
+
+
+def _told(one: Audited, rule: str, what: str) -> str:
+    plain = " ".join(what.replace("`", "'").split())
+    return escaped(f"{one.configuration}, {one.task} ({one.key}): `{rule}` {plain[:300]}")
+
+
+def _table(audited: Sequence[Audited]) -> Table:
+    rows = []
+    for name in dict.fromkeys(one.configuration for one in audited):
+        own = [one for one in audited if one.configuration == name]
+        links = Counter(one.links for one in own)
+        chained = ", ".join(f"{n} {state}" for state, n in links.most_common())
+        sums = [
+            str(sum(counts)) for counts in zip(*((one.facts, one.actions, one.verdicts) for one in own), strict=True)
+        ]
+        found = f"{sum(len(one.findings) for one in own)} in {sum(bool(one.findings) for one in own)}"
+        rows.append((escaped(name), str(len(own)), chained, *sums, found))
+    head = ("configuration", "episodes", "hashes of lines", "facts re-grounded", "actions replayed")
+    return Table((*head, "verdicts repeated", "findings in episodes"), tuple(rows))

@@ -1,0 +1,144 @@
+"""A certified trajectory held against what it recorded itself: every state is made anew, and every fact read off it.
+
+A state is recorded three times: as the projector's fields, as the key of its node, and in the facts that a verdict
+rests on. The environment's adapter (:class:`tape.sdp.adapter.Regrounds`) makes the state from the fields; from that
+state alone follow the key, the facts, the verdicts and, where everything is seen, whether the task is done. The actions
+are not played: that they lead from state to state is for :mod:`tape.analysis.reenactment` to show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tape.analysis.revalidation import Finding
+from tape.protocols import Environment, State
+from tape.sdp.adapter import Regrounds, require_adapter
+from tape.sdp.events import TargetRecord, as_in_json
+from tape.sdp.records import Judged, Move
+from tape.sdp.records import State as Recorded
+from tape.sdp.trajectory import CertifiedTrajectory
+
+RULE = "grounding"
+
+
+@dataclass(frozen=True)
+class Grounded:
+    """What came out.
+
+    Attributes:
+        findings: What is not as it must be.
+        facts: How many recorded facts were read off their state again.
+        why_not: Why nothing could be, in words; empty where it could.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    facts: int = 0
+    why_not: str = ""
+
+
+def reground(trajectory: CertifiedTrajectory, env: Environment) -> Grounded:
+    """Make every recorded state anew, and read everything that is said of it off it.
+
+    Args:
+        trajectory: As it was made from a trace or loaded from a file.
+        env: An environment of its task; it is not played.
+
+    Raises:
+        ConfigError: The environment has no adapter.
+    """
+    adapter = require_adapter(env)
+    if not isinstance(adapter, Regrounds):
+        return Grounded(why_not=f"{type(env).__name__} cannot make a state from recorded fields")
+    checker = _Checker(env, adapter)
+    try:
+        found = [*checker.chains(trajectory), *checker.moves(trajectory)]
+    except NotImplementedError as error:
+        return Grounded(why_not=f"{type(env).__name__}: {error}")
+    return Grounded(tuple(found), checker.facts)
+
+
+class _Checker:
+    def __init__(self, env: Environment, adapter: Regrounds) -> None:
+        self._domain, self._adapter = env.domain, adapter
+        self.facts = 0
+
+    def chains(self, trajectory: CertifiedTrajectory) -> Iterator[Finding]:
+        """What is said of a target in words is what it requires."""
+        for number, plan in enumerate(trajectory.plans):
+            for record in plan.targets:
+                said = self._words(record)
+                if said:
+                    yield Finding(RULE, min(plan.after, len(trajectory.moves)), f"chain {number}: {said}")
+
+    def _words(self, record: TargetRecord) -> str:
+        try:
+            target = record.target()
+            told = self._adapter.retold(target)
+        except Exception as error:  # a record may hold anything
+            return f"{record.text!r} is no target of this task: {str(error)[:200]}"
+        if told is None or TargetRecord.of(told) == record:
+            return ""
+        return f"{record.text!r} is not how a target is told that requires {[*record.requires]}"
+
+    def moves(self, trajectory: CertifiedTrajectory) -> Iterator[Finding]:
+        """States and verdicts of every attempt."""
+        for number, move in enumerate(trajectory.moves):
+            states = []
+            for name, recorded in (("before", move.before), ("after", move.after)):
+                state, said = self._state(recorded)
+                if said:
+                    yield Finding(RULE, number, f"{name} it: {said}")
+                states.append(state)
+            if None not in states:
+                for said in self._verdicts(move, states[0], states[1]):
+                    yield Finding(RULE, number, said)
+
+    def _state(self, recorded: Recorded) -> tuple[State | None, str]:
+        """The state, and what contradicts it in what was recorded of it."""
+        try:
+            state = self._adapter.restored(recorded.fields)
+        except NotImplementedError:
+            raise
+        except Exception as error:  # a record may hold anything
+            return None, f"the fields are those of no state: {str(error)[:200]}"
+        fields = as_in_json(dict(self._adapter.fields(state)))
+        if fields != recorded.fields:
+            wrong = sorted(
+                name for name in {*fields, *recorded.fields} if fields.get(name) != recorded.fields.get(name)
+            )
+            return state, f"the fields contradict each other, or the task: {', '.join(wrong)}"
+        if (key := self._domain.key(state)) != recorded.node:
+            return state, f"the fields are of the node {key!r}, not of {recorded.node!r}"
+        return state, ""
+
+    def _verdicts(self, move: Move, before: State, after: State) -> Iterator[str]:
+        done = self._adapter.at_goal(after)
+        if done is not None and move.action is not None and done != move.completed:
+            yield f"the task is {'done' if done else 'not done'} in the recorded state, told otherwise"
+        for place, judged in enumerate(move.judged):
+            if judged.check.how != "deterministic":
+                continue
+            yield from self._verdict(judged, before, after, completed=move.completed, head=not place)
+
+    def _verdict(self, judged: Judged, before: State, after: State, *, completed: bool, head: bool) -> Iterator[str]:
+        record, check = judged.target, judged.check
+        try:
+            target = record.target()
+        except ValueError as error:
+            yield str(error)
+            return
+        if target.goal:
+            if check.holds != completed or check.facts:
+                yield "the goal is judged otherwise than the environment's report says"
+            return
+        facts = [*self._adapter.facts(target, after)]
+        self.facts += len(check.facts)
+        if facts != [*check.facts]:
+            wrong = sorted({name for name, _ in {*facts} ^ {*check.facts}})
+            yield f"the recorded state does not show the facts: {', '.join(wrong)}"
+        holds = all(dict(facts).get(name) is value for name, value in record.requires)
+        if not record.requires and not facts:
+            holds = head and self._domain.key(before) != self._domain.key(after)
+        if (record.requires and holds != check.holds) or (not (record.requires or facts) and holds != check.holds):
+            yield f"{record.text!r} {'holds' if holds else 'does not hold'} in the recorded state"

@@ -1,0 +1,86 @@
+"""The hashes that chain the lines of a trace: what was changed, left out or cut off after the writing shows.
+
+A line names the hash of the line before it, and the episode's record keeps the hash of the last one. That proves
+nothing against whoever writes the whole file and the record anew: then only playing the actions again in the
+environment tells (:mod:`tape.analysis.audit`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tape.errors import TraceError
+from tape.reading import parse_json, read_text, short
+
+FIRST = ""
+"""What the first line names in place of a hash."""
+DIGITS = 32
+"""Hexadecimal digits of a hash: SHA-256, cut to 128 bits, so that short lines do not grow by half."""
+
+
+def hash_of(line: str) -> str:
+    """The hash of a line, without its end, as the next one names it."""
+    return hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
+
+
+@dataclass(frozen=True)
+class Links:
+    """Whether the lines of a trace are those that were written.
+
+    Attributes:
+        state: ``whole``; ``broken``; or ``unchained``: it was written before lines were chained, or the hashes were
+            taken out.
+        last: The hash of the last line; empty where it is unchained.
+        episode: The episode's key, as the first line names it.
+        what: Where and how it is broken, in words. Lines that are not numbered one by one, or name another episode, are
+            told of an unchained trace too.
+    """
+
+    state: Literal["whole", "broken", "unchained"]
+    last: str
+    episode: str
+    what: str = ""
+
+
+def links_of(path: Path) -> Links:
+    """Follow the hashes through a trace.
+
+    Raises:
+        TraceError: The file cannot be read, or a line of it is no JSON object.
+    """
+    before, episode, chained, what = FIRST, "", 0, ""
+    for number, line in enumerate(read_text(path, error=TraceError).removesuffix("\n").split("\n"), 1):
+        record = parse_json(line, f"{path}:{number}", surrogates=True, error=TraceError)
+        if not isinstance(record, dict):
+            raise TraceError(f"{path}:{number}: not a trace event: expected an object")
+        episode = str(record.get("episode")) if number == 1 else episode
+        chained += "prev" in record
+        if record.get("seq") != number - 1:
+            what = what or f"line {number} has the number {record.get('seq')!r}"
+        if record.get("episode") != episode:
+            what = what or f"line {number} is of another episode, {short(record.get('episode'))}"
+        if chained and record.get("prev") != before:
+            what = what or f"line {number} does not follow from the one before it as that stands there"
+        before = hash_of(line)
+    if not chained:
+        return Links("unchained", "", episode, what)
+    return Links("broken" if what else "whole", before, episode, what)
+
+
+def chained_anew(lines: Iterable[str]) -> Iterator[str]:
+    """Lines of a trace with the hashes that they need now; for who has to change a trace, as to take a key out.
+
+    Args:
+        lines: JSON objects, without line ends.
+    """
+    before = FIRST
+    for line in lines:
+        record = json.loads(line)
+        text = json.dumps(record | {"prev": before}) if "prev" in record else line
+        before = hash_of(text)
+        yield text
