@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from envs.scienceworld.state import ScienceState, ScienceTask
+from envs.scienceworld.commands import ScienceCommands
+from envs.scienceworld.grounded import Grounded, bridging, exploring
+from envs.scienceworld.predicates import Shown
+from envs.scienceworld.state import FULL_SCORE, ScienceState, ScienceTask
 from tape.budget import Resources
 from tape.protocols import Action, Observation, State
+from tape.protocols.predicates import Assignment, Predicate, QueryMacro, Rule
 
 STEP = Resources({"steps": 1})
 
@@ -23,8 +27,8 @@ def as_state(state: State) -> ScienceState:
     return state
 
 
-class ScienceWorldDomain:
-    """Implements :class:`tape.protocols.Domain`, ``DeclaresCosts``, ``KnowsGoal`` and ``ExcludingDomain``.
+class ScienceWorldDomain(ScienceCommands):
+    """Implements :class:`tape.protocols.predicates.OpenDomain`, ``DeclaresCosts``, ``KnowsGoal``, ``ExcludingDomain``.
 
     The simulator answers the same list of commands with the same texts, but what is visible does not determine what
     comes next: water on a stove looks the same until it boils. So the domain is not declared deterministic.
@@ -43,8 +47,8 @@ class ScienceWorldDomain:
         return self.task.description
 
     def key(self, state: State) -> str:
-        """Room, its description, inventory, focus and last measurement; no history, steps or score."""
-        return as_state(state).place
+        """What is in sight, and what is not but decides what comes next; no history, no steps, no measured numbers."""
+        return as_state(state).facts
 
     def render(self, state: State) -> str:
         """Where the agent is, what it carries, and the score."""
@@ -64,6 +68,34 @@ class ScienceWorldDomain:
     def satisfied(self, state: State) -> bool:
         """Whether the score is full, or is predicted to be."""
         return as_state(state).complete
+
+    def ground(self, state: State) -> Assignment:
+        """What descriptions show, of other rooms the last ones; what was not seen is unknown."""
+        return Grounded(as_state(state))
+
+    def purpose(self, state: State) -> Assignment:
+        """Where the agent is, what it carries and focused on, and what it has connected."""
+        return dict(Shown(as_state(state)))
+
+    def goals(self) -> Sequence[Assignment]:
+        """No predicate says when an experiment is done: the score does, see :meth:`credit`."""
+        return ({},)
+
+    def credit(self, state: State) -> float:
+        """The score, which the environment tells after every step."""
+        return as_state(state).score / FULL_SCORE
+
+    def rules(self) -> Sequence[Rule]:
+        """None."""
+        return ()
+
+    def query(self, state: State, predicate: Predicate) -> QueryMacro | None:
+        """Look into a room that the agent has not been in."""
+        return exploring(as_state(state), predicate)
+
+    def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
+        """The way into a room."""
+        return bridging(as_state(state), predicate, value)
 
     def without(self, state: State, actions: Sequence[Action]) -> State:
         """The state in which some actions may not be written."""

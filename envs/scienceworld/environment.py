@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from envs.scienceworld import reading
+from envs.scienceworld.commands import joins
 from envs.scienceworld.domain import STEP, ScienceWorldDomain
 from envs.scienceworld.engine import Game, View
 from envs.scienceworld.errors import ScienceWorldError
@@ -148,7 +149,9 @@ class ScienceWorldEnvironment:
 def started(task: ScienceTask, view: View) -> ScienceState:
     """What is known at the start."""
     held = reading.read_inventory(view.inventory)
-    return ScienceState(task, view.text, view.look, held, view.score, done=view.done, seen=_listed(view, held))
+    return ScienceState(
+        task, view.text, view.look, held, view.score, done=view.done, seen=_listed(view, held), looks=(view.look,)
+    )
 
 
 def after(state: ScienceState, action: Action, view: View) -> ScienceState:
@@ -169,6 +172,8 @@ def after(state: ScienceState, action: Action, view: View) -> ScienceState:
         focused=(*state.focused, focused) if focused else state.focused,
         seen=tuple(dict.fromkeys((*state.seen, *_listed(view, held)))),
     )
+    done = not joins(action) or "is now connected to" in view.text
+    known = known.following(state, action, understood=done and not reading.refused(view.text))
     if reading.refused(view.text):
         same = known.place == state.place
         ever = (*(text for text in state.refused if text != action), action)[-MOST_REFUSED:]

@@ -23,6 +23,7 @@ class ScienceWorldPlugin:
     name = "scienceworld"
     model = "simulated:scienceworld"
     reads = False
+    replayable = True
     prompt_version = "1"
 
     def add_arguments(self, parser: Any) -> None:

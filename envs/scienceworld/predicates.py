@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
+from envs.scienceworld.commands import names_of
 from envs.scienceworld.state import ScienceState
 from envs.scienceworld.things import Thing, every_name, find, plain, read_things, same
 from tape.protocols.predicates import Predicate
@@ -134,6 +136,12 @@ class Shown(Mapping[Predicate, bool]):
         self._seen = read_things(self._here.things)
         self._held = read_things(state.inventory)
 
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """What may be called within reach, see :func:`envs.scienceworld.commands.names_of`."""
+        room = plain(self._here.name)
+        return frozenset((*names_of(self._seen, room), *names_of(self._held, "inventory")))
+
     def __getitem__(self, predicate: Predicate) -> bool:
         value = self._value(predicate)
         if value is None:
@@ -152,6 +160,14 @@ class Shown(Mapping[Predicate, bool]):
                 return _agreed(thing, self._everything(), lambda found: found.active)
             case ("open", (thing,)):
                 return self._open(thing)
+            case ("reach", (thing,)):
+                return thing in self._names or any(set(thing.split()) <= set(name.split()) for name in self._names)
+            case ("asked", ()):
+                return bool(self._state.choices)
+            case ("joined", (command,)):
+                return command in self._state.joined
+            case ("never", ()):
+                return False
             case ("in", (thing, where)):
                 inside = _agreed(where, self._everything(), lambda found: _holds(found, thing))
                 return self._absent(thing) if inside is False else inside
@@ -176,11 +192,12 @@ class Shown(Mapping[Predicate, bool]):
         return doors[to] if to in doors else _agreed(thing, self._everything(), lambda found: found.open)
 
     def __iter__(self) -> Iterator[Predicate]:
-        """Where the agent is, what it carries and focused on."""
+        """Where the agent is, what it carries and focused on, and what it has connected."""
         if self._here.name:
             yield Predicate("at", (plain(self._here.name),))
         yield from (Predicate("carries", (thing.name,)) for thing in self._held)
         yield from (Predicate("focused", (plain(name),)) for name in dict.fromkeys(self._state.focused))
+        yield from (Predicate("joined", (command,)) for command in self._state.joined)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

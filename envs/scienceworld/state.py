@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
+from envs.scienceworld.commands import joins, lets_time_pass
 from envs.scienceworld.reading import Room, described_lines, normal, read_room
 from tape.protocols import Action
 
 FULL_SCORE = 100
 MOST_HISTORY = 100
 """Most actions that are shown of those that were done."""
+
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 MOST_REFUSED = 50
 """Most refused texts that are kept."""
@@ -55,6 +59,9 @@ class ScienceState:
         reading: The last thing that was measured or read: latent processes show nowhere else.
         excluded: What may not be written here, although the simulator was not asked (``no_repeat``).
         cut: Whether the list of what is carried breaks off: what is not in it may be carried all the same.
+        joined: The commands that have connected something, sorted: of what is connected only the last answer tells.
+        waited: Commands since anything has changed in sight that may bring something on, as waiting does.
+        looks: What every room was like when the agent was last in it: the latest description of each.
         seen: Names of all things that were listed so far, in a room or among what is carried.
     """
 
@@ -76,7 +83,10 @@ class ScienceState:
     reading: str = ""
     excluded: tuple[Action, ...] = ()
     cut: bool = False
+    joined: tuple[Action, ...] = ()
+    waited: int = 0
     seen: tuple[str, ...] = ()
+    looks: tuple[str, ...] = ()
 
     @property
     def room(self) -> Room:
@@ -96,14 +106,54 @@ class ScienceState:
     @property
     def place(self) -> str:
         """Identity: room, what is in it, what is carried, what was focused on, what was read, what is being asked."""
+        parts = [*self._sight, self.reading, "; ".join(self.choices)]
+        return " | ".join(part or "-" for part in parts) + (" | over" if self.done else "")
+
+    @property
+    def _sight(self) -> tuple[str, str, str, str, str]:
+        """What shows in room and inventory, and what was focused on; the order of lists does not count."""
         room = self.room
-        parts = [
+        return (
             room.name,
             "; ".join(sorted(map(normal, room.things))),
             "; ".join(f"{to} {'open' if is_open else 'closed'}" for to, is_open in sorted(room.doors)),
             "; ".join(sorted(map(normal, self.inventory))),
             "; ".join(self.focused),
-            self.reading,
+        )
+
+    @property
+    def facts(self) -> str:
+        """Identity for planning: what is in sight, and what is not but decides what comes next.
+
+        That is the credit earned, what has been connected, what has been measured but for its numbers, and how long
+        nothing has changed. Without these a plan graph takes "wait" and "connect" for steps that lead nowhere, and its
+        shortest path leaves them out.
+        """
+        parts = [
+            *self._sight,
+            _NUMBER.sub("#", self.reading),
             "; ".join(self.choices),
+            "; ".join(self.joined),
+            f"waited {self.waited}",
+            f"score {self.score}",
         ]
         return " | ".join(part or "-" for part in parts) + (" | over" if self.done else "")
+
+    def following(self, before: ScienceState, action: Action, *, understood: bool = True) -> ScienceState:
+        """This state with what no description shows, brought on from the one before.
+
+        Args:
+            before: The state before.
+            action: What was typed in it.
+            understood: Whether the world did what it says.
+        """
+        now = before.joined
+        if understood and joins(action):
+            now = tuple(sorted({*now, action}))
+        elif understood and action.startswith("disconnect "):
+            parted = action.removeprefix("disconnect ")
+            now = tuple(command for command in now if parted not in command)
+        others = (look for look in before.looks if read_room(look).name != self.room.name)
+        still = before._sight == self._sight and before.score == self.score
+        waited = before.waited + lets_time_pass(action) if still else 0
+        return replace(self, joined=now, waited=waited, looks=(*others, self.look))

@@ -14,19 +14,24 @@ from envs.scienceworld.prompts.chat_text import messages
 from envs.scienceworld.reading import write_room
 from envs.scienceworld.state import MOST_HISTORY, ScienceState
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, JsonSchema, Request
+from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
+from tape.protocols.predicates import Predicate
+from tape.protocols.prompt_format import OfferedPath, offered_text
 
 SCORES = {"failed": -1.0, "nothing": 0.0, "little": 0.1, "half": 0.25, "most": 0.4, "complete": 1.0}
 """How much of the task is done, and what that is worth; what the engine takes for a goal is worth at least .5."""
 
 _ACT_TOKENS, _NEXT_TOKENS, _TOKENS_A_COMMAND = 220, 900, 20
 
+_GUESSED = {"reach": "is within reach", "open": "is open"}
+_YES, _NO = "yes", "no"
+
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
 
 class ChatFormat:
-    """Implements :class:`tape.protocols.prompt_format.PromptFormat` with chat messages."""
+    """Implements :class:`tape.aec.predictor.PredictingFormat` with chat messages."""
 
     # --- plans ------------------------------------------------------------------------------
 
@@ -82,13 +87,13 @@ class ChatFormat:
         return Request(messages(as_state(state), ask), _NEXT_TOKENS, constraint=JsonSchema(model), role="next")
 
     def read_next(self, state: State, text: str) -> State | None:
-        """The predicted state; None where the command is said not to be one.
+        """The predicted state; None where the command is said not to be one, or the task is over before it.
 
         Raises:
             InvalidOutputError: The text is no prediction.
         """
-        answer = _read(chat_schema.NextAnswer, text)
-        return predicted(as_state(state), answer) if answer.valid else None
+        answer, before = _read(chat_schema.NextAnswer, text), as_state(state)
+        return predicted(before, answer) if answer.valid and not before.done else None
 
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """Ask how much of the task is done, in one word."""
@@ -98,6 +103,36 @@ class ChatFormat:
         )
         prompt = messages(as_state(state), ask)
         return Request(prompt, 4, constraint=Choice(tuple(SCORES)), role="score"), SCORES
+
+    def ask(self, state: State, question: str) -> tuple[Message, ...]:
+        """What is known of a state, then a question of the engine's own."""
+        return messages(as_state(state), question)
+
+    # --- what nobody has seen ---------------------------------------------------------------
+
+    def predict_request(
+        self, state: State, predicates: Sequence[Predicate]
+    ) -> list[tuple[Request, Sequence[Predicate]]]:
+        """Yes or no, whether a thing will be within reach or a door open; of other predicates nothing is asked."""
+        asked: list[tuple[Request, Sequence[Predicate]]] = []
+        for predicate in predicates:
+            if predicate.name in _GUESSED:
+                said = f"{predicate.args[0]} {_GUESSED[predicate.name]}"
+                ask = f"Will it be so when a plan comes to need it: {said}? Answer yes or no."
+                request = Request(messages(as_state(state), ask), 4, constraint=Choice((_YES, _NO)), role="predict")
+                asked.append((request, [predicate]))
+        return asked
+
+    def read_predict(self, state: State, predicates: Sequence[Predicate], text: str) -> Mapping[Predicate, bool]:
+        """What one sampled answer says of the predicate that was asked about.
+
+        Raises:
+            InvalidOutputError: It is neither yes nor no.
+        """
+        del state
+        if text.strip() not in (_YES, _NO):
+            raise InvalidOutputError(f"neither yes nor no: {text[:80]!r}")
+        return {predicate: text.strip() == _YES for predicate in predicates if predicate.name in _GUESSED}
 
     # --- acting -----------------------------------------------------------------------------
 
@@ -129,9 +164,9 @@ class ChatFormat:
         del thought
         return None
 
-    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""
-        listed = "\n".join(f"{number}: {'; '.join(path)}" for number, path in enumerate(paths, 1))
+        listed = offered_text(paths, remaining)
         ask = f"Which of these plans completes the task within the steps left?\n{listed}\nAnswer with its number."
         options = tuple(str(number) for number in range(1, len(paths) + 1))
         return Request(messages(as_state(state), ask, remaining), 3, constraint=Choice(options), role="select")
@@ -145,7 +180,7 @@ def predicted(state: ScienceState, answer: chat_schema.NextAnswer) -> ScienceSta
     kept = [line for line in lines if line not in answer.gone]
     look = write_room(room, [*kept, *(line for line in answer.new if line not in kept)])
     history = (*state.history, answer.command)
-    return replace(
+    after = replace(
         state,
         observation="",
         path=(*state.path, answer.command),
@@ -162,6 +197,7 @@ def predicted(state: ScienceState, answer: chat_schema.NextAnswer) -> ScienceSta
         rejected=(),
         excluded=(),
     )
+    return after.following(state, answer.command)
 
 
 def _read(model: type[_Answer], text: str) -> _Answer:

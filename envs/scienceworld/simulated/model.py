@@ -12,7 +12,9 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 
+from envs.scienceworld.commands import reach
 from envs.scienceworld.gold import GoldStep, gold_path, position, predicates
+from envs.scienceworld.predicates import Shown
 from envs.scienceworld.simulated import verdicts
 from envs.scienceworld.simulated.errors import Rates, distorted, wrong_action, wrong_predicate
 from envs.scienceworld.simulated.moves import next_actions, toward
@@ -20,10 +22,12 @@ from envs.scienceworld.simulated.predictions import predicted
 from envs.scienceworld.simulated.reading import Told, read_prompt
 from tape.errors import UnknownNameError
 from tape.lm.base import FREE, Choice, Completion, JsonSchema, LanguageModel, Price, Request, Usage
+from tape.protocols.predicates import Predicate
 
 MOST_PREDICATES = 39
 _PROGRESS = (("nothing", 0.02), ("little", 0.4), ("half", 0.7), ("most", 1.0))
 _ASKED = re.compile(r'^What does the command "(.+?)"', re.MULTILINE)
+_GUESS = re.compile(r"^Will it be so when a plan comes to need it: (.+) is (within reach|open)\?", re.MULTILINE)
 _HINT = re.compile(r"Your plan goes on with: (.+?)\. Keep to it")
 _AIM = re.compile(r"^Write the one action that brings this about or comes nearest to it: (.+)$", re.MULTILINE)
 
@@ -97,6 +101,8 @@ class SimulatedLM:
                 return self._act(told, steps, at, request, rng)
             case "score":
                 return self._score(told, steps, at, rng)
+            case "predict":
+                return self._predict(told, steps, rng)
             case "select":
                 return self._select(told, steps, request, rng)
             case "propose" | "replan":
@@ -104,7 +110,9 @@ class SimulatedLM:
             case "realize":
                 return self._realize(told, steps, at, rng)
         raise UnknownNameError(
-            "role of the simulated model", request.role, ("plan", "act", "next", "score", "select", "propose")
+            "role of the simulated model",
+            request.role,
+            ("plan", "act", "next", "score", "select", "propose"),
         )
 
     # --- TAPE's roles -----------------------------------------------------------------------
@@ -152,8 +160,18 @@ class SimulatedLM:
         if rng.random() < self.rates.predictions:
             return rng.choice(options)
         paths = told.numbered()[-len(options) :]
-        ends = [position(steps, (*told.history, *path.split("; ")), told.dropped) for path in paths]
+        plans = [[one.split(" -> ")[0] for one in path.split(" | ")[0].split("; ")] for path in paths]
+        ends = [position(steps, (*told.history, *plan), told.dropped) for plan in plans]
         return options[ends.index(max(ends))] if ends else options[0]
+
+    def _predict(self, told: Told, steps: tuple[GoldStep, ...], rng: random.Random) -> str:
+        """Whether a predicate holds anywhere on the gold path, with errors."""
+        asked = _GUESS.search(told.text)
+        holds = False
+        if asked:
+            predicate = reach(asked[1]) if asked[2] == "within reach" else Predicate("open", (asked[1],))
+            holds = any(Shown(step.before).get(predicate) is True for step in steps)
+        return "yes" if holds != (rng.random() < self.rates.predictions) else "no"
 
     # --- SDP's operators --------------------------------------------------------------------
 

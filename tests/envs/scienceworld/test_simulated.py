@@ -25,6 +25,7 @@ from tape.lm.base import Message, Request
 from tape.lm.registry import open_model
 from tape.lm.scripted import obeys
 from tests.envs.scienceworld.recorded import recorded, states
+from tests.tape.offers import offers
 
 pytestmark = pytest.mark.usefixtures("no_java")
 EXACT = "scienceworld?errors=0"
@@ -103,7 +104,7 @@ def test_every_answer_has_the_form_that_is_asked_for():
             prompt_format.next_request(state, "go to hallway"),
             prompt_format.next_request(state, "flarb", valid=True),
             prompt_format.score_request(state)[0],
-            prompt_format.select_request(state, [["wait1"], ["look around", "go to kitchen"]], {}),
+            prompt_format.select_request(state, offers([["wait1"], ["look around", "go to kitchen"]]), {}),
         ]
         for request in requests:
             [text] = ask(model, request)

@@ -1,0 +1,198 @@
+"""What ScienceWorld's commands need and what they certainly change, as typed predicates (AEC section 3.2).
+
+Written from what the descriptions show, not from the simulator. Things are spoken of by the words of
+their names, in one order (:func:`words_of`), since commands and descriptions name them in several.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from envs.scienceworld.things import Thing, plain
+from tape.protocols import Action
+from tape.protocols.predicates import Assignment, Effects, Predicate
+
+NEVER = Predicate("never")
+"""False whatever happens: what is no known form of a command needs it."""
+
+ASKED = Predicate("asked")
+"""The world has asked which of several things is meant."""
+
+_ROUTINE = re.compile(r"look around|inventory|wait1?|task")
+_NUMBER = re.compile(r"\d+")
+_MOVE = re.compile(r"(?P<verb>go|teleport) to (?:the )?(?P<a>.+)")
+_TWO = (
+    re.compile(r"(?P<verb>move|connect) (?P<a>.+) to (?P<b>.+)"),
+    re.compile(r"(?P<verb>pour|dunk|put) (?P<a>.+) (?:into|in(?! inventory)|on) (?P<b>.+)"),
+    re.compile(r"(?P<verb>use) (?P<a>.+) on (?P<b>.+)"),
+)
+_DROP = re.compile(r"(?P<verb>put down|drop) (?P<a>.+)")
+_ONE = re.compile(
+    r"(?P<verb>pick up|take|focus on|open|close|activate|deactivate|turn on|turn off|use|read|examine|look at|look in"
+    r"|look on|eat|mix|flush|disconnect) (?P<a>.+)"
+)
+_PART = re.compile(
+    r"(?:anode|cathode|terminal \d) (?:in|on|of) (?P<a>.+)|(?P<b>.+) (?:anode|cathode|terminal \d)(?: in .+)?"
+)
+_DOOR = re.compile(r"door(?: to .+)?|.+ door")
+_JOINING = frozenset(["a", "an", "the", "in", "on", "of", "with", "and", "at", "stage", "called"])
+_SETS = {
+    "open": ("open", True),
+    "close": ("open", False),
+    "activate": ("active", True),
+    "turn on": ("active", True),
+    "deactivate": ("active", False),
+    "turn off": ("active", False),
+    "focus on": ("focused", True),
+}
+_INTO = {"move", "dunk", "put"}
+_IDLE = re.compile(r"(?:wait1?|use|mix|flush|pour|dunk|activate|deactivate|look at|look in|look on|examine|read)\b")
+"""What passes time on purpose, or may bring something on. Looking around shows what is seen anyhow."""
+
+
+class Command(NamedTuple):
+    """A command taken apart.
+
+    Attributes:
+        verb: What is done; empty where nothing is but looking, waiting or answering a question.
+        things: What it is done with, as the command names them.
+    """
+
+    verb: str
+    things: tuple[str, ...]
+
+
+def read_command(action: Action) -> Command | None:
+    """A command taken apart; None where it is of no known form."""
+    text = " ".join(action.split())
+    if _ROUTINE.fullmatch(text):
+        return Command("", ())
+    if _NUMBER.fullmatch(text):
+        return Command("answer", ())
+    for form in (_MOVE, _DROP, *_TWO, _ONE):
+        if match := form.fullmatch(text):
+            return Command(match["verb"], tuple(thing for name in ("a", "b") if (thing := match.groupdict().get(name))))
+    return None
+
+
+def lets_time_pass(action: Action) -> bool:
+    """Whether a command that changes nothing in sight may all the same bring something on."""
+    return _IDLE.match(action) is not None
+
+
+def joins(action: Action) -> bool:
+    """Whether a command connects two things, which no description shows."""
+    return action.startswith("connect ")
+
+
+def reach(thing: str) -> Predicate:
+    """The thing is in the room or carried, and listed."""
+    return Predicate("reach", (words_of(thing),))
+
+
+def joined(action: Action) -> Predicate:
+    """What a command was to connect is connected."""
+    return Predicate("joined", (action,))
+
+
+def words_of(name: str) -> str:
+    """A name as all names of the same thing read: its words in one order, without those that only join them.
+
+    So an adult apple tree is an apple tree in the adult stage, and the cathode of a battery the battery.
+    """
+    part = _PART.fullmatch(plain(name))
+    words = plain(part["a"] or part["b"] if part else name).split()
+    return " ".join(sorted({*words} - _JOINING))
+
+
+def names_of(things: Iterable[Thing], where: str) -> Iterator[str]:
+    """What commands may call things: by their names, alone or with what they are in or what is in them."""
+    for thing in things:
+        inner = [_short(inside.name) for inside in thing.inside]
+        held = [f" containing {' '.join(names)}" for names in ([], inner, *([name] for name in inner)) if names]
+        for name in dict.fromkeys((thing.name, _short(thing.name))):
+            for more in ("", *(held or [" containing nothing"])):
+                yield from (words_of(name + more), words_of(f"{name}{more} in {where}"))
+        yield from names_of(thing.inside, thing.name)
+
+
+class ScienceCommands:
+    """What the domain declares of commands."""
+
+    def preconditions(self, action: Action) -> Assignment:
+        """What a command names is in reach; a door that is gone through is open; a number answers a question."""
+        command = read_command(action)
+        if command is None:
+            return {NEVER: True}
+        match command.verb:
+            case "":
+                return {}
+            case "answer":
+                return {ASKED: True}
+            case "teleport":
+                return {}
+            case "go":
+                return {Predicate("open", (f"door to {plain(command.things[0])}",)): True}
+            case "put down" | "drop":
+                return {reach(f"{_bare(command.things[0])} in inventory"): True}
+        return {reach(thing): True for thing in command.things if not _DOOR.fullmatch(thing)}
+
+    def effects(self, action: Action, known: Assignment) -> Effects:
+        """What is certain where a command is understood; what else comes of it no one can declare."""
+        command = read_command(action)
+        if command is None or not command.things:
+            return {}
+        verb, first, *rest = command.verb, *command.things
+        if verb in ("go", "teleport"):
+            return _arrive(plain(first), known)
+        if verb in _SETS:
+            name, value = _SETS[verb]
+            return {Predicate(name, (_bare(first),)): value}
+        if verb in ("pick up", "take"):
+            gone: dict[Predicate, bool | None] = {
+                p: False for p in known if p.name == "stands" and p.args[0] == words_of(first)
+            }
+            taken = dict.fromkeys((reach(first), reach(f"{_bare(first)} in inventory")), True)
+            return {**gone, **taken, Predicate("carries", (_bare(first),)): True}
+        if verb in ("put down", "drop"):
+            return {Predicate("carries", (_bare(first),)): False, reach(first): True}
+        if verb in _INTO and rest:
+            return {Predicate("in", (_bare(first), _bare(rest[0]))): True, Predicate("carries", (_bare(first),)): False}
+        return {joined(action): True} if joins(action) else {}
+
+
+def _arrive(room: str, known: Assignment) -> Effects:
+    """In another room other things are in reach, and other doors; what is carried comes along.
+
+    What is there is known of a room that was seen; of any other nothing is.
+    """
+    seen = False if known.get(Predicate("visited", (room,))) else None
+    held = {words_of(p.args[0]) for p, value in known.items() if p.name == "carries" and value}
+    held |= {words_of(f"{thing} in inventory") for thing in held}
+    found: dict[Predicate, bool | None] = {Predicate("at", (room,)): True}
+    for predicate in known:
+        name, args = predicate
+        if name == "at" and args[0] != room:
+            found[predicate] = False
+        elif name == "reach":
+            found.setdefault(predicate, True if args[0] in held else seen)
+        elif name == "open" and args[0].startswith("door to "):
+            found.setdefault(predicate, seen)
+        elif name == "stands" and args[1] == room and known[predicate]:
+            found[Predicate("reach", (args[0],))] = True
+        elif name == "way" and args[0] == room:
+            found[Predicate("open", (f"door to {args[1]}",))] = known[predicate]
+    return found
+
+
+def _short(name: str) -> str:
+    """A name without what is said of its state: an apple tree in the adult stage is an apple tree."""
+    return name.partition(" in the ")[0]
+
+
+def _bare(thing: str) -> str:
+    """A thing's own name, without where it is."""
+    name = plain(thing)
+    return name.removesuffix(" in inventory")

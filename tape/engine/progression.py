@@ -1,0 +1,115 @@
+"""Symbolic execution of a plan on what is known, and Pre(h) (AEC definition 3.3; Pre(h) as ours in NOTES-AEC)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tape.errors import ConfigError
+from tape.protocols import Action
+from tape.protocols.predicates import Assignment, Effects, Predicate, PredicateDomain
+
+Origin = Literal["fact", "effect", "required"]
+
+
+@dataclass(frozen=True)
+class Held:
+    """A value that holds at an interface.
+
+    Attributes:
+        value: None where an effect has left it unknown.
+        origin: A ``fact``, grounded or entailed; an ``effect`` of an earlier step; or nothing but that an earlier step
+            ``required`` it.
+        step: The earlier step, from 0; -1 for a fact.
+    """
+
+    value: bool | None
+    origin: Origin
+    step: int = -1
+
+
+@dataclass(frozen=True)
+class Interface:
+    """Between two steps of a plan: what holds before the next one, and what it requires; the last is the goal's."""
+
+    left: Mapping[Predicate, Held]
+    right: Assignment
+
+
+@dataclass(frozen=True)
+class Progression:
+    """A plan run through declared preconditions and effects.
+
+    Attributes:
+        interfaces: One more than actions; the last one's right is the goal.
+        pre: Pre(h), with the expected values: what some step or the goal requires and no earlier step decides [ours].
+        needed_at: The first interface that requires each of them.
+        established: (interface, predicate, step): required there, and an effect of that earlier step.
+    """
+
+    interfaces: tuple[Interface, ...]
+    pre: Assignment
+    needed_at: Mapping[Predicate, int]
+    established: tuple[tuple[int, Predicate, int], ...]
+
+
+def progress(
+    domain: PredicateDomain,
+    known: Assignment,
+    actions: Sequence[Action],
+    *,
+    effects: Callable[[int, Assignment], Effects] | None = None,
+    goals: Sequence[Assignment] | None = None,
+) -> Progression:
+    """Run a plan symbolically.
+
+    What a step requires and nobody knows is taken to hold from there on: the plan rests on it, so it is in ``pre``.
+    Of several goal alternatives the one counts of which least is missing: first of all nothing that is known to be
+    otherwise, then the fewest unknown values, then the first [ours].
+
+    Args:
+        domain: Declares preconditions, effects and goals.
+        known: What holds at the start.
+        actions: The plan.
+        effects: What the step of a number changes, given what holds before it; the domain's effects by default.
+        goals: What the plan is for; the domain's goals by default.
+
+    Raises:
+        ConfigError: No goal is declared.
+    """
+    held = {predicate: Held(value, "fact") for predicate, value in known.items()}
+    pre: dict[Predicate, bool] = {}
+    needed_at: dict[Predicate, int] = {}
+    established: list[tuple[int, Predicate, int]] = []
+    interfaces: list[Interface] = []
+
+    def require(right: Assignment) -> None:
+        at = len(interfaces)
+        interfaces.append(Interface(dict(held), right))
+        for predicate, value in right.items():
+            found = held.get(predicate)
+            if found is not None and found.origin == "effect":
+                established.append((at, predicate, found.step))
+                continue
+            pre.setdefault(predicate, value)
+            needed_at.setdefault(predicate, at)
+            if found is None:
+                held[predicate] = Held(value, "required", at)
+
+    for step, action in enumerate(actions):
+        require(domain.preconditions(action))
+        values = {predicate: one.value for predicate, one in held.items() if one.value is not None}
+        changed = domain.effects(action, values) if effects is None else effects(step, values)
+        held |= {p: Held(value, "effect", step) for p, value in changed.items()}
+    goals = domain.goals() if goals is None else goals
+    if not goals:
+        raise ConfigError(f"{type(domain).__name__} declares no goal: goals() must name at least one alternative")
+    require(min(goals, key=lambda goal: _missing(goal, held)))
+    return Progression(tuple(interfaces), pre, needed_at, tuple(established))
+
+
+def _missing(goal: Assignment, held: Mapping[Predicate, Held]) -> tuple[int, int]:
+    """How many values of a goal are otherwise, and how many are not known."""
+    values = [(held[p].value if p in held else None, value) for p, value in goal.items()]
+    return sum(has is not None and has != value for has, value in values), sum(has is None for has, _ in values)
