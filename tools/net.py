@@ -5,7 +5,8 @@ what was recorded before: ``python -m tools.net`` checks against ``tools/net.jso
 file. An option may be spelled anew in the table: a command's arguments are recorded and not compared.
 
 Of a run every line of ``episodes.jsonl`` is hashed, in order, without times, without the sentence in ``detail`` and
-without ``key`` (the hash of a configuration's own layout); of ``tape solve --json`` the answer without ``seconds``.
+without ``key`` (the hash of a configuration's own layout) and ``trace_hash`` (of lines with times); of ``tape solve
+--json`` the answer without ``seconds``.
 Beside the digest the file holds every episode's fields in short, so that a difference can be told. Standard library
 only; what it calls is installed in the Python that ``--python`` names.
 """
@@ -258,6 +259,7 @@ def _read(place: Path, argv: Sequence[str], printed: str) -> Iterator[dict[str, 
     for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
         record = json.loads(line)
         record.pop("key", None)
+        record.pop("trace_hash", None)  # of lines with times
         for name in LEFT_OUT:
             record["result"].pop(name, None)
         yield record

@@ -27,6 +27,7 @@ class AlfworldPlugin:
     name = "alfworld"
     model = "bundled:household"
     reads = False
+    replayable = True
     prompt_version = "1"
 
     def add_arguments(self, parser: Any) -> None:

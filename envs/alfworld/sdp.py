@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from envs.alfworld.domain import HouseholdDomain
 from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.game.sentences import whole
 from envs.alfworld.game.textworld_game import Fact
 from envs.alfworld.predicates import PLAIN
-from envs.alfworld.prompts.chat_text import RULES, described
-from envs.alfworld.state import Knowledge
+from envs.alfworld.prompts.chat_text import RULES, STATUS_TOLD, described
+from envs.alfworld.state import BARE, Knowledge, Layout
 from tape.protocols import Action, State
 from tape.protocols.predicates import Predicate
 from tape.sdp.adapter import Caps
@@ -46,6 +48,7 @@ def adapter(domain: HouseholdDomain) -> PredicateAdapter:
         rules=RULES,
         forms=_FORMS,
         rejected=unread,
+        restored=lambda fields: _restored(domain.layout, fields),
     )
 
 
@@ -60,6 +63,48 @@ def _fields(state: State) -> Fields:
     places = described(state).partition("Places:\n")[2].splitlines()
     held = " ".join([*state.marks_of(state.holding), state.holding]) if state.holding else "nothing"
     return (("at", state.at), ("in hand", held), ("places", tuple(place.removeprefix("- ") for place in places)))
+
+
+_MARKS = ("clean", "hot", "cool", "lit")
+_HOW = {told: status for status, told in STATUS_TOLD.items() if told}
+
+
+def _restored(layout: Layout, fields: Mapping[str, Any]) -> Knowledge:
+    """The knowledge that :func:`_fields` has told of.
+
+    Raises:
+        ValueError: It is told of another household, or cannot be read.
+    """
+    state = Knowledge.start(layout)
+    marks, inside, status = set[tuple[str, str]](), set[tuple[str, str]](), dict[str, str]()
+    held = _thing(str(fields.get("in hand")), marks) if fields.get("in hand") != "nothing" else ""
+    for told in fields.get("places") or ():
+        name, _, rest = str(told).partition(": ")
+        first, *others = rest.split("; ")
+        status[name] = _HOW.get(first, BARE)
+        listed = "; ".join(others if first in _HOW else [first])
+        inside |= {(_thing(one, marks), name) for one in listed.split(", ") if one not in ("", "nothing")}
+    if [*status] != [*layout.receptacles]:
+        raise ValueError(f"the places {[*status]} are not those of this household")
+    at = tuple(map(str, fields.get("at") or ()))
+    if not {*at} <= {*layout.receptacles}:
+        raise ValueError(f"there is no place {at}")
+    return replace(
+        state,
+        at=at,
+        holding=held,
+        inside=frozenset(inside),
+        marks=frozenset(marks),
+        status=tuple(status[name] for name in layout.receptacles),
+    )
+
+
+def _thing(told: str, marks: set[tuple[str, str]]) -> str:
+    """The name of a thing that is told of with its marks before it, which are added."""
+    words = told.split()
+    while words and words[0] in _MARKS:
+        marks |= {(" ".join(words[-2:]), words.pop(0))}
+    return " ".join(words)
 
 
 def _telling(predicate: Predicate, actions: Sequence[Action]) -> bool:

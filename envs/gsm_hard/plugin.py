@@ -25,6 +25,7 @@ class GsmHardPlugin:
     model = "bundled:tools"
     built_on = ("tape.tools",)
     reads = False
+    replayable = True
 
     def add_arguments(self, parser: Any) -> None:
         """``--data``, ``--problems``, ``--profile`` and ``--tightness``."""

@@ -34,6 +34,7 @@ class HotpotPlugin:
     model = "bundled:tools"
     built_on = ("envs.musique", "tape.tools")
     reads = False
+    replayable = True
 
     def add_arguments(self, parser: Any) -> None:
         """``--benchmark``, ``--mode``, ``--data``, ``--questions``, ``--retriever``, ``--reader`` and ``--errors``."""

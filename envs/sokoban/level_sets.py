@@ -14,7 +14,10 @@ from envs.sokoban.state import Level
 _MOST_WORK = 2_000_000_000
 """States times cells times boxes: some minutes on any board."""
 
-_NAMES = ("easy", "hard", "xhard", "hard-dev", "hard-test")
+_NAMES = ("easy", "hard", "xhard", "hard-dev", "hard-test", "easy-fresh", "hard-fresh")
+
+TEST_SETS = ("hard-test", "easy-fresh", "hard-fresh")
+"""For comparing agents and for nothing else: no agent, prompt or model is ever chosen by how it does on these."""
 
 
 def names() -> tuple[str, ...]:

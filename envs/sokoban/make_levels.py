@@ -2,8 +2,8 @@
 
 7x9 with one box, on boards reserved for evaluation, no board (or mirror image of one) twice in any of
 the sets: ``easy``, ``hard`` and ``xhard`` are ten levels each, the paper's size; ``hard-dev`` is for
-developing agents, ``hard-test`` for comparing them and for nothing else. The seeds are fixed, so the
-files always come out the same.
+developing agents, ``hard-test``, ``easy-fresh`` and ``hard-fresh`` (:data:`envs.sokoban.level_sets.TEST_SETS`) for
+comparing them and for nothing else. The seeds are fixed, so the files always come out the same.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ KINDS = {
     "xhard": Kind((14, 18)),
     "hard-dev": Kind((10, 10), 100, 20_000),
     "hard-test": Kind((10, 10), 200, 50_000),
+    "easy-fresh": Kind((6, 6), 200, 1_100_000),
+    "hard-fresh": Kind((10, 10), 200, 1_700_000),
 }
 
 

@@ -27,6 +27,7 @@ class SokobanPlugin:
     name = "sokoban"
     model = "bundled:mini"
     reads = False
+    replayable = True
     prompt_version = "2"
 
     def add_arguments(self, parser: Any) -> None:

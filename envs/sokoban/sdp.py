@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.prompts.chat import RULES
 from envs.sokoban.state import State
@@ -25,6 +28,12 @@ def adapter(domain: SokobanDomain) -> PredicateAdapter:
         goals, inner = (tuple(map(domain.level.coordinate, cells)) for cells in (domain.level.goals, walls))
         return (("size", size), ("wall", inner), ("goal", goals), ("player", player), ("box", boxes))
 
+    def restored(recorded: Mapping[str, Any]) -> State:
+        found = [domain.cells(" ".join(_texts(recorded.get(name)))) for name in ("player", "box")]
+        if len(found[0]) != 1 or len(found[1]) != len(domain.level.start.boxes):
+            raise ValueError(f"player {recorded.get('player')!r} and box {recorded.get('box')!r} are not on the board")
+        return State(found[0][0], tuple(sorted(found[1])))
+
     return PredicateAdapter(
         domain,
         CAPS,
@@ -35,4 +44,9 @@ def adapter(domain: SokobanDomain) -> PredicateAdapter:
         fields=fields,
         rules=RULES,
         forms=("player_at((ROW,COL))", "box_at((ROW,COL))"),
+        restored=restored,
     )
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(part) for part in value] if isinstance(value, (list, tuple)) else [str(value)]

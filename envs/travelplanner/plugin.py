@@ -27,6 +27,7 @@ class TravelPlannerPlugin:
     prompt_version = "1"
     model = "declared:first"
     reads = False
+    replayable = True
 
     def add_arguments(self, parser: Any) -> None:
         """``--data``, ``--database``, ``--problems``, ``--count``, ``--tightness`` and ``--objective``."""

@@ -13,8 +13,10 @@ says which stage it was. REPLAN is a retry: bookings cannot be undone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
 from envs.travelplanner.audit import complaint
 from envs.travelplanner.cost import MONEY, dollars
@@ -36,6 +38,7 @@ CAPS = Caps(attempts=3, replans=5, steps=60)
 """SDP table 7."""
 
 GOAL = "the itinerary is rendered and passes"
+WRITTEN = Target("the itinerary is written", "render", fields=(("slots", "itinerary"),))
 
 
 def typed(state: State) -> TripState:
@@ -211,6 +214,44 @@ class TripAdapter:
             ("cuisines", tuple(cuisine for i, cuisine in enumerate(names) if here.cuisines >> i & 1)),
         )
 
+    def restored(self, fields: Mapping[str, Any]) -> State:
+        """The state after the bookings that are told.
+
+        Raises:
+            ValueError: They are not those of this trip's slots, in their order.
+        """
+        state, told = TripState(spent=0), fields.get("booked")
+        for action in told if isinstance(told, (list, tuple)) else ():
+            slot, name = self._trip.slot_of(str(action))
+            if slot is None or slot is not self._trip.slot(state):
+                raise ValueError(f"{action!r} is no booking for the next slot of this trip")
+            state = self._trip.after(state, slot, self._trip.option(slot, name), name)
+        return state
+
+    def facts(self, target: Target, state: State) -> Sequence[tuple[str, bool]]:
+        """Of every slot of the target whether it is filled as the query wants it."""
+        return TripValidate(self._trip).check(target, typed(state)).facts
+
+    def at_goal(self, state: State) -> bool | None:
+        """None: the evaluator judges the whole itinerary when it is rendered."""
+        del state
+        return None
+
+    def retold(self, target: Target) -> Target | None:
+        """As the slots that it names are told.
+
+        Raises:
+            ValueError: It names no slots of this trip.
+        """
+        if target.goal:
+            return replace(target_of(self._trip.slots[-1:]), node=target.node, by=target.by)
+        if target.text == WRITTEN.text:
+            return replace(WRITTEN, node=target.node, by=target.by)
+        slots = slots_in(self._trip, target)
+        if not slots:
+            raise ValueError(f"{target.text!r} names no slot of this trip")
+        return replace(target_of(slots), node=target.node, by=target.by)
+
     def along(self, states: Sequence[State], actions: Sequence[Action]) -> Chain:
         """One target per booking of the path, and the goal."""
         targets = []
@@ -219,10 +260,7 @@ class TripAdapter:
             assert slot is not None, "a path ends with the rendering"
             targets.append(target_of([slot]))
         # The rendering's own target is the goal; the loop puts it in place of the last edge's.
-        chain = [
-            Target("the itinerary is written", "render", fields=(("slots", "itinerary"),)) if target.goal else target
-            for target in targets
-        ]
+        chain = [WRITTEN if target.goal else target for target in targets]
         return (*chain, Target(GOAL, "render", goal=True))
 
     def validator(self, tools: Tools) -> Validate:

@@ -170,7 +170,8 @@ class Controller:
         if not self._grounded_only:  # whether the goal is reached is the verifier's question
             at = verdict.progression.needed_at
             expected = {p: value for p, value in expected.items() if at[p] < len(actions)}
-            missing = {p: value for p, value in missing.items() if at[p] < len(actions)}
+            asked = {w.predicate for w in verdict.witnesses if w.kind == "uncovered" and w.step < len(actions)}
+            missing = {p: value for p, value in missing.items() if p in asked}
         return Hypothesis(planned, verdict, expected, missing)
 
     def _contradicted(self, hypothesis: Hypothesis) -> bool:

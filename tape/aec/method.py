@@ -10,7 +10,7 @@ from tape.aec.gating import Gate, gate_of
 from tape.aec.joint import JointSettings
 from tape.aec.joint_gate import JointGate
 from tape.aec.overrides import Overrides
-from tape.aec.predictor import EnsemblePredictor, Predictor
+from tape.aec.predictor import PREDICTORS, Predictor
 from tape.aec.settings import AecSettings
 from tape.engine.episode import Episode
 from tape.engine.planner import Planner
@@ -49,7 +49,8 @@ class AecMethod(VerifyingMethod):
         settings = AecSettings.of(episode.config)
         calibration = IsotonicCalibration.from_json(settings.calibration) if settings.calibration else None
         rules = Overrides.from_json(settings.learned_rules) if settings.learned_rules else None
-        return EnsemblePredictor(episode.roles, settings.ensemble, episode.seed_for("predict"), calibration, rules)
+        made = PREDICTORS[settings.sigma]
+        return made(episode.roles, settings.ensemble, episode.seed_for("predict"), calibration, rules)
 
 
 AEC = AecMethod("aec", AecSettings)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean, pstdev
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from tape.aec.facts import Grounded
 from tape.aec.overrides import Overrides, features_of
 from tape.engine.context import RoleContext
 from tape.errors import ConfigError, InvalidOutputError
-from tape.lm.base import Request
+from tape.lm.base import Choice, Request
 from tape.protocols import State
 from tape.protocols.predicates import Predicate
 from tape.protocols.prompt_format import PromptFormat
@@ -60,6 +62,14 @@ class PredictingFormat(PromptFormat, Protocol):
         """What a sampled answer says of the predicates; may leave some open."""
 
 
+@runtime_checkable
+class RewordingFormat(PredictingFormat, Protocol):
+    """A prompt format that can ask the same in other words; optional."""
+
+    def reworded(self, state: State, number: int) -> State:
+        """The same state, so that prompts tell it in other words, for instance in another order; 0: as ever."""
+
+
 def require_predicting(prompt_format: PromptFormat) -> PredictingFormat:
     """The prompt format, if it can ask for predictions.
 
@@ -74,16 +84,13 @@ def require_predicting(prompt_format: PromptFormat) -> PredictingFormat:
     return prompt_format
 
 
-class EnsemblePredictor:
-    """An ensemble of the model's samples: mu is their mean, sigma its standard error (AEC appendix B.2; form ours).
-
-    Half an answer of each kind is added to the samples: a few that agree are not certainty. Each predicate is asked
-    once for the same facts.
+class AskingPredictor(ABC):
+    """Asks the model about each predicate once for the same facts; calibration and learned rules have the last word.
 
     Args:
         context: The episode's model and prompts; they have to include those of a :class:`PredictingFormat` where
             anything is unknown.
-        samples: Of every question.
+        members: Of the ensemble: answers to every question.
         seed: Root of the sampling seeds.
         calibration: Applied to every mu, if given: from raw to calibrated probability.
         rules: Learned rules; where one speaks, its probability takes the place of the model's.
@@ -92,12 +99,12 @@ class EnsemblePredictor:
     def __init__(
         self,
         context: RoleContext,
-        samples: int,
+        members: int,
         seed: int,
         calibration: Callable[[float], float] | None = None,
         rules: Overrides | None = None,
     ) -> None:
-        self._context, self._samples, self._seed = context, samples, seed
+        self._context, self._members, self._seed = context, members, seed
         self._calibration, self._rules = calibration, rules or Overrides()
         self._known: dict[tuple[str, Predicate], Estimate] = {}
 
@@ -108,28 +115,20 @@ class EnsemblePredictor:
             BudgetExceededError: The calls do not fit; they were not made.
             ConfigError: The prompt format cannot ask.
         """
-        prompt_format = require_predicting(self._context.prompt_format)
         fresh = [p for p in dict.fromkeys(predicates) if (grounded.digest, p) not in self._known]
-        asked = prompt_format.predict_request(grounded.observed, fresh) if fresh else []
-        requests = [
-            replace(
-                request,
-                n=self._samples,
-                temperature=TEMPERATURE,
-                seed=derive(self._seed, grounded.digest, *map(str, settled)),
-                role=ROLE,
-            )
-            for request, settled in asked
-        ]
-        votes: dict[Predicate, list[bool]] = {p: [] for p in fresh}
-        for (_, settled), completion in zip(asked, await self._context.lm.generate(requests), strict=True):
-            for text in completion.texts:
-                for predicate, value in self._read(prompt_format, grounded.observed, settled, text).items():
-                    if predicate in votes:
-                        votes[predicate].append(value)
-        for predicate, values in votes.items():
-            self._known[grounded.digest, predicate] = self._estimate(predicate, values)
+        answers = await self._ask(fresh, grounded) if fresh else {}
+        for predicate in fresh:
+            raw, spread = self._estimate(answers.get(predicate, ()))
+            self._known[grounded.digest, predicate] = self._corrected(predicate, raw, spread)
         return [self._known[grounded.digest, p] for p in predicates]
+
+    @abstractmethod
+    async def _ask(self, predicates: Sequence[Predicate], grounded: Grounded) -> Mapping[Predicate, Sequence[float]]:
+        """What each member says of each predicate: a probability of being true."""
+
+    @abstractmethod
+    def _estimate(self, answers: Sequence[float]) -> tuple[float, float]:
+        """The prediction and its uncertainty."""
 
     def _read(
         self, prompt_format: PredictingFormat, state: State, predicates: Sequence[Predicate], text: str
@@ -140,11 +139,83 @@ class EnsemblePredictor:
             self._context.count_malformed(ROLE, text, error)
             return {}
 
-    def _estimate(self, predicate: Predicate, votes: Sequence[bool]) -> Estimate:
-        count = len(votes) + 1
-        raw = (sum(votes) + 0.5) / count
-        spread = math.sqrt(raw * (1 - raw) / count)
+    def _corrected(self, predicate: Predicate, raw: float, spread: float) -> Estimate:
         speaking = self._rules.speaking(predicate, features_of(self._context.domain, predicate))
         if speaking is not None:  # as sure as its cases make it
             return Estimate(speaking.mu, math.sqrt(speaking.mu * (1 - speaking.mu) / (speaking.n + 2)), raw)
         return Estimate(self._calibration(raw) if self._calibration else raw, spread, raw)
+
+
+class EnsemblePredictor(AskingPredictor):
+    """An ensemble of the model's samples: mu is their mean, sigma its standard error (AEC appendix B.2; form ours).
+
+    Half an answer of each kind is added to the samples: a few that agree are not certainty. Sigma is then a function of
+    the votes alone, and with n samples never above ``1 / (2 * sqrt(n + 1))``: it says nothing that mu does not say.
+    """
+
+    async def _ask(self, predicates: Sequence[Predicate], grounded: Grounded) -> Mapping[Predicate, Sequence[float]]:
+        prompt_format = require_predicting(self._context.prompt_format)
+        asked = prompt_format.predict_request(grounded.observed, predicates)
+        requests = [
+            replace(
+                request,
+                n=self._members,
+                temperature=TEMPERATURE,
+                seed=derive(self._seed, grounded.digest, *map(str, settled)),
+                role=ROLE,
+            )
+            for request, settled in asked
+        ]
+        votes: dict[Predicate, list[float]] = {p: [] for p in predicates}
+        for (_, settled), completion in zip(asked, await self._context.lm.generate(requests), strict=True):
+            for text in completion.texts:
+                for predicate, value in self._read(prompt_format, grounded.observed, settled, text).items():
+                    if predicate in votes:
+                        votes[predicate].append(float(value))
+        return votes
+
+    def _estimate(self, answers: Sequence[float]) -> tuple[float, float]:
+        count = len(answers) + 1
+        raw = (math.fsum(answers) + 0.5) / count
+        return raw, math.sqrt(raw * (1 - raw) / count)
+
+
+class WordingsPredictor(AskingPredictor):
+    """The same question in several wordings, each answered by the model's own probabilities [ours].
+
+    mu is their mean and sigma their standard deviation: how far the answer depends on how the question is put, which
+    the share of votes does not tell. Nothing is sampled.
+    """
+
+    async def _ask(self, predicates: Sequence[Predicate], grounded: Grounded) -> Mapping[Predicate, Sequence[float]]:
+        prompt_format = require_predicting(self._context.prompt_format)
+        if not isinstance(prompt_format, RewordingFormat):
+            raise ConfigError(
+                f"{type(prompt_format).__name__} has no other wordings of a question (reworded); use sigma='votes'"
+            )
+        states = [prompt_format.reworded(grounded.observed, number) for number in range(self._members)]
+        asked = [(state, *one) for state in states for one in prompt_format.predict_request(state, predicates)]
+        requests = [replace(request, role=ROLE) for _, request, _ in asked]
+        found: dict[Predicate, list[float]] = {p: [] for p in predicates}
+        for (state, request, settled), (weights, _) in zip(
+            asked, await self._context.lm.score_options(requests), strict=True
+        ):
+            if not isinstance(request.constraint, Choice):
+                raise ConfigError(f"a question for predictions is no choice: {request.constraint!r:.80}")
+            shares: dict[Predicate, float] = {}
+            for option, weight in zip(request.constraint.options, weights, strict=True):
+                for predicate, value in self._read(prompt_format, state, settled, option).items():
+                    shares[predicate] = shares.get(predicate, 0.0) + weight * value
+            for predicate, share in shares.items():
+                if predicate in found and sum(weights) > 0:
+                    found[predicate].append(min(1.0, share))
+        return found
+
+    def _estimate(self, answers: Sequence[float]) -> tuple[float, float]:
+        if not answers:
+            return 0.5, 0.5
+        return fmean(answers), pstdev(answers)
+
+
+PREDICTORS: Mapping[str, type[AskingPredictor]] = {"votes": EnsemblePredictor, "wordings": WordingsPredictor}
+"""By the setting ``sigma``."""

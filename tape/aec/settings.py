@@ -27,7 +27,10 @@ class AecSettings(MethodSettings):
         margin: A prediction mu is ambiguous where it is less than this away from 1/2 (AEC eq. 4).
         uncertainty: tau, the most uncertainty with which a prediction is believed.
         query_budget: Most queries of an episode; None lets its budgets decide.
-        ensemble: Samples of the model for one prediction.
+        sigma: Where the uncertainty of a prediction comes from: ``votes``: the standard error of the model's samples;
+            ``wordings``: by how much the model's own probabilities differ between wordings of the same question, which
+            makes their mean the prediction (beyond the paper).
+        ensemble: Samples of the model for one prediction, or wordings of its question.
         calibration: Of predictions (:class:`tape.aec.calibration.IsotonicCalibration`): JSON, or a file of it; empty:
             none.
         learned_rules: That override predictions (:class:`tape.aec.learned_rules.LearnedRules` or
@@ -42,6 +45,7 @@ class AecSettings(MethodSettings):
     commit: Literal["grounded", "belief"] = "grounded"
     margin: float = Field(default=0.4, ge=0, le=0.5)
     uncertainty: float = Field(default=0.2, ge=0, le=1000)
+    sigma: Literal["votes", "wordings"] = "votes"
     query_budget: int | None = Field(default=None, ge=0, le=MOST)
     ensemble: int = Field(default=8, ge=1, le=4096)
     calibration: str = ""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tape.aec.entailment import Closure
 from tape.aec.facts import Fact, Grounded
-from tape.aec.progression import Progression, progress
-from tape.aec.pullback import Witness, affordable, pullback
 from tape.budget import Resources
+from tape.engine.progression import Progression, progress
+from tape.engine.pullback import Witness, affordable, pullback
 from tape.protocols import Action
-from tape.protocols.predicates import Predicate, PredicateDomain, Rule
+from tape.protocols.predicates import OpenDomain, Predicate, PredicateDomain, Rule
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,8 @@ class Verifier:
         closure = self.closure(grounded)
         run = progress(self._domain, closure.assignment, actions)
         witnesses = [found for at, interface in enumerate(run.interfaces) for found in pullback(interface, at)]
+        if isinstance(self._domain, OpenDomain):  # what it cannot declare is asked about, not refused
+            witnesses = [replace(w, kind="uncovered") if w.kind == "lost" else w for w in witnesses]
         witnesses += affordable(costs, remaining)
         witnesses += [
             Witness("uncovered", run.needed_at[predicate], predicate, None, value)

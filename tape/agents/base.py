@@ -21,12 +21,12 @@ from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline
 from tape.engine.actor import MAX_RETRIES, LmActor
 from tape.engine.approval import Approve, When, asked_by_caller
-from tape.engine.context import RoleContext
+from tape.engine.context import RoleContext, require_roles
 from tape.engine.episode import ActionRefused, Episode, EpisodeEnded, environment_faults
 from tape.engine.proposer import LmProposer
 from tape.engine.result import EpisodeResult
 from tape.engine.scorer import LmScorer
-from tape.engine.settings import METHOD_FIELDS, TapeConfig
+from tape.engine.settings import LM_ROLES, METHOD_FIELDS, TapeConfig
 from tape.engine.verification import verifying_method
 from tape.engine.world_model import DeclaredWorldModel, LmWorldModel
 from tape.errors import (
@@ -77,6 +77,8 @@ class Agent(ABC):
     name: ClassVar[str] = ""
     methods: ClassVar[tuple[str, ...]] = ()
     """The methods whose settings mean something to it: fields of :class:`TapeConfig` such as ``aec``."""
+    lm_roles: ClassVar[tuple[str, ...]] = ()
+    """The roles of :data:`tape.engine.settings.LM_ROLES` that it gives the model where it is asked to."""
 
     def __init__(self, model: LanguageModel | str, config: TapeConfig | None = None, **settings: Any) -> None:
         if config is not None and settings:
@@ -99,6 +101,9 @@ class Agent(ABC):
                     f"settings of {name} mean nothing to the agent {cls.name!r}: leave them out"
                     + (" (--verify aec), or take the agent 'tape' or 'sdp'" if name == "aec" else ", or take 'sdp'")
                 )
+        for name in LM_ROLES:
+            if getattr(config, name) == "lm" and name not in cls.lm_roles:
+                raise ConfigError(f"{name}='lm' means nothing to the agent {cls.name!r}: leave it out, or take 'tape'")
         return cls.configure(config)
 
     @classmethod
@@ -213,6 +218,7 @@ class Agent(ABC):
         if "usd" in ledger.capped() and lm.price is None:
             raise UnknownCostError(missing_price(lm.name))
         roles = RoleContext(lm, env.prompt_format(lm.prompt_format), env.domain, writer)
+        require_roles(config, env.domain, roles.prompt_format, lm.name)
         stop_listening = listen(writer, listener)
         episode = Episode(env, config, ledger, writer, roles, derive(seed, "agent"), simulator, deadline)
         with environment_faults("the task cannot be told"):
@@ -353,7 +359,8 @@ class LmAgent(Agent):
 
             domain = require_predicates(episode.env.domain, "proposer='two_frontier'")
             return TwoFrontierProposer(domain, Limits(nodes=4000, width=64, novel=True), assumable=queryable(domain))
-        return LmProposer(episode.roles, self.config.temperature)
+        distinct = episode.config.sampling == "distinct"
+        return LmProposer(episode.roles, self.config.temperature, distinct=distinct)
 
     def world_model(self, episode: Episode) -> WorldModel:
         """P_theta: the simulator where the configuration asks for it, else what is declared, else the model."""

@@ -13,8 +13,10 @@ from tape.agents.react import ReactAgent
 from tape.engine.actor import LmActor
 from tape.engine.context import RoleContext
 from tape.engine.episode import Episode
+from tape.engine.scorer import GoalTestScorer
 from tape.engine.settings import TapeConfig
 from tape.protocols import Acted, Action, Actor, Scorer, State, WorldModel
+from tape.protocols.predicates import KnowsGoal
 from tape.trace import ActionsSampledEvent
 
 
@@ -95,11 +97,14 @@ class BestOfN(LmAgent):
 
     def actor(self, episode: Episode) -> Actor:
         """N samples where the agent beside it takes one."""
+        scorer, domain = self.scorer(episode), episode.env.domain
+        if episode.config.goal_test == "declared" and isinstance(domain, KnowsGoal):
+            scorer = GoalTestScorer(scorer, domain)  # as TAPE does
         return BestOfNActor(
             episode.roles,
             LmActor(episode.roles, "free", self.config.temperature),
             self.world_model(episode),
-            self.scorer(episode),
+            scorer,
             self.config.num_plans,
             expected=self.config.score == "expected",
         )

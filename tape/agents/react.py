@@ -1,4 +1,4 @@
-"""ReAct (TAPE section 2.2, equation 1): think, act, observe, and again."""
+"""ReAct (TAPE section 2.2, equation 1): think where the prompt format has thoughts, act, observe, and again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from tape.engine.steps import act_freely, require_bounded
 
 
 class ReactAgent(LmAgent):
-    """Samples a thought and an action at every step, in one completion, until a limit ends the episode."""
+    """Samples an action at every step, in one completion with the thought before it, until a limit ends the episode.
+
+    Whether there is a thought is up to the prompt format: the bundled models for tools and for ALFWorld write none.
+    """
 
     name: ClassVar[str] = "react"
 

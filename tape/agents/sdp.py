@@ -30,6 +30,7 @@ class SdpAgent(TapeAgent):
 
     name: ClassVar[str] = "sdp"
     methods: ClassVar[tuple[str, ...]] = ("aec", "sdp")
+    lm_roles: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def configure(cls, config: TapeConfig) -> TapeConfig:
@@ -73,9 +74,10 @@ class SdpAgent(TapeAgent):
     async def _play(self, episode: Episode) -> None:
         adapter = require_adapter(episode.env)
         operators, watch = self._operators(episode, adapter)
-        if SdpSettings.of(self.config).validation == "always":
+        settings = SdpSettings.of(self.config)
+        if settings.validation == "always":
             operators = replace(operators, validate=AlwaysPass(adapter))
-        loop = Loop(episode, adapter, operators, self._caps(adapter), watch)
+        loop = Loop(episode, adapter, operators, caps_of(settings, adapter.caps), watch)
         try:
             await loop.run()
         except EpisodeEnded as end:
@@ -97,7 +99,7 @@ class SdpAgent(TapeAgent):
                 )
             return own, None
         actor, validate = self.actor(episode), adapter.validator(tools)
-        realize = WritingRealize(domain, actor, tools.seed, invents=chain == "sample")
+        realize = WritingRealize(domain, actor, tools.seed, invents=chain == "sample", tools=tools)
         if chain == "sample":
             sample = SampleChain(domain, adapter, self.proposer(episode), self.world_model(episode), tools.seed)
             return Operators(sample, realize, validate, sample), None
@@ -105,18 +107,22 @@ class SdpAgent(TapeAgent):
         path = WalkChain(episode, adapter, planner, self.verification(episode, planner, actor))
         return Operators(path, realize, validate, path), path
 
-    def _caps(self, adapter: Adapter) -> Caps:
-        """The environment's caps, with the switches before them.
 
-        On a path one failed attempt at an edge is enough: the edge is contradicted, and the graph may know another
-        way. So that a predicate gets as many attempts in all, it may then be replanned more often.
-        """
-        settings, own = SdpSettings.of(self.config), adapter.caps
-        attempts, replans = own.attempts, own.replans
-        if settings.chain == "walk" and settings.attempts is None:
-            attempts, replans = 1, own.attempts * (own.replans + 1) - 1
-        return Caps(
-            settings.attempts or attempts,
-            replans if settings.target_replans is None else settings.target_replans,
-            settings.step_cap or own.steps,
-        )
+def caps_of(settings: SdpSettings, own: Caps) -> Caps:
+    """The environment's caps, with the switches before them.
+
+    On a path one failed attempt at an edge is enough: the edge is contradicted, and the graph may know another way. So
+    that a predicate gets as many attempts in all, it may then be replanned more often.
+
+    Args:
+        settings: The switches.
+        own: The environment's.
+    """
+    attempts, replans = own.attempts, own.replans
+    if settings.chain == "walk" and settings.attempts is None:
+        attempts, replans = 1, own.attempts * (own.replans + 1) - 1
+    return Caps(
+        settings.attempts or attempts,
+        replans if settings.target_replans is None else settings.target_replans,
+        settings.step_cap or own.steps,
+    )

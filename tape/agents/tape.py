@@ -13,7 +13,7 @@ from tape.engine.episode import Episode
 from tape.engine.executor import Executor
 from tape.engine.planned import Planned, Planning
 from tape.engine.planner import Planner
-from tape.engine.selector import LmSelector, Selector, SolverSelector
+from tape.engine.selector import LmSelector, PlanSelector, Selector, SolverSelector
 from tape.engine.settings import TapeConfig
 from tape.engine.steps import require_bounded, start_replanning
 from tape.engine.verification import Verification, verifying_method
@@ -31,28 +31,32 @@ class TapeAgent(LmAgent):
 
     name: ClassVar[str] = "tape"
     methods: ClassVar[tuple[str, ...]] = ("aec",)
+    lm_roles: ClassVar[tuple[str, ...]] = ("costs", "projector")
 
     @classmethod
     def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int | None:
         """Every round takes at least one step, and samples, predicts and scores anew up to ``resample`` more times.
 
         Each sampling is one request for ``num_plans`` plans and up to ``extend`` requests for one more each; every
-        predicted or observed state is scored at most once in an episode. With verification no bound is known.
+        predicted or observed state is scored at most once in an episode, and merged at most once. The LM as selector is
+        asked once a round, once more where no path leads to an end, and anew after a step. With verification, or where
+        the model predicts costs, no bound is known.
         """
-        if config.aec is not None:
+        if config.aec is not None or config.costs == "lm":
             return None
         rounds = 1 if not config.replan else steps if config.replan_every_step else min(steps, config.max_replans + 1)
         samplings = rounds * (1 + config.resample)
         states = samplings * (config.num_plans + config.extend) * longest_plan
         predictions = states * cls.most_calls_per_prediction(config)
-        selections = samplings + rounds if config.selector == "lm" else 0
+        selections = 2 * rounds + steps * config.reselect if config.selector == "lm" else 0
         # A fixed action can always be read; where the environment does not admit it, the episode ends.
         actions = {
             "forced": 0,
             "constrained": steps + MAX_RETRIES,
             "free": steps * cls.most_calls_per_step(config),
         }[config.execution or "constrained"]  # forced makes fewer
-        return samplings * (1 + config.extend) + predictions + states + steps + 1 + selections + actions
+        judged = (states + steps + 1) * (1 + (config.projector == "lm"))
+        return samplings * (1 + config.extend) + predictions + judged + selections + actions
 
     def plan(self, env: Environment, **options: Any) -> Planned:
         """Plan without executing anything; the synchronous wrapper around :meth:`aplan`."""
@@ -149,6 +153,7 @@ class TapeAgent(LmAgent):
             scorer=self.scorer(episode),
             actor=actor,
             selector=self.selector(episode),
+            builder=None if self.config.selector == "solver" else self.solver(episode),
         )
 
     def verification(self, episode: Episode, planner: Planner, actor: PlannedActor) -> Verification | None:
@@ -167,9 +172,16 @@ class TapeAgent(LmAgent):
         return LmActor(episode.roles, execution, self.config.temperature)
 
     def selector(self, episode: Episode) -> Selector:
-        """The solver, or the LM (the ablation)."""
-        if self.config.selector == "lm":
-            return LmSelector(episode.roles, self.config.temperature, episode.seed_for("select"))
+        """The solver, the LM or the best single plan (the ablations)."""
+        config = self.config
+        if config.selector == "lm":
+            return LmSelector(episode.roles, config.temperature, episode.seed_for("select"))
+        if config.selector == "best_plan":
+            return PlanSelector(config.discount, cautious=config.cautious)
+        return self.solver(episode)
+
+    def solver(self, episode: Episode) -> Selector:
+        """The solver, which says also how far a graph grows on which another selects."""
         config = self.config
         return SolverSelector(config.solver, config.discount, episode.deadline.left, cautious=config.cautious)
 

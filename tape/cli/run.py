@@ -40,7 +40,7 @@ def main(argv: Sequence[str]) -> int:
     config = config_of(args, methods)
     import solvers
 
-    solvers.get(args.solver)  # an unknown solver is a usage error now, not in the middle of a run
+    solvers.get(config.solver)  # an unknown solver is a usage error now, not in the middle of a run
     load("tape.agents", args.agent)
     from tape.show.progress import display, loading, show_results, working
 

@@ -14,22 +14,26 @@ from pydantic.fields import FieldInfo
 from tape.agents.base import Agent
 from tape.budget import Budget
 from tape.cli.numbers import LARGEST, whole
-from tape.engine.settings import METHOD_FIELDS, TapeConfig, method
+from tape.engine.settings import METHOD_FIELDS, PAPER, TapeConfig, method
 from tape.plugins import load
 
 _HELP = {
     "num_plans": "M, plans sampled per planning round",
     "temperature": "sampling temperature",
+    "sampling": "distinct: the plans of one sampling are drawn without replacement, where the model can (default: "
+    "independent for tools and where places are supposed, else distinct)",
     "horizon": "most moves of an episode (default: the budget decides)",
     "discount": "in (0, 1], per move",
     "solver": "see `tape solvers`",
-    "selector": "lm: the model picks among the sampled plans (ablation)",
+    "selector": "lm: the model picks a path of the plan graph; best_plan: the best single plan (ablations)",
     "execution": "forced: no call for a planned action; free: it is only a hint (ablation; default: forced for tools, "
     "else constrained)",
     "replan": "off: no mismatch check, and the episode ends with the path (ablation)",
     "replan_every_step": "plan again after every step",
     "no_repeat": "keep free choices from repeating an action in an identical state",
     "reselect": "select the rest of the path anew where a step has used less than its worst case",
+    "mismatch": "exact: replan wherever a state is not as predicted; needed: where the rest of the path rests on what "
+    "is not, in environments that declare predicates",
     "max_replans": "most replanning rounds",
     "resample": "further samplings where no path is feasible",
     "extend": "further plans from inside the graph while no path reaches a goal; 0: none",
@@ -40,8 +44,12 @@ _HELP = {
     "probe": "as a last resort, try an action predicted invalid",
     "score": "how nodes are scored",
     "world_model": "simulator: an upper bound only",
+    "costs": "lm: plan with costs that the model predicts; every step must still fit at its declared worst",
+    "goal_test": "lm: the model's score says what reaches the goal, also where the environment declares a test",
+    "projector": "lm: the model also merges states that it takes for the same, as the paper's abstraction does",
     "planning_reserve": "kept from the selector for later planning calls, for instance tokens=500",
     "on_limit": "at a limit stop, or spend a call kept back on an answer, where the environment takes one",
+    "paper": "TAPE as the paper has it, without this engine's additions; an option that is given beside it counts",
     "verify": "aec: commit only to paths that grounded evidence certifies",
     "hypotheses": "how many of the best paths are considered",
     "gate": "what is queried and what is simulated",
@@ -49,7 +57,8 @@ _HELP = {
     "margin": "predictions nearer to 1/2 than this are ambiguous",
     "uncertainty": "the most uncertainty with which a prediction is believed",
     "query_budget": "most queries of an episode (default: the budget decides)",
-    "ensemble": "samples for one prediction",
+    "sigma": "wordings: uncertainty is how much the model's probabilities differ between wordings of a question",
+    "ensemble": "samples for one prediction, or wordings",
     "calibration": "a file with the calibration of predictions (default: none)",
     "learned_rules": "a file with rules that override predictions (default: none)",
     "bridges": "insert actions that establish a precondition where that is cheaper than asking",
@@ -67,6 +76,7 @@ _HELP = {
 def add_switches(parser: argparse.ArgumentParser, methods: Iterable[str]) -> None:
     """Add an option for every setting of the engine, and of these methods."""
     group = parser.add_argument_group("switches of the agent")
+    group.add_argument("--paper", action="store_true", help=f"{_HELP['paper']}: {_as_options(PAPER)}")
     group.add_argument("--verify", choices=("none", "aec"), default="none", help=f"{_HELP['verify']} (default: none)")
     _add(group, {name: field for name, field in TapeConfig.model_fields.items() if name not in METHOD_FIELDS})
     for name in methods:
@@ -81,15 +91,17 @@ def _add(group: Any, fields: Mapping[str, FieldInfo]) -> None:
         kinds = [kind for kind in get_args(field.annotation) if get_args(kind)] or [field.annotation]
         choices = get_args(kinds[0])
         if isinstance(default, bool):
-            group.add_argument(option, nargs="?", const="on", choices=("on", "off"), default=_shown(default), help=said)
+            group.add_argument(
+                option, nargs="?", const="on", choices=("on", "off"), default=argparse.SUPPRESS, help=said
+            )
         elif choices and all(isinstance(choice, str) for choice in choices):
-            group.add_argument(option, choices=choices, default=default, help=said)
+            group.add_argument(option, choices=choices, default=argparse.SUPPRESS, help=said)
         elif isinstance(default, dict):
-            group.add_argument(option, default="", help=said)
+            group.add_argument(option, default=argparse.SUPPRESS, help=said)
         else:
             whole_number = default is None or isinstance(default, int)
             kind: Any = whole(-LARGEST, LARGEST) if whole_number else type(default)  # each setting has its own range
-            group.add_argument(option, type=kind, default=default, help=said)
+            group.add_argument(option, type=kind, default=argparse.SUPPRESS, help=said)
 
 
 def methods_of(argv: Sequence[str]) -> list[str]:
@@ -135,20 +147,25 @@ def config_of(args: argparse.Namespace, methods: Sequence[str]) -> TapeConfig:
         ConfigError: A value is out of range, or two contradict each other.
     """
     engine = {name: field for name, field in TapeConfig.model_fields.items() if name not in METHOD_FIELDS}
-    settings = _given(args, engine)
+    settings = {**(PAPER if args.paper else {}), **_given(args, engine)}
     return TapeConfig.make(**settings, **{name: _given(args, method(name).settings.model_fields) for name in methods})
 
 
 def _given(args: argparse.Namespace, fields: Mapping[str, FieldInfo]) -> dict[str, Any]:
+    """The settings among the options of a command line, and no others."""
     settings: dict[str, Any] = {}
-    for name, field in fields.items():
-        given, value = getattr(args, name), field.get_default(call_default_factory=True)
+    for name in fields.keys() & vars(args).keys():
+        given, value = getattr(args, name), fields[name].get_default(call_default_factory=True)
         if isinstance(value, bool):
             given = given == "on"
         elif isinstance(value, dict):
             given = dict(Budget.parse(given))
         settings[name] = given
     return settings
+
+
+def _as_options(settings: Mapping[str, Any]) -> str:
+    return " ".join(f"--{name.replace('_', '-')} {_shown(value)}" for name, value in settings.items())
 
 
 def _shown(value: Any) -> str:

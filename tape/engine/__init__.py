@@ -10,12 +10,16 @@
 6. Fold: ``graph.py`` merges the rollouts into one plan graph (``graph_file.py`` reads one from a file,
    ``graph_problem.py`` writes it as a selection problem);
    ``expansion.py`` says where it may still grow and adds the variants of tools.
-7. Score: ``scorer.py`` asks the LM; ``annotation.py`` puts rewards on nodes and worst-case costs on edges.
-8. Select: ``selector.py`` asks the solver (or the LM, an ablation); ``selection.py`` turns its answer into a path.
-   Where there is none, ``infeasible.py`` says why, and the least caps that would do.
+7. Score: ``scorer.py`` asks the LM for scores, and for costs where those are to be predicted; ``annotation.py`` puts
+   rewards on nodes and costs on edges.
+8. Select: ``selector.py`` asks the solver (or the LM, or takes the best single plan: ablations, which select from
+   what ``candidates.py`` finds in the same graph); ``selection.py`` turns its answer into a path. Where there is none,
+   ``infeasible.py`` says why, and the least caps that would do.
 9. ``planner.py`` runs steps 4 to 8; ``planned.py`` is one such round without executing anything.
 10. Execute: ``executor.py`` follows the path edge by edge; ``actor.py`` writes each action under its constraint;
-    ``projector.py`` reads what was observed. Compare: a mismatch ends the path.
+    ``projector.py`` reads what was observed, and says which states are one where the model is to merge them. Compare: a
+    mismatch ends the path; ``needed.py`` says what is one (``progression.py`` and ``pullback.py`` run plans on declared
+    predicates).
 11. Replan: ``tape/agents/tape.py`` is the loop around all this. ``verification.py`` is how it asks AEC, which it does
     not import, whether a path may be committed to.
 """

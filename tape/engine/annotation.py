@@ -9,10 +9,11 @@ from tape.engine.episode import Episode
 from tape.engine.graph import GOAL_SCORE, HOPELESS, PlanGraph
 from tape.engine.memory import Memory
 from tape.engine.projector import LmProjector
+from tape.engine.scorer import LmCostModel
 from tape.engine.selection import most_moves
 from tape.lm.base import FREE
 from tape.protocols import Action, DeclaredDomain, GradedDomain, PlannedActor, Score, Scorer, State
-from tape.protocols.predicates import KnowsGoal
+from tape.protocols.predicates import KnowsGoal, OpenDomain
 
 _END = 1e-4
 """Weight of the mean score of an open end: no number of stays there outweighs one at a goal (below 10,000 moves)."""
@@ -37,9 +38,10 @@ class Annotator:
     def __init__(self, episode: Episode, scorer: Scorer, actor: PlannedActor, memory: Memory) -> None:
         self._episode, self._scorer, self._actor, self._memory = episode, scorer, actor, memory
         self._projector = LmProjector(episode.roles)
+        self._costs = LmCostModel(episode.roles) if episode.config.costs == "lm" else None
 
     async def annotate(self, graph: PlanGraph, start: str) -> None:
-        """Put worst-case costs on edges and rewards on nodes (AnnotateGraph)."""
+        """Put worst-case or predicted costs on edges and rewards on nodes (AnnotateGraph)."""
         domain, remaining = self._episode.env.domain, self._episode.remaining()
         for edge in graph.edges():
             graph.set_cost(edge.id, domain.cost(graph.state(edge.source), edge.action))
@@ -52,31 +54,58 @@ class Annotator:
         readings = {action: self._reading_cost(state, action) for action, state in taken_in.items()}
         for edge in graph.edges():
             graph.set_cost(edge.id, edge.cost + calls[edge.source] + readings[edge.action])
-        # Every edge has its cost before the scorer is asked, whose call may be refused.
+        # Every edge has its cost before a model is asked, whose call may be refused.
+        if self._costs is not None:
+            await self._predict(graph, self._costs, remaining)
         if isinstance(domain, DeclaredDomain):
             await self._grade(graph, domain, remaining)
             return
         nodes = graph.nodes
         scores = await self._scorer.score([graph.state(node) for node in nodes], remaining)
         # The environment has not called these states a success, whatever the model thinks of them.
-        visited = {start, *(domain.key(after) for _, _, after in self._memory.transitions)}
+        depths = graph.depths(start) if self._episode.config.score == "ends" else {}
+        visited = {start, *(self._episode.key(after) for _, _, after in self._memory.transitions)}
         for node, score in zip(nodes, scores, strict=True):
             end = bool(graph.attributes(node)["plan_end"])
             reward = self._reward(score, end=end, visited=node in visited)
             goal: bool | None = None
             if isinstance(domain, KnowsGoal):
-                goal = node not in visited and domain.satisfied(graph.state(node))
+                declared = self._episode.config.goal_test == "declared"
+                said = domain.satisfied(graph.state(node)) if declared else reward >= GOAL_SCORE
+                goal = node not in visited and said
                 # Short of the goal only an end is worth anything: a model's steps left would reward going round.
                 reward = 1.0 if goal else min(reward, _END if end else 0.0)
+                if (
+                    reward >= 0
+                    and end
+                    and not goal
+                    and node in depths.keys() - visited
+                    and isinstance(domain, OpenDomain)
+                ):
+                    credit = min(max(domain.credit(graph.state(node)), 0.0), 1.0)
+                    reward = (reward + _END * (credit + depths[node] / max(depths.values()))) / 3
             reward *= graph.attributes(node).get("likelihood", 1.0)
             graph.set_reward(node, reward, goal=reward >= GOAL_SCORE if goal is None else goal)
+
+    async def _predict(self, graph: PlanGraph, model: LmCostModel, remaining: Mapping[str, int]) -> None:
+        """Put what actions are predicted to cost in the place of their worst case; calls keep theirs.
+
+        What does not fit in the worst case can never be executed, so it keeps that and is never selected.
+        """
+        edges = [e for e in graph.edges() if all((e.cost[kind] or 0) <= left for kind, left in remaining.items())]
+        predicted = await model.predict([(graph.state(edge.source), edge.action) for edge in edges], remaining.keys())
+        for edge, cost in zip(edges, predicted, strict=True):
+            worst = self._episode.env.domain.cost(graph.state(edge.source), edge.action)
+            saved = {kind: (worst[kind] or 0) - (cost[kind] or 0) for kind in remaining}
+            now = {kind: count and count - saved.get(kind, 0) for kind, count in edge.cost.items()}
+            graph.set_cost(edge.id, Resources(now))
 
     async def _grade(self, graph: PlanGraph, domain: DeclaredDomain, remaining: Mapping[str, int]) -> None:
         """Put rewards on the ends of a declared domain, where all that counts is what a path ends with.
 
         No other node is an end of a path. Where no end can be paid for, a partial path goes as far as it can.
         """
-        depths = graph.depths(domain.key(self._episode.state))
+        depths = graph.depths(self._episode.key(self._episode.state))
         ends = [node for node in graph.nodes if domain.is_end(graph.state(node))]
         deepest, graded = max(depths.values()) + 1, domain if isinstance(domain, GradedDomain) else None
         for node in set(graph.nodes) - set(ends):
@@ -114,7 +143,11 @@ class Annotator:
         return self._actor.worst_case(state, remaining, plan) if self._calls_are_paid() else Resources()
 
     def _reading_cost(self, state: State, action: Action) -> Resources:
-        return self._projector.worst_case(state, action) if self._calls_are_paid() else Resources()
+        if not self._calls_are_paid():
+            return Resources()
+        merger = self._episode.merger
+        merging = Resources() if merger is None else merger.worst_case(state)
+        return self._projector.worst_case(state, action) + merging
 
     def _calls_are_paid(self) -> bool:
         """Whether a cap concerns model calls; else their tokens need not be counted."""

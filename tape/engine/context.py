@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tape.errors import InvalidOutputError
+from tape.engine.settings import LM_ROLES, TapeConfig
+from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.accounting import AccountedLM
-from tape.protocols import Domain
-from tape.protocols.prompt_format import PromptFormat
+from tape.lm.base import Message
+from tape.protocols import DeclaredDomain, Domain, State
+from tape.protocols.prompt_format import AskingFormat, PromptFormat
 from tape.trace import MalformedEvent, TraceWriter
 
 
@@ -34,3 +36,34 @@ class RoleContext:
         self.malformed += 1
         shown = text if error is None else f"{text} [{error}]"
         self.trace.write(MalformedEvent(role=role, text=shown[:400]))
+
+    def ask(self, state: State, question: str) -> tuple[Message, ...]:
+        """A question of the engine's own about a state, for the roles that :func:`require_roles` has checked."""
+        assert isinstance(self.prompt_format, AskingFormat)
+        return self.prompt_format.ask(state, question)
+
+
+def require_roles(config: TapeConfig, domain: Domain, prompt_format: PromptFormat, model: str) -> None:
+    """Refuse switches that ask for a role which a model's prompts do not have, or that mean nothing in a domain.
+
+    Args:
+        config: The switches.
+        domain: The task.
+        prompt_format: Its prompts for the model.
+        model: The model's name, for the message.
+
+    Raises:
+        ConfigError: Names the switch and says what to do.
+    """
+    for name, role in LM_ROLES.items():
+        if getattr(config, name) == "lm" and not isinstance(prompt_format, AskingFormat):
+            raise ConfigError(
+                f"{name}='lm': the prompts that {model} reads have no {role} role "
+                f"({type(prompt_format).__name__} has no method ask, and the model was not trained on it); use "
+                f"{name}='declared', or a general model, which reads chat prompts"
+            )
+    if config.projector == "lm" and isinstance(domain, DeclaredDomain):
+        raise ConfigError(
+            f"projector='lm': {type(domain).__name__} declares what actions lead to, so there is nothing to merge that "
+            "its keys do not tell; use projector='declared'"
+        )

@@ -13,7 +13,7 @@ from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline, blocking
 from tape.engine.approval import DECISIONS, Approval, ApprovalRequest, Approver, amounts
 from tape.engine.context import RoleContext
-from tape.engine.projector import LmProjector
+from tape.engine.projector import LmMerger, LmProjector
 from tape.engine.result import EpisodeResult
 from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError, told
@@ -90,6 +90,7 @@ class Episode:
         state: The current abstract state.
         taken: The actions taken so far, by the key of the state they were taken in.
         result: Filled as the episode goes.
+        merger: Merges states that the model takes for the same, only where the configuration asks for it.
     """
 
     env: Environment
@@ -106,8 +107,26 @@ class Episode:
     state: State = None
     taken: dict[str, list[Action]] = field(default_factory=dict)
     result: EpisodeResult = field(default_factory=lambda: EpisodeResult(end_state="failure", success=False))
+    merger: LmMerger | None = None
     _approved: tuple[int, Action] | None = None
     """The step and the action that need not be asked about any more."""
+
+    def __post_init__(self) -> None:
+        if self.config.projector == "lm":
+            self.merger = LmMerger(self.roles)
+
+    def key(self, state: State) -> str:
+        """The key of a state's node in plan graphs; the declared one, but for what was merged by :meth:`settle`."""
+        return self.env.domain.key(state) if self.merger is None else self.merger.key(state)
+
+    async def settle(self, states: Sequence[State], expected: str | None = None) -> None:
+        """Let the model merge states, where the configuration asks for it (:meth:`LmMerger.settle`).
+
+        Raises:
+            BudgetExceededError: The calls do not fit; they were not made.
+        """
+        if self.merger is not None:
+            await self.merger.settle(states, expected)
 
     def remaining(self) -> dict[str, int]:
         """Counts left of every capped kind but real time, on which no prompt may depend."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
-from tape.engine.episode import ActionRefused, Episode
+from tape.engine.episode import ActionRefused, Episode, environment_faults
 from tape.engine.graph import UNKNOWN, Edge
 from tape.engine.memory import Memory
+from tape.engine.needed import still_good
 from tape.engine.selection import SelectedPath
 from tape.engine.steps import end_if_broken, mismatched, write_action
 from tape.protocols import Action, Actor, State
+from tape.trace import DifferedEvent
 
-Outcome = Literal["ended", "mismatch", "probed", "stepped", "contradicted", "refused"]
+Outcome = Literal["ended", "mismatch", "probed", "stepped", "contradicted", "refused", "overdrawn"]
 
 Reselect = Callable[[SelectedPath], Awaitable[SelectedPath | None]]
 """Asks for the best path from the current node of a plan's graph with what is left now."""
@@ -57,7 +59,9 @@ class Executor:
         Returns:
             ``ended`` at its end, ``mismatch`` where the observed state is not the predicted one, ``probed``
             after an action of unknown outcome, ``stepped`` after one step under all-step replanning, ``contradicted``
-            where what is watched for has shown that the path fails, ``refused`` where somebody has refused an action.
+            where what is watched for has shown that the path fails, ``refused`` where somebody has refused an action,
+            ``overdrawn`` where costs are predicted and what is left no longer pays for the rest as predicted, or for
+            the next action at its declared worst.
 
         Raises:
             EpisodeEnded: Success, ``invalid_output``, or a refused action where there is no replanning.
@@ -67,6 +71,8 @@ class Executor:
         rest = planned.path
         while rest:
             edge, actions = rest[0], [edge.action for edge in rest]
+            if episode.config.costs == "lm" and episode.config.replan and not self._fits(rest):
+                return "overdrawn"
             if self._watch is not None and not self._watch.possible(edge.action):
                 return "contradicted"
             before, left = episode.state, episode.remaining()
@@ -87,18 +93,49 @@ class Executor:
                 continue
             if edge.target == UNKNOWN:
                 return "probed"
-            if mismatched(episode, edge.target):
-                if written == edge.action:
-                    self._memory.refute(before, written, planned.graph.state(edge.target))
+            await episode.settle([after], edge.target)
+            on_path = episode.key(after) == edge.target
+            if not on_path and written == edge.action:
+                self._memory.refute(before, written, planned.graph.state(edge.target))
+            if not on_path and not self._harmless(planned, edge, rest):
+                mismatched(episode, edge.target)
                 if seen != "certified":
                     return "mismatch"
             if episode.config.replan_every_step:
                 return "stepped"
-            if rest and self._watch is None and episode.config.reselect and self._saved(edge, left):
+            # Beside the path the graph has no node from which to select.
+            select = on_path and self._watch is None and episode.config.reselect
+            if rest and select and self._saved(edge, left):
                 better = await self._reselect(planned)
                 if better is not None:
                     planned, rest = better, better.path
         return "ended"
+
+    def _harmless(self, planned: SelectedPath, edge: Edge, rest: Sequence[Edge]) -> bool:
+        """Whether nothing that the rest of a path rests on differs from the prediction; logged where that is so.
+
+        Not asked where somebody watches the path, who knows better; nor at its end, where planning begins anew.
+        """
+        episode = self._episode
+        if episode.config.mismatch == "exact" or self._watch is not None or not rest:
+            return False
+        if any(ahead.target == UNKNOWN for ahead in rest):
+            return False
+        predicted = [planned.graph.state(ahead.target) for ahead in (edge, *rest)]
+        with environment_faults("what the rest of the path rests on cannot be worked out"):
+            good = still_good(episode.env.domain, predicted, episode.state, [ahead.action for ahead in rest])
+        if good:
+            observed = episode.key(episode.state)
+            episode.trace.write(DifferedEvent(step=episode.result.steps, predicted=edge.target, observed=observed))
+        return good
+
+    def _fits(self, rest: Sequence[Edge]) -> bool:
+        """Whether what is left pays for the rest of a path as predicted, and for its next action at its worst."""
+        left, worst = self._episode.remaining(), self._episode.env.domain.cost(self._episode.state, rest[0].action)
+        return all(
+            (worst[kind] or 0) <= count and sum(edge.cost[kind] or 0 for edge in rest) <= count
+            for kind, count in left.items()
+        )
 
     def _saved(self, edge: Edge, left: Mapping[str, int]) -> bool:
         """Whether a step left more of any budget than its worst case would have."""

@@ -42,7 +42,7 @@ class Edge:
         confidence: Probability that the world model gives its prediction; 1 once it was observed.
         certified: It was observed.
         refuted: A rival was observed.
-        cost: Worst-case resources of taking it.
+        cost: Resources of taking it: the worst case, or what is predicted (``costs="lm"``).
         reward: What taking it earns, with the objective "visit".
     """
 

@@ -106,6 +106,7 @@ def infeasible(episode: Episode, rounds: Sequence[Tried]) -> EpisodeEnded:
     plans = sum(len(one.graph.plans) for one in rounds)
     if best:
         cause, reason = "budget", _of_budgets(episode, best)
+        reason += ", by predicted costs" if episode.config.costs == "lm" else ""
     elif horizon is not None:
         cause = "horizon"
         reason = f": the horizon of {episode.config.horizon} moves is too short, {horizon} would do"
@@ -137,7 +138,7 @@ def _explained(episode: Episode, one: Tried) -> tuple[Explanation, tuple[int, ..
     config, deadline = episode.config, episode.deadline
     # The horizon that the budget allows is not told apart from the budget.
     left = len(one.graph.nodes) if config.horizon is None else config.horizon - episode.result.steps
-    start = episode.env.domain.key(episode.state)
+    start = episode.key(episode.state)
     problem, ids = one.graph.path_problem(start, one.spendable, max(1, left), objective="stay")
     return solvers.explain(problem, deadline.left() if deadline.is_set else MOST_SECONDS), ids
 

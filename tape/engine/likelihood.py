@@ -90,7 +90,7 @@ class Likelihood:
         assumed = [domain.assumptions(start, actions) for actions, _ in paths]
         likely = await self._weigher.weigh(start, [p for predicates in assumed for p in predicates])
         # The start may itself be a predicted state that rests on something.
-        certain = graph.attributes(domain.key(start)).get("likelihood", 1.0)
+        certain = graph.attributes(paths[0][1][0]).get("likelihood", 1.0)
         for (actions, nodes), predicates in zip(paths, assumed, strict=True):
             for i, node in enumerate(nodes[1:], 1):
                 # What has been looked into by then is part of the state, whether or not it was made use of yet.

@@ -24,8 +24,8 @@ class PlannedPath:
     Attributes:
         path: Its actions, in order.
         cost: The worst case of all of it in units by resource, the agent's own calls to write the actions included;
-            None for an amount that nobody knows.
-        costs: The worst case of each step.
+            None for an amount that nobody knows. With ``costs="lm"`` what the model predicts of it.
+        costs: The same of each step.
         value: The score of the state that it is predicted to end in, at most 1; None where nobody predicts it.
         partial: It ends neither at a goal nor where a plan ends: the best that can be done, and not enough.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from tape.budget import Budget, Ledger
 from tape.engine.annotation import PAID, Annotator
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.expansion import Frontier, add_variants, frontier, possible
-from tape.engine.graph import PlanGraph
+from tape.engine.graph import Edge, PlanGraph
 from tape.engine.infeasible import Tried, infeasible
 from tape.engine.likelihood import FoldedPlan, Likelihood
 from tape.engine.memory import Memory, RememberingWorldModel
@@ -40,6 +41,8 @@ class Planner:
         scorer: Scores nodes.
         actor: Its worst case is part of every edge's cost.
         selector: Picks the path.
+        builder: Says how far the graph grows, where that is not the selector: the solver, so that whoever selects
+            does so on the graph that the solver would have had.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class Planner:
         scorer: Scorer,
         actor: PlannedActor,
         selector: Selector,
+        builder: Selector | None = None,
     ) -> None:
         self._episode = episode
         self._proposer, self._world_model = proposer, world_model
@@ -58,7 +62,7 @@ class Planner:
         self.memory = Memory()
         self._annotator = Annotator(episode, scorer, actor, self.memory)
         self.call_cost = self._annotator.call_cost
-        self._selection = PathSelection(episode, selector, self.call_cost)
+        self._selection = PathSelection(episode, selector, self.call_cost, builder)
         self.remaining, self.report = self._selection.remaining, self._selection.report
         self._rounds = 0
         self._plans: list[Plan] = []
@@ -126,17 +130,18 @@ class Planner:
         self._tried = []
         for attempt in range(self._episode.config.resample + 1):
             graph = await self._build(attempt)
-            graph, planned = await self._extend(graph, await self._selection.select(graph), attempt)
+            graph, planned = await self._extend(graph, await self._selection.best_so_far(graph), attempt)
             if planned is not None:
                 break
             self._tried.append(Tried.now(self._episode, graph))
-        return graph, planned
+        return graph, await self._selection.settle(graph, planned)
 
     async def reselect(self, planned: SelectedPath) -> SelectedPath | None:
         """The best path from the current node of a graph that is there already, with what is left now.
 
-        None where the path in hand is to be kept: the model selects, what is left is reserved for planning, there is
-        no path any more, or only one without a goal where there was one with.
+        None where the path in hand is to be kept: it is a single plan that is not mixed with others, what is left is
+        reserved for planning or does not pay for asking a model, there is no path any more, or only one without a goal
+        where there was one with.
 
         Raises:
             BudgetExceededError: The episode's time is up.
@@ -144,10 +149,18 @@ class Planner:
         episode = self._episode
         left, reserve = episode.remaining(), episode.config.planning_reserve
         short = any(left.get(kind, count) < count for kind, count in reserve.items())
-        if episode.config.selector != "solver" or short:
+        if episode.config.selector == "best_plan" or short:
             return None
+        here = episode.key(episode.state)
+        done = next((moves for moves, edge in enumerate(planned.path, 1) if edge.target == here), 0)
+        spare = Ledger(self._spare(planned.path[done:]), episode.ledger, name="planning")
         try:
-            found = await self._selection.select(planned.graph)
+            with episode.roles.lm.within(spare):  # the solver asks no model
+                found = await self._selection.select(planned.graph)
+        except BudgetExceededError as error:
+            if error is not spare.refused:
+                raise
+            return None
         except EpisodeEnded:
             return None  # the solver gave up, as the trace says; the path in hand is still feasible
         return None if found is None or (planned.at_goal and not found.at_goal) else found
@@ -156,12 +169,15 @@ class Planner:
         """Sample, predict, fold and annotate."""
         count = self._episode.config.num_plans
         self._plans = await sample_plans(self._episode, self._proposer, count, self._rounds, attempt)
-        return await self._folded(self._plans)
+        graph = await self._folded(self._plans)
+        self._episode.result.shared_nodes += _shared_nodes(graph)
+        return graph
 
     async def _folded(self, plans: Sequence[Plan]) -> PlanGraph:
         """A graph of plans from the current state."""
         domain, state = self._episode.env.domain, self._episode.state
-        graph = PlanGraph(domain.key, domain.render)
+        await self._episode.settle([state])
+        graph = PlanGraph(self._episode.key, domain.render)
         graph.add_state(state)
         await self._fold(graph, [(state, plan) for plan in plans])
         return graph
@@ -183,9 +199,8 @@ class Planner:
             The extended graph and its best path.
         """
         episode, config = self._episode, self._episode.config
-        start = episode.env.domain.key(episode.state)
-        # The LM as selector picks among the plans sampled from the start, and asks for no goal.
-        left = config.extend if config.selector == "solver" else 0
+        start = episode.key(episode.state)
+        left = config.extend
         if isinstance(episode.env.domain, DeclaredDomain) and any(graph.attributes(n)["goal"] for n in graph.nodes):
             left = 0  # there are ends: if none can be paid for, plans from further on cannot either
         planned_from = {start}
@@ -196,7 +211,7 @@ class Planner:
             left -= len(nodes)
             planned_from |= {found.node for found in nodes}
             seed = episode.seed_for("extend", self._rounds, attempt, left)
-            spare = Ledger(self._spare(planned), episode.ledger, name="planning")
+            spare = Ledger(self._spare(planned.path if planned else ()), episode.ledger, name="planning")
             try:
                 with episode.roles.lm.within(spare):
                     graph = await self._grow(graph.copy(), nodes, seed)
@@ -204,14 +219,14 @@ class Planner:
                 if error is not spare.refused:
                     raise  # the run's budget or the time: no reason to act on the path in hand
                 break  # the refusal is in the trace; the graph and the path are still what they were
-            planned = await self._selection.select(graph) or planned
+            planned = await self._selection.best_so_far(graph) or planned
         return graph, planned
 
-    def _spare(self, planned: SelectedPath | None) -> Budget:
-        """What calls may use without touching what the path in hand needs."""
+    def _spare(self, path: Sequence[Edge]) -> Budget:
+        """What calls may use without touching what the path in hand needs; nothing where it needs all."""
+        needs = {kind: sum(edge.cost[kind] or 0 for edge in path) for kind in PAID}
         left = self._selection.remaining()
-        path = dict(zip(sorted(left), planned.solution.consumption, strict=False)) if planned else {}
-        return Budget({kind: count - path.get(kind, 0) for kind, count in left.items() if kind in PAID})
+        return Budget({kind: max(0, count - needs[kind]) for kind, count in left.items() if kind in PAID})
 
     async def _grow(self, graph: PlanGraph, nodes: Sequence[Frontier], seed: int) -> PlanGraph:
         """Sample one plan from each of some nodes and fold it in; returns the graph."""
@@ -223,17 +238,18 @@ class Planner:
     async def _fold(self, graph: PlanGraph, items: Sequence[tuple[State, Plan]]) -> None:
         """Roll plans out, fold each up to its first invalid action, add what was observed, annotate and log."""
         domain = self._episode.env.domain
-        varied = isinstance(domain, DeclaredDomain) and self._episode.config.selector == "solver"
-        if isinstance(domain, DeclaredDomain) and varied:
+        if isinstance(domain, DeclaredDomain):
             items = [(s, replace(plan, actions=tuple(possible(domain, s, plan.actions)))) for s, plan in items]
         predicted = await self._world().rollout([(state, plan.actions) for state, plan in items])
         paths: dict[str, tuple[State, list[FoldedPlan]]] = {}
+        reached = [one.state for predictions in predicted for one in predictions if one.state is not None]
+        await self._episode.settle(map_plain(domain, [*(state for state, _ in items), *reached]))
         for (state, plan), predictions in zip(items, predicted, strict=True):
             # Only the last prediction of a rollout can be invalid.
             valid = [prediction for prediction in predictions if prediction.state is not None]
             states = [state, *(prediction.state for prediction in valid)]
             taken = plan.actions[: len(valid)]
-            if isinstance(domain, DeclaredDomain) and varied:
+            if isinstance(domain, DeclaredDomain):
                 add_variants(graph, domain, state, taken)
             nodes = graph.fold(map_plain(domain, states), taken, [prediction.confidence for prediction in valid])
             paths.setdefault(nodes[0], (state, []))[1].append((taken, nodes))
@@ -248,7 +264,7 @@ class Planner:
             for edge in graph.edges():
                 if edge.action in self._episode.refused:
                     graph.refute(graph.state(edge.source), edge.action, graph.state(edge.target))
-        start = domain.key(self._episode.state)
+        start = self._episode.key(self._episode.state)
         await self._annotator.annotate(graph, start)
         self.graph = graph
         self._episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
@@ -257,3 +273,11 @@ class Planner:
         if not self._episode.env.domain.deterministic:
             return self._world_model
         return RememberingWorldModel(self._world_model, self.memory, self._episode.env.domain.key)
+
+
+def _shared_nodes(graph: PlanGraph) -> int:
+    """Nodes that two or more different plans of a fresh graph pass through, where they start left out."""
+    paths = {plan for plan in graph.plans if plan}
+    starts = {graph.edge(plan[0]).source for plan in paths}
+    passing = Counter(node for plan in paths for node in {graph.edge(edge).target for edge in plan} - starts)
+    return sum(count > 1 for count in passing.values())

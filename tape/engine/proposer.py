@@ -22,10 +22,12 @@ class LmProposer:
     Args:
         context: The episode's model and prompts.
         temperature: Sampling temperature.
+        distinct: Plans of one request are drawn without replacement, where the model can
+            (:attr:`tape.lm.base.Request.distinct`).
     """
 
-    def __init__(self, context: RoleContext, temperature: float) -> None:
-        self._context, self._temperature = context, temperature
+    def __init__(self, context: RoleContext, temperature: float, *, distinct: bool = False) -> None:
+        self._context, self._temperature, self._distinct = context, temperature, distinct
         self._suppositions = Suppositions(context)
 
     async def propose(self, starts: Sequence[tuple[State, Mapping[str, int]]], m: int, seed: int) -> list[list[Plan]]:
@@ -41,7 +43,8 @@ class LmProposer:
             for k, each in enumerate(supposed or [state]):
                 request = self._context.prompt_format.plan_request(each, remaining)
                 count, drawn = (1, derive(own, "supposed", k)) if supposed else (m, own)
-                requests.append(replace(request, n=count, temperature=self._temperature, seed=drawn))
+                sampled = replace(request, n=count, temperature=self._temperature, seed=drawn)
+                requests.append(replace(sampled, distinct=self._distinct))
                 owners.append((i, each))
         plans: list[list[Plan]] = [[] for _ in starts]
         for (i, state), completion in zip(owners, await self._context.lm.generate(requests), strict=True):

@@ -40,6 +40,10 @@ class EpisodeResult(BaseModel):
         replans: Planning rounds after the first.
         mismatches: Observed states that were not the predicted ones.
         malformed: Completions that could not be read; each was survived.
+        plans: Plans sampled from the state that the episode was in; those from inside a plan graph are not counted.
+        distinct_plans: How many of them were distinct, sampling by sampling.
+        shared_nodes: Nodes of the graphs that they were folded into which two or more different ones pass through,
+            where they start left out.
         lm_calls: Requests made, by role.
         prompt_tokens: Tokens of their prompts, by role.
         completion_tokens: Tokens of their answers, by role.
@@ -83,6 +87,9 @@ class EpisodeResult(BaseModel):
     replans: int = 0
     mismatches: int = 0
     malformed: int = 0
+    plans: int = 0
+    distinct_plans: int = 0
+    shared_nodes: int = 0
     lm_calls: dict[str, int] = Field(default_factory=dict)
     prompt_tokens: dict[str, int] = Field(default_factory=dict)
     completion_tokens: dict[str, int] = Field(default_factory=dict)

@@ -53,6 +53,8 @@ class PathSelection:
         episode: The episode.
         selector: Picks the path.
         call_cost: The actor's own worst case in a state, with the rest of the path.
+        builder: Says while a graph grows whether it holds enough; by default the selector. With a builder of its own
+            a selector finds the graph that the builder would have selected on, and is asked once that is complete.
     """
 
     def __init__(
@@ -60,8 +62,10 @@ class PathSelection:
         episode: Episode,
         selector: Selector,
         call_cost: Callable[[State, Mapping[str, int], Sequence[Action]], Resources],
+        builder: Selector | None = None,
     ) -> None:
         self._episode, self._selector, self._call_cost = episode, selector, call_cost
+        self._builder = builder or selector
 
     def remaining(self) -> dict[str, int]:
         """What the selector may spend: the ledger's rest minus the reserve for planning.
@@ -78,24 +82,39 @@ class PathSelection:
                 )
         return spendable
 
+    async def best_so_far(self, graph: PlanGraph) -> SelectedPath | None:
+        """The builder's path on a graph that may still grow; None where none fits. Raises as :meth:`select`."""
+        return await self._ask(self._builder, graph, told=self._builder is self._selector)
+
+    async def settle(self, graph: PlanGraph, best: SelectedPath | None) -> SelectedPath | None:
+        """The path that is followed on a complete graph, given the builder's. Raises as :meth:`select`."""
+        return best if self._builder is self._selector else await self.select(graph)
+
     async def select(self, graph: PlanGraph, *, any_end: bool = False) -> SelectedPath | None:
         """Select a path; None where there provably is none.
 
         Raises:
             EpisodeEnded: ``solver_timeout`` or ``solver_error``.
-            BudgetExceededError: The episode's time is up.
+            BudgetExceededError: The episode's time is up, or a selector's call does not fit.
         """
+        return await self._ask(self._selector, graph, any_end=any_end)
+
+    async def _ask(
+        self, selector: Selector, graph: PlanGraph, *, any_end: bool = False, told: bool = True
+    ) -> SelectedPath | None:
+        """Ask a selector, and log what it answers if that is to be told."""
         episode = self._episode
         episode.deadline.require()
-        start = episode.env.domain.key(episode.state)
+        start = episode.key(episode.state)
         remaining = self.remaining()
         horizon = self._horizon(graph, remaining)
-        found = await self._selector.select(graph, start, remaining, horizon, any_end=any_end)
+        found = await selector.select(graph, start, remaining, horizon, any_end=any_end)
         solution, ids, problem, confidence = found
         path = tuple(graph.edge(number) for number in ids)
         episode.result.solver_seconds += solution.seconds
         size = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": problem.horizon, "budget": remaining}
-        self.report(self._selector.name, solution, path, partial=any_end, problem=size | {"confidence": confidence})
+        if told:
+            self.report(selector.name, solution, path, partial=any_end, problem=size | {"confidence": confidence})
         if solution.has_walk:
             return SelectedPath(graph, path, solution, any_end)
         if solution.status is Status.INFEASIBLE:
@@ -114,7 +133,7 @@ class PathSelection:
         """
         episode = self._episode
         episode.deadline.require()
-        start, remaining = episode.env.domain.key(episode.state), self.remaining()
+        start, remaining = episode.key(episode.state), self.remaining()
         horizon, discount = self._horizon(graph, remaining), episode.config.discount
         problem, ids = graph.path_problem(start, remaining, horizon, discount, objective="stay")
         found = solvers.k_best(problem, _LOOK * k, episode.config.solver, episode.deadline.left())
@@ -138,7 +157,7 @@ class PathSelection:
             plans: The plans sampled from the current state.
             memory: What was tried.
         """
-        episode, key = self._episode, self._episode.env.domain.key
+        episode, key = self._episode, self._episode.key
         start = key(episode.state)
         tried = {action for before, action, _ in memory.transitions if key(before) == start} | {*episode.refused}
         votes = Counter(plan.actions[0] for plan in plans if plan.actions and plan.actions[0] not in tried)
@@ -167,7 +186,7 @@ class PathSelection:
     ) -> None:
         """Log what was selected."""
         episode = self._episode
-        start = episode.env.domain.key(episode.state)
+        start = episode.key(episode.state)
         found = solution.has_walk or bool(path)
         episode.trace.write(
             PathSelectedEvent(

@@ -1,17 +1,19 @@
-"""Selection of a path: by the solver, or by the LM (the ablation of TAPE table 2)."""
+"""Selection of a path: by the solver; by the LM (the ablation of TAPE table 2); or the best single plan (Best-of-N)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import random
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 import solvers
 from solvers import PathProblem, PathSolution, Status
+from tape.engine.candidates import chains, offered, prefixes, shown
 from tape.engine.context import RoleContext
 from tape.engine.graph import PlanGraph
 from tape.lm.base import Choice
-from tape.protocols import Action
+from tape.seeds import derive
 
 
 class Selected(NamedTuple):
@@ -48,6 +50,12 @@ CONFIDENCES = (0.9, 0.5)
 """Least confidence of the predictions on a path, tried in turn before any prediction will do."""
 
 
+def asked_in_turn(graph: PlanGraph, *, cautious: bool, any_end: bool) -> tuple[float, ...]:
+    """The least confidence that predictions on a path must have, in turn, until a path reaches a goal."""
+    doubtful = any(edge.confidence < CONFIDENCES[0] for edge in graph.usable_edges())
+    return (*CONFIDENCES, 0.0) if cautious and doubtful and not any_end else (0.0,)
+
+
 class SolverSelector:
     """The best path that keeps every budget, proven by an exact solver.
 
@@ -71,17 +79,15 @@ class SolverSelector:
         cautious: bool = False,
     ) -> None:
         self.name, self._discount, self._time_limit = solver, discount, time_limit
-        self._confidences = (*CONFIDENCES, 0.0) if cautious else (0.0,)
+        self._cautious = cautious
         self._session = solvers.Session() if solver == solvers.Session.solver else None
 
     async def select(
         self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
     ) -> Selected:
         """Solve; returns the report, the path as edge ids of the graph, and the problem."""
-        doubtful = any(edge.confidence < CONFIDENCES[0] for edge in graph.usable_edges())
-        confidences = self._confidences if doubtful and not any_end else (0.0,)
         seconds = 0.0
-        for confidence in confidences:
+        for confidence in asked_in_turn(graph, cautious=self._cautious, any_end=any_end):
             problem, ids = graph.path_problem(
                 start,
                 remaining,
@@ -104,55 +110,109 @@ class SolverSelector:
         return solvers.solve(problem, self.name, self._time_limit())
 
 
-class LmSelector:
-    """The LM picks among the sampled plans; budgets are not part of its choice.
+class PlanSelector:
+    """The best single plan that keeps every budget: plans are rolled out and scored, but not recombined (Best-of-N).
 
-    Its path is reported as FEASIBLE: nothing is proven. Plans that no longer are paths of the usable
-    graph, or have more moves than the horizon, are not offered.
+    Of the paths of the graph it takes only those along one sampled plan (:func:`tape.engine.candidates.chains`), by the
+    objective of the solver and with the same preference for confident predictions.
+
+    Args:
+        discount: In (0, 1].
+        cautious: As of :class:`SolverSelector`.
+    """
+
+    name = "best_plan"
+
+    def __init__(self, discount: float = 1.0, *, cautious: bool = False) -> None:
+        self._discount, self._cautious = discount, cautious
+
+    async def select(
+        self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
+    ) -> Selected:
+        """Compare the plans' paths; INFEASIBLE where none of them fits."""
+        plans = chains(graph, start)
+        for confidence in asked_in_turn(graph, cautious=self._cautious, any_end=any_end):
+            problem, ids = graph.path_problem(
+                start, remaining, horizon, self._discount, objective="stay", any_end=any_end, confidence=confidence
+            )
+            index = {number: move for move, number in enumerate(ids)}
+            ends = {node for number, node in enumerate(graph.nodes) if number in problem.terminals}
+            paths = [path for path in prefixes(graph, plans, ends) if len(path) <= horizon and index.keys() >= {*path}]
+            moves = [tuple(index[number] for number in path) for path in paths]
+            fitting = [one for one in moves if _fits(problem, one)]
+            if not fitting:
+                solution = PathSolution(Status.INFEASIBLE, solver=self.name, message="no sampled plan fits")
+                found = Selected(solution, (), problem, confidence)
+                continue
+            best = max(fitting, key=lambda one: solvers.objective_of(problem, one))  # the first of equals
+            found = Selected(_solution(problem, best, self.name), tuple(ids[e] for e in best), problem, confidence)
+            if graph.attributes(graph.edge(found.path[-1]).target)["goal"]:
+                break
+        return found
+
+
+def _fits(problem: PathProblem, moves: Sequence[int]) -> bool:
+    used = solvers.consumption_of(problem, moves)
+    return all(count <= left for count, left in zip(used, problem.budgets, strict=True))
+
+
+def _solution(problem: PathProblem, moves: Sequence[int], name: str, message: str = "") -> PathSolution:
+    """A path that somebody has chosen; nothing is proven of it."""
+    return PathSolution(
+        Status.FEASIBLE,
+        edges=tuple(moves),
+        nodes=(problem.start, *(problem.edges[move][1] for move in moves)),
+        objective=solvers.objective_of(problem, moves),
+        consumption=solvers.consumption_of(problem, moves),
+        solver=name,
+        message=message,
+    )
+
+
+class LmSelector:
+    """The LM picks among paths of the same graph that the solver would select on; budgets are its own concern.
+
+    It is shown the paths with their scores and with what they need beside what is left, where its prompts can say so
+    (:func:`tape.protocols.prompt_format.offered_text`). Its path is reported as FEASIBLE: nothing is proven.
 
     Args:
         context: The episode's model and prompts.
         temperature: Sampling temperature.
-        seed: Seed of the choice.
+        seed: Seed of its choices, and of which random paths it is offered in which order.
     """
 
     def __init__(self, context: RoleContext, temperature: float, seed: int) -> None:
         self.name = f"lm:{context.lm.name}"
         self._context, self._temperature, self._seed = context, temperature, seed
+        self._asked = 0
 
     async def select(
         self, graph: PlanGraph, start: str, remaining: Mapping[str, int], horizon: int, *, any_end: bool = False
     ) -> Selected:
-        """Offer the graph's sampled plans and take the one the model names."""
-        del any_end
-        problem, ids = graph.path_problem(start, remaining, horizon, objective="stay")
-        usable = {number: i for i, number in enumerate(ids)}
-        offered = [
-            path
-            for path in dict.fromkeys(graph.plans)
-            if 0 < len(path) <= horizon and all(e in usable for e in path) and graph.edge(path[0]).source == start
-        ]
-        if not offered:
-            none = PathSolution(Status.INFEASIBLE, solver=self.name, message="no sampled plan is usable")
+        """Offer paths of the graph (:func:`tape.engine.candidates.offered`) and take the one that the model names.
+
+        Raises:
+            BudgetExceededError: The call does not fit; it was not made.
+        """
+        problem, ids = graph.path_problem(start, remaining, horizon, objective="stay", any_end=any_end)
+        index = {number: move for move, number in enumerate(ids)}
+        ends = [node for number, node in enumerate(graph.nodes) if number in problem.terminals]
+        seed = derive(self._seed, self._asked) if self._asked else self._seed
+        self._asked += 1
+        kinds = sorted(remaining)
+        paths = offered(graph, start, ends, kinds, horizon, random.Random(f"offer:{seed}"))
+        if not paths:
+            none = PathSolution(Status.INFEASIBLE, solver=self.name, message="no path leads to an end")
             return Selected(none, (), problem)
-        texts: list[list[Action]] = [[graph.edge(e).action for e in path] for path in offered]
-        request = self._context.prompt_format.select_request(graph.state(start), texts, remaining)
-        [completion] = await self._context.lm.generate(
-            [replace(request, temperature=self._temperature, seed=self._seed)]
-        )
+        request = self._context.prompt_format.select_request(graph.state(start), shown(graph, paths, kinds), remaining)
+        [completion] = await self._context.lm.generate([replace(request, temperature=self._temperature, seed=seed)])
         assert isinstance(request.constraint, Choice)
         answer = completion.texts[0]
         if answer in request.constraint.options:
-            path = offered[request.constraint.options.index(answer)]
+            path = paths[request.constraint.options.index(answer)]
         else:
             self._context.count_malformed("select", answer)
-            path = offered[0]
-        edges = tuple(usable[e] for e in path)
-        solution = PathSolution(
-            Status.FEASIBLE,
-            edges=edges,
-            nodes=(problem.start, *(problem.edges[e][1] for e in edges)),
-            solver=self.name,
-            message="chosen by the LM; optimality and budgets are not checked",
-        )
-        return Selected(solution, path, problem)
+            path = paths[0]
+        moves = [index[number] for number in path]
+        message = "chosen by the LM; optimality and budgets are not checked"
+        return Selected(_solution(problem, moves, self.name, message), path, problem)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Any, Literal, Self
 
 from pydantic import (
@@ -21,6 +23,7 @@ from tape.budget import Budget, kind_of
 from tape.errors import ConfigError
 from tape.plugins import METHODS, load
 from tape.protocols import DeclaredDomain, Domain, GradedDomain
+from tape.protocols.predicates import SupposingDomain
 from tape.reading import short
 
 METHOD_FIELDS = ("aec", "sdp")
@@ -29,7 +32,28 @@ METHOD_FIELDS = ("aec", "sdp")
 MOST = 10**9
 """Largest number of moves, rounds and samplings, where nothing smaller is the limit."""
 
+LM_ROLES = {"costs": "cost", "projector": "merge"}
+"""The switches that give the model a role which not every prompt format has, and the role."""
+
 Execution = Literal["constrained", "forced", "free"]
+
+PAPER: Mapping[str, Any] = MappingProxyType(
+    {
+        "sampling": "independent",
+        "extend": 0,
+        "doubt": 0.0,
+        "cautious": False,
+        "score": "argmax",
+        "probe": False,
+        "reselect": False,
+        "mismatch": "exact",
+    }
+)
+"""TAPE as the paper has it (algorithm 1): every addition of this engine switched off. With them it is called TAPE+.
+
+Costs, goal test and projection stay declared; in the paper the model has these parts as well (``costs``, ``goal_test``,
+``projector``).
+"""
 
 
 class MethodSettings(BaseModel):
@@ -79,10 +103,15 @@ class TapeConfig(BaseModel):
     Attributes:
         num_plans: M, plans sampled at each (re)planning.
         temperature: Sampling temperature of plans and of free actions.
+        sampling: ``independent``: each plan is drawn for itself, so that many may be the same; ``distinct``: the plans
+            of one sampling are drawn without replacement, by stochastic beam search, at the same cost in tokens, where
+            the model can (:attr:`tape.lm.base.Request.distinct`). None is settled by the domain (:meth:`settled`).
         horizon: L_max, most moves of an episode; None lets the budget alone decide.
         discount: In (0, 1]; see ``solvers.PathProblem``.
         solver: Name of a solver, see ``tape solvers``.
-        selector: ``solver``, or ``lm`` (ablation: the model picks among the sampled plans).
+        selector: Who selects on the plan graph: ``solver``; ``lm`` (ablation: the model picks one of the graph's paths,
+            shown with scores and costs); ``best_plan`` (ablation: the best single plan that fits, none recombined). How
+            far the graph grows is the solver's to say under all three, so that all select on the same graph.
         execution: ``constrained`` decodes the step with its action fixed; ``forced`` makes no call
             because the only admissible output is known; ``free`` shows the step as a hint (ablation). None is settled
             by the domain (:meth:`settled`).
@@ -90,6 +119,9 @@ class TapeConfig(BaseModel):
         replan_every_step: Plan again after every step even without a mismatch (ablation).
         reselect: Where a step has used less than its worst case, select the rest of the path anew on the same graph:
             what was saved may pay for something better. No model is asked.
+        mismatch: What ends a path: ``exact``, an observed state that is not the predicted one (the paper's test);
+            ``needed``, one that lacks what the rest of the path rests on (:mod:`tape.engine.needed`), where the domain
+            declares predicates; elsewhere both are the same.
         max_replans: Most replanning rounds, mismatches and ended paths together.
         resample: Most further samplings in a row when no path is feasible.
         extend: Most further plans of a planning round, sampled from inside the plan graph, nearest nodes first,
@@ -107,6 +139,14 @@ class TapeConfig(BaseModel):
             worth a path's while to dither, hence not the default: ``ends`` is ``argmax``, but the open end of
             a plan gets its mean, so that of several paths without a goal the most promising one is followed.
         world_model: ``lm``, or ``simulator`` (an upper bound, labelled as such everywhere).
+        costs: What the edges of the plan graph cost: the ``declared`` worst case; or what the ``lm`` predicts (C_theta
+            of TAPE section 3.1), never more than that. Predictions change what is selected, not what is executed: every
+            step still reserves its declared worst case, and where that no longer fits, it is planned again.
+        goal_test: Who says which predicted states reach the goal, where the environment declares a test
+            (:class:`tape.protocols.predicates.KnowsGoal`): the ``declared`` one; or the ``lm`` alone by its score
+            (R_theta), as everywhere else. Best-of-N keeps to it too.
+        projector: Which states are one node: those of the same ``declared`` key; or also those that the ``lm`` takes
+            for the same (f_theta of TAPE section 3.1). Merging, selection and the mismatch check keep to it.
         planning_reserve: Counts per resource kept back for later planning calls.
         no_repeat: A free choice may not repeat an action that was taken in an identical state before, in domains whose
             prompts can leave actions out (:class:`tape.protocols.predicates.ExcludingDomain`).
@@ -123,14 +163,16 @@ class TapeConfig(BaseModel):
 
     num_plans: int = Field(default=4, ge=1, le=4096)
     temperature: float = Field(default=0.3, ge=0, le=1000)
+    sampling: Literal["independent", "distinct"] | None = None
     horizon: int | None = Field(default=None, ge=1, le=MOST)
     discount: float = Field(default=1.0, gt=0, le=1)
     solver: str = "labelling"
-    selector: Literal["solver", "lm"] = "solver"
+    selector: Literal["solver", "lm", "best_plan"] = "solver"
     execution: Execution | None = None
     replan: bool = True
     replan_every_step: bool = False
     reselect: bool = True
+    mismatch: Literal["needed", "exact"] = "needed"
     max_replans: int = Field(default=10, ge=0, le=MOST)
     resample: int = Field(default=2, ge=0, le=MOST)
     extend: int = Field(default=8, ge=0, le=MOST)
@@ -140,6 +182,9 @@ class TapeConfig(BaseModel):
     probe: bool = True
     score: Literal["ends", "argmax", "expected"] = "ends"
     world_model: Literal["lm", "simulator"] = "lm"
+    costs: Literal["declared", "lm"] = "declared"
+    goal_test: Literal["declared", "lm"] = "declared"
+    projector: Literal["declared", "lm"] = "declared"
     planning_reserve: dict[str, int] = Field(default_factory=dict)
     no_repeat: bool = False
     on_limit: Literal["stop", "final_answer"] = "stop"
@@ -164,17 +209,30 @@ class TapeConfig(BaseModel):
             said = str(first["msg"]).removeprefix("Value error, ")
             raise ConfigError(f"setting {where} = {short(first['input'])}: {said}" if where else said) from None
 
+    @classmethod
+    def paper(cls, **more: Any) -> TapeConfig:
+        """TAPE as the paper has it: :data:`PAPER`, with other settings beside it or instead.
+
+        Raises:
+            ConfigError: As for :meth:`make`.
+        """
+        return cls.make(**{**PAPER, **more})
+
     def settled(self, domain: Domain) -> TapeConfig:
-        """These settings with ``execution`` and ``on_infeasible`` decided where they are None.
+        """These settings with ``execution``, ``on_infeasible`` and ``sampling`` decided where they are None.
 
         For calls of tools ``forced`` and ``stop``: a call is known word by word when it is planned, so writing it once
         more only costs, and half of what was asked for is paid for nothing. Else, and where what is done on the way is
         worth something by itself (:class:`tape.protocols.GradedDomain`), ``constrained`` and ``partial``.
+
+        Plans are ``distinct``, except where it counts how many of them agree (declared outcomes), and where they differ
+        already in what they suppose (:class:`tape.protocols.predicates.SupposingDomain`).
         """
         tools = isinstance(domain, DeclaredDomain) and not isinstance(domain, GradedDomain)
         changes = {
             "execution": self.execution or ("forced" if tools else "constrained"),
             "on_infeasible": self.on_infeasible or ("stop" if tools else "partial"),
+            "sampling": self.sampling or ("independent" if _drawn_independently(domain) else "distinct"),
         }
         return self.model_copy(update=changes)
 
@@ -206,7 +264,15 @@ class TapeConfig(BaseModel):
             raise ValueError("aec takes the k best paths, so it needs selector='solver'")
         if self.aec is not None and self.execution == "free":
             raise ValueError("aec commits to actions, so it needs execution='constrained' or 'forced'")
+        for name in LM_ROLES:
+            if self.aec is not None and getattr(self, name) == "lm":
+                raise ValueError(f"aec commits to what is declared and observed, so it needs {name}='declared'")
         return self
+
+
+def _drawn_independently(domain: Domain) -> bool:
+    """Whether plans are drawn independently by default; see :meth:`TapeConfig.settled`."""
+    return isinstance(domain, DeclaredDomain | SupposingDomain)
 
 
 def _unknown(where: str) -> str:

@@ -31,6 +31,8 @@ async def sample_plans(
     """
     seed = episode.seed_for("plans", planning_round, attempt)
     [plans] = await sample_plans_from(episode, proposer, [(episode.state, episode.remaining())], count, seed)
+    episode.result.plans += len(plans)
+    episode.result.distinct_plans += len({plan.actions for plan in plans})
     return plans
 
 
@@ -45,7 +47,7 @@ async def sample_plans_from(
     sampled = await proposer.propose(starts, count, seed)
     for (state, _), plans in zip(starts, sampled, strict=True):
         event = PlansSampledEvent(
-            start=episode.env.domain.key(state),
+            start=episode.key(state),
             plans=[list(plan.actions) for plan in plans],
             valid=[plan.valid for plan in plans],
         )
@@ -121,8 +123,8 @@ def end_if_broken(episode: Episode, before: State) -> None:
 
 
 def mismatched(episode: Episode, predicted: str) -> bool:
-    """Compare the observed state with a predicted one by their keys, and count and log a mismatch."""
-    observed = episode.env.domain.key(episode.state)
+    """Compare the observed state with a predicted one by the keys of their nodes, and count and log a mismatch."""
+    observed = episode.key(episode.state)
     if observed == predicted:
         return False
     episode.result.mismatches += 1

@@ -19,10 +19,12 @@ from tape.protocols.environment import (
     Environment,
     EnvironmentPlugin,
     Measures,
+    ReplaysActions,
     TakesAnswers,
     TakesProjections,
     TakesRefusals,
 )
+from tape.protocols.prompt_format import OfferedPath
 from tape.protocols.roles import Actor, PlannedActor, Proposer, Scorer, WorldModel
 from tape.protocols.types import Acted, Action, Observation, Plan, Prediction, Score, State, Task
 
@@ -45,10 +47,12 @@ __all__ = [
     "MarksDestructive",
     "Measures",
     "Observation",
+    "OfferedPath",
     "Plan",
     "PlannedActor",
     "Prediction",
     "Proposer",
+    "ReplaysActions",
     "Score",
     "Scorer",
     "SpellsOut",

@@ -127,6 +127,17 @@ class TakesAnswers(Protocol):
 
 
 @runtime_checkable
+class ReplaysActions(Protocol):
+    """A plugin that says whether recorded actions may be played again; optional, and False where it says nothing.
+
+    They may where the environment does the same each time, and where acting reaches nothing outside of it: checking a
+    record must not send a mail twice.
+    """
+
+    replayable: bool
+
+
+@runtime_checkable
 class EnvironmentPlugin(Protocol):
     """An environment as the command line and the runner see it: one object per entry point."""
 

@@ -91,6 +91,21 @@ class PredicateDomain(Domain, Protocol):
 
 
 @runtime_checkable
+class OpenDomain(PredicateDomain, Protocol):
+    """A predicate domain that cannot declare all that its actions change, as with heat and growth; optional.
+
+    ``effects`` then says what is certain alone; the rest of what a plan is expected to change is what the world model
+    predicts of it (:mod:`tape.engine.needed`). The verifier goes by ``effects`` all the same.
+    """
+
+    def purpose(self, state: State) -> Assignment:
+        """What a path is followed for that ends in a state short of the goal: what the rest of the task may need."""
+
+    def credit(self, state: State) -> float:
+        """Share of the task, up to 1, that the environment shows to be done, or a prediction takes to be."""
+
+
+@runtime_checkable
 class ExclusiveDomain(Domain, Protocol):
     """A domain that knows which predicates exclude each other; optional."""
 

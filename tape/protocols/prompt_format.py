@@ -3,15 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
+from tape.budget import in_units
 from tape.errors import InvalidOutputError, UnknownNameError
-from tape.lm.base import Choice, Request
+from tape.lm.base import Choice, Message, Request
 from tape.protocols.types import Action, Plan, State
 
 F = TypeVar("F")
 Item = TypeVar("Item")
 S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class OfferedPath:
+    """A path of the plan graph that the model may select, with what the solver would know of it.
+
+    Attributes:
+        actions: Its actions.
+        nodes: A name of the node that each action is predicted to lead to; paths through one node name it alike.
+        scores: The scores of these nodes.
+        goal: Whether the last of them was scored as a goal.
+        confidence: The world model's, in the least certain of its predictions.
+        cost: Worst-case counts of each capped resource, all actions together.
+    """
+
+    actions: tuple[Action, ...]
+    nodes: tuple[str, ...]
+    scores: tuple[float, ...]
+    goal: bool
+    confidence: float
+    cost: Mapping[str, int]
+
+
+def offered_text(paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> str:
+    """Paths in words, numbered from 1: the graph that they make up, its scores, and costs beside what is left."""
+    told = (
+        "Behind each action stand the state that it is predicted to lead to and the score of that state (higher is "
+        "better; plans that come through the same state name it alike). Then follow the certainty of the plan's least "
+        "certain prediction, and what it needs at worst of what is left."
+    )
+    return "\n".join([told, *(f"{number}: {_offered(path, remaining)}" for number, path in enumerate(paths, 1))])
+
+
+def _offered(path: OfferedPath, remaining: Mapping[str, int]) -> str:
+    steps = zip(path.actions, path.nodes, path.scores, strict=True)
+    arrows = [f"{action} -> {node} ({score:.3g})" for action, node, score in steps]
+    ends = ["ends at a goal"] if path.goal else []
+    needs = [f"{in_units(kind, path.cost.get(kind, 0))} of {in_units(kind, left)}" for kind, left in remaining.items()]
+    said = [*ends, f"certainty {path.confidence:.2f}", *([f"needs {', '.join(needs)}"] if needs else [])]
+    return f"{'; '.join(arrows)} | {'; '.join(said)}"
 
 
 class PromptFormat(Protocol):
@@ -65,8 +107,12 @@ class PromptFormat(Protocol):
             several without saying which comes next.
         """
 
-    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
-        """Ask which path is best (the LM-selector ablation), by a :class:`Choice` with one option per path."""
+    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
+        """Ask which path is best (the LM-selector ablation), by a :class:`Choice` with one option per path.
+
+        The model is shown the paths with their scores and costs (:func:`offered_text`), unless it can read no other
+        prompts than those that it was trained on.
+        """
 
 
 @runtime_checkable
@@ -84,6 +130,18 @@ class ProjectingFormat(PromptFormat, Protocol):
 
     def longest_project_request(self, state: State, action: Action) -> Request | None:
         """A request as long as any that may be made after an action, for its worst case; None if none may be."""
+
+
+@runtime_checkable
+class AskingFormat(PromptFormat, Protocol):
+    """A prompt format for models that follow instructions: anything can be asked about a state; optional.
+
+    With it the model has two roles more, whose questions the engine words itself: what actions cost
+    (:class:`tape.engine.scorer.LmCostModel`) and which states are one (:class:`tape.engine.projector.LmMerger`).
+    """
+
+    def ask(self, state: State, question: str) -> tuple[Message, ...]:
+        """The rules and what is known of a state, then the question, which says how to answer."""
 
 
 def states_along(start: S, items: Iterable[Item], after: Callable[[S, Item], S | None]) -> list[S | None]:

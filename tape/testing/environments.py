@@ -29,7 +29,7 @@ from tape.protocols import (
     TakesAnswers,
     Task,
 )
-from tape.protocols.prompt_format import ProjectingFormat, PromptFormat
+from tape.protocols.prompt_format import AskingFormat, OfferedPath, ProjectingFormat, PromptFormat
 from tape.testing.garbage import GARBAGE
 from tape.waiting import run_sync
 
@@ -216,7 +216,7 @@ class EnvironmentConformance:
                 lambda f=prompt_format, s=state: f.score_request(s)[0],  # type: ignore[misc]
             ]
             if len(actions) > 1:
-                paths = [[action] for action in actions]
+                paths = [OfferedPath((a,), (f"s{i}",), (0.0,), False, 1.0, REMAINING) for i, a in enumerate(actions)]
                 builders.append(partial(prompt_format.select_request, state, paths, REMAINING))
             if not isinstance(environment.domain, DeclaredDomain):
                 builders += [partial(prompt_format.next_request, state, action) for action in actions]
@@ -237,6 +237,19 @@ class EnvironmentConformance:
             assert isinstance(request.constraint, Choice)
             assert set(values) == set(request.constraint.options)
             assert all(-1 <= value <= 1 for value in values.values())
+
+    def test_a_question_in_words_can_be_asked_about_a_state(self, some: list[Task]) -> None:
+        """Where a prompt format takes any question: it comes last, after what is known, the same for the same state."""
+        asking = [found for found in self._formats(some) if isinstance(found[0], AskingFormat)]
+        if not asking:
+            pytest.skip("no prompt format takes questions in words, so costs='lm' and projector='lm' are refused")
+        for prompt_format, _, state in asking:
+            assert isinstance(prompt_format, AskingFormat)
+            asked = prompt_format.ask(state, "Is it so? Answer yes or no.")
+            assert asked == prompt_format.ask(state, "Is it so? Answer yes or no.")
+            assert asked[-1].role == "user"
+            assert asked[-1].content.endswith("Is it so? Answer yes or no.")
+            assert len(asked[-1].content) > len("Is it so? Answer yes or no.")
 
     def test_garbage_is_read_or_refused(self, some: list[Task]) -> None:
         """Readers give what they should or raise `InvalidOutputError`, whatever a model writes."""

@@ -10,7 +10,7 @@ from tape.errors import InvalidOutputError, UnknownNameError
 from tape.lm.base import Choice, Forced, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Observation, Plan, State
-from tape.protocols.prompt_format import PromptFormat
+from tape.protocols.prompt_format import OfferedPath, PromptFormat, offered_text
 
 LEFT, RIGHT = "left", "right"
 STEP = Resources({"steps": 1})
@@ -140,10 +140,9 @@ class LineFormat:
         named = {word for word in thought.split() if word in (LEFT, RIGHT)}
         return named.pop() if len(named) == 1 else None
 
-    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best path."""
-        del remaining
-        listed = "; ".join(" ".join(path) for path in paths)
+        listed = offered_text(paths, remaining)
         return self._request("select", state, listed, Choice(tuple(str(i) for i in range(1, len(paths) + 1))), 1)
 
 

@@ -14,7 +14,7 @@ from tape.budget import in_units
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
-from tape.protocols.prompt_format import states_along
+from tape.protocols.prompt_format import OfferedPath, offered_text, states_along
 from tape.tools.prompts.chat_schema import LONGEST_THOUGHT, fixed_model, json_object
 from tape.tools.results import LONGEST_TEXT, cut, filler
 from tape.world.actions import Actions, ActionType
@@ -210,6 +210,10 @@ class WorldFormat:
         )
         return Request(self._messages(state, ask), 4, constraint=Choice(tuple(_SCORES)), role="score"), _SCORES
 
+    def ask(self, state: State, question: str) -> tuple[Message, ...]:
+        """What is known of a state, then a question of the engine's own."""
+        return self._messages(state, question)
+
     def act_request(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
     ) -> Request:
@@ -251,9 +255,9 @@ class WorldFormat:
         names = "|".join(sorted(self._actions.types, key=len, reverse=True))
         return re.compile(rf'\b(?:{names})\((?:[^()"]|"(?:[^"\\]|\\.)*")*\)')
 
-    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""
-        listed = "\n".join(f"{i}: {'; '.join(path)}" for i, path in enumerate(paths, 1))
+        listed = offered_text(paths, remaining)
         ask = f"Which of these plans reaches the goal within what is left of the budget?\n{listed}"
         ask += "\nAnswer with its number."
         options = tuple(str(i) for i in range(1, len(paths) + 1))

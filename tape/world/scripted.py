@@ -69,6 +69,10 @@ class ScriptedPlayer(ScriptedLM):
             return "solved" if self._solved(state) else "possible"
         if "Which of these plans" in question:
             return "1"
+        if amounts := re.search(r"Answer with one of these amounts: (.*)\.$", question):
+            return amounts[1].split("; ")[-1]  # the worst case, which is what an action of a world costs
+        if "Which of them is the same state" in question:
+            return "none"  # the keys of a world tell all that counts
         if step := re.search(r"^The next action is (.*)\.$", question, re.MULTILINE):
             return {"thought": f"Now {step[1]}.", "action": step[1]}
         planned = [*self._plan(state, sample), next(iter(self._world.actions.all or [""]))]

@@ -48,7 +48,13 @@ def test_savings_pay_for_better_tools_and_for_no_call_of_a_model(tmp_path: Path)
     assert gained > 0
 
 
-@pytest.mark.parametrize("settings", [{"selector": "lm"}, {"replan": False}])
+def test_the_model_selects_anew_where_the_solver_would(tmp_path: Path) -> None:
+    (_, solved), (asked, chosen) = (play(PROBLEMS[0], tmp_path, selector=name) for name in ("solver", "lm"))
+    assert len(solved) > 1
+    assert asked.lm_calls["select"] == len(chosen) > 1
+
+
+@pytest.mark.parametrize("settings", [{"selector": "best_plan"}, {"replan": False}])
 def test_it_is_left_alone_where_it_must_be(tmp_path: Path, settings: dict[str, object]) -> None:
     result, paths = play(PROBLEMS[0], tmp_path, **settings)
     assert len(paths) == 1

@@ -20,10 +20,10 @@ from envs.alfworld.prompts.lexicon import MOST_STEPS
 from envs.alfworld.prompts.placing import free_choices, placed, was_tried, with_place
 from envs.alfworld.state import KEPT, OPEN, SEARCHED, SHUT, Knowledge
 from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, JsonSchema, Request
+from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.predicates import Predicate
-from tape.protocols.prompt_format import states_along
+from tape.protocols.prompt_format import OfferedPath, offered_text, states_along
 
 _SCORES = {str(n): worth(n) for n in range(MOST_STEPS + 1)}
 _TREATED = {chat_schema.CHANGE[verb]: mark for verb, mark in AFTER.items()}
@@ -179,6 +179,10 @@ class ChatFormat:
         prompt = messages(_known(state), ask)
         return Request(prompt, 4, constraint=Choice(tuple(_SCORES)), role="score"), _SCORES
 
+    def ask(self, state: State, question: str) -> tuple[Message, ...]:
+        """What is known of a state, then a question of the engine's own."""
+        return messages(_known(state), question)
+
     # --- acting -----------------------------------------------------------------------------
 
     def act_request(
@@ -219,9 +223,9 @@ class ChatFormat:
         del thought
         return None
 
-    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""
-        listed = "\n".join(f"{number}: {'; '.join(path)}" for number, path in enumerate(paths, 1))
+        listed = offered_text(paths, remaining)
         ask = f"Which of these plans ends the task within the steps left?\n{listed}\nAnswer with its number."
         options = tuple(str(number) for number in range(1, len(paths) + 1))
         return Request(messages(_known(state), ask, remaining), 3, constraint=Choice(options), role="select")
@@ -261,6 +265,10 @@ class ChatFormat:
                 request = Request(messages(here, ask), 4, constraint=Choice((_YES, _NO)), role="predict")
                 asked.append((request, [predicate]))
         return asked
+
+    def reworded(self, state: State, number: int) -> State:
+        """The places in another order."""
+        return _known(state).reordered(number)
 
     def read_predict(self, state: State, predicates: Sequence[Predicate], text: str) -> Mapping[Predicate, bool]:
         """What one sampled answer says of the predicates that were asked about.

@@ -31,7 +31,7 @@ FORM = (
 )
 """How a change is written."""
 
-_STATUS = {NEW: "not looked at yet", SHUT: "closed, contents not seen", KEPT: "closed", OPEN: "open", BARE: ""}
+STATUS_TOLD = {NEW: "not looked at yet", SHUT: "closed, contents not seen", KEPT: "closed", OPEN: "open", BARE: ""}
 
 
 def described(state: Knowledge) -> str:
@@ -55,7 +55,7 @@ def described(state: Knowledge) -> str:
 def _place(state: Knowledge, name: str, status: str) -> str:
     things = [" ".join([*state.marks_of(thing), _named(thing)]) for thing in state.contents(name)]
     seen = ", ".join(things) if things else "nothing" if status in (KEPT, OPEN, BARE) else ""
-    return f"- {name}: {'; '.join(part for part in (_STATUS[status], seen) if part)}"
+    return f"- {name}: {'; '.join(part for part in (STATUS_TOLD[status], seen) if part)}"
 
 
 def _named(thing: str) -> str:

@@ -37,6 +37,7 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Regex, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.predicates import Predicate
+from tape.protocols.prompt_format import OfferedPath
 
 MOST_PLANNED = 24
 """Most commands of a plan."""
@@ -211,10 +212,13 @@ class HouseholdFormat:
         del thought
         return None
 
-    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
-        """The plan query again, with the paths as the only admissible answers."""
+    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
+        """The plan query again, with the paths as the only admissible answers.
+
+        The bundled model was trained on no prompt with scores or costs of plans, nor on what is left.
+        """
         del remaining
-        options = tuple(self._text(self._words(path)) for path in paths)
+        options = tuple(self._text(self._words(path.actions)) for path in paths)
         return Request(
             self._prompt(state, [PLAN, ARROW]),
             max_tokens=max(len(option.split()) for option in options) + 1,
@@ -261,6 +265,10 @@ class HouseholdFormat:
                 choice = Choice((f"{YES} ", f"{NO} "))
                 asked.append((Request(prompt, max_tokens=2, constraint=choice, role="predict"), [predicate]))
         return asked
+
+    def reworded(self, state: State, number: int) -> State:
+        """The places in another order."""
+        return _known(state).reordered(number)
 
     def read_predict(self, state: State, predicates: Sequence[Predicate], text: str) -> Mapping[Predicate, bool]:
         """What one sampled answer says of the predicates that were asked about.

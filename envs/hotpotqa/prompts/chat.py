@@ -16,6 +16,7 @@ from tape.budget import in_units
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
+from tape.protocols.prompt_format import OfferedPath, offered_text
 from tape.tools.results import cut, filler
 
 RULES = """You answer a question that takes several look-ups. An action is one line:
@@ -134,6 +135,10 @@ class ChatQaFormat:
         prompt = self._messages(as_state(state), ask)
         return Request(prompt, 3, constraint=Choice(tuple(_SCORES)), role="score"), _SCORES
 
+    def ask(self, state: State, question: str) -> tuple[Message, ...]:
+        """What is known of a state, then a question of the engine's own."""
+        return self._messages(as_state(state), question)
+
     def act_request(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
     ) -> Request:
@@ -188,9 +193,9 @@ class ChatQaFormat:
         del thought
         return None
 
-    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""
-        listed = "\n".join(f"{i}: {' | '.join(path)}" for i, path in enumerate(paths, 1))
+        listed = offered_text(paths, remaining)
         ask = f"Which of these plans is best?\n{listed}\nAnswer with its number."
         options = tuple(str(i) for i in range(1, len(paths) + 1))
         return Request(self._messages(as_state(state), ask, remaining), 3, constraint=Choice(options), role="select")

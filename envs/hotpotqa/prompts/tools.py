@@ -14,6 +14,7 @@ from envs.hotpotqa.state import QaState
 from tape.errors import ModelError
 from tape.lm.base import Request
 from tape.protocols import Action, State
+from tape.protocols.prompt_format import OfferedPath
 
 
 class UnplannedFormat(ChatQaFormat):
@@ -27,13 +28,17 @@ class UnplannedFormat(ChatQaFormat):
         """Refused."""
         _refuse(state)
 
+    def ask(self, state: State, question: str) -> NoReturn:
+        """Refused."""
+        _refuse(state, question)
+
     def act_request(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
     ) -> Request:
         """Refused."""
         _refuse(state, remaining, action, plan)
 
-    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Refused."""
         _refuse(state, paths, remaining)
 

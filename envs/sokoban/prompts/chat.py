@@ -14,7 +14,7 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Regex, Request
 from tape.protocols import Action, Plan
 from tape.protocols import State as AbstractState
-from tape.protocols.prompt_format import states_along
+from tape.protocols.prompt_format import OfferedPath, offered_text, states_along
 
 MAX_PLAN = 60
 
@@ -157,6 +157,10 @@ class ChatFormat:
         )
         return Request(self._messages(state, task), 4, constraint=Choice(tuple(_SCORES)), role="score"), _SCORES
 
+    def ask(self, state: AbstractState, question: str) -> tuple[Message, ...]:
+        """What is known of a state, then a question of the engine's own."""
+        return self._messages(state, question)
+
     def act_request(
         self, state: AbstractState, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
     ) -> Request:
@@ -185,10 +189,10 @@ class ChatFormat:
         return announced_move(_ANSWER.sub("", thought))
 
     def select_request(
-        self, state: AbstractState, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]
+        self, state: AbstractState, paths: Sequence[OfferedPath], remaining: Mapping[str, int]
     ) -> Request:
         """Ask for the number of the best plan."""
-        listed = "\n".join(f"{i}: {' '.join(path)}" for i, path in enumerate(paths, 1))
+        listed = offered_text(paths, remaining)
         task = f"Which of these plans solves the level within the steps left?\n{listed}\nAnswer with its number."
         options = tuple(str(i) for i in range(1, len(paths) + 1))
         return Request(self._messages(state, task, remaining), 3, constraint=Choice(options), role="select")

@@ -12,6 +12,7 @@ from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Choice, Regex, Request
 from tape.protocols import Action, Plan
 from tape.protocols import State as AbstractState
+from tape.protocols.prompt_format import OfferedPath
 
 _SCORE_CHOICE = Choice(tuple(compact.text([word]) for word in compact.SCORES))
 _SCORE_VALUES = {compact.text([word]): value for word, value in compact.SCORES.items()}
@@ -122,13 +123,16 @@ class CompactFormat:
         return found[1] if found else None
 
     def select_request(
-        self, state: AbstractState, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]
+        self, state: AbstractState, paths: Sequence[OfferedPath], remaining: Mapping[str, int]
     ) -> Request:
-        """The plan query again, with the paths as the only admissible answers."""
+        """The plan query again, with the paths as the only admissible answers.
+
+        The bundled model was trained on no prompt with scores or costs of plans, so it is shown what is left alone.
+        """
         query = compact.plan_query(self._steps(remaining))
         return Request(
             self._prompt(state, query),
-            max_tokens=max(map(len, paths)) + 1,
-            constraint=Choice(tuple(compact.text(path) for path in paths)),
+            max_tokens=max(len(path.actions) for path in paths) + 1,
+            constraint=Choice(tuple(compact.text(path.actions) for path in paths)),
             role="select",
         )

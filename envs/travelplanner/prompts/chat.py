@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
@@ -19,6 +18,7 @@ from envs.travelplanner.trip import Option
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
+from tape.protocols.prompt_format import OfferedPath, offered_text
 
 RULES = """You plan a trip by booking one option for each slot, in the order of the slots. An action is
 "SLOT: OPTION", with an option exactly as it is listed. All prices are for the whole party, of a stay for all its
@@ -122,6 +122,10 @@ class ChatTripFormat(TripFormat):
         prompt = (Message("user", "The itinerary has been checked. Answer with the word done."),)
         return Request(prompt, 3, constraint=Choice(("done",)), role="score"), {"done": value}
 
+    def ask(self, state: State, question: str) -> tuple[Message, ...]:
+        """What is known of a state, then a question of the engine's own."""
+        return self._messages(as_state(state), question)
+
     def act_request(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
     ) -> Request:
@@ -150,10 +154,9 @@ class ChatTripFormat(TripFormat):
             raise InvalidOutputError(f"no action: {error.errors()[0]['msg']}") from None
         return read.thought, read.action.strip()
 
-    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""
-        del remaining
-        listed = "\n".join(f"{i}: {json.dumps(list(path), ensure_ascii=False)}" for i, path in enumerate(paths, 1))
+        listed = offered_text(paths, remaining)
         ask = f"Which of these plans is best within the budget?\n{listed}\nAnswer with its number."
         options = tuple(str(i) for i in range(1, len(paths) + 1))
         return Request(self._messages(as_state(state), ask), 3, constraint=Choice(options), role="select")

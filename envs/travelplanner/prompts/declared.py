@@ -14,6 +14,7 @@ from envs.travelplanner.proposal import first_complete
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Forced, Request
 from tape.protocols import Action, Plan, State
+from tape.protocols.prompt_format import OfferedPath
 
 _TOKENS = 4000
 _GIVE_UP = "nothing can be booked"
@@ -55,7 +56,7 @@ class DeclaredTripFormat(TripFormat):
             raise InvalidOutputError("no option is left")
         return "", text
 
-    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """A choice of the number of a plan."""
         del state, remaining
         return Request("select", 3, constraint=Choice(tuple(str(i) for i in range(1, len(paths) + 1))), role="select")

@@ -12,6 +12,7 @@ from tape.budget import in_units
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
+from tape.protocols.prompt_format import OfferedPath, offered_text
 from tape.tools.calls import ANSWER, Call, answer, call, from_mapping, parse
 from tape.tools.domain import ToolDomain, as_state, describe
 from tape.tools.errors import InvalidCallError
@@ -108,6 +109,10 @@ class ChatToolFormat(ToolFormat):
         prompt = (Message("system", self._rules), Message("user", f"Task: {self._domain.task}\n\n{ask}"))
         return Request(prompt, 3, constraint=Choice(tuple(_SCORES)), role="score"), worth
 
+    def ask(self, state: State, question: str) -> tuple[Message, ...]:
+        """What is known of a state, then a question of the engine's own."""
+        return self._messages(as_state(state), question)
+
     def act_request(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
     ) -> Request:
@@ -136,9 +141,9 @@ class ChatToolFormat(ToolFormat):
             raise InvalidOutputError(f"no call: {error.errors()[0]['msg']}") from None
         return read["thought"], from_mapping(read["call"]["tool"], read["call"]["arguments"]).text
 
-    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""
-        listed = "\n".join(f"{i}: {'; '.join(path)}" for i, path in enumerate(paths, 1))
+        listed = offered_text(paths, remaining)
         ask = f"Which of these plans is best within the budget?\n{listed}\nAnswer with its number."
         options = tuple(str(i) for i in range(1, len(paths) + 1))
         return Request(self._messages(as_state(state), ask, remaining), 3, constraint=Choice(options), role="select")

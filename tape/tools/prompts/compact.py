@@ -23,6 +23,7 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Regex, Request
 from tape.lm.constraints import escape
 from tape.protocols import Action, Plan, State
+from tape.protocols.prompt_format import OfferedPath
 from tape.tools.calls import ANSWER, Call, answer, parse
 from tape.tools.domain import ToolDomain, as_state
 from tape.tools.errors import ToolError
@@ -225,10 +226,13 @@ class CompactToolFormat(ToolFormat):
         """The action; this model writes no thoughts."""
         return "", self._read(as_state(state), text.split()).text
 
-    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
-        """The plan query again, with the paths as the only admissible answers."""
+    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
+        """The plan query again, with the paths as the only admissible answers.
+
+        The bundled model was trained on no prompt with scores or costs of plans, so it is shown what is left alone.
+        """
         here = as_state(state)
-        options = tuple(self._text(self._calls(here, path)) for path in paths)
+        options = tuple(self._text(self._calls(here, path.actions)) for path in paths)
         return Request(
             self._text([*self._prefix(here), "<plan>", *self._afford(remaining), "->"]),
             max_tokens=max(len(option.split()) for option in options) + 1,

@@ -28,6 +28,7 @@ from tape.lm.scripted import ScriptedLM, obeys
 from tape.protocols.prompt_format import option_values
 from tests.envs.alfworld.households import KITCHEN, STUDY, domain_of, drawn, known, seeds, sensible, tasks, world_of
 from tests.envs.alfworld.played import PlayedHousehold
+from tests.tape.offers import offers
 
 KNOWN = replace(
     known(KITCHEN).found("countertop 1", "bare").found("fridge 1", SHUT),
@@ -293,8 +294,10 @@ def test_steps_left_are_worth_less_the_more_there_are() -> None:
 
 
 def test_walks_are_numbered() -> None:
-    request = COOK.select_request(KNOWN, [["go to cabinet 1", "open cabinet 1"], ["open fridge 1"]], {"steps": 3})
-    assert "1: go to cabinet 1; open cabinet 1\n2: open fridge 1" in prompt(request)
+    plans = offers([["go to cabinet 1", "open cabinet 1"], ["open fridge 1"]], {"steps": 2})
+    request = COOK.select_request(KNOWN, plans, {"steps": 3})
+    assert "1: go to cabinet 1 -> s11 (0.25); open cabinet 1 -> s12 (0.25) | certainty 0.75; needs 2" in prompt(request)
+    assert "2: open fridge 1 -> s21 (0.25) |" in prompt(request)
     assert request.constraint == Choice(("1", "2"))
     assert COOK.read_intention("I open the fridge.") is None
 

@@ -16,11 +16,13 @@ from envs.alfworld.prompts.lexicon import WORDS
 from envs.alfworld.state import BARE, SHUT, Knowledge
 from experiments.training.household.data import change_words
 from experiments.training.household.plans import best_plan
+from tape.aec.predictor import RewordingFormat
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Constraint, Regex, Request
 from tape.protocols.prompt_format import PromptFormat, option_values
 from tests.envs.alfworld.households import KITCHEN, STUDY, domain_of, drawn, known, seeds, sensible, tasks, world_of
 from tests.profiles import examples
+from tests.tape.offers import offers
 
 
 def format_of(state: Knowledge) -> HouseholdFormat:
@@ -242,11 +244,32 @@ def test_one_answer_settles_all_places_of_a_kind() -> None:
     assert prompt_format.read_predict(state, doors, "yes ") == {shut("cabinet 2"): True}
 
 
+@given(moments(), st.integers(0, 5))
+def test_other_wordings_say_the_same_in_another_order(moment, number: int) -> None:  # type: ignore[no-untyped-def]
+    world, _, _, _ = moment
+    state = world.known
+    for name in ("household", "chat"):
+        prompt_format = prompts.prompt_format(domain_of(world), name)
+        assert isinstance(prompt_format, RewordingFormat)
+        other = prompt_format.reworded(state, number)
+        assert other == prompt_format.reworded(state, number)
+        assert (other == state) == (other.layout.receptacles == state.layout.receptacles)
+        assert number or other is state
+        assert {r: other.of(r) for r in other.layout.receptacles} == {r: state.of(r) for r in state.layout.receptacles}
+        about = [inside(world.layout.goal.thing, r) for r in state.layout.receptacles]
+        for (told, mine), (reworded, theirs) in zip(
+            prompt_format.predict_request(state, about), prompt_format.predict_request(other, about), strict=True
+        ):
+            assert set(mine) == set(theirs)
+            assert sorted(str(told.prompt)) == sorted(str(reworded.prompt))
+            assert set(told.constraint.options) == set(reworded.constraint.options)
+
+
 def test_walks_are_offered_as_plans() -> None:
     world = world_of(KITCHEN, full=True)
     plan = [command.text for command in best_plan(world.scene()) or ()]
     prompt_format: PromptFormat = prompts.prompt_format(domain_of(world), "household")
-    request = prompt_format.select_request(world.known, [plan, plan[:1]], {})
+    request = prompt_format.select_request(world.known, offers([plan, plan[:1]]), {})
     assert isinstance(request.constraint, Choice)
     assert list(prompt_format.read_plan(world.known, request.constraint.options[0]).actions) == plan
     assert request.max_tokens > len(request.constraint.options[0].split())

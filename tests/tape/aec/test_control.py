@@ -561,3 +561,24 @@ def test_the_joint_choice_asks_for_what_is_likeliest_and_not_for_what_the_first_
 
     assert queried("joint") == ["gem_in(3)"]
     assert queried("query_all")[0] == "gem_in(0)"
+
+
+class Murky(BoxDomain):
+    """Cannot declare what unlocking does to a lid."""
+
+    def effects(self, action: Action, known: Assignment) -> Effects:
+        found = dict(super().effects(action, known))
+        return {p: None if p.name == "locked" else value for p, value in found.items()}
+
+    def purpose(self, state: State) -> Assignment:
+        return {}
+
+    def credit(self, state: State) -> float:
+        return 0.0
+
+
+def test_what_an_open_domain_leaves_unknown_on_the_way_is_believed_where_nothing_is_verified() -> None:
+    world = BoxWorld(0, (True, False), Murky(2))
+    plans = ["unlock 0; open 0; take 0"]
+    result, _ = play(world, BoxModel(0, (True, False), plans=plans), aec={"commit": "belief", "gate": "simulate_all"})
+    assert (result.success, result.actions) == (True, ["unlock 0", "open 0", "take 0"])

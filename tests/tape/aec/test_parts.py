@@ -1,6 +1,8 @@
 """Gates, the predictor, the query runner, traces and totals of AEC, each alone."""
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +19,24 @@ from tape.aec.joint import JointSettings
 from tape.aec.joint_gate import JointGate, exclusive_groups
 from tape.aec.method import AecMethod
 from tape.aec.overrides import Overrides
-from tape.aec.predictor import EnsemblePredictor
+from tape.aec.predictor import EnsemblePredictor, WordingsPredictor
 from tape.aec.settings import AecSettings
 from tape.aec.state import EpistemicState
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Resources
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
-from tape.lm.base import Request
+from tape.lm.base import Choice, Request, Usage
 from tape.lm.scripted import ScriptedLM
-from tape.protocols import Task
+from tape.protocols import State, Task
+from tape.protocols.predicates import Predicate
 from tape.runner.results import rows
 from tape.runner.spec import RunSpec
 from tape.runner.summary import VERIFICATION, summarise, table
 from tape.trace import FinishedEvent, read_trace
 from tests.tape.aec.episodes import begun
 from tests.tape.aec.test_facts import CLOSED, grounded
-from tests.tape.aec.toy import BoxDomain, BoxModel, BoxWorld, Seen, gem_in, locked, play
+from tests.tape.aec.toy import BoxDomain, BoxFormat, BoxModel, BoxWorld, Seen, gem_in, locked, play
 
 OPEN = (False, False)
 CHANGED: list[dict[str, Any]] = [
@@ -42,6 +45,7 @@ CHANGED: list[dict[str, Any]] = [
     {"commit": "belief"},
     {"margin": 0.3},
     {"uncertainty": 0.1},
+    {"sigma": "wordings"},
     {"query_budget": 7},
     {"ensemble": 9},
     {"calibration": IsotonicCalibration(((0.0, 1.0, 0.5),), 10).to_json()},
@@ -124,6 +128,47 @@ def test_an_ensemble_counts_votes_and_asks_once_for_the_same_facts() -> None:
     assert len(model.requests) == 2
     assert {request.role for request in model.requests} == {"predict"}
     assert {request.n for request in model.requests} == {4}
+
+
+class Reworded(BoxFormat):
+    """Asks a question about a predicate as a choice, and tells every wording from the others."""
+
+    def predict_request(
+        self, state: State, predicates: Sequence[Predicate]
+    ) -> Sequence[tuple[Request, Sequence[Predicate]]]:
+        return [(Request(f"{state}: {p}?", 1, constraint=Choice(("yes", "no"))), [p]) for p in predicates]
+
+    def reworded(self, state: State, number: int) -> State:
+        return f"wording {number}"
+
+
+class Undecided(ScriptedLM):
+    """Says of each question how likely yes is: more so from wording to wording, and nothing of what it never heard."""
+
+    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
+        self.requests += requests
+        found = []
+        for request in requests:
+            likely = int(str(request.prompt)[len("wording ")]) / 10
+            found.append(((0.0, 0.0) if "locked(1)" in request.prompt else (likely, 1 - likely), Usage(1, 1)))
+        return found
+
+
+def test_wordings_give_the_mean_and_the_spread_of_the_models_own_probabilities() -> None:
+    model = Undecided(["yes"])
+    episode = begun(BoxWorld(0, OPEN), model)
+    facts = EpistemicState(episode, BoxDomain(2)).grounded
+    context = replace(episode.roles, prompt_format=Reworded(BoxDomain(2)))
+    predictor = WordingsPredictor(context, 5, 0, lambda mu: mu / 2)
+    [found, silent] = asyncio.run(predictor.predict([locked(0), locked(1)], facts))
+    assert (found.mu, found.raw) == (pytest.approx(0.1), pytest.approx(0.2))
+    assert found.sigma == pytest.approx(0.02**0.5)  # of 0, .1, .2, .3 and .4
+    assert (silent.raw, silent.sigma) == (0.5, 0.5)
+    assert len(model.requests) == 10
+    assert asyncio.run(predictor.predict([locked(0)], facts)) == [found]
+    assert len(model.requests) == 10
+    with pytest.raises(ConfigError, match=r"BoxFormat has no other wordings .* use sigma='votes'"):
+        asyncio.run(WordingsPredictor(episode.roles, 5, 0).predict([locked(0)], facts))
 
 
 def test_a_calibration_changes_mu_only() -> None:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tape.aec.facts import Evidence, Grounded, GroundedStore
-from tape.aec.progression import progress
 from tape.aec.verifier import Rulebook, Verifier
 from tape.budget import Resources
+from tape.engine.progression import progress
 from tape.protocols import Action
 from tape.protocols.predicates import Assignment, Effects, Predicate
 from tests.profiles import examples

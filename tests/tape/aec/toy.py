@@ -16,6 +16,7 @@ from tape.lm.base import Choice, Forced, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Observation, Plan, State
 from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
+from tape.protocols.prompt_format import OfferedPath
 from tape.trace import Event, TraceWriter
 
 
@@ -260,7 +261,7 @@ class BoxFormat:
     def read_intention(self, thought: str) -> Action | None:
         return None
 
-    def select_request(self, state: State, paths: Sequence[Sequence[Action]], remaining: Mapping[str, int]) -> Request:
+    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         return self._request("select", state)
 
     def predict_request(

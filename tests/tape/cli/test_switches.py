@@ -25,7 +25,14 @@ def test_what_the_domain_settles_can_be_named() -> None:
     assert config == TapeConfig(execution="constrained", on_infeasible="partial", horizon=5)
 
 
-@pytest.mark.parametrize("option", ["--execution", "--on-infeasible"])
+def test_the_papers_algorithm_is_one_option_and_another_beside_it_counts() -> None:
+    assert parsed("--paper") == TapeConfig.paper()
+    for said in (["--paper", "--extend", "8", "--probe"], ["--extend", "8", "--probe", "on", "--paper"]):
+        assert parsed(*said) == TapeConfig.paper(extend=8, probe=True)
+    assert parsed("--paper", "--temperature", "0.7").temperature == 0.7
+
+
+@pytest.mark.parametrize("option", ["--execution", "--on-infeasible", "--sampling"])
 def test_other_words_are_refused(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parsed(option, "wild")
@@ -38,6 +45,8 @@ def test_the_help_says_who_settles_them(capsys: pytest.CaptureFixture[str]) -> N
     said = " ".join(capsys.readouterr().out.split())
     assert "default: forced for tools, else constrained" in said
     assert "default: stop for tools, else partial" in said
+    assert "default: independent for tools and where places are supposed, else distinct" in said
+    assert "--sampling independent --extend 0" in said
     assert "{constrained,forced,free}" in said
     assert "None" not in said
 

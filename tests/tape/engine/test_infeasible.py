@@ -191,7 +191,7 @@ def test_the_domain_settles_what_is_left_open() -> None:
     for domain in (SokobanEnvironment(CORRIDOR, 4).domain, graded()):
         found = usual.settled(domain)
         assert (found.execution, found.on_infeasible) == ("constrained", "partial")
-    named = TapeConfig(execution="free", on_infeasible="partial")
+    named = TapeConfig(execution="free", on_infeasible="partial", sampling="independent")
     assert named.settled(ToolEnvironment("?", TOOLS).domain) == named
 
 

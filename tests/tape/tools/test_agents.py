@@ -115,11 +115,15 @@ def test_ways_to_execute_a_walk_take_the_same_actions(execution: Any) -> None:
     assert result.lm_calls.get("act", 0) == (0 if execution == "forced" else 4)
 
 
-def test_the_model_may_select_among_its_own_plans() -> None:
+def test_the_model_selects_among_variants_by_what_the_prompt_says_of_them() -> None:
     trace = TraceWriter("x")
 
     def model(request: Request, sample: int) -> str:
-        return script([QUICK, PLAN][sample % 2], select="2")(request, sample)
+        if request.role == "select":
+            lines = [line for line in str(request.prompt).replace("\\n", "\n").splitlines() if line[:1].isdigit()]
+            assert all("of $0.05" in line for line in lines)
+            return next(line.split(":")[0] for line in lines if line.count("multiply.exact") == 2)
+        return script(QUICK)(request, sample)
 
     result = TapeAgent(ScriptedLM(model), selector="lm", num_plans=2).run(environment(usd="0.05"), trace=trace)
     assert result.end_state == "success"

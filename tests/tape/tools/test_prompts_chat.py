@@ -19,6 +19,7 @@ from tape.tools.prompts.chat import ChatToolFormat
 from tape.tools.prompts.common import JUDGED_WRONG
 from tape.tools.results import LONGEST_RESULT, LONGEST_TEXT, cut
 from tape.tools.state import ToolState
+from tests.tape.offers import offers
 from tests.tape.tools.helpers import TOOLS, add, after, domain, fixed_action, note, plans, prompt
 
 
@@ -165,9 +166,10 @@ def test_a_right_answer_is_worth_the_quality_it_rests_on() -> None:
 
 
 def test_walks_are_offered_by_number() -> None:
-    request = prompt_format().select_request(after(), [["add(a=1, b=2)"], ["answer(value=1)"]], {})
+    plans = offers([["add(a=1, b=2)"], ["answer(value=1)"]], {"usd": 20_000})
+    request = prompt_format().select_request(after(), plans, {"usd": 50_000})
     assert request.constraint == Choice(("1", "2"))
-    assert "2: answer(value=1)" in prompt(request)
+    assert "2: answer(value=1) -> s21 (0.25) | certainty 0.75; needs $0.02 of $0.05" in prompt(request)
 
 
 @tool(reads=True)

@@ -15,6 +15,7 @@ from tape.tools.prompts.common import JUDGED_WRONG
 from tape.tools.prompts.compact import CompactToolFormat
 from tape.tools.state import ToolState
 from tape.tools.tool import Toolbox
+from tests.tape.offers import offers
 from tests.tape.tools.helpers import after
 from tests.tape.tools.lexicon import FORMAT, SlotLexicon, tools
 
@@ -87,7 +88,7 @@ def test_a_planned_action_is_the_only_one_admitted() -> None:
 
 def test_walks_are_the_only_admissible_answers_to_select() -> None:
     paths = [[call("add", "grade1", a=3, b=4).text, answer("#1").text], [answer("#1").text]]
-    request = FORMAT.select_request(ToolState(), paths, LEFT)
+    request = FORMAT.select_request(ToolState(), offers(paths), LEFT)
     assert request.constraint == Choice(("add v1 n1 n2 ; answer #1 ", "answer #1 "))
     assert all(len(option.split()) <= request.max_tokens for option in request.constraint.options)
 

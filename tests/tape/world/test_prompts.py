@@ -20,6 +20,7 @@ from tape.world import World
 from tape.world.prompts import WorldFormat
 from tape.world.state import WorldState
 from tests.profiles import examples
+from tests.tape.offers import offers
 from tests.tape.world.worlds import Round, make_courier
 
 WALK, FORD, DELIVER = 'Walk(to="mill")', 'Walk(to="ford")', "Deliver()"
@@ -58,7 +59,7 @@ def test_every_question_tells_rules_actions_costs_task_and_state(prompts: WorldF
         prompts.next_request(START, WALK),
         prompts.score_request(START)[0],
         prompts.act_request(START, {"steps": 3, "coins": 1}, None, ()),
-        prompts.select_request(START, [[WALK], [FORD]], {"steps": 3, "coins": 1}),
+        prompts.select_request(START, offers([[WALK], [FORD]]), {"steps": 3, "coins": 1}),
     ]
     for request in asked:
         said = text(request)
@@ -186,7 +187,7 @@ def test_choices_have_one_option_each(prompts: WorldFormat) -> None:
     request, values = prompts.score_request(START)
     assert request.constraint == Choice(("solved", "possible", "hopeless"))
     assert list(values.values()) == [1.0, 0.0, -1.0]
-    assert prompts.select_request(START, [[WALK], [FORD, WALK]], {}).constraint == Choice(("1", "2"))
+    assert prompts.select_request(START, offers([[WALK], [FORD, WALK]]), {}).constraint == Choice(("1", "2"))
 
 
 def test_what_is_read_out_of_a_text_is_a_state(prompts: WorldFormat) -> None:

@@ -1,0 +1,116 @@
+"""Which plans are sampled: distinct ones where that is asked for, and what a result tells of them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from envs.sokoban import SokobanEnvironment
+from tape.agents.open_loop import OpenLoopAgent
+from tape.agents.tape import TapeAgent
+from tape.budget import Budget, Ledger
+from tape.engine.context import RoleContext
+from tape.engine.proposer import LmProposer
+from tape.engine.settings import PAPER, TapeConfig
+from tape.lm.accounting import AccountedLM
+from tape.lm.batching import EpisodeBatch
+from tape.plugins import load
+from tape.protocols import Environment, EnvironmentPlugin, Plan
+from tape.tools import ToolEnvironment
+from tape.trace import GraphFoldedEvent, PlansSampledEvent, TraceWriter
+from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play, tiny_lm
+from tests.tape.tools.helpers import TOOLS
+
+START = (SokobanEnvironment(ROOM, 6).domain.project(SokobanEnvironment(ROOM, 6).reset(0)), {"steps": 6})
+
+
+def proposed(m: int, *, distinct: bool, starts: int = 1, seed: int = 1) -> list[list[Plan]]:
+    env = SokobanEnvironment(ROOM, 6)
+    lm = AccountedLM(tiny_lm(), Ledger(Budget({})))
+    roles = RoleContext(lm, env.prompt_format("compact"), env.domain, TraceWriter("test"))
+    return asyncio.run(LmProposer(roles, 0.3, distinct=distinct).propose([START] * starts, m, seed))
+
+
+def test_distinct_plans_are_distinct_from_each_of_several_starts() -> None:
+    found = proposed(6, distinct=True, starts=3)
+    assert [len({plan.actions for plan in plans}) for plans in found] == [6, 6, 6]
+    assert found[0] != found[1] != found[2]  # each start has a seed of its own
+    assert proposed(6, distinct=True, starts=3) == found
+    assert proposed(6, distinct=True)[0] == found[0]
+    assert proposed(6, distinct=True, seed=2)[0] != found[0]
+
+
+def test_one_plan_a_start_is_drawn_as_ever() -> None:
+    # The baselines sample one plan, and so does the extension of a plan graph from each of its nodes.
+    assert proposed(1, distinct=True, starts=4) == proposed(1, distinct=False, starts=4)
+
+
+def test_an_agent_that_samples_distinct_plans_keeps_its_budget_and_tells_how_many() -> None:
+    for sampling in ("distinct", "independent"):
+        result, events = play(ROOM, 6, model=tiny_lm(), sampling=sampling, seed=4, budget=Budget({"tokens": 3000}))
+        assert result.budget_violations == []
+        assert 0 < result.used["tokens"] <= 3000
+        rounds = [event.plans for event in events if isinstance(event, PlansSampledEvent) and len(event.plans) > 1]
+        assert result.plans == sum(map(len, rounds)) == 4 * len(rounds)
+        assert result.distinct_plans == sum(len({tuple(plan) for plan in plans}) for plans in rounds)
+        assert (result.distinct_plans == result.plans) == (sampling == "distinct")
+
+
+def test_episodes_beside_it_change_no_plan() -> None:
+    async def both() -> list[PlansSampledEvent]:
+        batch = EpisodeBatch(tiny_lm(), 2)
+        agent = TapeAgent(tiny_lm(), sampling="distinct", max_replans=0)
+        traces = [TraceWriter("one"), TraceWriter("two")]
+
+        async def one(index: int) -> None:
+            try:
+                await agent.arun(
+                    SokobanEnvironment(ROOM, 6), seed=7 + index, trace=traces[index], model=batch.member(index)
+                )
+            finally:
+                await batch.leave()
+
+        await asyncio.gather(one(0), one(1))
+        await batch.close()
+        return [next(event for event in trace.events if isinstance(event, PlansSampledEvent)) for trace in traces]
+
+    for seed, event in zip((7, 8), asyncio.run(both()), strict=True):
+        _, events = play(ROOM, 6, model=tiny_lm(), sampling="distinct", max_replans=0, seed=seed)
+        assert next(one for one in events if isinstance(one, PlansSampledEvent)).plans == event.plans
+
+
+def test_nodes_that_different_plans_pass_through_are_counted() -> None:
+    plans = [" R R R", " R R L", " R R R", " R R R"]  # CORRIDOR is solved by three moves to the right
+    result, events = play(CORRIDOR, 4, model=SimulatedModel(CORRIDOR, plans=plans))
+    assert (result.plans, result.distinct_plans) == (4, 2)
+    assert sum(isinstance(event, GraphFoldedEvent) for event in events) == 1
+    assert result.shared_nodes == 2
+    alone, _ = play(CORRIDOR, 4, model=SimulatedModel(CORRIDOR, plans=[" R R R"]))
+    assert (alone.distinct_plans, alone.shared_nodes) == (1, 0)
+    single, _ = play(CORRIDOR, 4, agent=OpenLoopAgent)
+    assert (single.plans, single.distinct_plans, single.shared_nodes) == (1, 1, 0)
+
+
+@pytest.mark.parametrize(("environment", "sampling"), [("sokoban", "distinct"), ("alfworld", "independent")])
+def test_plans_that_suppose_different_things_are_drawn_independently(environment: str, sampling: str) -> None:
+    assert TapeConfig().settled(of(environment).domain).sampling == sampling
+
+
+def test_where_plans_vote_they_are_drawn_independently() -> None:
+    domain = ToolEnvironment("?", TOOLS).domain
+    assert TapeConfig().settled(domain).sampling == "independent"
+    assert TapeConfig(sampling="distinct").settled(domain).sampling == "distinct"
+
+
+def of(environment: str) -> Environment:
+    plugin: EnvironmentPlugin = load("tape.environments", environment)
+    options = {"levels": "hard-dev", "slack": 2, "games": "dev", "count": 1}
+    return plugin.make(plugin.tasks(options)[0])
+
+
+def test_the_papers_algorithm_is_a_configuration_to_which_more_can_be_said() -> None:
+    assert TapeConfig.paper() == TapeConfig.make(**PAPER)
+    assert TapeConfig.paper(extend=3, horizon=9) == TapeConfig.make(**{**PAPER, "extend": 3, "horizon": 9})
+    usual, paper = TapeConfig().model_dump(), TapeConfig.paper().model_dump()
+    assert {name for name in usual if usual[name] != paper[name]} == set(PAPER)
