@@ -2,6 +2,11 @@
 
 ``python -m experiments.report DIR`` rewrites ``summary.*``, ``results.*``, ``report.md``, ``report.html`` and
 ``plots/``, for one experiment or for a folder that ``experiments.studies.tape.reproduce`` made.
+
+``python -m experiments.report --check`` recomputes every number and interval that is committed under
+``experiments/results`` from the episodes that are committed beside (``*/episodes.parquet``); it names
+each that differs. ``--rewrite`` writes them anew. Neither plays anything. ``python -m experiments.tables --check``
+does the same for the tables of ``docs/results.md``.
 """
 
 from __future__ import annotations
@@ -12,9 +17,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from experiments.harness import published
 from experiments.harness.cli import guarded
 from experiments.harness.experiment import Experiment
 from experiments.harness.measured import Measured
+from experiments.harness.places import RESULTS
 from experiments.harness.standard import sections_of
 from experiments.studies.tape.catalogue import NAMES, find
 from experiments.studies.toy import chapter as toy_part
@@ -23,6 +30,7 @@ from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
 from tape.show.document import Section, write_report
 
+MODULE = "experiments.report"
 TITLE = "TAPE on Sokoban with the bundled models, beside the paper"
 INTRODUCTION = (
     "Every Sokoban figure and table of the TAPE paper, played with the bundled language models. Nothing is tuned, "
@@ -79,19 +87,43 @@ def write(path: Path) -> list[Path]:
     return write_report(path, TITLE, chapters(path))
 
 
+def check(results: Path) -> int:
+    """Compare what is published with what its episodes say; the exit code is 1 if anything differs."""
+    found = published.check(results)
+    for difference in found:
+        print(difference, file=sys.stderr)
+    if found:
+        again = f"python -m {MODULE} --rewrite"
+        print(f"{len(found)} differences; if the episodes are right, `{again}` writes the rest anew", file=sys.stderr)
+    else:
+        print(f"all that is published in {results} follows from its episodes")
+    return int(bool(found))
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Rebuild a report."""
     given = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(prog="python -m experiments.report", description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, metavar="DIR", help="a run directory, or the folder of `reproduce`")
+    parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__.splitlines()[0])
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument(
+        "folder", type=Path, nargs="?", metavar="DIR", help="a run directory, or the folder of `reproduce`"
+    )
+    what.add_argument("--check", action="store_true", help="compare what is published with what its episodes say")
+    what.add_argument("--rewrite", action="store_true", help="write what is published anew from its episodes")
+    parser.add_argument("--results", type=Path, default=RESULTS, metavar="FOLDER", help="(default: %(default)s)")
     args = parser.parse_args(given)
 
     def run() -> int:
+        if args.check:
+            return check(args.results)
+        if args.rewrite:
+            print(f"written: {', '.join(map(str, published.write_again(args.results)))}")
+            return 0
         files = write(args.folder)
         print(f"report: {files[0]} and {files[1]}")
         return 0
 
-    return guarded(run, "experiments.report", given)
+    return guarded(run, MODULE, given)
 
 
 if __name__ == "__main__":

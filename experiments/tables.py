@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from experiments.benches.solvers.table import solver_text
 from experiments.harness.places import ROOT
 from experiments.studies.aec.readme_table import household_text
+from experiments.studies.sdp.results_table import sdp_text
 from experiments.studies.tape.headline_table import headline_text
 from experiments.studies.tools.table import tool_text
 
@@ -17,6 +18,7 @@ HEADLINE_BEGIN, HEADLINE_END = "<!-- headline:begin -->\n", "<!-- headline:end -
 SOLVERS_BEGIN, SOLVERS_END = "<!-- solver table:begin -->\n", "<!-- solver table:end -->"
 
 TOOLS_BEGIN, TOOLS_END = "<!-- tools:begin -->\n", "<!-- tools:end -->"
+SDP_BEGIN, SDP_END = "<!-- sdp:begin -->\n", "<!-- sdp:end -->"
 HOMES_BEGIN, HOMES_END = "<!-- households:begin -->\n", "<!-- households:end -->"
 
 
@@ -44,6 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     fresh = _between(fresh, SOLVERS_BEGIN, SOLVERS_END, solver_text())
     fresh = _between(fresh, TOOLS_BEGIN, TOOLS_END, tool_text())
     fresh = _between(fresh, HOMES_BEGIN, HOMES_END, household_text())
+    fresh = _between(fresh, SDP_BEGIN, SDP_END, sdp_text())
     if args.check:
         if fresh != text:
             print("docs/results.md is stale: run python -m experiments.tables", file=sys.stderr)

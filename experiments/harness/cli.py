@@ -10,14 +10,15 @@ import argparse
 import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from experiments.harness import register
 from experiments.harness.elapsed import stopwatch
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, identity, most_calls
 from experiments.harness.measured import Measured
+from experiments.harness.published import publish
 from experiments.harness.standard import results_table, sections_of
 from solvers.errors import SolverError
 from tape.budget import Budget
@@ -63,7 +64,12 @@ def main(
     """
     given = list(sys.argv[1:] if argv is None else argv)
     parser = make_parser(experiment.module, f"{experiment.title} ({experiment.source}). {experiment.about}")
-    parser.set_defaults(seeds=experiment.seeds, models=list(experiment.models), out=Path("runs") / experiment.name)
+    parser.set_defaults(
+        seeds=experiment.seeds,
+        models=list(experiment.models),
+        batch=experiment.batch,
+        out=Path("runs") / experiment.name,
+    )
     parser.add_argument(
         "--run-budget", default="", metavar="KIND=AMOUNT,...", help="hard caps on the whole run (docs/budgets.md)"
     )
@@ -78,7 +84,17 @@ def main(
         run_budget = Budget.parse(args.run_budget)
         try:
             with open_pool(args.workers, cache=args.cache, prices=args.prices) as pool:
-                measured = play(experiment, options, args.out, pool, quiet=args.quiet, run_budget=run_budget)
+                measured = play(
+                    experiment,
+                    options,
+                    args.out,
+                    pool,
+                    quiet=args.quiet,
+                    shared=args.share,
+                    run_budget=run_budget,
+                    listed=args.register,
+                    workers=args.workers,
+                )
         except (KeyboardInterrupt, WorkerError, ExhaustedError):
             if (args.out / "summary.json").exists():
                 after(args, Measured.read(args.out))
@@ -110,10 +126,19 @@ def make_parser(module: str, description: str) -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="the root of all seeds (default: 0)")
     parser.add_argument("--models", nargs="+", metavar="MODEL", help="default: %(default)s")
     parser.add_argument("--workers", default="1", help="processes, or ray://HOST:PORT (default: %(default)s)")
+    parser.add_argument(
+        "--batch", type=positive, default=8, metavar="N", help="episodes played together (default: %(default)s)"
+    )
     parser.add_argument("--cache", type=Path, help="an SQLite file that keeps completions, for metered models")
     parser.add_argument("--prices", type=Path, help="a JSON file with prices of models (docs/budgets.md)")
     parser.add_argument(
         "--out", type=Path, help="the run directory; the same command resumes it (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--share", type=Path, nargs="+", default=[], metavar="DIR", help="copy episodes that these runs have, too"
+    )
+    parser.add_argument(
+        "--register", type=Path, default=register.FILE, metavar="FILE", help="the list of runs on the test sets"
     )
     parser.add_argument("--quiet", action="store_true", help="about ten lines of progress")
     parser.add_argument("--publish", type=Path, metavar="FOLDER", help="also write what the repository keeps")
@@ -157,6 +182,7 @@ def options_of(args: argparse.Namespace, models: Sequence[str] | None = None) ->
         models=chosen,
         limit=args.limit,
         seed=args.seed,
+        batch=args.batch,
         identify=(lambda name: name) if args.dry_run else partial(identity, prices=args.prices),
     )
 
@@ -217,8 +243,10 @@ def play(
     quiet: bool = False,
     shared: Sequence[Path] = (),
     run_budget: Budget | None = None,
+    listed: Path | None = None,
+    workers: str = "1",
 ) -> Measured:
-    """Play what is missing of an experiment and read what was measured.
+    """Play what is missing of an experiment, list it if it plays a test set, and read what was measured.
 
     Args:
         experiment: The experiment.
@@ -228,6 +256,8 @@ def play(
         quiet: About ten lines of progress.
         shared: Run directories whose episodes are copied where they are the same.
         run_budget: Hard caps on the whole run.
+        listed: The list of runs on the test sets; the repository's by default.
+        workers: How the pool was made, for the record of times.
 
     Raises:
         ExhaustedError: The run's budget did not suffice.
@@ -244,20 +274,17 @@ def play(
             title=experiment.name,
             run_budget=run_budget,
         )
-        with stopwatch(directory):
-            groups = runner.run()
+        try:
+            with stopwatch(directory, workers):
+                groups = runner.run()
+        except (KeyboardInterrupt, WorkerError):
+            if (out / "summary.json").exists():
+                register.note(Measured.read(out), listed or register.FILE)
+            raise
+    register.note(Measured.load(directory, groups), listed or register.FILE)
     if runner.exhausted is not None:
         raise ExhaustedError(f"the run's budget is exhausted: {runner.exhausted}. {LARGER}")
     return Measured.load(directory, groups)
-
-
-def publish(experiment: Experiment, measured: Measured, folder: Path) -> list[Path]:
-    """Write the report for the repository, without times and with PNG files, into a folder of the experiment's name.
-
-    The same episodes give the same bytes on every machine.
-    """
-    timeless = sections_of(experiment, replace(measured, times=False))
-    return list(write_report(folder / experiment.name, experiment.title, timeless, html_too=False))
 
 
 def guarded(run: Callable[[], int], module: str, argv: Sequence[str]) -> int:

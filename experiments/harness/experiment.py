@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
@@ -51,7 +52,10 @@ class Experiment:
         paper: The paper's numbers.
         differs: Why the numbers need not agree: what is not the same here.
         seeds: Episodes per task by default.
+        batch: Episodes played together by default.
         arguments: What its command needs beside the module's name.
+        keeps: What is published beside the report, made of what was measured: texts by file name, within the given
+            folder of results, which holds what is there already.
     """
 
     name: str
@@ -66,7 +70,9 @@ class Experiment:
     paper: tuple[PaperValue, ...] = ()
     differs: tuple[str, ...] = ()
     seeds: int = 10
+    batch: int = 8
     arguments: str = ""
+    keeps: Callable[[Measured, Path], Mapping[str, str]] = lambda _measured, _folder: {}
 
     @property
     def command(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -56,6 +56,7 @@ class Options:
         limit: Only the first tasks of every set.
         seed: The root of all seeds.
         identify: Gives a model's identity.
+        batch: Episodes that advance together; it shapes batches of LM requests, so it is part of what is played.
     """
 
     seeds: int
@@ -63,6 +64,11 @@ class Options:
     limit: int | None = None
     seed: int = 0
     identify: Callable[[str], str] = identity
+    batch: int = 8
+
+    def only(self, model: str) -> Options:
+        """The same for one model."""
+        return replace(self, models=(model,))
 
 
 def configuration(
@@ -99,6 +105,7 @@ def configuration(
         model_identity=options.identify(model),
         seed=options.seed,
         repeats=options.seeds,
+        batch=options.batch,
         prompt_version=plugin_of(environment).prompt_version,
     )
     return Configuration(named(setting, model, method.label), spec, tuple(tasks))
@@ -150,7 +157,7 @@ def own_options(
         argv: The command line.
         defaults: In the place of the environment's.
     """
-    parser = argparse.ArgumentParser(add_help=False)
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     plugin_of(environment).add_arguments(parser)
     parser.set_defaults(**defaults)
     return vars(parser.parse_known_args(argv)[0])

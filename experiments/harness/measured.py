@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeVar
 
 from experiments.harness.matrix import split
 from tape.errors import RunDirectoryError
@@ -21,6 +21,10 @@ Record = Mapping[str, Any]
 """What ``episodes.jsonl`` holds of an episode."""
 
 Outcomes = dict[tuple[str, int], float]
+
+T = TypeVar("T")
+Notes = dict[tuple[str, str, int], dict[str, Any]]
+"""What tables take of an episode beside its result, by configuration, task's digest and repeat."""
 
 
 def groups_of(run: Path) -> list[dict[str, Any]]:
@@ -44,6 +48,9 @@ class Measured:
         records: The configurations' episodes by name, in the order of levels and repeats.
         groups: Their statistics by name; those without episodes have none.
         times: Whether tables may show what differs from machine to machine.
+        notes: See :meth:`note`.
+        others: See :meth:`rows`.
+        published: Whether it was read from published files, so that there are no traces to ask.
     """
 
     directory: RunDirectory
@@ -51,6 +58,9 @@ class Measured:
     records: Mapping[str, Sequence[Record]]
     groups: Mapping[str, Mapping[str, Any]]
     times: bool = True
+    notes: Notes = field(default_factory=dict)
+    others: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    published: bool = False
 
     @classmethod
     def load(cls, directory: RunDirectory, groups: Iterable[Mapping[str, Any]], *, times: bool = True) -> Measured:
@@ -123,6 +133,46 @@ class Measured:
         records = self.records[name]
         shares = [record["result"]["steps"] / record["result"]["budget"]["steps"] for record in records]
         return Value(fmean(shares), *clustered(shares, [record["digest"] for record in records]))
+
+    def note(self, record: Record, name: str, find: Callable[[], T]) -> T:
+        """What a table takes of an episode from anywhere but its record, as its trace or its task.
+
+        It is found once, published with the episode, and read from there where the table is made again, so that every
+        published number can be recomputed without traces.
+
+        Args:
+            record: The episode.
+            name: What it is, a column of the published file.
+            find: Finds it: a flag, a number, a text, None, or what JSON takes.
+
+        Raises:
+            RunDirectoryError: The published episodes lack it.
+        """
+        held = self.notes.setdefault((record["cell"], record["digest"], record["repeat"]), {})
+        if name not in held:
+            self._require(f"note {name!r} of episodes")
+            held[name] = find()
+        found: T = held[name]
+        return found
+
+    def rows(self, name: str, find: Callable[[], list[dict[str, Any]]]) -> list[dict[str, Any]]:
+        """What a table takes from anywhere but the episodes, as rows that are published with these.
+
+        Args:
+            name: What they are; many are a file of this name beside the episodes'.
+            find: Finds them; all have the same keys, and values as those of notes.
+
+        Raises:
+            RunDirectoryError: They are not among what was published.
+        """
+        if name not in self.others:
+            self._require(f"rows {name!r}")
+            self.others[name] = find()
+        return self.others[name]
+
+    def _require(self, what: str) -> None:
+        if self.published:
+            raise RunDirectoryError(f"{self.directory.path} lacks the {what}; play the study anew with --publish")
 
     def missing(self) -> int:
         """Episodes asked for and not played yet, as far as the tasks seen so far can tell."""

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tape.engine import settings
+
 
 @dataclass(frozen=True)
 class Method:
@@ -42,17 +44,63 @@ def merged(first: Mapping[str, Any], then: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-TAPE = Method("TAPE (LM world model)", "tape")
-SIMULATOR = Method("TAPE (simulator): upper bound", "tape", {"world_model": "simulator"})
+PAPER = Method("TAPE (paper)", "tape", settings.PAPER)
+TAPE = Method("TAPE+", "tape")
+TAPE_PLUS = (
+    f"**{PAPER.label}** is the paper's algorithm 1; **{TAPE.label}** is the same with this engine's additions, which "
+    "docs/engine.md names one by one."
+)
+"""Stands beside every table with both rows."""
+
+ADDITIONS: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    ("distinct plans", {"sampling": "independent"}),
+    ("plans from inside the graph", {"extend": 0}),
+    ("second thoughts on invalid moves", {"doubt": 0.0}),
+    ("caution", {"cautious": False}),
+    ("mean scores of open ends", {"score": "argmax"}),
+    ("probes", {"probe": False}),
+    ("selecting anew", {"reselect": False}),
+    ("mismatches in what the path needs", {"mismatch": "exact"}),
+)
+"""What TAPE+ adds to the paper's algorithm: (label, the fields of ``TapeConfig`` that switch it off). Together they are
+``tape.engine.settings.PAPER``."""
+
+
+def left_out() -> tuple[Method, ...]:
+    """TAPE+ without each of its additions."""
+    return tuple(Method(f"{TAPE.label} without {label}", "tape", off) for label, off in ADDITIONS)
+
+
+def added_in() -> tuple[Method, ...]:
+    """The paper's algorithm with each of the additions alone."""
+    return tuple(
+        Method(f"{PAPER.label} with {label}", "tape", {name: v for name, v in PAPER.changes.items() if name not in off})
+        for label, off in ADDITIONS
+    )
+
+
+SIMULATOR = Method("TAPE+ (simulator): upper bound", "tape", {"world_model": "simulator"})
 REACT = Method("ReAct", "react")
 PLAN_AND_ACT = Method("Plan-and-Act", "plan_and_act")
 REPLANNING = Method("Plan-and-Act, replanning", "plan_and_act_replan")
 BEST_REACT = Method("Best-of-4 ReAct", "best_of_n_react")
 BEST_PLAN_AND_ACT = Method("Best-of-4 Plan-and-Act", "best_of_n_plan_and_act")
+BEST_PLANS = Method("Best-of-4 plans", "tape", {**PAPER.changes, "selector": "best_plan"})
+"""Best-of-N over plans: 4 plans are sampled, rolled out and scored, and the best one that fits is carried out as in the
+paper's algorithm; none are recombined."""
+LM_SELECTS = Method(f"{TAPE.label}, the LM selects", "tape", {"selector": "lm"})
+LM_SELECTED = (
+    f"**{LM_SELECTS.label}**: on the very graph on which the solver would; all before the selection is the same. The "
+    "LM is offered the sampled plans, for each end the path of fewest moves and those of least cost, and random "
+    "paths, in random order. General models are shown their states, scores, costs and what is left. The bundled models "
+    "cannot be: they know no prompt with scores or costs of plans, and choose among the same paths in the prompt by "
+    "which they plan. So their row says how they plan, not what a model makes of scores."
+)
+"""Stands beside every table with that row."""
 OPEN_LOOP = Method("open-loop plan", "open_loop")
-ALL_STEP = Method("TAPE, replanning at every step", "tape_all_step")
-BASELINES = (OPEN_LOOP, REACT, PLAN_AND_ACT, REPLANNING, BEST_REACT, BEST_PLAN_AND_ACT)
-EVERYTHING = (*BASELINES, TAPE, ALL_STEP, SIMULATOR)
+ALL_STEP = Method("TAPE+, replanning at every step", "tape_all_step")
+BASELINES = (OPEN_LOOP, REACT, PLAN_AND_ACT, REPLANNING, BEST_REACT, BEST_PLAN_AND_ACT, BEST_PLANS)
+EVERYTHING = (*BASELINES, PAPER, TAPE, ALL_STEP, SIMULATOR)
 
 GUARD = {"no_repeat": True, "max_replans": 50}
 """Of every agent on ALFWorld: no free choice repeats a command in an identical state, and replanning lasts as the steps

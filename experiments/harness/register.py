@@ -1,4 +1,4 @@
-"""The list of all runs on the test set: one entry per version of the engine, none is ever taken out."""
+"""The list of all runs on Sokoban's test sets: every study writes it as it plays, and nothing is ever taken out."""
 
 from __future__ import annotations
 
@@ -7,33 +7,53 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from envs.sokoban.level_sets import TEST_SETS
 from experiments.harness.matrix import short, split
 from experiments.harness.measured import Measured
 from experiments.harness.methods import TAPE
 from experiments.harness.places import RESULTS
 from tape.files import replace_file
 from tape.reading import read_json
+from tape.runner.spec import RunSpec
 from tape.show.document import Table
 
 FILE = RESULTS / "test_set_runs.json"
-TEST_SET = "hard-test"
-ENGINE = "2"
+COPY = "test_set_runs.json"
+"""Beside the run: the list as it was when the run ended, for its report."""
+
+ENGINE = "3"
 """Label of the engine; raise it with every change that may change an episode. Entries tell sources apart anyway."""
 
+OURS = (TAPE.label, "TAPE (LM world model)")
+"""What the engine with all its additions is called, and was until engine 2."""
 
-def entry(measured: Measured, engine: str, settings: Collection[str] | None = None) -> dict[str, Any] | None:
-    """What a run adds to the list; None if it played nothing of the test set.
+
+def test_set(spec: RunSpec) -> str | None:
+    """The test set that a configuration plays; None if it plays none."""
+    levels = spec.options.get("levels") if spec.environment == "sokoban" else None
+    return levels if levels in TEST_SETS else None
+
+
+def entry(
+    measured: Measured, engine: str = ENGINE, settings: Collection[str] | None = None, study: str = ""
+) -> dict[str, Any] | None:
+    """What a run adds to the list; None if it played nothing of a test set.
 
     Args:
         measured: The run.
         engine: The engine's label.
-        settings: Settings that are played on a test set; :data:`TEST_SET` by default.
+        settings: Settings that are played on a test set; by default those of configurations with :func:`test_set`.
+        study: Name of the experiment; the title of the run by default.
     """
-    played = {name: group for name, group in measured.groups.items() if split(name)[0] in (settings or (TEST_SET,))}
+    sets = {name: split(name)[0] if settings else test_set(spec) for name, spec in measured.specs.items()}
+    asked = [name for name, found in sets.items() if found and (not settings or found in settings)]
+    played = {name: measured.groups[name] for name in asked if name in measured.groups}
     if not played:
         return None
-    specs = [measured.specs[name] for name in played]
+    specs = [measured.specs[name] for name in asked]
     return {
+        "study": study or measured.directory.title(),
+        "sets": list(dict.fromkeys(sets[name] for name in asked)),
         "engine": engine,
         "source": measured.directory.versions()["sources"],
         "commit": measured.directory.commit(),
@@ -46,9 +66,31 @@ def entry(measured: Measured, engine: str, settings: Collection[str] | None = No
     }
 
 
+def note(measured: Measured, file: Path) -> dict[str, Any] | None:
+    """List a run if it played a test set, and keep the list beside it.
+
+    Args:
+        measured: The run, complete or not.
+        file: The list.
+
+    Returns:
+        The new entry, if there is one.
+    """
+    new = entry(measured)
+    if new is not None:
+        write(measured.directory.path / COPY, add(file, new))
+    return new
+
+
 def read(file: Path) -> list[dict[str, Any]]:
     """The entries, the oldest first."""
     return read_json(file, list[dict[str, Any]]) if file.exists() else []
+
+
+def write(file: Path, entries: list[dict[str, Any]]) -> None:
+    """Write the list, an entry a line."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(file, "[\n" + ",\n".join(" " + json.dumps(held) for held in entries) + "\n]\n")
 
 
 def add(file: Path, new: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -57,34 +99,37 @@ def add(file: Path, new: Mapping[str, Any]) -> list[dict[str, Any]]:
     Returns:
         All entries.
     """
-    known = ("engine", "source", "models", "seed", "seeds", "levels")
+    known = ("study", "sets", "engine", "source", "models", "seed", "seeds")
     entries = read(file)
     same = [
         i
         for i, held in enumerate(entries)
-        if all(held[key] == new[key] for key in known) and (not held["complete"] or held["solved"] == new["solved"])
+        if all(held.get(key) == new.get(key) for key in known)
+        and (not held["complete"] or held["solved"] == new["solved"])
     ]
     if same:
         entries[same[0]] = dict(new)
     else:
         entries.append(dict(new))
-    file.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(file, "[\n" + ",\n".join(" " + json.dumps(held) for held in entries) + "\n]\n")
+    write(file, entries)
     return entries
 
 
 def table(entries: list[dict[str, Any]]) -> Table:
-    """All runs, with TAPE's success by model."""
-    models = list(dict.fromkeys(short(model) for held in entries for model in held["models"]))
+    """All runs, with the share of what TAPE+ solved by level set and model."""
     rows = []
     for held in entries:
-        solved = {split(name)[1:]: counts for name, counts in held["solved"].items()}
         shares = []
-        for model in models:
-            wins, n = solved.get((model, TAPE.label), (0, 0))
-            shares.append(f"{wins / n:.2f} ({n})" if n else "-")
+        for name, (wins, n) in held["solved"].items():
+            setting, model, method = split(name)
+            if method in OURS and n:
+                where = f"{setting}, " if len(held["sets"]) > 1 or setting not in held["sets"] else ""
+                shares.append(f"{where}`{model}` {wins / n:.2f} ({n})")
         commit = (held["commit"] or "unknown")[:10]
         extent = f"{held['levels']} levels x {held['seeds']}" + ("" if held["complete"] else ", incomplete")
-        rows.append((held["engine"], f"`{held['source'][:8]}`", f"`{commit}`", extent, *shares))
-    head = ("engine", "source", "commit", "played", *(f"TAPE, `{model}` (n)" for model in models))
-    return Table(head, tuple(rows), "Every run on the test set, the oldest first.")
+        sets = ", ".join(f"`{name}`" for name in held["sets"])
+        sources = f"`{held['source'][:8]}`"
+        shown = "; ".join(shares) or ", ".join(f"`{short(model)}`" for model in held["models"])
+        rows.append((held["engine"], held["study"], sets, sources, f"`{commit}`", extent, shown))
+    head = ("engine", "study", "level sets", "source", "commit", "played", f"{TAPE.label} (n)")
+    return Table(head, tuple(rows), "Every run on a test set, the oldest first.")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from experiments.harness.elapsed import in_all
+from experiments.harness import register
+from experiments.harness.elapsed import in_all, sittings
 from experiments.harness.experiment import Experiment
 from experiments.harness.measured import Measured
-from experiments.harness.methods import SIMULATOR, TAPE
+from experiments.harness.methods import LM_SELECTED, LM_SELECTS, PAPER, SIMULATOR, TAPE, TAPE_PLUS
 from tape.show.document import Bullets, Section, Table
 from tape.show.plots import Panel, Plot, Series, Value
 from tape.statistics import Paired
@@ -96,6 +97,12 @@ class _Against:
         ]
 
 
+def both_against_all(measured: Measured) -> list[Pair]:
+    """TAPE+ with every other method, and the paper's algorithm with every baseline; the upper bound excepted."""
+    rest = against(PAPER.label, but=[method for method in measured.methods() if method.startswith(TAPE.label)])
+    return [*against(TAPE.label)(measured), *rest(measured)]
+
+
 def differences_table(measured: Measured, pairs: Sequence[Pair]) -> Table:
     """Paired differences on identical levels and repeats."""
     rows = []
@@ -159,8 +166,15 @@ def sections_of(experiment: Experiment, measured: Measured) -> list[Section]:
     first = [experiment.about, f"In the paper: {experiment.source}. Made by `{experiment.command}`."]
     if missing := measured.missing():
         first.append(f"**Incomplete: at least {missing} episodes are not played yet.** Run the same command again.")
-    if measured.times and (said := in_all(measured.directory)):
+    if said := in_all(measured.rows("elapsed", lambda: sittings(measured.directory))):
         first.append(said)
+    if sets := list(dict.fromkeys(name for spec in measured.specs.values() if (name := register.test_set(spec)))):
+        named = " and ".join(f"`{name}`" for name in sets)
+        first.append(f"Test levels: {named}; every run on them is listed in `{register.COPY}`.")
+    if {PAPER.label, TAPE.label} <= set(measured.methods()):
+        first.append(TAPE_PLUS)
+    if LM_SELECTS.label in measured.methods():
+        first.append(LM_SELECTED)
     sections = [Section(experiment.title, tuple(first))]
     sections += experiment.sections(measured)
     sections.append(Section("All configurations", (results_table(measured),), level=3))
@@ -179,17 +193,17 @@ def role(method: str) -> str:
     """How a method is drawn."""
     if method == SIMULATOR.label:
         return "bound"
-    return "strong" if method in (TAPE.label, "TAPE") else "plain"
+    return "strong" if method == TAPE.label else "plain"
 
 
-def success_bars(measured: Measured, *, by_model: bool = False) -> Plot:
-    """A panel per setting and model with a bar per method."""
+def success_bars(measured: Measured, *, by_model: bool = False, methods: Sequence[str] | None = None) -> Plot:
+    """A panel per setting and model with a bar per method; by default all methods."""
     panels = []
     for setting in measured.settings():
         for model in measured.models():
             series = tuple(
                 Series(method, (measured.success(setting, model, method),), role(method))
-                for method in measured.methods()
+                for method in (measured.methods() if methods is None else methods)
             )
             panels.append(Panel(f"{model}, {setting}" if by_model else setting, series))
     return Plot("bars", tuple(panels), "success rate")

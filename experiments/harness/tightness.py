@@ -18,10 +18,13 @@ from experiments.harness.measured import Measured, Record
 from experiments.harness.methods import (
     BEST_PLAN_AND_ACT,
     BEST_REACT,
+    LM_SELECTS,
     OPEN_LOOP,
+    PAPER,
     PLAN_AND_ACT,
     REACT,
     REPLANNING,
+    TAPE,
     Method,
 )
 from experiments.harness.standard import success_bars
@@ -31,9 +34,7 @@ from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
 from tape.statistics import wilson
 
-TAPE = Method("TAPE", "tape")
-LM_SELECTS = Method("TAPE, the LM selects", "tape", {"selector": "lm"})
-METHODS = (OPEN_LOOP, REACT, PLAN_AND_ACT, REPLANNING, BEST_REACT, BEST_PLAN_AND_ACT, TAPE, LM_SELECTS)
+METHODS = (OPEN_LOOP, REACT, PLAN_AND_ACT, REPLANNING, BEST_REACT, BEST_PLAN_AND_ACT, PAPER, TAPE, LM_SELECTS)
 TIGHTNESSES = ("tight", "loose")
 ONLY: Mapping[str, Mapping[str, Any]] = MappingProxyType({"": {}})
 """Nothing else is played."""
@@ -116,11 +117,22 @@ def by_category(measured: Measured, heading: str, category: Category) -> Section
         heading: What the categories are.
         category: The category of a task.
     """
-    of: dict[str, str] = {}
-    for spec in measured.specs.values():
-        own = {name: value for name, value in spec.options.items() if name != "limit"}
-        of |= {task.digest: category(task) for task in tasks_of(spec.environment, own)}
-    names = sorted({of[record["digest"]] for records in measured.records.values() for record in records})
+    found_in: dict[str, dict[str, str]] = {}
+
+    def find(name: str, record: Record) -> str:
+        """The task's category, from the options of its configuration."""
+        if name not in found_in:
+            spec = measured.specs[name]
+            own = {option: value for option, value in spec.options.items() if option != "limit"}
+            found_in[name] = {task.digest: category(task) for task in tasks_of(spec.environment, own)}
+        return found_in[name][record["digest"]]
+
+    of = {
+        record["digest"]: measured.note(record, heading.lower(), partial(find, name, record))
+        for name, records in measured.records.items()
+        for record in records
+    }
+    names = sorted(set(of.values()))
     rows = []
     for setting, model, method, name in _named(measured):
         found: list[str] = []
@@ -150,7 +162,7 @@ def run(
     defaults: Mapping[str, Any],
     argv: Sequence[str] | None = None,
     *,
-    keep: Keep,
+    keep: Keep = lambda _chosen, _args, _measured: None,
     others: Mapping[str, Mapping[str, Any]] = ONLY,
     methods: Sequence[Method] = METHODS,
 ) -> int:

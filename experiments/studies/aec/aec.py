@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from experiments.harness import tightness
 from experiments.harness.cli import guarded, known, main
 from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
 from experiments.harness.matrix import Options, configuration, own_options, plugin_of, spread, tasks_of
@@ -20,22 +21,35 @@ from experiments.harness.measured import Measured
 from experiments.harness.standard import against
 from experiments.studies.aec import readme_table
 from experiments.studies.aec import refinement as aec_refinement
-from experiments.studies.aec.methods import AEC, CALIBRATED_LABEL, CAP, RULES_LABEL, methods
+from experiments.studies.aec.methods import (
+    AEC,
+    CALIBRATED_LABEL,
+    CAP,
+    NAMED_WORDINGS,
+    NAMES,
+    RULES_LABEL,
+    WORDINGS,
+    methods,
+)
 from experiments.studies.aec.tables import by_model
 from tape.protocols import Task
 from tape.protocols.predicates import require_predicates
 from tape.runner.configurations import Configuration
 from tape.show.document import Section
 
+ALFWORLD = "alfworld"
 QUICK = 6
 """Tasks of every set with ``--quick``."""
 
 
+TABLE_2 = (PaperValue("table 2, Llama3-8B: AEC, seen and unseen", "61.36, 58.62"),)
+
+
 def settings_of(environment: str, chosen: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Sets of tasks by name: the environment's own, and the given ones beside them if ALFWorld tasks are given."""
-    if environment == "alfworld" and chosen.get("data"):
-        return {"packaged": {**chosen, "data": None, "games": None}, "given": dict(chosen)}
-    if environment == "alfworld":
+    """Sets of tasks by name: the environment's own, and the official ones beside them where ALFWorld's are given."""
+    if environment == ALFWORLD and chosen.get("data"):
+        return {"packaged": {**chosen, "data": None, "games": None}, "official": dict(chosen)}
+    if environment == ALFWORLD:
         return {chosen.get("games") or "packaged": dict(chosen)}
     return {environment: dict(chosen)}
 
@@ -71,13 +85,16 @@ def configurations(
             own = sets[setting]
             found += [
                 configuration(method, model, options, environment=environment, own=own, setting=setting, tasks=tasks)
-                for method in methods(refined, search=search)
+                for method in methods(refined, search=search, wordings=environment == ALFWORLD)
             ]
     return found
 
 
 def sections(measured: Measured) -> list[Section]:
-    found = by_model(measured, "aec")
+    named = (NAMES, NAMED_WORDINGS) if WORDINGS.label in measured.methods() else (NAMES,)
+    found = [Section("What the rows are", named, level=3), *by_model(measured, "aec")]
+    if {spec.environment for spec in measured.specs.values()} == {ALFWORLD}:
+        found.append(tightness.by_category(measured, "By type of task", lambda task: str(task.facts["task"])))
     missing = [label for label in (RULES_LABEL, CALIBRATED_LABEL) if label not in measured.methods()]
     if missing:
         said = (
@@ -88,11 +105,17 @@ def sections(measured: Measured) -> list[Section]:
     return found
 
 
+def keeps(measured: Measured, _folder: Path) -> dict[str, str]:
+    """The figures on ALFWorld, for the table in docs/results.md."""
+    environments = {spec.environment for spec in measured.specs.values()}
+    return {readme_table.CHECKS: readme_table.figures(measured)} if environments == {ALFWORLD} else {}
+
+
 EXPERIMENT = Experiment(
     name="aec",
     module="experiments.studies.aec.aec",
     title="Commit only on grounded evidence",
-    source="AEC: its main comparison, backbones and ablations",
+    source="AEC: table 1, table 2 (--environment scienceworld) and figure 1, its ablations",
     about=(
         "Partially observable ALFWorld tasks on the real engine, at most 50 commands. Which commands the engine "
         "admits is told to no agent (`--commands shown` tells all); no oracle is asked. No free choice may repeat a "
@@ -100,10 +123,14 @@ EXPERIMENT = Experiment(
         "same for all."
     ),
     models=("bundled:household",),
-    configurations=partial(configurations, "alfworld", {}, aec_refinement.FILE),
+    configurations=partial(configurations, ALFWORLD, {}, aec_refinement.FILE),
     sections=sections,
     pairs=against(AEC.label),
-    paper=(PaperValue("failures / replanning rounds: full, no verifier, no gating", "2/3, 9/6, 4/5"),),
+    paper=(
+        PaperValue("table 1, 134 official games: AEC on average", "98.7 %"),
+        PaperValue("table 1: pick, clean, heat, cool, examine, pick two", "100, 100, 97, 95, 100, 100 %"),
+        PaperValue("failures / replanning rounds: full, no verifier, no gating", "2/3, 9/6, 4/5"),
+    ),
     differs=(
         OTHER_LM.replace("Sokoban", "ALFWorld tasks"),
         "The games are the 60 that ship with the package, 10 of each type; official ones are played too by "
@@ -113,6 +140,7 @@ EXPERIMENT = Experiment(
         "`docs/aec.md`, and `python -m experiments.studies.aec.sweep` varies the thresholds.",
     ),
     seeds=1,
+    keeps=keeps,
 )
 
 
@@ -130,12 +158,12 @@ def _run(given: list[str]) -> int:
     def arguments(parser: argparse.ArgumentParser) -> None:
         _arguments(parser)
         plugin.add_arguments(parser.add_argument_group(f"{first.environment} options"))
-        if first.environment != "alfworld":
+        if first.environment != ALFWORLD:
             parser.set_defaults(out=Path("runs") / f"aec-{first.environment}")
 
     made = partial(configurations, first.environment, chosen, first.refinement, quick=first.quick, search=first.search)
     played = replace(EXPERIMENT, models=(plugin.model,), configurations=made)
-    if first.environment != "alfworld":
+    if first.environment != ALFWORLD:
         about = (
             f"The environment `{first.environment}`, with the predicates that it declares. Model, temperature, tasks "
         )
@@ -145,21 +173,15 @@ def _run(given: list[str]) -> int:
             arguments=f"--environment {first.environment}",
             title=f"{EXPERIMENT.title}: {first.environment}",
             about=about + "and seeds are the same for all.",
-            paper=(),
+            paper=TABLE_2 if first.environment == "scienceworld" else (),
             differs=EXPERIMENT.differs[2:],
         )
-    return main(played, given, arguments=arguments, after=_keep)
-
-
-def _keep(args: argparse.Namespace, measured: Measured) -> None:
-    """Keep the figures on ALFWorld for the table in docs/results.md, where they are published."""
-    if args.publish is not None and args.environment == "alfworld":
-        readme_table.keep(args.publish / readme_table.CHECKS, measured)
+    return main(played, given, arguments=arguments)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--environment", default="alfworld", metavar="NAME", help="one that declares predicates (default: alfworld)"
+        "--environment", default=ALFWORLD, metavar="NAME", help="one that declares predicates (default: alfworld)"
     )
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} tasks of every set, of all types")
     parser.add_argument("--search", action="store_true", help="play AEC with the two-frontier proposer too; it is slow")

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from experiments.harness import tightness
 from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
 from experiments.harness.measured import Measured
-from experiments.harness.methods import BEST_REACT, GUARD, OPEN_LOOP, PLAN_AND_ACT, REACT, REPLANNING
+from experiments.harness.methods import (
+    BEST_REACT,
+    GUARD,
+    LM_SELECTS,
+    OPEN_LOOP,
+    PAPER,
+    PLAN_AND_ACT,
+    REACT,
+    REPLANNING,
+    TAPE,
+)
 from experiments.harness.standard import against
 from experiments.studies.aec import readme_table
 from tape.show.document import Section
@@ -21,8 +31,7 @@ OWN = {"data": None, "games": None, "count": None, "observation": "full", "comma
 """The environment's options by default."""
 
 METHODS = tuple(
-    method.on(GUARD)
-    for method in (OPEN_LOOP, REACT, PLAN_AND_ACT, REPLANNING, BEST_REACT, tightness.TAPE, tightness.LM_SELECTS)
+    method.on(GUARD) for method in (OPEN_LOOP, REACT, PLAN_AND_ACT, REPLANNING, BEST_REACT, PAPER, TAPE, LM_SELECTS)
 )
 
 
@@ -47,7 +56,7 @@ EXPERIMENT = Experiment(
     models=("bundled:household",),
     configurations=partial(tightness.configurations, ENVIRONMENT, OWN, methods=METHODS),
     sections=sections,
-    pairs=against(tightness.TAPE.label),
+    pairs=against(TAPE.label),
     paper=(
         PaperValue(
             "relative drop from easy to hard, mean of four tasks: TAPE, Plan-and-Act, ReAct", "28 %, 52 %, 55 %"
@@ -61,26 +70,22 @@ EXPERIMENT = Experiment(
         "acts step by step goes round in circles.",
     ),
     seeds=1,
+    keeps=lambda measured, _: {readme_table.AGENTS: readme_table.figures(measured)},
 )
 
 
 def others(argv: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The sets of games: those that ship, and the official ones beside them where ``--data`` says where they are."""
-    parser = argparse.ArgumentParser(add_help=False)
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--data")
     data = parser.parse_known_args(argv)[0].data
     return {", packaged": {"data": None, "games": "packaged"}, ", official": {"data": data}} if data else {"": {}}
 
 
-def keep(_chosen: Mapping[str, Any], args: argparse.Namespace, measured: Measured) -> None:
-    """Keep a run's figures for the table in docs/results.md."""
-    readme_table.keep(args.publish / readme_table.AGENTS, measured)
-
-
 def run(argv: Sequence[str] | None = None) -> int:
     """The command line: the shared options and the environment's own."""
     given = list(sys.argv[1:] if argv is None else argv)
-    return tightness.run(EXPERIMENT, ENVIRONMENT, OWN, given, keep=keep, others=others(given), methods=METHODS)
+    return tightness.run(EXPERIMENT, ENVIRONMENT, OWN, given, others=others(given), methods=METHODS)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from envs.alfworld import prompts
@@ -13,7 +13,7 @@ from envs.alfworld.game.kinds import OPENABLE, kind_of
 from envs.alfworld.predicates import inside, shut
 from envs.alfworld.state import NEW, SEARCHED, Knowledge
 from tape.aec.facts import Evidence, GroundedStore
-from tape.aec.predictor import EnsemblePredictor
+from tape.aec.predictor import PREDICTORS
 from tape.budget import Budget, Ledger
 from tape.engine.context import RoleContext
 from tape.lm.accounting import AccountedLM
@@ -35,13 +35,13 @@ class Asked:
 
     Attributes:
         predicate: Of what.
-        mu: The predicted probability.
         truth: What is so.
+        estimates: What each predictor says, by the setting ``sigma``: mu and sigma.
     """
 
     predicate: Predicate
-    mu: float
     truth: bool
+    estimates: Mapping[str, tuple[float, float]]
 
 
 async def ask(model: LanguageModel, game: Game, samples: int, seed: int) -> list[Asked]:
@@ -53,18 +53,15 @@ async def ask(model: LanguageModel, game: Game, samples: int, seed: int) -> list
     Args:
         model: The model.
         game: The game.
-        samples: Of every question.
+        samples: Of every question; or its wordings.
         seed: Root of all randomness.
     """
     environment = AlfworldEnvironment(game)
     trace = TraceWriter(game.name)
     lm = AccountedLM(model, Ledger(Budget({})), trace)
     domain = environment.domain
-    predictor = EnsemblePredictor(
-        RoleContext(lm, prompts.prompt_format(domain, lm.prompt_format), domain, trace),
-        samples,
-        derive(seed, "asked", game.name),
-    )
+    context = RoleContext(lm, prompts.prompt_format(domain, lm.prompt_format), domain, trace)
+    predictors = {name: made(context, samples, derive(seed, "asked", game.name)) for name, made in PREDICTORS.items()}
     rng = random.Random(f"asked:{seed}:{game.name}")
     store, state = GroundedStore(domain), environment.reset(seed).data
     order = list(domain.layout.receptacles)
@@ -78,8 +75,11 @@ async def ask(model: LanguageModel, game: Game, samples: int, seed: int) -> list
                 looked += 1
             store.observe(state, Evidence("observation", looked, "looking around"))
             unknown = _unknown(state, rng)
-            estimates = await predictor.predict(unknown, store.snapshot())
-            found += [Asked(p, e.mu, _truth(game, p)) for p, e in zip(unknown, estimates, strict=True)]
+            said = {name: await one.predict(unknown, store.snapshot()) for name, one in predictors.items()}
+            found += [
+                Asked(p, _truth(game, p), {name: (mine[i].mu, mine[i].sigma) for name, mine in said.items()})
+                for i, p in enumerate(unknown)
+            ]
     finally:
         environment.close()
     return found
@@ -108,8 +108,3 @@ def _truth(game: Game, predicate: Predicate) -> bool:
         return any(r.name == predicate.args[0] and r.openable for r in game.house.receptacles)
     kind, place = predicate.args
     return any(kind_of(thing) == kind and where == place for thing, where in game.house.inside)
-
-
-def pairs(asked: Sequence[Asked]) -> list[tuple[float, bool]]:
-    """Predictions and truths alone."""
-    return [(one.mu, one.truth) for one in asked]

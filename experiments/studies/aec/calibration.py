@@ -9,30 +9,41 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import sys
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from envs.alfworld.game.games import load_games
 from experiments.harness.cli import guarded, positive, require_known
+from experiments.harness.episodes import read_rows, write_rows
 from experiments.harness.matrix import spread
+from experiments.harness.published import REPORT
 from experiments.studies.aec.aec import QUICK
 from experiments.studies.aec.asked import SEEN, ask
 from experiments.studies.aec.calibration_plot import draw_reliability
 from tape.aec.calibration import IsotonicCalibration, Pair, Reliability, reliability
+from tape.aec.predictor import PREDICTORS
 from tape.aec.settings import AecSettings
 from tape.errors import RunDirectoryError
 from tape.lm.base import LanguageModel
 from tape.reading import parse_json
 from tape.runner.models import open_at_price
-from tape.show.document import Figure, Section, Table, table, write_report
+from tape.show.document import Figure, Section, Table, markdown, table, write_report
 from tape.statistics import clustered
 
 NAME = "aec_calibration"
 MODULE = "experiments.studies.aec.calibration"
 TITLE = "Calibration of the predictor"
 FIT, HELD_OUT = "dev", "packaged"
+SIGMAS = tuple(PREDICTORS)
+FILE = "predictions.parquet"
+COLUMNS = ("predicate", "args", "truth", *(f"{what} {sigma}" for sigma in SIGMAS for what in ("mu", "sigma")))
+"""Of a prediction, after the set and the game."""
+
 Row = Mapping[str, Any]
 
 
@@ -54,11 +65,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         require_known(args.model)
         model = open_at_price(args.model)
         rows = asked(model, args.out, args.samples, args.seed, QUICK if args.quick else args.count, quiet=args.quiet)
-        found = sections(rows, args.model, args.out / "reliability.png")
-        files = write_report(args.out, TITLE, found)
+        asked_of = told(rows)
+        files = write_report(args.out, TITLE, sections(asked_of, args.model))
         if args.publish:
-            print(f"published: {write_report(args.publish / NAME, TITLE, found, html_too=False)[0]}")
-        summary = summary_table(rows)
+            write_rows(args.publish / NAME / FILE, asked_of, {"model": args.model})
+            print(f"published: {', '.join(texts(args.publish / NAME, draw=True))}")
+        summary = summary_table(asked_of)
         print(table(summary.head, summary.rows))
         print(f"report: {files[0]} and {files[1]}")
         return 0
@@ -84,7 +96,10 @@ def asked(
         row |= {"game": game.name, "digest": game.house.digest()[:16]}
         if key_of(row) not in held:
             answers = asyncio.run(ask(model, game, samples, seed))
-            row["asked"] = [[a.predicate.name, list(a.predicate.args), a.mu, a.truth] for a in answers]
+            row["asked"] = [
+                [a.predicate.name, list(a.predicate.args), a.truth, *(x for s in SIGMAS for x in a.estimates[s])]
+                for a in answers
+            ]
             with file.open("a", encoding="utf-8") as lines:
                 lines.write(json.dumps(row) + "\n")
             if not quiet:
@@ -117,9 +132,32 @@ def _rows(file: Path) -> list[Row]:
     return found
 
 
-def pairs_of(rows: Sequence[Row], name: str = "") -> list[Pair]:
+def told(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """The predictions, a row each, as they are published."""
+    return [
+        {"set": row["set"], "game": row["game"], **dict(zip(COLUMNS, asked, strict=True))}
+        for row in rows
+        for asked in row["asked"]
+    ]
+
+
+def texts(folder: Path, *, draw: bool = False) -> dict[str, str]:
+    """What follows from the published predictions in a folder: the report.
+
+    Args:
+        folder: Where they are.
+        draw: Whether the report and its figure are written there, too.
+    """
+    rows, about = read_rows(folder / FILE)
+    found = sections(rows, about["model"])
+    if draw:
+        write_report(folder, TITLE, found, html_too=False)
+    return {REPORT: markdown(TITLE, found)}
+
+
+def pairs_of(rows: Sequence[Row], sigma: str, name: str = "") -> list[Pair]:
     """Predictions and truths, of all predicates or those of one name."""
-    return [(mu, truth) for row in rows for kind, _, mu, truth in row["asked"] if name in ("", kind)]
+    return [(row[f"mu {sigma}"], bool(row["truth"])) for row in rows if name in ("", row["predicate"])]
 
 
 def measured(rows: Sequence[Row]) -> dict[str, tuple[list[Row], list[Pair], Reliability]]:
@@ -128,10 +166,13 @@ def measured(rows: Sequence[Row]) -> dict[str, tuple[list[Row], list[Pair], Reli
     The calibration is fitted on the development games, so only its row on the packaged games says anything.
     """
     fit, held = ([row for row in rows if row["set"] == name] for name in (FIT, HELD_OUT))
-    calibration = IsotonicCalibration.fit(pairs_of(fit))
-    corrected = [(calibration(mu), truth) for mu, truth in pairs_of(held)]
-    found = {f"raw, {FIT} games": (fit, pairs_of(fit)), f"raw, {HELD_OUT} games": (held, pairs_of(held))}
-    found[f"calibrated on {FIT}, {HELD_OUT} games"] = held, corrected
+    found = {}
+    for sigma in SIGMAS:
+        calibration = IsotonicCalibration.fit(pairs_of(fit, sigma))
+        corrected = [(calibration(mu), truth) for mu, truth in pairs_of(held, sigma)]
+        found[f"{sigma}, {FIT} games"] = fit, pairs_of(fit, sigma)
+        found[f"{sigma}, {HELD_OUT} games"] = held, pairs_of(held, sigma)
+        found[f"{sigma}, calibrated on {FIT}, {HELD_OUT} games"] = held, corrected
     return {name: (mine, pairs, reliability(pairs)) for name, (mine, pairs) in found.items()}
 
 
@@ -139,16 +180,21 @@ def summary_table(rows: Sequence[Row]) -> Table:
     """ECE and Brier score of every predictor, and by predicate."""
     made = []
     for name, (mine, pairs, found) in measured(rows).items():
-        games = [row["game"] for row in mine for _ in row["asked"]]
+        games = [row["game"] for row in mine]
         low, high = clustered([(mu - truth) ** 2 for mu, truth in pairs], games, resamples=2000)
-        row = (name, f"{found.n} ({len(mine)})", f"{found.ece:.3f}", f"{found.brier:.3f} ({low:.3f} to {high:.3f})")
-        made.append((*row, f"{sum(truth for _, truth in pairs) / max(1, len(pairs)):.2f}"))
-    for kind in sorted({kind for row in rows for kind, *_ in row["asked"]}):
-        held = [row for row in rows if row["set"] == HELD_OUT]
-        found = reliability(pairs_of(held, kind))
-        made.append(
-            (f"raw, {HELD_OUT} games, `{kind}` alone", str(found.n), f"{found.ece:.3f}", f"{found.brier:.3f}", "-")
+        row = (
+            name,
+            f"{found.n} ({len(set(games))})",
+            f"{found.ece:.3f}",
+            f"{found.brier:.3f} ({low:.3f} to {high:.3f})",
         )
+        made.append((*row, f"{sum(truth for _, truth in pairs) / max(1, len(pairs)):.2f}"))
+    held = [row for row in rows if row["set"] == HELD_OUT]
+    for kind in sorted({row["predicate"] for row in rows}):
+        for sigma in SIGMAS:
+            found = reliability(pairs_of(held, sigma, kind))
+            name = f"{sigma}, {HELD_OUT} games, `{kind}` alone"
+            made.append((name, str(found.n), f"{found.ece:.3f}", f"{found.brier:.3f}", "-"))
     note = (
         "ECE: mean distance of predicted and true share over ten bins; Brier: mean squared error, with a 95 % interval "
         "by bootstrap over games; n counts predictions (games). Predictions of one moment depend on each other: a "
@@ -157,20 +203,58 @@ def summary_table(rows: Sequence[Row]) -> Table:
     return Table(("predictor", "n", "ECE", "Brier", "share true"), tuple(made), note)
 
 
-def sections(rows: Sequence[Row], model: str, picture: Path) -> list[Section]:
+def sigma_table(rows: Sequence[Row]) -> Table:
+    """Whether the uncertainty of a prediction tells right ones from wrong ones."""
+    margin, made = AecSettings().margin, []
+    for name in (FIT, HELD_OUT):
+        for sigma in SIGMAS:
+            mine = [row for row in rows if row["set"] == name]
+            for what, least in (("all", 0.0), ("clear", margin)):
+                chosen = [row for row in mine if abs(row[f"mu {sigma}"] - 0.5) >= least - 1e-9]
+                wrong = [(row[f"mu {sigma}"] >= 0.5) != bool(row["truth"]) for row in chosen]
+                sigmas = [row[f"sigma {sigma}"] for row in chosen]
+                doubts = [-abs(row[f"mu {sigma}"] - 0.5) for row in chosen]
+                numbers = (
+                    f"{most:.3f}" for most in (max(sigmas, default=0.0), above(sigmas, wrong), above(doubts, wrong))
+                )
+                made.append((name, sigma, what, str(len(chosen)), str(sum(wrong)), *numbers))
+    note = (
+        f"Clear: mu is at least {margin:g} away from 1/2, so that sigma alone decides whether it is believed. The last "
+        "two columns: how often a wrong prediction has the larger sigma than a right one (1/2: sigma says nothing), "
+        "and how often it is nearer to 1/2. With votes sigma is a function of mu, so it adds nothing to the margin."
+    )
+    head = ("games", "sigma", "predictions", "n", "wrong", "largest sigma", "sigma tells", "mu alone tells")
+    return Table(head, tuple(made), note)
+
+
+def above(values: Sequence[float], flags: Sequence[bool]) -> float:
+    """How often a flagged value is above one that is not; equal ones count half. Nan where one kind is missing."""
+    values = [round(value, 9) for value in values]  # ties are ties, whatever their last digit
+    plain = sorted(value for value, flag in zip(values, flags, strict=True) if not flag)
+    marked = [value for value, flag in zip(values, flags, strict=True) if flag]
+    if not plain or not marked:
+        return math.nan
+    return math.fsum(bisect_left(plain, v) + bisect_right(plain, v) for v in marked) / (2 * len(plain) * len(marked))
+
+
+def sections(rows: Sequence[Row], model: str) -> list[Section]:
     """The report."""
-    found = {name: third for name, (_, _, third) in measured(rows).items()}
-    draw_reliability(found, [picture])
+    found = {name: third for name, (_, _, third) in measured(rows).items() if "calibrated" not in name}
     about = (
         f"`{model}` is asked where the goal's kinds of objects are and whether receptacles are closed, when "
         f"{', '.join(f'{part:.0%}' for part in SEEN)} of the receptacles have been looked into; what is known or was "
-        "looked into is not asked. mu is the mean of the model's samples, with half an answer of each kind added. The "
-        f"calibration is isotonic, fitted on the {FIT} games; no game occurs in training."
+        "looked into is not asked. `votes`: mu is the mean of the model's samples, with half an answer of each kind "
+        "added, and sigma its standard error. `wordings`: mu is the mean of the model's own probabilities over as many "
+        "orders in which the places are told, and sigma their standard deviation. The calibration is isotonic, fitted "
+        f"on the {FIT} games; no game occurs in training."
     )
     caption = "Reliability diagrams; the dashed line is perfect calibration."
     return [
         Section(TITLE, (about, f"Made by `python -m {MODULE}`. In the paper: AEC appendix B.2.")),
-        Section("Figures", (summary_table(rows), Figure("reliability", caption, file=picture)), 3),
+        Section(
+            "Figures", (summary_table(rows), Figure("reliability", caption, draws=partial(draw_reliability, found))), 3
+        ),
+        Section("Does sigma say anything?", (sigma_table(rows),), 3),
     ]
 
 

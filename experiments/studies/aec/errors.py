@@ -12,32 +12,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from envs.alfworld.game.games import load_games
 from experiments.harness.cli import known, main
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, configuration, plugin_of, split, spread
-from experiments.harness.measured import Measured
-from experiments.harness.standard import against
+from experiments.harness.measured import Measured, Record
+from experiments.studies.aec import theorem
 from experiments.studies.aec.aec import QUICK, declared_tasks
-from experiments.studies.aec.injected import injected
-from experiments.studies.aec.methods import AEC, QUERY_ALL
-from tape.aec.bound import BoundCheck, check_bound, feasibility_bound
+from experiments.studies.aec.methods import AEC
+from tape.aec.bound import BoundCheck, check_bound
 from tape.aec.events import CommittedEvent
-from tape.protocols import Action, Environment
-from tape.protocols.predicates import Predicate
+from tape.protocols import Action, Environment, Task
 from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
-from tape.show.plots import Panel, Plot, Series, Value
+from tape.show.plots import Panel, Plot
 from tape.trace import ActedEvent, Event, read_trace
 
 ENVIRONMENT = "alfworld"
-RATES = (0.0, 0.02, 0.05, 0.1, 0.2)
-METHODS = (AEC, QUERY_ALL)
-ALONE = (0.0, 0.001, 0.002, 0.005, 0.01, *RATES[1:])
-"""Rates without a model; below 0.02 the bound does not yet allow everything."""
-
-REPEATS = 3
-"""Episodes without a model of each game at each rate."""
+RATES = theorem.RATES
+METHODS = (AEC,)
 
 
 def label(rate: float) -> str:
@@ -81,104 +73,88 @@ def feasible(environment: Environment, commitment: Commitment) -> bool:
     return environment.success()
 
 
+def judged(measured: Measured, record: Record, tasks: Mapping[str, Task]) -> list[tuple[int, bool]]:
+    """The commitments of an episode: |Q|, and whether the engine says that the path wins.
+
+    Args:
+        measured: The run.
+        record: The episode.
+        tasks: The games without errors, by the task's id; empty where the episodes are read from what is published.
+    """
+
+    def find() -> list[list[int]]:
+        made = commitments_of(read_trace(measured.directory.trace_file(record["key"])))
+        found = []
+        for commitment in made:
+            environment = plugin_of(ENVIRONMENT).make(tasks[record["task"]])
+            found.append([commitment.later, int(feasible(environment, commitment))])
+            close = getattr(environment, "close", None)
+            if close is not None:
+                close()
+        return found
+
+    return [(later, bool(won)) for later, won in measured.note(record, "commitments: grounded later, wins", find)]
+
+
 def checks(measured: Measured, chosen: Mapping[str, Any]) -> dict[str, tuple[BoundCheck, BoundCheck]]:
     """For each configuration, the first commitments of all episodes and all commitments, against the bound."""
     found = {}
-    clean = {task.id: task for task in declared_tasks(ENVIRONMENT, {**chosen, "query_errors": 0.0})}
-    make = plugin_of(ENVIRONMENT).make
+    clean = () if measured.published else declared_tasks(ENVIRONMENT, {**chosen, "query_errors": 0.0})
+    tasks = {task.id: task for task in clean}
     for name, records in measured.records.items():
         if not records:
             continue
         rate = float(measured.specs[name].options["query_errors"])
-        first: list[tuple[float, bool]] = []
-        every: list[tuple[float, bool]] = []
-        for record in records:
-            made = commitments_of(read_trace(measured.directory.trace_file(record["key"])))
-            for number, commitment in enumerate(made):
-                later = [Predicate(str(i)) for i in range(commitment.later)]
-                environment = make(clean[record["task"]])
-                judged = feasibility_bound(later, rate), feasible(environment, commitment)
-                close = getattr(environment, "close", None)
-                if close is not None:
-                    close()
-                every.append(judged)
-                if number == 0:
-                    first.append(judged)
-        found[name] = check_bound(first), check_bound(every)
+        made = [
+            [(max(0.0, 1.0 - rate * later), won) for later, won in judged(measured, record, tasks)]
+            for record in records
+        ]
+        found[name] = check_bound([one[0] for one in made if one]), check_bound([one for each in made for one in each])
     return found
 
 
 def sections(chosen: Mapping[str, Any], measured: Measured, *, quick: bool = False) -> list[Section]:
-    """The table and the figure."""
-    found = checks(measured, chosen)
+    """What happens without a model, and to agents."""
+    count = QUICK if quick else chosen.get("count")
+
+    def find() -> list[dict[str, Any]]:
+        return theorem.rows_of(theorem.play(chosen["games"], count, measured.directory.path / "injected.jsonl"))
+
+    alone = theorem.found_in(measured.rows("injected", find))
+    return [*theorem.sections(alone), _agents(measured, checks(measured, chosen))]
+
+
+def _agents(measured: Measured, found: Mapping[str, tuple[BoundCheck, BoundCheck]]) -> Section:
+    """The table and the figure of agents."""
     rows, panels = [], []
     for model in measured.models():
         for method in measured.methods():
-            xs, seen, allowed = [], [], []
-            for name, (first, every) in found.items():
-                if split(name)[1:] != (model, method):
-                    continue
-                rate = float(measured.specs[name].options["query_errors"])
-                won = measured.success(*split(name))
-                rows.append((f"{rate:g}", f"`{model}`", method, *_row(first), _row(every)[1], str(every.n),
-                             "-" if won is None else f"{won.at:.2f}"))  # fmt: skip
-                xs.append(rate)
-                seen.append(Value(first.frequency, first.low, first.high) if first.n else None)
-                allowed.append(Value(first.allowed, first.allowed, first.allowed) if first.n else None)
-            series = (
-                Series("infeasible, simulated errors", tuple(seen), "strong", tuple(xs)),
-                Series("allowed by theorem 3.4", tuple(allowed), "plain", tuple(xs)),
-            )
-            panels.append(Panel(f"{method}, {model}", series))
-    head = ("error rate", "model", "method", "n", "infeasible", "allowed: mean of 1 - bound", "compatible",
-            "infeasible, of all commitments", "all commitments", "success")  # fmt: skip
+            mine = {name: checked for name, checked in found.items() if split(name)[1:] == (model, method)}
+            for name, (first, every) in mine.items():
+                rate, won = measured.specs[name].options["query_errors"], measured.success(*split(name))
+                success = "-" if won is None else f"{won.at:.2f}"
+                all_of_them = f"{every.infeasible} of {every.n}"
+                rows.append((f"{rate:g}", f"`{model}`", method, *theorem.cells(first), all_of_them, success))
+            panels.append(Panel(f"{method}, {model}", theorem.series([first for first, _ in mine.values()])))
+    head = ("error rate", "model", "method", *theorem.HEAD, "infeasible, of all commitments", "success")
     note = (
         "**Simulated query errors**: what is grounded after the start is told wrongly at the given rate. n: the first "
-        "commitment of each episode that has one, so that they are independent; Wilson's 95 % intervals. Feasible: "
-        "when the path is played on the engine, without errors, the engine says that the game is won. The bound counts "
-        "every predicate grounded after the start, so it soon allows everything (1.00)."
+        "commitment of each episode that has one, so that they are independent; Wilson's 95 % intervals, columns as "
+        "above. Feasible: when the path is played on the engine, without errors, the engine says that the game is won. "
+        "A model that sees the truth is seldom misled, so agents are further from the bound than the verifier alone."
     )
     caption = "Infeasible first commitments by rate of simulated query errors, beside what the theorem allows."
-    plot = Plot("lines", tuple(panels), "share of commitments", "error rate")
-    agents = (Table(head, tuple(rows), note), Figure("aec_errors_agents", caption, plot))
-    return [*_alone(chosen, measured, quick=quick), Section("Agents whose grounder errs", agents, 3)]
-
-
-def _alone(chosen: Mapping[str, Any], measured: Measured, *, quick: bool) -> list[Section]:
-    """The theorem itself: no model, nothing but facts decides."""
-    games = spread(load_games(chosen["games"])[: chosen.get("count")], QUICK if quick else None)
-    found = injected(games, ALONE, 1 if quick else REPEATS, measured.directory.path / "injected.jsonl")
-    rows = []
-    seen: list[Value | None] = []
-    allowed: list[Value | None] = []
-    for rate in ALONE:
-        mine = [one for one in found if one.rate == rate]
-        check = check_bound([(one.bound, one.feasible) for one in mine if one.committed])
-        rows.append((f"{rate:g}", str(len(mine)), *_row(check)))
-        seen.append(Value(check.frequency, check.low, check.high) if check.n else None)
-        allowed.append(Value(check.allowed, check.allowed, check.allowed) if check.n else None)
-    head = ("error rate", "episodes", "n committed", "infeasible", "allowed: mean of 1 - bound", "compatible")
-    note = (
-        "**Simulated query errors.** No model: receptacles are looked into in a random order, and the first path that "
-        "the verifier accepts on facts of which some are wrong is played on the engine. One commitment an episode; "
-        f"Wilson's 95 % intervals over {len(games)} games, {1 if quick else REPEATS} times each with other errors."
+    ticks = tuple(f"{rate:g}" for rate in RATES)
+    plot = Plot("lines", tuple(panels), "share of commitments", "error rate", ticks)
+    return Section(
+        "Agents whose grounder errs",
+        (Table(head, tuple(rows), note), Figure("aec_errors_agents", caption, plot)),
+        3,
     )
-    series = (
-        Series("infeasible, simulated errors", tuple(seen), "strong", ALONE),
-        Series("allowed by theorem 3.4", tuple(allowed), "plain", ALONE),
-    )
-    plot = Plot("lines", (Panel("the verifier alone", series),), "share of commitments", "error rate")
-    caption = "Infeasible commitments by rate of simulated query errors, beside what the theorem allows; no model."
-    return [Section("The verifier alone", (Table(head, tuple(rows), note), Figure("aec_errors", caption, plot)), 3)]
-
-
-def _row(check: BoundCheck) -> tuple[str, str, str, str]:
-    seen = f"{check.frequency:.3f} ({check.low:.3f} to {check.high:.3f})" if check.n else "-"
-    return str(check.n), seen, f"{check.allowed:.3f}", ("yes" if check.holds else "**no**") if check.n else "-"
 
 
 def configurations(chosen: Mapping[str, Any], options: Options, *, quick: bool = False) -> list[Configuration]:
-    """AEC and query-all at every rate."""
+    """The agents at every rate."""
     found = []
     for model in options.models:
         for rate in RATES:
@@ -208,7 +184,7 @@ def experiment(chosen: Mapping[str, Any], *, quick: bool = False) -> Experiment:
         models=("bundled:household",),
         configurations=partial(configurations, chosen, quick=quick),
         sections=partial(sections, chosen, quick=quick),
-        pairs=against(AEC.label),
+        pairs=lambda _: [],
         differs=(
             "An agent's model, its prompts and the check of success see the truth: only the grounder errs. A wrong "
             "value stays wrong for the episode, and each predicate is drawn by itself.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from experiments.harness import methods as harness
 from experiments.harness.methods import GUARD, OPEN_LOOP, REACT, REPLANNING, Method
 from experiments.studies.aec.refinement import Refined
 
@@ -16,17 +17,33 @@ def _tape(label: str, **changes: object) -> Method:
 _BLIND = {"gate": "simulate_all", "commit": "belief"}
 
 DIRECT = OPEN_LOOP.on(GUARD, "direct (open-loop plan)")
-TAPE = _tape("TAPE (no verifier)")
+PAPER = harness.PAPER.on(GUARD, f"{harness.PAPER.label} (no verifier)")
+TAPE = harness.TAPE.on(GUARD, f"{harness.TAPE.label} (no verifier)")
 BELIEF = _tape("belief only (no verifier)", aec=_BLIND)
 QUERY_ALL = _tape("query all", aec={"gate": "query_all"})
 NO_GATING = _tape("AEC, no gating", aec={"gate": "simulate_all"})
 AEC = _tape("AEC", aec=True)
+# On the development games predictions hardly ever differ by more than 0.2 between wordings: tau is one that decides.
+WORDINGS = _tape("AEC, wordings", aec={"sigma": "wordings", "uncertainty": 0.03})
 JOINT = _tape("AEC-joint", aec={"gate": "joint"})
 # More plans, since no model samples them and the world model refuses some; none from inside the graph, which is slow.
 SEARCH = _tape("AEC, two-frontier proposer", proposer="two_frontier", num_plans=12, extend=0, aec=True)
 
-BASELINES = (DIRECT, REACT.on(GUARD), REPLANNING.on(GUARD), TAPE, BELIEF)
-VERIFIED = (QUERY_ALL, NO_GATING, AEC, JOINT)
+BASELINES = (DIRECT, REACT.on(GUARD), REPLANNING.on(GUARD), PAPER, TAPE, BELIEF)
+VERIFIED = (QUERY_ALL, NO_GATING, AEC, WORDINGS, JOINT)
+BACKBONES = (PAPER, TAPE, BELIEF, QUERY_ALL, AEC)
+"""What other backbones are played with."""
+
+NAMES = (
+    f"{harness.TAPE_PLUS} Neither verifies; all that do, and those that believe, plan as {harness.TAPE.label} does. "
+    f"**{AEC.label}** has the paper's uncertainty, the standard error of the model's votes."
+)
+"""Stands beside every table of these."""
+NAMED_WORDINGS = (
+    f"**{WORDINGS.label}** has ours: how far the model's probabilities differ between wordings of a question "
+    "(docs/aec.md)."
+)
+"""Stands beside every table with that row."""
 
 RULES_LABEL = "belief only, learned rules"
 CALIBRATED_LABEL = "AEC, calibrated"
@@ -42,12 +59,16 @@ def calibrated(calibration: str) -> Method:
     return _tape(CALIBRATED_LABEL, aec={"calibration": calibration})
 
 
-def methods(refined: Refined | None, *, search: bool = False) -> tuple[Method, ...]:
-    """All methods; those that need what was learned only where it is there, the search from both ends if asked for."""
-    if search:
-        return (*methods(refined), SEARCH)
-    if refined is None:
-        return (*BASELINES, *VERIFIED)
-    learned, fitted = with_rules(refined.rules.to_json()), calibrated(refined.calibration.to_json())
-    at = VERIFIED.index(AEC) + 1
-    return (*BASELINES, learned, *VERIFIED[:at], fitted, *VERIFIED[at:])
+def methods(refined: Refined | None, *, search: bool = False, wordings: bool = True) -> tuple[Method, ...]:
+    """All methods.
+
+    Args:
+        refined: What was learned; without it the methods that need it are left out.
+        search: The search from both ends too.
+        wordings: Whether the environment's prompts can ask the same in other words.
+    """
+    found = [*BASELINES, *(method for method in VERIFIED if wordings or method is not WORDINGS)]
+    if refined is not None:
+        found.insert(found.index(QUERY_ALL), with_rules(refined.rules.to_json()))
+        found.insert(found.index(AEC) + 1, calibrated(refined.calibration.to_json()))
+    return (*found, SEARCH) if search else tuple(found)

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments.harness.measured import Measured
+from experiments.harness.methods import TAPE_PLUS
 from experiments.harness.places import RESULTS
-from tape.files import replace_file
+from experiments.studies.aec.methods import NAMED_WORDINGS, NAMES
 from tape.reading import read_json
 from tape.show.document import Table
 
@@ -20,8 +21,8 @@ KEPT = ("episodes", "levels", "success_rate", "ci95", "mean_steps", "budget_viol
 COUNTED = ("queries", "commitments", "infeasible_commitments")
 
 
-def keep(file: Path, measured: Measured) -> None:
-    """Write a run's figures."""
+def figures(measured: Measured) -> str:
+    """A run's figures, as JSON."""
     rows = []
     for setting in measured.settings():
         for model in measured.models():
@@ -30,8 +31,7 @@ def keep(file: Path, measured: Measured) -> None:
                 if group is not None:
                     facts = {name: group[name] for name in KEPT} | {name: group.get(name, 0) for name in COUNTED}
                     rows.append({"setting": setting, "model": model, "method": method, **facts})
-    file.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(file, json.dumps(rows, indent=1) + "\n")
+    return json.dumps(rows, indent=1) + "\n"
 
 
 def read(file: Path) -> list[dict[str, Any]]:
@@ -49,7 +49,7 @@ def agents_table(file: Path) -> Table:
     note = (
         "Games won with as many commands as the fewest possible and 2 (tight) or 10 more (loose), 95 % intervals; n: "
         f"{', '.join(f'{name} {n}' for name, n in sizes.items())}. What is in every receptacle is told at the start, "
-        "which commands the engine admits is not. `bundled:household`, M = 4, temperature 0.3. Episodes over budget: "
+        f"which commands the engine admits is not. {TAPE_PLUS} `bundled:household`, M = 4. Episodes over budget: "
         f"{sum(row['budget_violations'] for row in rows)}. Made by `python -m experiments.studies.aec.alfworld --data "
         "DIR`."
     )
@@ -70,7 +70,8 @@ def checks_table(file: Path) -> Table:
     head = ("games", "agent", "n", "success", "steps", "replans", "queries", "infeasible commitments", "LM tokens")
     note = (
         "Only what the agent has seen is known; at most 50 commands; 95 % intervals; steps, replans, queries and "
-        "tokens are means per episode. Which commands the engine admits is told to no agent. Made by `python -m "
+        f"tokens are means per episode. Which commands the engine admits is told to no agent. {NAMES} {NAMED_WORDINGS} "
+        "Made by `python -m "
         "experiments.studies.aec.aec --data DIR`."
     )
     return Table(head, tuple(body), note)

@@ -19,18 +19,20 @@ from envs.alfworld.game.generator import draw_house
 from envs.alfworld.game.goal import TASK_TYPES
 from experiments.harness.cli import guarded, make_parser, options_of, play, positive
 from experiments.harness.experiment import Experiment
-from experiments.harness.matrix import Options, configuration, short, split, spread
+from experiments.harness.matrix import Options, configuration, split, spread
 from experiments.harness.measured import Measured
 from experiments.harness.methods import Method
-from experiments.harness.standard import share
+from experiments.harness.published import publish
+from experiments.harness.standard import sections_of, share
 from experiments.studies.aec import refinement as aec_refinement
 from experiments.studies.aec.aec import QUICK, declared_tasks
-from experiments.studies.aec.cases import calibration_of, cases_in, pairs_of
+from experiments.studies.aec.cases import calibration_of, cases_in
 from experiments.studies.aec.methods import CALIBRATED_LABEL, RULES_LABEL, calibrated, with_rules
 from experiments.studies.aec.refinement import Refined
 from experiments.studies.aec.tables import ROUNDS, mean_of, rounds, told
 from tape.aec.calibration import IsotonicCalibration, reliability
 from tape.aec.learned_rules import Case, LearnedRules, OverrideRule
+from tape.errors import RunDirectoryError
 from tape.protocols import Task
 from tape.runner.configurations import Configuration
 from tape.runner.pool import Pool
@@ -148,50 +150,100 @@ def refine(
             cases += fresh
             calibration = calibration_of(cases)
         name = f"{iteration}-dev"
-        configurations = _configurations(f"iteration {iteration}", dev, (rules, calibration), options)
+        configurations = _configurations(_setting(iteration), dev, (rules, calibration), options)
         shown = _played(name, configurations, options, out / name, pool, quiet=quiet)
         steps.append(Step(iteration, rules.rules, rules.dropped, tuple(cases), calibration, shown))
         rules.save(out / f"{iteration}-rules.json")
     return steps
 
 
-def sections(steps: Sequence[Step], model: str, count: int) -> list[Section]:
-    """The report."""
-    about = (
-        f"`{model}` predicts what is not known. In every iteration {count} fresh training games are played twice, on "
-        "beliefs alone with the rules so far, and by AEC with the calibration so far. Every prediction whose truth "
-        "came to light is a case; rules are learned where predictions keep being wrong and cases agree, and dropped "
-        "where they keep failing; the calibration is isotonic, on all cases. What each iteration is worth is "
-        "measured on the development games, which nothing is learned from. Iteration 0 has learned nothing."
+def joined(steps: Sequence[Step], count: int) -> Measured:
+    """The development games of all iterations as one run, with what was learned in between.
+
+    Args:
+        steps: The iterations, in order.
+        count: Training games of each.
+    """
+    found = [step.measured for step in steps]
+    made = replace(
+        found[-1],
+        specs={name: spec for one in found for name, spec in one.specs.items()},
+        records={name: records for one in found for name, records in one.records.items()},
+        groups={name: group for one in found for name, group in one.groups.items()},
+        notes={},
+        others={},
     )
-    last = steps[-1]
-    rules = tuple(f"`{rule}`" for rule in last.rules) or ("none",)
-    dropped = tuple(f"dropped: `{rule}`" for rule in last.dropped)
+    made.rows("iterations", lambda: [{"iteration": s.iteration, "training games": count} for s in steps])
+    made.rows("cases", lambda: _case_rows(steps))
+    made.rows("rules", lambda: _rule_rows(steps))
+    return made
+
+
+def _case_rows(steps: Sequence[Step]) -> list[dict[str, Any]]:
+    """Every case with the first iteration that knew it."""
+    found, known = [], 0
+    for step in steps:
+        fresh = step.cases[known:]
+        found += [{"iteration": step.iteration, "predicted": c.predicted, "observed": c.observed} for c in fresh]
+        known = len(step.cases)
+    return found
+
+
+def _rule_rows(steps: Sequence[Step]) -> list[dict[str, Any]]:
+    found = []
+    for step in steps:
+        for rules, dropped in ((step.rules, False), (step.dropped, True)):
+            found += [{"iteration": step.iteration, "rule": str(rule), "dropped": dropped} for rule in rules]
+    return found
+
+
+def _rows(measured: Measured, name: str) -> list[dict[str, Any]]:
+    """What :func:`joined` has noted."""
+
+    def missing() -> list[dict[str, Any]]:
+        raise RunDirectoryError(f"{measured.directory.path} has no rows {name!r}; play {MODULE} again")
+
+    return measured.rows(name, missing)
+
+
+def sections(measured: Measured) -> list[Section]:
+    """The report, of a joined run."""
+    iterations = _rows(measured, "iterations")
+    [model] = measured.models()
+    about = (
+        f"`{model}` predicts what is not known. In every iteration {iterations[-1]['training games']} fresh training "
+        "games are played twice, on beliefs alone with the rules so far, and by AEC with the calibration so far. Every "
+        "prediction whose truth came to light is a case; rules are learned where predictions keep being wrong and "
+        "cases agree, and dropped where they keep failing; the calibration is isotonic, on all cases. What each "
+        "iteration is worth is measured on the development games, which nothing is learned from. Iteration 0 has "
+        "learned nothing."
+    )
+    last = [row for row in _rows(measured, "rules") if row["iteration"] == iterations[-1]["iteration"]]
+    rules = tuple(f"`{row['rule']}`" for row in last if not row["dropped"]) or ("none",)
+    dropped = tuple(f"dropped: `{row['rule']}`" for row in last if row["dropped"])
+    figure = Figure(NAME, "Success by iteration, 95 % intervals.", _plot(measured))
     return [
-        Section(TITLE, (about, f"Made by `{EXPERIMENT.command}`. In the paper: AEC's comparison with WALL-E.")),
-        Section(
-            "By iteration",
-            (summary_table(steps), Figure(NAME, "Success by iteration, 95 % intervals.", _plot(steps))),
-            3,
-        ),
+        Section("By iteration", (about, summary_table(measured), figure), 3),
         Section("Rules in force at the end", (Bullets((*rules, *dropped)),), 3),
     ]
 
 
-def summary_table(steps: Sequence[Step]) -> Table:
+def summary_table(measured: Measured) -> Table:
     """A row for each iteration."""
     rows = []
-    for step in steps:
-        raw = reliability(pairs_of(step.cases))
-        fitted = reliability([(step.calibration(mu), truth) for mu, truth in pairs_of(step.cases)])
-        row = [str(step.iteration), str(len(step.cases)), f"{len(step.rules)} ({len(step.dropped)})"]
+    for step in (row["iteration"] for row in _rows(measured, "iterations")):
+        pairs = [(c["predicted"], bool(c["observed"])) for c in _rows(measured, "cases") if c["iteration"] <= step]
+        rules = [row for row in _rows(measured, "rules") if row["iteration"] == step]
+        raw, calibration = reliability(pairs), IsotonicCalibration.fit(pairs)
+        fitted = reliability([(calibration(mu), truth) for mu, truth in pairs])
+        dropped = sum(row["dropped"] for row in rules)
+        row = [str(step), str(len(pairs)), f"{len(rules) - dropped} ({dropped})"]
         row.append(f"{raw.ece:.3f}, {fitted.ece:.3f}" if raw.n else "-")
         for label in LABELS:
-            name = _name(step.measured, label)
-            records = step.measured.records[name]
-            row += [str(len(records)), share(_success(step.measured, label))]
+            records = measured.records[_name(measured, step, label)]
+            row += [str(len(records)), share(_success(measured, step, label))]
             row.append(told(mean_of(records, [rounds(record["result"]) for record in records])))
-            row.append(told(mean_of(records, [record["result"]["queries"] for record in records])))
+            row.append(told(mean_of(records, [record["result"].get("queries", 0) for record in records])))
         rows.append(tuple(row))
     head = ["iteration", "cases", "rules (dropped)", "ECE on these cases, raw and fitted"]
     for label in LABELS:
@@ -203,19 +255,23 @@ def summary_table(steps: Sequence[Step]) -> Table:
     return Table(tuple(head), tuple(rows), note)
 
 
-def _name(measured: Measured, label: str) -> str:
-    return next(name for name in measured.specs if name.endswith(f" / {label}"))
+def _setting(iteration: int) -> str:
+    return f"iteration {iteration}"
 
 
-def _success(measured: Measured, label: str) -> Value | None:
-    setting, model, method = split(_name(measured, label))
-    return measured.success(setting, model, method)
+def _name(measured: Measured, iteration: int, label: str) -> str:
+    return next(name for name in measured.specs if split(name)[::2] == (_setting(iteration), label))
 
 
-def _plot(steps: Sequence[Step]) -> Plot:
-    xs = tuple(float(step.iteration) for step in steps)
+def _success(measured: Measured, iteration: int, label: str) -> Value | None:
+    return measured.success(*split(_name(measured, iteration, label)))
+
+
+def _plot(measured: Measured) -> Plot:
+    steps = [row["iteration"] for row in _rows(measured, "iterations")]
+    xs = tuple(float(step) for step in steps)
     series = tuple(
-        Series(label, tuple(_success(step.measured, label) for step in steps), "strong" if i else "plain", xs)
+        Series(label, tuple(_success(measured, step, label) for step in steps), "strong" if i else "plain", xs)
         for i, label in enumerate(LABELS)
     )
     return Plot("lines", (Panel("development games", series),), "success rate", "iteration")
@@ -229,7 +285,7 @@ EXPERIMENT = Experiment(
     about="Rules and calibration learned from predictions that were wrong, iteration by iteration.",
     models=("bundled:household",),
     configurations=lambda _: [],
-    sections=lambda _: [],
+    sections=sections,
     pairs=lambda _: [],
     seeds=1,
 )
@@ -260,12 +316,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         rules = LearnedRules.load(args.out / f"{last.iteration}-rules.json").overrides()
         learned = Refined(ENVIRONMENT, identity, last.iteration, len(last.cases), last.calibration, rules)
         aec_refinement.write(args.out / aec_refinement.FILE.name, learned)
-        found = sections(steps, short(options.models[0]), count)
-        files = write_report(args.out, TITLE, found)
+        measured = joined(steps, count)
+        files = write_report(args.out, TITLE, sections_of(EXPERIMENT, measured))
         if args.publish:
             aec_refinement.write(args.publish / aec_refinement.FILE.name, learned)
-            print(f"published: {write_report(args.publish / NAME, TITLE, found, html_too=False)[0]}")
-        summary = summary_table(steps)
+            print(f"published: {publish(EXPERIMENT, measured, args.publish)[0]}")
+        summary = summary_table(measured)
         print(table(summary.head, summary.rows))
         print(f"report: {files[0]} and {files[1]}   learned: {args.out / aec_refinement.FILE.name}")
         return int(any(errored(list(step.measured.groups.values())) for step in steps))

@@ -30,7 +30,9 @@ from experiments.harness.matrix import (
 )
 from experiments.harness.measured import Measured
 from experiments.harness.methods import GUARD, Method, merged
-from experiments.studies.sdp.ablation_report import FULL, LABELS, publish, sections_of, summary
+from experiments.harness.published import publish
+from experiments.harness.standard import sections_of
+from experiments.studies.sdp.ablation_report import FULL, LABELS, sections, summary
 from tape.budget import Budget
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
@@ -127,7 +129,7 @@ EXPERIMENT = Experiment(
     about="Each part is taken away twice: estimated from recorded trajectories, and really played without it.",
     models=(),
     configurations=partial(configurations, "sokoban", own_options("sokoban"), CHAINS),
-    sections=sections_of,
+    sections=sections,
     pairs=lambda _: [],
     seeds=1,
 )
@@ -147,33 +149,35 @@ def _run(given: list[str]) -> int:
         sources = [RunDirectory(path) for path in first.run]
         shared, models = first.run, sorted({spec.model for one in sources for spec in one.configurations().values()})
         make: Callable[[Options], list[Configuration]] = partial(configurations_of_runs, sources)
-        parser.set_defaults(out=Path("runs") / "-".join([EXPERIMENT.name, *(p.resolve().name for p in first.run)]))
+        name = "-".join([EXPERIMENT.name, *(path.resolve().name for path in first.run)])
     else:
         plugin = plugin_of(first.environment)
         chosen = own_options(first.environment, given)
         plugin.add_arguments(parser.add_argument_group(f"{first.environment} options"))
-        parser.set_defaults(out=Path("runs") / f"{EXPERIMENT.name}-{first.environment}")
+        name = EXPERIMENT.name if first.environment == "sokoban" else f"{EXPERIMENT.name}-{first.environment}"
         shared, models = [], [plugin.model]
         make = partial(configurations, first.environment, chosen, first.chains, quick=first.quick)
-    parser.set_defaults(seeds=1, models=models)
+    parser.set_defaults(seeds=1, models=models, out=Path("runs") / name)
     args = parser.parse_args(given)
-    played = replace(EXPERIMENT, configurations=make, models=tuple(args.models))
+    played = replace(EXPERIMENT, name=name, configurations=make, models=tuple(args.models))
     options = options_of(args)
     if args.dry_run:
         print(dry_run([(EXPERIMENT.name, played.configurations(options))]))
         return 0
     with open_pool(args.workers, cache=args.cache, prices=args.prices) as pool:
         budget = Budget.parse(args.run_budget)
-        measured = play(played, options, args.out, pool, quiet=args.quiet, shared=shared, run_budget=budget)
-    return _report(args, measured)
+        measured = play(
+            played, options, args.out, pool, quiet=args.quiet, shared=shared, run_budget=budget, listed=args.register
+        )
+    return _report(played, args, measured)
 
 
-def _report(args: argparse.Namespace, measured: Measured) -> int:
-    files = write_report(args.out, EXPERIMENT.title, sections_of(measured))
+def _report(played: Experiment, args: argparse.Namespace, measured: Measured) -> int:
+    files = write_report(args.out, played.title, sections_of(played, measured))
     found = summary(measured)
     print(table(found.head, found.rows))
     if args.publish:
-        print(f"published: {', '.join(map(str, publish(measured, args.publish, EXPERIMENT.title)))}")
+        print(f"published: {', '.join(map(str, publish(played, measured, args.publish)))}")
     print(f"report: {files[0]} and {files[1]}")
     return int(errored(list(measured.groups.values())) > 0)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -12,11 +11,11 @@ from typing import Any
 from experiments.harness.matrix import split
 from experiments.harness.measured import Measured, Outcomes, Record
 from experiments.harness.standard import signed, verdict
-from tape.analysis.estimates import Estimates, estimates
+from tape.analysis.estimates import estimates
 from tape.analysis.measures import Share, mean
 from tape.sdp.reader import NotSdpError
 from tape.sdp.trajectory import CertifiedTrajectory
-from tape.show.document import Figure, Section, Table, markdown
+from tape.show.document import Figure, Section, Table
 from tape.show.plots import Panel, Plot, Series, Value
 from tape.statistics import Paired, paired
 
@@ -77,13 +76,18 @@ def estimated(measured: Measured, name: str) -> dict[str, Outcomes]:
     found: dict[str, Outcomes] = {part: {} for part in LABELS}
     for record in measured.records[name]:
         key, score = (record["digest"], record["repeat"]), score_of(record)
-        try:
-            one = estimates(CertifiedTrajectory.from_trace(measured.directory.trace_file(record["key"])))
-        except NotSdpError:
-            one = Estimates(score, score, score)
-        for part, value in asdict(one).items():
-            found[part][key] = value
+        guesses = measured.note(record, "estimates", partial(_estimates, measured, record))
+        for part in LABELS:
+            found[part][key] = score if guesses is None else guesses[part]
     return found
+
+
+def _estimates(measured: Measured, record: Record) -> dict[str, float] | None:
+    """What the trajectory of an episode promises without each part; None where it has no chain."""
+    try:
+        return asdict(estimates(CertifiedTrajectory.from_trace(measured.directory.trace_file(record["key"]))))
+    except NotSdpError:
+        return None
 
 
 def rows(measured: Measured) -> list[Row]:
@@ -160,8 +164,8 @@ def _value(one: Share) -> Value | None:
     return None if one.value is None else Value(one.value, one.low, one.high)
 
 
-def sections_of(measured: Measured, *, drawn: bool = True) -> list[Section]:
-    """The report."""
+def sections(measured: Measured) -> list[Section]:
+    """The comparison, and what the episodes were like."""
     about = (
         "VALIDATE is replaced by one that certifies every target unseen, REPLAN by ending the episode, cascade by "
         "k <= 1; everything else is the same: tasks, budgets, seeds and model. Where the environment reports the task "
@@ -169,13 +173,10 @@ def sections_of(measured: Measured, *, drawn: bool = True) -> list[Section]:
     )
     played = "; ".join(f"{setting}: {_options(measured, setting)}" for setting in measured.settings())
     first: list[Any] = [about, f"Options of the environments: {played}.", summary(measured)]
-    shown = figure(measured) if drawn else None
+    shown = figure(measured)
     if shown is not None:
         first.append(shown)
-    return [
-        Section("SDP without VALIDATE, REPLAN or cascade", tuple(first)),
-        Section("All configurations", (counts(measured),), 3),
-    ]
+    return [Section("Estimated and played", tuple(first), 3), Section("Chains", (counts(measured),), 3)]
 
 
 def _options(measured: Measured, setting: str) -> str:
@@ -183,23 +184,3 @@ def _options(measured: Measured, setting: str) -> str:
     spec = next(spec for name, spec in measured.specs.items() if split(name)[0] == setting)
     given = {key: value for key, value in spec.options.items() if value is not None}
     return ", ".join(f"{key} {Path(value).name if isinstance(value, str) else value}" for key, value in given.items())
-
-
-def plain(row: Row) -> Mapping[str, Any]:
-    """A row for the JSON file."""
-    return asdict(row)
-
-
-def publish(measured: Measured, folder: Path, title: str) -> list[Path]:
-    """Write ``sdp_ablation.json`` and ``sdp_ablation.md``; the same episodes give the same bytes."""
-    folder.mkdir(parents=True, exist_ok=True)
-    data, text = folder / "sdp_ablation.json", folder / "sdp_ablation.md"
-    models = {spec.model: spec.model_identity for spec in measured.specs.values()}
-    record = {
-        "schema": "experiments.sdp_ablation/1",
-        "models": models,
-        "rows": [plain(row) for row in rows(measured)],
-    }
-    data.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    text.write_text(markdown(title, sections_of(measured, drawn=False)), encoding="utf-8")
-    return [data, text]

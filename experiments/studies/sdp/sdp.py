@@ -13,8 +13,10 @@ from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, configuration, plugin_of, spread
 from experiments.harness.measured import Measured
 from experiments.harness.standard import Pair, against
+from experiments.studies.sdp import anatomy
 from experiments.studies.sdp.settings import ALL, SETTINGS, SETTINGS_BY_NAME, WALK, Setting
 from experiments.studies.sdp.tables import bars, by_group, table
+from experiments.studies.tape.levels import BATCH
 from tape.errors import ConfigError, TapeError
 from tape.runner.configurations import Configuration
 from tape.show.document import Section
@@ -65,7 +67,8 @@ def configurations(
 
 def sections(measured: Measured) -> list[Section]:
     grouped = by_group(measured, "score", lambda task: task.facts.get("group"))
-    return [bars(measured), Section("Chains", (table(measured),), level=3), *([grouped] if grouped else [])]
+    chains = Section("Chains", (table(measured),), level=3)
+    return [bars(measured), chains, *([grouped] if grouped else []), *anatomy.sections(measured)]
 
 
 def pairs(measured: Measured) -> list[Pair]:
@@ -79,10 +82,10 @@ EXPERIMENT = Experiment(
     name="sdp",
     module="experiments.studies.sdp.sdp",
     title="Certified subgoal chains (SDP)",
-    source="SDP: its main comparison and the anatomy of its trajectories; SDP x TAPE x AEC is ours",
+    source=f"SDP: its main comparison and the anatomy of its trajectories; {WALK.label} and {ALL.label} are ours",
     about=(
         "SDP alone takes its chain from one sample of the model, or from the environment's own operators where it has "
-        "them; SDP x TAPE from the nodes of the path that the solver picks under the budgets; SDP x TAPE x AEC only "
+        f"them; {WALK.label} from the nodes of the path that the solver picks under the budgets; {ALL.label} only "
         "from paths that the grounded verifier accepts. Tasks, budgets, model, temperature and seeds are the same for "
         "all. Success is the environment's own check. What is simulated or scripted says so in its name."
     ),
@@ -91,6 +94,7 @@ EXPERIMENT = Experiment(
     sections=sections,
     pairs=pairs,
     seeds=1,
+    batch=BATCH,
 )
 
 

@@ -7,18 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from experiments.harness.matrix import own_options, tasks_of
-from experiments.harness.methods import GUARD, PLAN_AND_ACT, REACT, REPLANNING, Method
+from experiments.harness.methods import GUARD, PAPER, PLAN_AND_ACT, REACT, REPLANNING, TAPE, Method
 from tape.protocols import Task
 
-TAPE = Method("TAPE", "tape")
 AEC = Method("AEC", "tape", {"aec": True})
 SDP = Method("SDP", "sdp", {"sdp": {"chain": "sample"}})
 SDP_OWN = Method("SDP", "sdp", {"sdp": {"chain": "adapter"}})
-WALK = Method("SDP x TAPE", "sdp")
+WALK = Method(f"SDP x {TAPE.label}", "sdp")
 UNVALIDATED = Method("SDP without VALIDATE", "sdp", {"sdp": {"chain": "adapter", "validation": "always"}})
-ALL = Method("SDP x TAPE x AEC", "sdp", {"aec": True})
+ALL = Method(f"SDP x {TAPE.label} x AEC", "sdp", {"aec": True})
 
-DECLARED = (REACT, REPLANNING, TAPE, AEC, SDP, WALK, ALL)
+DECLARED = (REACT, REPLANNING, PAPER, TAPE, AEC, SDP, WALK, ALL)
 """Where predicates are declared."""
 
 TRIPS = {"num_plans": 1, "execution": "forced", "on_infeasible": "stop"}
@@ -62,7 +61,7 @@ class Setting:
 
 SETTINGS: Mapping[str, tuple[Setting, ...]] = {
     "declared": (
-        Setting("sokoban", "sokoban", ("--levels", "hard-test"), ("bundled:nano", "bundled:mini"), DECLARED, quick=12),
+        Setting("sokoban", "sokoban", ("--levels", "hard-fresh"), ("bundled:nano", "bundled:mini"), DECLARED, quick=12),
         Setting(
             "household, all seen",
             "alfworld",
@@ -79,7 +78,7 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
             "scienceworld",
             ("--split", "test", "--variations", "1"),
             ("simulated:scienceworld",),
-            (REACT, PLAN_AND_ACT, REPLANNING, TAPE, SDP_OWN, WALK),
+            (REACT, PLAN_AND_ACT, REPLANNING, PAPER, TAPE, SDP_OWN, WALK),
             {"max_replans": 50, "execution": "forced"},
             quick=4,
         ),
@@ -88,7 +87,7 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
             "travelplanner",
             ("--problems", "test", "--count", "60", "--tightness", "tight"),
             ("declared:first",),
-            (TAPE, SDP_OWN, WALK),
+            (PAPER, TAPE, SDP_OWN, WALK),
             TRIPS,
         ),
         Setting(
@@ -112,7 +111,7 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
             "musique",
             ("--questions", "test"),
             ("bundled:tools",),
-            (REACT, REPLANNING, TAPE),
+            (REACT, REPLANNING, PAPER, TAPE),
             quick=12,
         ),
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -89,10 +90,20 @@ def by_group(measured: Measured, measure: str, group: Callable[[Task], object]) 
         measure: The environment's measure.
         group: The group of a task; None if it has none.
     """
+    known: dict[str, dict[str, str]] = {}
+
+    def find(setting: str, digest: str) -> str | None:
+        """The group of a task, if it has one."""
+        if setting not in known:
+            tasks = SETTINGS_BY_NAME[setting].tasks()
+            known[setting] = {task.digest: str(found) for task in tasks if (found := group(task)) is not None}
+        return known[setting].get(digest)
+
     of: dict[str, str] = {}
-    for setting in SETTINGS_BY_NAME.values():
-        if setting.name in measured.settings():
-            of |= {task.digest: str(found) for task in setting.tasks() if (found := group(task)) is not None}
+    for name, records in measured.records.items():
+        for record in records:
+            own = measured.note(record, "group", partial(find, split(name)[0], record["digest"]))
+            of |= {} if own is None else {record["digest"]: own}
     names = list(dict.fromkeys(of.values()))
     rows = []
     for own, records in measured.records.items():
@@ -121,4 +132,4 @@ def bars(measured: Measured) -> Section:
 
 
 def _role(method: str) -> str:
-    return "strong" if method.startswith("SDP x TAPE") else "plain"
+    return "strong" if method.startswith("SDP x ") else "plain"

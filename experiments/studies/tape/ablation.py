@@ -1,4 +1,4 @@
-"""Table 2: TAPE without its parts, and without each switch of this engine.
+"""Table 2: TAPE without its parts, and with and without each addition of this engine.
 
 ``python -m experiments.studies.tape.ablation`` plays it.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -13,9 +14,19 @@ from experiments.harness.cli import main
 from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
 from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
-from experiments.harness.methods import TAPE, Method
-from experiments.harness.standard import against, share, success_bars
-from experiments.studies.tape.levels import grid
+from experiments.harness.methods import (
+    ADDITIONS,
+    BEST_PLANS,
+    LM_SELECTS,
+    PAPER,
+    TAPE,
+    Method,
+    added_in,
+    left_out,
+    merged,
+)
+from experiments.harness.standard import PAIRED, Pair, share, signed, success_bars, verdict
+from experiments.studies.tape.levels import BATCH, HARD, OTHER_LEVELS, grid
 from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
 
@@ -26,57 +37,121 @@ PARTS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 """The paper's parts, and how each is taken away."""
 
-ENGINE_SWITCHES: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("plans from inside the graph", {"extend": 0}),
-    ("second thoughts on invalid moves", {"doubt": 0.0}),
-    ("caution", {"cautious": False}),
-    ("mean scores of open ends", {"score": "argmax"}),
-    ("probes", {"probe": False}),
-    ("all of these", {"extend": 0, "doubt": 0.0, "cautious": False, "score": "argmax", "probe": False}),
-)
-"""What this engine adds to the paper's algorithm, and how each addition is taken away: (label, changed fields)."""
+WHOLES = (PAPER, TAPE)
 
 
-def combination(kept: tuple[bool, ...]) -> Method:
-    """TAPE with some of its parts."""
-    changes: dict[str, Any] = {}
-    for keep, (_, without) in zip(kept, PARTS, strict=True):
-        changes |= {} if keep else without
-    gone = [name for keep, (name, _) in zip(kept, PARTS, strict=True) if not keep]
-    return Method(f"without {', '.join(gone)}", "tape", changes) if gone else TAPE
+def combination(kept: tuple[bool, ...], whole: Method = TAPE) -> Method:
+    """The paper's algorithm or TAPE+ with some of the paper's parts."""
+    gone = [(name, without) for keep, (name, without) in zip(kept, PARTS, strict=True) if not keep]
+    if not gone:
+        return whole
+    if whole is TAPE and gone == [PARTS[0]]:
+        return LM_SELECTS
+    changes = dict(whole.changes)
+    for _, without in gone:
+        changes = merged(changes, without)
+    return Method(f"{whole.label} without {', '.join(name for name, _ in gone)}", whole.agent, changes)
 
 
-COMBINATIONS = tuple(
-    (kept, combination(kept))
-    for kept in sorted(product((True, False), repeat=3), key=lambda kept: (kept.count(False), kept))
-)
+COMBINATIONS = tuple(sorted(product((True, False), repeat=3), key=lambda kept: (kept.count(False), kept)))
+"""Which parts are kept: all, one away, two away, none."""
 
-
-def switches() -> list[Method]:
-    return [Method(f"engine without {label}", "tape", changes) for label, changes in ENGINE_SWITCHES]
+BEST_PLAN = Method(f"{TAPE.label}, the best single plan", "tape", {"selector": "best_plan"})
+ALONE = {PAPER.label: BEST_PLANS, TAPE.label: BEST_PLAN}
+"""Nothing is recombined: the best single plan of the same graph is followed."""
 
 
 def configurations(options: Options) -> list[Configuration]:
-    return grid([*(method for _, method in COMBINATIONS), *switches()], ("hard",), options)
+    methods = [combination(kept, whole) for whole in WHOLES for kept in COMBINATIONS]
+    return grid([*methods, *ALONE.values(), *added_in(), *left_out()], (HARD,), options)
+
+
+def contributions() -> list[tuple[str, list[tuple[Method, Method]]]]:
+    """What is isolated, and for the paper's algorithm and TAPE+ the two methods that differ in that alone."""
+    without = [[combination(tuple(at != gone for at in range(3)), whole) for whole in WHOLES] for gone in range(3)]
+    lm, free, once = without
+    single = [ALONE[whole.label] for whole in WHOLES]
+    return [
+        ("the solver selects, not the LM", [*zip(WHOLES, lm, strict=True)]),
+        ("the solver on the merged graph, not the best single plan", [*zip(WHOLES, single, strict=True)]),
+        ("the best single plan by scores, not the LM's choice", [*zip(single, lm, strict=True)]),
+        ("the planned action is enforced, not shown", [*zip(WHOLES, free, strict=True)]),
+        ("replanning", [*zip(WHOLES, once, strict=True)]),
+    ]
+
+
+def additions() -> list[tuple[str, list[tuple[Method, Method]]]]:
+    """For each addition: the paper's algorithm with it and without, TAPE+ with it and without; last all together."""
+    rows = [
+        (label, [(alone, PAPER), (TAPE, without)])
+        for (label, _), alone, without in zip(ADDITIONS, added_in(), left_out(), strict=True)
+    ]
+    return [*rows, ("all of these", [(TAPE, PAPER), (TAPE, PAPER)])]
+
+
+def _differences(
+    measured: Measured, first: str, rows: Sequence[tuple[str, list[tuple[Method, Method]]]], heads: tuple[str, str]
+) -> Table:
+    """A row per thing that is isolated; per model and base the paired difference that it makes, and what that shows."""
+    found = []
+    for label, pairs in rows:
+        told = [label]
+        for model in measured.models():
+            for with_it, without in pairs:
+                pair = measured.difference(HARD, model, with_it.label, without.label)
+                told.append("-" if pair is None else f"{signed(pair)}, {verdict(pair)}")
+        found.append(tuple(told))
+    head = (first, *(f"{base}, `{model}`" for model in measured.models() for base in heads))
+    return Table(head, tuple(found), f"Differences in success, paired by level. {PAIRED}")
+
+
+SAME_GRAPH = (
+    "Without the solver the LM selects, as said above, from the same graph (`tape/engine/candidates.py`); here it is "
+    "told the steps left. The best single plan is chosen on that graph too, by scores among the plans that fit: each "
+    "plan by itself, with what was sampled from further on along it, and none recombined. So the solver against the LM "
+    "shows what selecting by scores brings at all, and the solver against the best single plan what only a solver can "
+    "do. On Sokoban every sampled plan fits the steps left, so that is to join plans, not to keep the budget."
+)
+EXACT = (
+    "Without constrained execution the same prompt, with the rest of the path in it, is answered freely, and nothing "
+    "else differs. Without replanning the path is followed to its end whatever is observed, and there the episode "
+    "ends: no new plan is made after a mismatch nor after the path."
+)
 
 
 def sections(measured: Measured) -> list[Section]:
     models = measured.models()
+    bases = [(model, whole) for model in models for whole in WHOLES]
     rows = [
         (
             *("on" if keep else "-" for keep in kept),
-            *(share(measured.success("hard", model, method.label)) for model in models),
+            *(share(measured.success(HARD, model, combination(kept, whole).label)) for model, whole in bases),
         )
-        for kept, method in COMBINATIONS
+        for kept in COMBINATIONS
     ]
-    head = (*(name for name, _ in PARTS), *(f"`{model}`" for model in models))
-    note = (
-        "Solver off: the LM picks among the sampled plans. Constrained execution off: the planned step is only a hint. "
+    single = (share(measured.success(HARD, model, ALONE[whole.label].label)) for model, whole in bases)
+    rows.append(("best single plan", "on", "on", *single))
+    head = (*(name for name, _ in PARTS), *(f"{whole.label}, `{model}`" for model, whole in bases))
+    parts = _differences(measured, "what is isolated", contributions(), (PAPER.label, TAPE.label))
+    added = _differences(measured, "addition", additions(), (f"added to {PAPER.label}", f"part of {TAPE.label}"))
+    caption = "Success with and without the parts of TAPE, 95 % intervals."
+    drawn = [*(combination(kept, whole).label for whole in WHOLES for kept in COMBINATIONS)]
+    figure = Figure("ablation", caption, success_bars(measured, by_model=True, methods=drawn))
+    return [
+        Section(
+            "Table 2 with the bundled models", (Table(head, tuple(rows), "Success."), SAME_GRAPH, EXACT, figure), 3
+        ),
+        Section("What each part contributes, isolated", (parts,), level=3),
+        Section("What each addition contributes", (added,), level=3),
+    ]
+
+
+def pairs(measured: Measured) -> list[Pair]:
+    """Every pair of the two tables of contributions."""
+    both = [pair for _, found in [*contributions(), *additions()] for pair in found]
+    return list(
+        dict.fromkeys((HARD, model, one.label, other.label) for model in measured.models() for one, other in both)
     )
-    note += "Replanning off: no mismatch check, and the episode ends with the path. Success on the hard levels."
-    caption = "Success on the hard levels with and without the parts of TAPE, 95 % intervals."
-    figure = Figure("ablation", caption, success_bars(measured, by_model=True))
-    return [Section("Table 2 with the bundled models", (Table(head, tuple(rows), note), figure), level=3)]
 
 
 EXPERIMENT = Experiment(
@@ -84,27 +159,31 @@ EXPERIMENT = Experiment(
     module="experiments.studies.tape.ablation",
     title="TAPE without its parts",
     source="table 2 (easy levels there, hard levels here)",
-    about="The eight on/off combinations of solver, constrained execution and replanning, and the engine without each "
-    "of its own switches.",
+    about="The eight on/off combinations of solver, constrained execution and replanning, for the paper's algorithm "
+    "and for TAPE+; the best single plan in the place of the solver; and each addition of TAPE+ left out of it and "
+    "added to the paper's algorithm.",
     models=("bundled:nano-1500", "bundled:nano"),
     configurations=configurations,
     sections=sections,
-    pairs=against(TAPE.label),
+    pairs=pairs,
     paper=(
-        PaperValue("all three on", "46.0 % (standard error 5.0)", "hard", TAPE.label),
-        PaperValue("no solver", "42.0 % (4.9)", "hard", combination((False, True, True)).label),
-        PaperValue("no constrained execution", "36.0 % (4.8)", "hard", combination((True, False, True)).label),
-        PaperValue("no replanning", "38.0 % (4.8)", "hard", combination((True, True, False)).label),
+        PaperValue("all three on", "46.0 % (standard error 5.0)", HARD, PAPER.label),
+        PaperValue("no solver", "42.0 % (4.9)", HARD, combination((False, True, True), PAPER).label),
+        PaperValue("no constrained execution", "36.0 % (4.8)", HARD, combination((True, False, True), PAPER).label),
+        PaperValue("no replanning", "38.0 % (4.8)", HARD, combination((True, True, False), PAPER).label),
         PaperValue("two of the three off, the three ways in the paper's order", "30.0 %, 19.0 %, 37.0 %"),
-        PaperValue("none of the three", "11.0 % (3.1)", "hard", combination((False, False, False)).label),
+        PaperValue("none of the three", "11.0 % (3.1)", HARD, combination((False, False, False), PAPER).label),
     ),
     differs=(
         OTHER_LM,
-        "The bundled models were trained on prompts with a plan in them and tend to do the step that they are shown, "
-        "so there are few sampling errors for constrained execution to prevent (the chapter on errors counts them).",
-        "Where replanning is off the episode ends with the path, whatever budget is left; the paper's agent goes on "
-        "along its path.",
+        OTHER_LEVELS,
+        "The bundled models were trained on prompts with a plan in them, whose next step they write more often than a "
+        "general model would; the chapter on errors counts how often they do not.",
+        "The paper does not say what its LM is shown when it selects, nor what its agent without replanning does once "
+        "its path has ended with steps left.",
     ),
+    seeds=1,
+    batch=BATCH,
 )
 
 if __name__ == "__main__":

@@ -11,10 +11,9 @@ from experiments.harness.cli import main
 from experiments.harness.experiment import OTHER_LM, Experiment
 from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
-from experiments.harness.methods import REPLANNING, SIMULATOR, TAPE
+from experiments.harness.methods import PAPER, REPLANNING, SIMULATOR, TAPE, left_out
 from experiments.harness.standard import against, success_bars
-from experiments.studies.tape.ablation import switches
-from experiments.studies.tape.levels import LADDER, grid
+from experiments.studies.tape.levels import BATCH, TAKEN_APART, grid
 from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section
 
@@ -22,7 +21,7 @@ LEVELS = "hard-dev"
 
 
 def configurations(options: Options) -> list[Configuration]:
-    return grid((REPLANNING, TAPE, *switches(), SIMULATOR), (LEVELS,), options)
+    return grid((REPLANNING, PAPER, TAPE, *left_out(), SIMULATOR), (LEVELS,), options)
 
 
 def sections(measured: Measured) -> list[Section]:
@@ -35,9 +34,8 @@ EXPERIMENT = Experiment(
     module="experiments.studies.tape.development",
     title="The engine's switches on the development levels",
     source="nothing; these are additions to its algorithm",
-    about="100 hard levels that no other experiment uses. Each row takes one addition away; `all of these` is the "
-    "paper's algorithm.",
-    models=LADDER,
+    about="100 hard levels that no other experiment uses. Each row takes one addition away.",
+    models=TAKEN_APART,
     configurations=configurations,
     sections=sections,
     pairs=against(TAPE.label),
@@ -47,6 +45,7 @@ EXPERIMENT = Experiment(
         "levels are the honest comparison.",
     ),
     seeds=1,
+    batch=BATCH,
 )
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +28,7 @@ from tape.errors import ConfigError, RunDirectoryError, TapeError, TraceError
 from tape.protocols import Action, Task
 from tape.protocols.prompt_format import PromptFormat
 from tape.runner.directory import RunDirectory
+from tape.runner.spec import RunSpec
 from tape.statistics import success_interval
 from tape.trace import (
     ActedEvent,
@@ -214,12 +215,16 @@ def judge_run(directory: RunDirectory, judges: Judges | None = None) -> dict[str
             )
     # By level, so that a board's distances are computed once even where there are very many boards.
     for record in sorted(directory.episodes(), key=lambda record: (record["digest"], record["cell"], record["repeat"])):
-        judge = judges.of(record["level_set"], record["digest"])
-        file = directory.trace_file(record["key"])
-        episode = f"{record['cell']}, {record['task']} #{record['repeat']} ({file})"
-        judged = judge_episode(read_trace(file), judge, success=record["result"]["success"], episode=episode)
-        found[record["cell"]].append(judged)
+        found[record["cell"]].append(judge_record(directory, record, judges))
     return found
+
+
+def judge_record(directory: RunDirectory, record: Mapping[str, Any], judges: Judges) -> JudgedEpisode:
+    """One episode of a run, judged; raises like :func:`judge_run`."""
+    file = directory.trace_file(record["key"])
+    episode = f"{record['cell']}, {record['task']} #{record['repeat']} ({file})"
+    judge = judges.of(record["level_set"], record["digest"])
+    return judge_episode(read_trace(file), judge, success=record["result"]["success"], episode=episode)
 
 
 def error_table(directory: RunDirectory, judges: Judges | None = None) -> list[dict[str, Any]]:
@@ -229,9 +234,15 @@ def error_table(directory: RunDirectory, judges: Judges | None = None) -> list[d
     :class:`tape.analysis.error_rates.Rate`; ``success`` has the same fields; ``bounds`` is a list with those of
     :class:`tape.analysis.error_rates.Bounds`. Raises like :func:`judge_run`.
     """
+    return table_of(judge_run(directory, judges), directory.configurations())
+
+
+def table_of(
+    judged: Mapping[str, Sequence[JudgedEpisode]], configurations: Mapping[str, RunSpec]
+) -> list[dict[str, Any]]:
+    """The rows of :func:`error_table` from judged episodes by configuration."""
     rows = []
-    configurations = directory.configurations()
-    for name, episodes in judge_run(directory, judges).items():
+    for name, episodes in judged.items():
         spec = configurations[name]
         row: dict[str, Any] = {"cell": name, "agent": spec.label(), "model": spec.model, "episodes": len(episodes)}
         row["success"] = _success(episodes)

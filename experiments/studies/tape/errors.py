@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from experiments.harness.cli import main
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, split
-from experiments.harness.measured import Measured
-from experiments.harness.methods import PLAN_AND_ACT, REACT, REPLANNING, TAPE
-from experiments.harness.standard import INTERVALS, against, role
-from experiments.studies.tape.ablation import combination
-from experiments.studies.tape.error_analysis import error_table
-from experiments.studies.tape.levels import grid
+from experiments.harness.measured import Measured, Record
+from experiments.harness.methods import PAPER, PLAN_AND_ACT, REACT, REPLANNING, TAPE, Method
+from experiments.harness.standard import INTERVALS, both_against_all, role
+from experiments.studies.tape.error_analysis import Judges, judge_record, table_of
+from experiments.studies.tape.examples import sampling_errors
+from experiments.studies.tape.levels import BATCH, EASY, HARD, OTHER_LEVELS, grid
+from tape.analysis.error_rates import Decision, JudgedEpisode
 from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
 from tape.show.plots import Panel, Plot, Series, Value
 
-HINTED = combination((True, False, True))
-"""TAPE without constrained execution: the planned step is only a hint."""
+HINTED = Method(f"{TAPE.label} without constrained execution", "tape", {"execution": "free"})
+"""The planned step is only a hint."""
 
 RATES = {
     "planning_error": "planning error, all states",
@@ -33,7 +36,7 @@ RATES = {
     "success": "success",
 }
 DRAWN = ("planning_error_viable", "off_plan", "success")
-PAPER = (
+IN_THE_PAPER = (
     ("ReAct", "50.7 (standard error 1.8)", "8.3 (1.0)", "5.0 (2.2)"),
     ("Plan-and-Act", "47.7 (1.8)", "4.7 (0.8)", "17.0 (3.8)"),
     ("TAPE", "36.7 (1.9)", "0.0 (0.0)", "46.0 (5.0)"),
@@ -41,11 +44,11 @@ PAPER = (
 
 
 def configurations(options: Options) -> list[Configuration]:
-    return grid((REACT, PLAN_AND_ACT, REPLANNING, TAPE, HINTED), ("easy", "hard"), options)
+    return grid((REACT, PLAN_AND_ACT, REPLANNING, PAPER, TAPE, HINTED), (EASY, HARD), options)
 
 
 def sections(measured: Measured) -> list[Section]:
-    rows = [row for row in error_table(measured.directory) if row["episodes"]]
+    rows = [row for row in table_of(judged(measured), measured.specs) if row["episodes"]]
     head = ("levels", "model", "method", *RATES.values())
     body = []
     for row in rows:
@@ -69,13 +72,35 @@ def sections(measured: Measured) -> list[Section]:
             (
                 Table(
                     ("method", "planning error (%)", "sampling error (%)", "success (%)"),
-                    PAPER,
+                    IN_THE_PAPER,
                     "To be compared with planning error in all states on the easy levels.",
                 ),
             ),
             level=3,
         ),
+        *sampling_errors(measured, [method.label for method in (PLAN_AND_ACT, REPLANNING, HINTED)]),
     ]
+
+
+def judged(measured: Measured) -> dict[str, list[JudgedEpisode]]:
+    """The judged episodes of every configuration, in its order."""
+    judges = Judges()
+    found: dict[str, list[JudgedEpisode]] = {}
+    for name, records in measured.records.items():
+        found[name] = []
+        for record in records:
+            made = measured.note(record, "judged", partial(_judge, measured, record, judges))
+            decisions = tuple(Decision(*one) for one in made["decisions"])
+            won = bool(record["result"]["success"])
+            found[name].append(JudgedEpisode(record["digest"], made["horizon"], won, decisions, tuple(made["draws"])))
+    return found
+
+
+def _judge(measured: Measured, record: Record, judges: Judges) -> dict[str, Any]:
+    """What a table needs of a judged episode, as JSON takes it."""
+    made = judge_record(measured.directory, record, judges)
+    decisions = [list(asdict(one).values()) for one in made.decisions]
+    return {"horizon": made.horizon, "decisions": decisions, "draws": list(made.draws)}
 
 
 def _shown(rate: Mapping[str, Any]) -> str:
@@ -107,8 +132,11 @@ EXPERIMENT = Experiment(
     models=("bundled:nano-750", "bundled:nano-1500"),
     configurations=configurations,
     sections=sections,
-    pairs=against(TAPE.label),
+    pairs=both_against_all,
+    seeds=1,
+    batch=BATCH,
     differs=(
+        OTHER_LEVELS,
         "The paper has an LM read the intended move from free text; here thoughts name their move in a fixed form, so "
         "what is read is what was written.",
         "Under constrained execution the thought is written with the move already fixed: no sampling error can occur, "

@@ -1,147 +1,164 @@
-"""The headline: every agent and bundled model on ten shipped and 200 fresh hard levels.
+"""The headline: every agent and bundled model on 200 fresh hard levels, and what each addition of TAPE+ is worth.
 
-``python -m experiments.studies.tape.headline`` resumes if run again. The fresh levels are the test set: they are for
-this comparison alone, once per version of the engine, and every run on them is listed (``--register``). ``--publish
-FOLDER`` writes ``headline.json``, of which ``experiments.tables`` makes the table in docs/results.md.
+``python -m experiments.studies.tape.headline`` resumes if run again. The levels are a test set: every run on them is
+listed (``--register``). ``--publish FOLDER`` also writes ``headline.json``, of which ``experiments.tables`` makes the
+table in docs/results.md.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
 from experiments.harness import register
-from experiments.harness.cli import main as run
+from experiments.harness.cli import main
 from experiments.harness.experiment import OTHER_LM, Experiment
-from experiments.harness.matrix import Options, split
+from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
-from experiments.harness.methods import EVERYTHING, TAPE
-from experiments.harness.standard import PAIRED, SIMULATED, against, success_bars
-from experiments.studies.tape.levels import LADDER, grid
+from experiments.harness.methods import (
+    ADDITIONS,
+    ALL_STEP,
+    BASELINES,
+    EVERYTHING,
+    PAPER,
+    SIMULATOR,
+    TAPE,
+    added_in,
+    left_out,
+)
+from experiments.harness.standard import PAIRED, SIMULATED, Pair, against, share, signed, success_bars
+from experiments.studies.tape.headline_table import SCHEMA, STUDY
+from experiments.studies.tape.levels import BATCH, HARD, LADDER, OTHER_LEVELS, TAKEN_APART, grid
 from experiments.studies.tape.losses import losses_section
-from experiments.studies.tape.reproduce import groups_without_times
+from experiments.studies.tape.reproduce import plain_groups
 from experiments.studies.tape.targets import WEAKER, verdicts
 from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
 
-SETTINGS = ("hard", register.TEST_SET)
-RUNS = "test_set_runs.json"
+METHODS = tuple(method for method in EVERYTHING if method is not ALL_STEP)
+"""What replanning at every step brings, and costs, figure 3 shows with one model."""
 
 
 def configurations(options: Options) -> list[Configuration]:
-    return grid(EVERYTHING, SETTINGS, options)
+    apart = [model for model in options.models if model in TAKEN_APART]
+    return [
+        *grid(METHODS, (HARD,), options),
+        *(one for model in apart for one in grid((*left_out(), *added_in()), (HARD,), options.only(model))),
+    ]
 
 
 def sections(measured: Measured) -> list[Section]:
-    caption = f"Success on hard levels by model, 95 % intervals. {SIMULATED}"
-    figures = [
-        Figure(f"headline-{setting}", f"`{setting}`: {caption}", success_bars(_only(measured, setting), by_model=True))
-        for setting in measured.settings()
-    ]
-    parts = [Section("Targets", (targets_table(measured),), level=3), Section("Figures", tuple(figures), level=3)]
+    caption = f"Success on hard levels (`{HARD}`) by model, 95 % intervals. {SIMULATED}"
+    bars = success_bars(measured, by_model=True, methods=[method.label for method in METHODS])
+    parts = [Section("Targets", (targets_table(measured),), level=3)]
+    parts.append(Section("Figure", (Figure("headline", caption, bars),), level=3))
+    parts.append(Section("What each addition is worth", (additions_table(measured),), level=3))
     parts += losses_section(measured)
-    entries = register.read(measured.directory.path / RUNS)
+    entries = measured.rows("runs", lambda: register.read(measured.directory.path / register.COPY))
     if entries:
-        parts.append(Section("Runs on the test set", (register.table(entries),), level=3))
+        parts.append(Section("Runs on the test sets", (register.table(entries),), level=3))
     return parts
 
 
 def targets_table(measured: Measured) -> Table:
     """Met or missed, with numbers."""
     word = {True: "met", False: "**missed**", None: "-"}
-    rows = tuple((v.target, v.setting, f"`{v.model}`", word[v.met], v.found) for v in verdicts(measured))
+    rows = tuple((v.target, f"`{v.model}`", word[v.met], v.found) for v in verdicts(measured))
     weaker = " and ".join(f"`{model}`" for model in WEAKER)
     note = (
-        f"`{register.TEST_SET}` are fresh levels, `hard` the ten shipped ones; differences are paired. {PAIRED} "
-        f"Weaker models are {weaker}: the two weakest of all, and two of the three "
+        f"Differences are paired. {PAIRED} Weaker models are {weaker}: the two weakest of all, and two of the three "
         "finished ones."
     )
-    return Table(("target", "levels", "model", "", "found"), rows, note)
+    return Table(("target", "model", "", "found"), rows, note)
 
 
-def _only(measured: Measured, setting: str) -> Measured:
-    """The part of what was measured that belongs to one level set."""
-    return replace(measured, specs={name: spec for name, spec in measured.specs.items() if split(name)[0] == setting})
+def additions_table(measured: Measured) -> Table:
+    """Each addition taken out of TAPE+ and put into the paper's algorithm, alone."""
+    rows = []
+    for (label, _), without, having in zip(ADDITIONS, left_out(), added_in(), strict=True):
+        for model in measured.models():
+            out, alone = (measured.success(HARD, model, method.label) for method in (without, having))
+            if out is not None or alone is not None:
+                lost = _signed(measured, model, TAPE.label, without.label)
+                gained = _signed(measured, model, having.label, PAPER.label)
+                rows.append((label, f"`{model}`", share(out), lost, share(alone), gained))
+    without_it = (f"{TAPE.label} without it", f"{TAPE.label} minus that")
+    head = ("addition", "model", *without_it, f"{PAPER.label} with it", f"that minus {PAPER.label}")
+    note = (
+        "Success, and paired differences with 95 % intervals. Additions overlap, so that what they are worth alone "
+        f"does not add up to the difference of {TAPE.label} and {PAPER.label}."
+    )
+    return Table(head, tuple(rows), note)
 
 
-EXPERIMENT = Experiment(
-    name="headline",
-    module="experiments.studies.tape.headline",
-    title="The headline: TAPE beside every baseline, with every bundled model",
-    source="its claim as a whole; no single figure",
-    about="Hard levels (T* = 10, at most 12 moves): ten shipped and 200 fresh ones, the same for all. Tokens and calls "
-    "stand beside every success rate.",
-    models=LADDER,
-    configurations=configurations,
-    sections=sections,
-    pairs=against(TAPE.label),
-    differs=(OTHER_LM,),
-    seeds=3,
-)
+def _signed(measured: Measured, model: str, ours: str, other: str) -> str:
+    pair = measured.difference(HARD, model, ours, other)
+    return "-" if pair is None else signed(pair)
+
+
+def pairs(measured: Measured) -> list[Pair]:
+    """TAPE+ and the paper's algorithm with every baseline, and with each other; each addition with what it changes."""
+    apart = {method.label for method in (*left_out(), *added_in())}
+    found = against(TAPE.label, but={SIMULATOR.label, *apart})(measured)
+    for model in measured.models():
+        found += [(HARD, model, PAPER.label, method.label) for method in BASELINES]
+        found += [(HARD, model, TAPE.label, method.label) for method in left_out()]
+        found += [(HARD, model, method.label, PAPER.label) for method in added_in()]
+    return found
 
 
 def record(measured: Measured) -> dict[str, Any]:
     """What the repository keeps: nothing that differs from machine to machine."""
-    pairs = []
-    for setting, model, ours, other in EXPERIMENT.pairs(measured):
+    differences = []
+    for setting, model, ours, other in pairs(measured):
         pair = measured.difference(setting, model, ours, other)
         if pair is not None:
-            pairs.append({"setting": setting, "model": model, "method": ours, "minus": other, **asdict(pair)})
+            differences.append({"setting": setting, "model": model, "method": ours, "minus": other, **asdict(pair)})
     first = next(iter(measured.specs.values()))
     return {
-        "schema": 1,
+        "schema": SCHEMA,
         "made_by": EXPERIMENT.command,
+        "setting": HARD,
         "seed": first.seed,
         "seeds": first.repeats,
         "num_plans": first.config.num_plans,
         "temperature": first.config.temperature,
         "complete": measured.missing() == 0,
-        "groups": groups_without_times(measured.directory.path),
-        "differences": pairs,
+        "groups": plain_groups(measured),
+        "differences": differences,
         "targets": [verdict.as_data() for verdict in verdicts(measured)],
     }
 
 
-def write_record(measured: Measured, file: Path) -> None:
-    """Write what the table in docs/results.md is made of."""
+def record_text(measured: Measured) -> str:
+    """What the table in docs/results.md is made of, as JSON."""
     found = record(measured)
     lists = {key: value for key, value in found.items() if isinstance(value, list)}
     head = json.dumps({key: value for key, value in found.items() if key not in lists}, indent=1)
     parts = [
         f' "{key}": [\n' + ",\n".join("  " + json.dumps(one) for one in value) + "\n ]" for key, value in lists.items()
     ]
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(f"{head[:-2]},\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+    return f"{head[:-2]},\n" + ",\n".join(parts) + "\n}\n"
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options that only this script has."""
-    parser.add_argument("--engine", default=register.ENGINE, help="label of the engine (default: %(default)s)")
-    parser.add_argument(
-        "--register", type=Path, default=register.FILE, metavar="FILE", help="list of the runs on the test set"
-    )
-
-
-def after(args: argparse.Namespace, measured: Measured) -> None:
-    """List the run, and write what docs/results.md needs."""
-    new = register.entry(measured, args.engine)
-    if new is not None:
-        entries = register.add(args.register, new)
-        (measured.directory.path / RUNS).write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
-        print(f"listed in {args.register}: engine {args.engine}, {new['levels']} test levels x {new['seeds']}")
-    if args.publish:
-        write_record(measured, args.publish / "headline.json")
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the comparison."""
-    return run(EXPERIMENT, argv, arguments=arguments, after=after)
-
+EXPERIMENT = Experiment(
+    name="headline",
+    module=STUDY,
+    title="The headline: TAPE beside every baseline, with every bundled model",
+    source="its claim as a whole; no single figure",
+    about="200 fresh hard levels (T* = 10, at most 12 moves), the same for all. Tokens and calls stand beside every "
+    "success rate.",
+    models=LADDER,
+    configurations=configurations,
+    sections=sections,
+    pairs=pairs,
+    differs=(OTHER_LM, OTHER_LEVELS),
+    seeds=1,
+    batch=BATCH,
+    keeps=lambda measured, _: {"headline.json": record_text(measured)},
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(EXPERIMENT))

@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from experiments.harness.matrix import split
-from experiments.harness.methods import BASELINES, BEST_PLAN_AND_ACT, SIMULATOR, TAPE
+from experiments.harness.methods import BASELINES, BEST_PLAN_AND_ACT, PAPER, SIMULATOR, TAPE, TAPE_PLUS
 from experiments.harness.places import RESULTS
-from experiments.harness.register import TEST_SET
 from experiments.harness.standard import SIMULATED
+from tape.errors import RunDirectoryError
 from tape.reading import read_json
 from tape.show.document import table
 
 HEADLINE_RESULTS = RESULTS / "headline.json"
+STUDY = "experiments.studies.tape.headline"
+SCHEMA = 2
 
 
 def headline_text(path: Path = HEADLINE_RESULTS) -> str:
@@ -24,24 +26,33 @@ def headline_text(path: Path = HEADLINE_RESULTS) -> str:
 
     Args:
         path: What ``experiments.studies.tape.headline --publish`` wrote.
+
+    Raises:
+        RunDirectoryError: An earlier version wrote it.
     """
     if not path.exists():
         return ""
     record = read_json(path, dict[str, Any])
-    groups = {split(group["cell"]): group for group in record["groups"]}
-    models = list(dict.fromkeys(model for setting, model, _ in groups if setting == TEST_SET))
-    methods = [TAPE.label, *(method.label for method in BASELINES), SIMULATOR.label]
-    mine = [{method: groups.get((TEST_SET, model, method)) for method in methods} for model in models]
+    if record["schema"] != SCHEMA:
+        raise RunDirectoryError(f"{path} is of an earlier version; play {STUDY} anew with --publish")
+    groups = {split(group["cell"])[1:]: group for group in record["groups"]}
+    models = list(dict.fromkeys(model for model, _ in groups))
+    methods = [PAPER.label, TAPE.label, *(method.label for method in BASELINES), SIMULATOR.label]
+    mine = [{method: groups.get((model, method)) for method in methods} for model in models]
     rows = [[method, *(_success(found[method]) for found in mine)] for method in methods]
-    rows.append([f"{TAPE.label} minus the best baseline", *(_difference(record, model, groups) for model in models)])
-    for method in (TAPE.label, BEST_PLAN_AND_ACT.label):
+    for ours in (PAPER.label, TAPE.label):
+        rows.append([f"{ours} minus the best baseline", *(_best(record, model, ours, groups) for model in models)])
+    between = [_difference(record, model, TAPE.label, PAPER.label) for model in models]
+    rows.append([f"{TAPE.label} minus {PAPER.label}", *between])
+    for method in (PAPER.label, TAPE.label, BEST_PLAN_AND_ACT.label):
         rows.append([f"LM tokens per solved episode: {method}", *(_per_solved(found[method]) for found in mine)])
     head = ["", *(f"`{model}`" for model in models)]
-    levels = max((g["levels"] for (setting, _, _), g in groups.items() if setting == TEST_SET), default=0)
-    asked = [target for target in record["targets"] if target["met"] is not None and target["setting"] == TEST_SET]
+    levels = max((group["levels"] for group in groups.values()), default=0)
+    seeds = "" if record["seeds"] == 1 else f" x {record['seeds']} seeds"
+    asked = [target for target in record["targets"] if target["met"] is not None]
     note = (
-        f"Success on {levels} fresh hard levels (at most the shortest solution plus 2 moves) x {record['seeds']} "
-        f"seeds, with 95 % intervals over levels; M = {record['num_plans']}, temperature "
+        f"{TAPE_PLUS} Success on {levels} fresh hard levels (`{record['setting']}`; at most the shortest solution plus "
+        f"2 moves){seeds}, with 95 % intervals over levels; M = {record['num_plans']}, temperature "
         f"{record['temperature']}. "
         "The same levels, model, budget and seeds for all; differences are paired. "
         f"{SIMULATED} "
@@ -66,13 +77,18 @@ def _per_solved(group: Mapping[str, Any] | None) -> str:
     return f"{group['lm_tokens'] / group['successes']:.0f}"
 
 
-def _difference(record: Mapping[str, Any], model: str, groups: Mapping[tuple[str, str, str], Any]) -> str:
-    """TAPE minus the baseline with the highest success."""
-    known = [method.label for method in BASELINES if (TEST_SET, model, method.label) in groups]
+def _best(record: Mapping[str, Any], model: str, ours: str, groups: Mapping[tuple[str, str], Any]) -> str:
+    """One of ours minus the baseline with the highest success."""
+    known = [method.label for method in BASELINES if (model, method.label) in groups]
     if not known:
         return "-"
-    best = max(known, key=lambda label: groups[TEST_SET, model, label]["success_rate"])
+    best = max(known, key=lambda label: groups[model, label]["success_rate"])
+    found = _difference(record, model, ours, best)
+    return found if found == "-" else f"{found} {best}"
+
+
+def _difference(record: Mapping[str, Any], model: str, ours: str, other: str) -> str:
     for one in record["differences"]:
-        if (one["setting"], one["model"], one["minus"]) == (TEST_SET, model, best):
-            return f"{one['difference']:+.2f} ({one['low']:+.2f} to {one['high']:+.2f}) {best}"
+        if (one["model"], one["method"], one["minus"]) == (model, ours, other):
+            return f"{one['difference']:+.2f} ({one['low']:+.2f} to {one['high']:+.2f})"
     return "-"

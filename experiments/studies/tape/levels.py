@@ -10,12 +10,22 @@ from tape.runner.configurations import Configuration
 
 ENVIRONMENT = "sokoban"
 SLACK = 2
+BATCH = 32
+"""Episodes played together: the most a second on two cores (8 take half as long again, 64 no less)."""
+
+EASY, HARD = "easy-fresh", "hard-fresh"
+"""What every study but ``development`` plays: 200 levels each, kept for that (:mod:`envs.sokoban.make_levels`)."""
+
 OTHER_LEVELS = (
     "The levels are ours (7 x 9, one box, the paper's optimal lengths: easy T* = 6, hard T* = 10), and so are prompts "
-    "and formats; the rules of the comparison are the paper's: at most T* + 2 moves, temperature 0.3, M = 4."
+    "and formats; 200 levels are played once each, where the paper plays 10 levels 10 times; the rules of the "
+    "comparison are the paper's: at most T* + 2 moves, temperature 0.3, M = 4."
 )
 LADDER = tuple(f"bundled:{size}" for size in ("nano-750", "nano-1500", "nano-3000", "nano", "mini", "base"))
 """The bundled models, the weakest first."""
+
+TAKEN_APART = tuple(f"bundled:{size}" for size in ("nano-1500", "nano-3000", "nano"))
+"""The models with which TAPE+ is taken apart: neither the weakest one nor those near the ceiling."""
 
 
 def on_levels(

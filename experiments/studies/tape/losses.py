@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from envs.sokoban.simulator import is_solved, step
 from envs.sokoban.state import Level, State
-from experiments.harness.measured import Measured
-from experiments.harness.methods import TAPE
+from experiments.harness.measured import Measured, Record
+from experiments.harness.methods import PAPER, TAPE
 from experiments.studies.tape.error_analysis import Judge, Judges
 from tape.engine.graph import PlanGraph
 from tape.show.document import Section, Table
@@ -131,19 +132,26 @@ def _wins(level: Level, reached: Mapping[str, tuple[State, int]], current: _Roun
             yield solved
 
 
-def losses(measured: Measured, setting: str, model: str, judges: Judges) -> Counter[str] | None:
-    """How many of TAPE's lost episodes each stage lost; None if it was not played, or traces are missing."""
-    name = measured.name(setting, model, TAPE.label)
+def losses(
+    measured: Measured, setting: str, model: str, judges: Judges, method: str = TAPE.label
+) -> Counter[str] | None:
+    """How many of the lost episodes each stage lost; None if it was not played, or traces are missing."""
+    name = measured.name(setting, model, method)
     if name is None:
         return None
     found: Counter[str] = Counter()
     for record in measured.records[name]:
-        file = measured.directory.trace_file(record["key"])
-        if not file.exists():
-            return None
         if not record["result"]["success"]:
-            found[stage_of(read_trace(file), judges.of(record["level_set"], record["digest"]))] += 1
+            stage = measured.note(record, "lost", partial(_lost, measured, record, judges))
+            if stage is None:
+                return None
+            found[stage] += 1
     return found
+
+
+def _lost(measured: Measured, record: Record, judges: Judges) -> str | None:
+    file = measured.directory.trace_file(record["key"])
+    return stage_of(read_trace(file), judges.of(record["level_set"], record["digest"])) if file.exists() else None
 
 
 def losses_section(measured: Measured) -> list[Section]:
@@ -152,10 +160,11 @@ def losses_section(measured: Measured) -> list[Section]:
     rows: list[tuple[Any, ...]] = []
     for setting in measured.settings():
         for model in measured.models():
-            found = losses(measured, setting, model, judges)
-            if found is not None:
-                counts = (str(found[stage]) for stage in STAGES)
-                rows.append((setting, f"`{model}`", str(sum(found.values())), *counts))
+            for method in (PAPER.label, TAPE.label):
+                found = losses(measured, setting, model, judges, method)
+                if found is not None:
+                    counts = (str(found[stage]) for stage in STAGES)
+                    rows.append((setting, f"`{model}`", method, str(sum(found.values())), *counts))
     if not rows:
         return []
     note = (
@@ -163,5 +172,5 @@ def losses_section(measured: Measured) -> list[Section]:
         + "; ".join(f"{stage}: {meaning.partition(': ')[2] or meaning}" for stage, meaning in STAGES.items())
         + "."
     )
-    head = ("levels", "model", "lost episodes", *STAGES)
-    return [Section(f"Where the lost episodes of {TAPE.label} went wrong", (Table(head, tuple(rows), note),), level=3)]
+    head = ("levels", "model", "method", "lost episodes", *STAGES)
+    return [Section("Where the lost episodes of TAPE went wrong", (Table(head, tuple(rows), note),), level=3)]

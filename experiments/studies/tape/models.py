@@ -8,9 +8,9 @@ from experiments.harness.cli import main
 from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
 from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
-from experiments.harness.methods import PLAN_AND_ACT, REACT, REPLANNING, TAPE
-from experiments.harness.standard import against, role
-from experiments.studies.tape.levels import LADDER, grid
+from experiments.harness.methods import PAPER, PLAN_AND_ACT, REACT, REPLANNING, TAPE
+from experiments.harness.standard import both_against_all, role
+from experiments.studies.tape.levels import BATCH, HARD, LADDER, OTHER_LEVELS, grid
 from experiments.studies.tape.losses import losses_section
 from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section
@@ -18,7 +18,7 @@ from tape.show.plots import Panel, Plot, Series
 
 
 def configurations(options: Options) -> list[Configuration]:
-    return grid((REACT, PLAN_AND_ACT, REPLANNING, TAPE), ("hard",), options)
+    return grid((REACT, PLAN_AND_ACT, REPLANNING, PAPER, TAPE), (HARD,), options)
 
 
 def sections(measured: Measured) -> list[Section]:
@@ -26,7 +26,7 @@ def sections(measured: Measured) -> list[Section]:
     series = tuple(
         Series(
             method,
-            tuple(measured.success("hard", model, method) for model in models),
+            tuple(measured.success(HARD, model, method) for model in models),
             role(method),
             tuple(float(i) for i in range(len(models))),
         )
@@ -42,18 +42,21 @@ EXPERIMENT = Experiment(
     module="experiments.studies.tape.models",
     title="Models of rising ability",
     source="figure 4a",
-    about="The same four agents with every bundled model: three early checkpoints of the smallest one, then the three "
+    about="The same five agents with every bundled model: three early checkpoints of the smallest one, then the three "
     "finished ones.",
     models=LADDER,
     configurations=configurations,
     sections=sections,
-    pairs=against(TAPE.label),
+    pairs=both_against_all,
+    seeds=1,
+    batch=BATCH,
     paper=(
         PaperValue("ReAct, from its weakest to its strongest model", "22.0 % to 66.0 %"),
         PaperValue("TAPE over ReAct with its strongest model (gpt-5-nano), relative", "+48 %"),
     ),
     differs=(
         OTHER_LM,
+        OTHER_LEVELS,
         "The paper orders five LMs of different makers by ReAct's success; here checkpoints of one family are ordered "
         "by their size and training, whatever comes out. With the strongest models most agents are near the ceiling on "
         "these levels, which leaves little to gain.",

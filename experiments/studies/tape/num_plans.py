@@ -8,9 +8,9 @@ from experiments.harness.cli import main
 from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
 from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
-from experiments.harness.methods import Method
+from experiments.harness.methods import PAPER, TAPE, Method
 from experiments.harness.standard import Pair
-from experiments.studies.tape.levels import grid
+from experiments.studies.tape.levels import BATCH, HARD, OTHER_LEVELS, grid
 from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section
 from tape.show.plots import Panel, Plot, Series
@@ -19,7 +19,11 @@ COUNTS = (1, 2, 4, 8)
 
 
 def tape(count: int) -> Method:
-    return Method(f"TAPE, M = {count}", "tape", {"num_plans": count})
+    return TAPE.on({"num_plans": count}, f"{TAPE.label}, M = {count}")
+
+
+def paper(count: int) -> Method:
+    return PAPER.on({"num_plans": count}, f"{PAPER.label}, M = {count}")
 
 
 def best_of(count: int) -> Method:
@@ -27,7 +31,7 @@ def best_of(count: int) -> Method:
 
 
 def configurations(options: Options) -> list[Configuration]:
-    return grid([make(count) for make in (tape, best_of) for count in COUNTS], ("hard",), options)
+    return grid([make(count) for make in (paper, tape, best_of) for count in COUNTS], (HARD,), options)
 
 
 def sections(measured: Measured) -> list[Section]:
@@ -37,11 +41,15 @@ def sections(measured: Measured) -> list[Section]:
             tuple(
                 Series(
                     label,
-                    tuple(measured.success("hard", model, make(count).label) for count in COUNTS),
+                    tuple(measured.success(HARD, model, make(count).label) for count in COUNTS),
                     "strong" if make is tape else "plain",
                     tuple(float(count) for count in COUNTS),
                 )
-                for label, make in (("Best-of-M Plan-and-Act", best_of), ("TAPE (LM world model)", tape))
+                for label, make in (
+                    ("Best-of-M Plan-and-Act", best_of),
+                    (PAPER.label, paper),
+                    (TAPE.label, tape),
+                )
             ),
         )
         for model in measured.models()
@@ -54,8 +62,10 @@ def sections(measured: Measured) -> list[Section]:
 def pairs(measured: Measured) -> list[Pair]:
     found = []
     for model in measured.models():
-        found += [("hard", model, tape(4).label, tape(count).label) for count in COUNTS if count != 4]
-        found += [("hard", model, tape(count).label, best_of(count).label) for count in COUNTS]
+        for ours in (paper, tape):
+            found += [(HARD, model, ours(4).label, ours(count).label) for count in COUNTS if count != 4]
+            found += [(HARD, model, ours(count).label, best_of(count).label) for count in COUNTS]
+        found += [(HARD, model, tape(count).label, paper(count).label) for count in COUNTS]
     return found
 
 
@@ -65,13 +75,16 @@ EXPERIMENT = Experiment(
     title="The number of sampled plans",
     source="figure 4b",
     about="TAPE with M sampled plans, beside Best-of-N Plan-and-Act with N = M samples at every step.",
-    models=("bundled:nano-1500", "bundled:nano"),
+    models=("bundled:nano-1500",),
     configurations=configurations,
     sections=sections,
     pairs=pairs,
+    seeds=1,
+    batch=BATCH,
     paper=(PaperValue("best M of 1, 2, 4, 8", "4, with a decline at 8"),),
     differs=(
         OTHER_LM,
+        OTHER_LEVELS,
         "The paper lets the LM merge the plans into a graph and explains the decline at M = 8 by its slips; here "
         "plans are folded by the exact key of a state, so more plans cannot make the graph less consistent. They can "
         "still add wrongly predicted shortcuts.",

@@ -1,39 +1,43 @@
 """Every Sokoban figure and table of the paper from one command, with one report.
 
 ``python -m experiments.studies.tape.reproduce`` plays all experiments but ``headline``, one run directory each under
-``--out``; episodes that two of them have are played once. It resumes if run again, and writes ``report.md`` and a
-self-contained ``report.html``. ``--quick`` plays fewer levels and seeds. ``--publish FOLDER`` writes what is committed
-to the repository: the report without times, PNG files, and the groups as JSON.
+``--out``; episodes that two of them have are played once, and ``--share runs/headline`` takes what the headline has. It
+resumes if run again, and writes ``report.md`` and a self-contained ``report.html``. ``--quick`` plays fewer levels.
+``--publish FOLDER`` writes what is committed to the repository: the episodes, and of these the report without times and
+PNG files.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from experiments.harness import episodes, published
 from experiments.harness.cli import dry_run, guarded, make_parser, options_of, play
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import PUBLISHED
-from experiments.harness.measured import groups_of
-from experiments.report import TITLE, chapters, write
+from experiments.harness.measured import Measured
+from experiments.harness.standard import sections_of
+from experiments.report import INTRODUCTION, TITLE, write
 from experiments.studies.tape.catalogue import PAPER, find
+from experiments.studies.tape.levels import BATCH
 from experiments.studies.toy import chapter as toy_part
 from tape.engine.settings import TapeConfig
-from tape.runner.directory import RunDirectory
+from tape.files import replace_file
 from tape.runner.runner import errored
 from tape.runner.spec import RunSpec
 from tape.runner.workers import open_pool
-from tape.show.document import write_report
+from tape.show.document import Section, markdown, write_report
 
 MODULE = "experiments.studies.tape.reproduce"
 PLAYED = PAPER
-QUICK = {"limit": 4, "seeds": 2}
-FULL = {"limit": None, "seeds": 10}
+QUICK_LIMIT = 8
+"""Levels a set."""
 DROPPED = ("solver_seconds", "longest_wall_overrun_seconds", "wall_overruns", "configuration")
 """What a group holds that differs from machine to machine, or is long and mostly the defaults."""
 
@@ -55,15 +59,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The command line, with the profile's levels and seeds filled in."""
+    """The command line."""
     parser = make_parser(MODULE, __doc__.splitlines()[0])
-    parser.set_defaults(workers="2", out=Path("runs/reproduce"))
-    parser.add_argument("--quick", action="store_true", help="4 levels and 2 seeds: minutes instead of an hour")
+    parser.set_defaults(workers="2", seeds=1, batch=BATCH, out=Path("runs/reproduce"))
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK_LIMIT} levels a set: minutes instead of an hour")
     parser.add_argument("--only", nargs="+", choices=PLAYED, default=list(PLAYED), metavar="NAME", help="some of them")
     args = parser.parse_args(argv)
-    profile = QUICK if args.quick else FULL
-    args.limit = args.limit or profile["limit"]
-    args.seeds = args.seeds or profile["seeds"]
+    args.limit = args.limit or (QUICK_LIMIT if args.quick else None)
     return args
 
 
@@ -78,8 +80,17 @@ def _run(args: argparse.Namespace, experiments: Sequence[Experiment]) -> int:
         for number, experiment in enumerate(experiments, 1):
             print(f"{number} of {len(experiments)}: {experiment.title} ({experiment.source})", flush=True)
             out = args.out / experiment.name
-            shared = [path for path in siblings if (path / "config.json").exists()]
-            measured = play(experiment, _options(args, experiment), out, pool, quiet=args.quiet, shared=shared)
+            shared = [path for path in (*args.share, *siblings) if (path / "config.json").exists()]
+            measured = play(
+                experiment,
+                _options(args, experiment),
+                out,
+                pool,
+                quiet=args.quiet,
+                shared=shared,
+                listed=args.register,
+                workers=args.workers,
+            )
             faults += errored(list(measured.groups.values()))
     broken = toy_part.run(args.out / toy_part.NAME, args.workers, quick=args.quick)
     files = write(args.out)
@@ -99,24 +110,46 @@ def publish(source: Path, target: Path) -> list[Path]:
     Returns:
         The files.
     """
-    target.mkdir(parents=True, exist_ok=True)
-    written = write_report(target, TITLE, chapters(source, times=False), html_too=False)
-    groups = {name: groups_without_times(source / name) for name in PAPER if (source / name / "summary.json").exists()}
-    file = target / "groups.json"
-    file.write_text(
-        json_lines({"schema": 1, "made_by": f"python -m {MODULE}", "groups": groups}),
-        encoding="utf-8",
-    )
-    return [*written, file]
+    kept: list[Path] = []
+    for name in PAPER:
+        if (source / name / "summary.json").exists():
+            measured = replace(Measured.read(source / name), times=False)
+            sections_of(find(name), measured)  # fills the notes
+            kept += episodes.write(target / name / episodes.FILE, measured, published.about(find(name)))
+    for part in toy_part.FILES:
+        if (source / toy_part.NAME / part).exists():
+            replace_file(target / part, (source / toy_part.NAME / part).read_bytes())
+            kept.append(target / part)
+    return [*write_report(target, TITLE, published_chapters(target), html_too=False), *kept]
 
 
-def groups_without_times(path: Path) -> list[dict[str, Any]]:
+def published_chapters(folder: Path) -> list[Section]:
+    """The chapters of the report, from published episodes alone."""
+    files = [file for name in PAPER if (file := folder / name / episodes.FILE).exists()]
+    sections = [Section("What this is", (INTRODUCTION,))]
+    for file in files:
+        sections += sections_of(*published.of(file))
+    return [*sections, *toy_part.sections(folder)]
+
+
+def texts(folder: Path, *, draw: bool = False) -> dict[str, str]:
+    """What follows from the published episodes in a folder: its report.
+
+    Args:
+        folder: Where they are.
+        draw: Whether figures are drawn into the folder, too.
+    """
+    sections = published_chapters(folder)
+    if draw:
+        write_report(folder, TITLE, sections, html_too=False)
+    return {published.REPORT: markdown(TITLE, sections)}
+
+
+def plain_groups(measured: Measured) -> list[dict[str, Any]]:
     """A run's groups for the repository: the same bytes for the same episodes."""
-    specs = RunDirectory(path).configurations()
-    groups = groups_of(path)
     return [
-        {key: value for key, value in group.items() if key not in DROPPED} | _identity(specs[group["cell"]])
-        for group in groups
+        {key: value for key, value in group.items() if key not in DROPPED} | _identity(measured.specs[name])
+        for name, group in measured.groups.items()
     ]
 
 
@@ -125,17 +158,6 @@ def _identity(spec: RunSpec) -> dict[str, Any]:
     shared = TapeConfig.make(**PUBLISHED).model_dump(mode="json")
     changed = {name: value for name, value in spec.config.model_dump(mode="json").items() if value != shared[name]}
     return {"model_identity": spec.model_identity, "seed": spec.seed, "switches": changed}
-
-
-def json_lines(record: dict[str, Any]) -> str:
-    """JSON with one line per group: small, and readable as a difference."""
-    groups = record["groups"]
-    head = json.dumps({key: value for key, value in record.items() if key != "groups"}, indent=1)
-    parts = [
-        f"  {json.dumps(name)}: [\n" + ",\n".join("   " + json.dumps(group) for group in found) + "\n  ]"
-        for name, found in groups.items()
-    ]
-    return f'{head[:-2]},\n "groups": {{\n' + ",\n".join(parts) + "\n }\n}\n"
 
 
 if __name__ == "__main__":

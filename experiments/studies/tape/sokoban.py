@@ -8,13 +8,14 @@ from experiments.harness.cli import main
 from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
 from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
-from experiments.harness.methods import EVERYTHING, TAPE
-from experiments.harness.standard import SIMULATED, against, success_bars
-from experiments.studies.tape.levels import OTHER_LEVELS, grid
+from experiments.harness.methods import EVERYTHING, PAPER, REACT, TAPE
+from experiments.harness.standard import SIMULATED, both_against_all, success_bars
+from experiments.studies.tape.examples import two_trajectories
+from experiments.studies.tape.levels import BATCH, EASY, HARD, OTHER_LEVELS, grid
 from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section
 
-SETTINGS = ("easy", "hard")
+SETTINGS = (EASY, HARD)
 
 
 def configurations(options: Options) -> list[Configuration]:
@@ -24,7 +25,8 @@ def configurations(options: Options) -> list[Configuration]:
 def sections(measured: Measured) -> list[Section]:
     caption = f"Success within the shortest solution plus 2 moves, 95 % intervals. {SIMULATED}"
     several = len(measured.models()) > 1
-    return [Section("Figure", (Figure("sokoban", caption, success_bars(measured, by_model=several)),), level=3)]
+    figure = Figure("sokoban", caption, success_bars(measured, by_model=several))
+    return [Section("Figure", (figure,), level=3), *two_trajectories(measured, EASY, REACT.label, PAPER.label)]
 
 
 EXPERIMENT = Experiment(
@@ -36,11 +38,14 @@ EXPERIMENT = Experiment(
     models=("bundled:nano",),
     configurations=configurations,
     sections=sections,
-    pairs=against(TAPE.label),
+    pairs=both_against_all,
+    seeds=1,
+    batch=BATCH,
     paper=(
-        PaperValue("TAPE, easy (tables 1, 4)", "46.0 % (standard error 5.0)", "easy", TAPE.label),
-        PaperValue("Plan-and-Act, easy (table 4; table 1: 17.0)", "20.0 % (4.0)", "easy", "Plan-and-Act"),
-        PaperValue("ReAct, easy (table 4; table 1: 5.0)", "4.0 % (2.0)", "easy", "ReAct"),
+        PaperValue("TAPE, easy (tables 1, 4)", "46.0 % (standard error 5.0)", EASY, PAPER.label),
+        PaperValue("the same, ours with additions", "-", EASY, TAPE.label),
+        PaperValue("Plan-and-Act, easy (table 4; table 1: 17.0)", "20.0 % (4.0)", EASY, "Plan-and-Act"),
+        PaperValue("ReAct, easy (table 4; table 1: 5.0)", "4.0 % (2.0)", EASY, "ReAct"),
         PaperValue(
             "relative drop from easy to hard, mean of four tasks: TAPE, Plan-and-Act, ReAct", "28 %, 52 %, 55 %"
         ),

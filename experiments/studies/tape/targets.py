@@ -7,7 +7,17 @@ from typing import Any
 
 from experiments.harness.matrix import short
 from experiments.harness.measured import Measured
-from experiments.harness.methods import BASELINES, BEST_PLAN_AND_ACT, BEST_REACT, PLAN_AND_ACT, REACT, SIMULATOR, TAPE
+from experiments.harness.methods import (
+    BASELINES,
+    BEST_PLAN_AND_ACT,
+    BEST_REACT,
+    PAPER,
+    PLAN_AND_ACT,
+    REACT,
+    SIMULATOR,
+    TAPE,
+    Method,
+)
 from experiments.harness.standard import signed
 from experiments.studies.tape.levels import LADDER
 
@@ -44,14 +54,14 @@ def verdicts(measured: Measured) -> list[Verdict]:
     found = []
     for setting in measured.settings():
         for model in measured.models():
-            for judge in (_above_all, _margin, _close_to_simulator, _tokens):
-                found.append(judge(measured, setting, model))
+            found += [_above_all(measured, setting, model, method) for method in (TAPE, PAPER)]
+            found += [judge(measured, setting, model) for judge in (_margin, _close_to_simulator, _tokens)]
     return found
 
 
-def _above_all(measured: Measured, setting: str, model: str) -> Verdict:
-    target = "above every baseline (paired interval above 0, sign test)"
-    pairs = {b.label: measured.difference(setting, model, TAPE.label, b.label) for b in BASELINES}
+def _above_all(measured: Measured, setting: str, model: str, ours: Method) -> Verdict:
+    target = f"{ours.label} above every baseline (paired interval above 0, sign test)"
+    pairs = {b.label: measured.difference(setting, model, ours.label, b.label) for b in BASELINES}
     known = {label: pair for label, pair in pairs.items() if pair is not None}
     if len(known) < len(pairs):
         lacking = ", ".join(label for label in pairs if label not in known)
@@ -63,7 +73,9 @@ def _above_all(measured: Measured, setting: str, model: str) -> Verdict:
 
 
 def _margin(measured: Measured, setting: str, model: str) -> Verdict:
-    target = f"at least {100 * MARGIN:.0f} points above the best of ReAct, Plan-and-Act and their Best-of-N"
+    target = (
+        f"{TAPE.label} at least {100 * MARGIN:.0f} points above the best of ReAct, Plan-and-Act and their Best-of-N"
+    )
     if model not in WEAKER:
         return Verdict(target, setting, model, None, "not asked of this model")
     rates = {}
@@ -80,7 +92,7 @@ def _margin(measured: Measured, setting: str, model: str) -> Verdict:
 
 
 def _close_to_simulator(measured: Measured, setting: str, model: str) -> Verdict:
-    target = f"within {100 * CLOSE:.0f} points of TAPE with simulator transitions"
+    target = f"{TAPE.label} within {100 * CLOSE:.0f} points of the same with simulator transitions"
     pair = measured.difference(setting, model, SIMULATOR.label, TAPE.label)
     if pair is None:
         return Verdict(target, setting, model, None, "not measured")
@@ -88,7 +100,7 @@ def _close_to_simulator(measured: Measured, setting: str, model: str) -> Verdict
 
 
 def _tokens(measured: Measured, setting: str, model: str) -> Verdict:
-    target = "no more LM tokens per solved episode than Best-of-4 Plan-and-Act"
+    target = f"{TAPE.label} with no more LM tokens per solved episode than {BEST_PLAN_AND_ACT.label}"
     ours = measured.group(setting, model, TAPE.label)
     theirs = measured.group(setting, model, BEST_PLAN_AND_ACT.label)
     if ours is None or theirs is None:

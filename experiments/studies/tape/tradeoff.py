@@ -8,16 +8,16 @@ from experiments.harness.cli import main
 from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
 from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
-from experiments.harness.methods import EVERYTHING, TAPE
-from experiments.harness.standard import SIMULATED, against, role, share
-from experiments.studies.tape.levels import OTHER_LEVELS, grid
+from experiments.harness.methods import EVERYTHING, PAPER
+from experiments.harness.standard import SIMULATED, both_against_all, role, share
+from experiments.studies.tape.levels import BATCH, HARD, OTHER_LEVELS, grid
 from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
 from tape.show.plots import Panel, Plot, Series
 
 
 def configurations(options: Options) -> list[Configuration]:
-    return grid(EVERYTHING, ("hard",), options)
+    return grid(EVERYTHING, (HARD,), options)
 
 
 def sections(measured: Measured) -> list[Section]:
@@ -25,7 +25,7 @@ def sections(measured: Measured) -> list[Section]:
     for model in measured.models():
         series = []
         for method in measured.methods():
-            used, success = measured.used("hard", model, method), measured.success("hard", model, method)
+            used, success = measured.used(HARD, model, method), measured.success(HARD, model, method)
             if used is not None:
                 series.append(Series(method, (success,), role(method), (used.at,)))
                 rows.append((f"`{model}`", method, share(success), share(used)))
@@ -46,8 +46,14 @@ EXPERIMENT = Experiment(
     models=("bundled:nano",),
     configurations=configurations,
     sections=sections,
-    pairs=against(TAPE.label),
-    paper=(PaperValue("TAPE against ReAct and Plan-and-Act", "higher success, smaller share of the budget"),),
+    pairs=both_against_all,
+    seeds=1,
+    batch=BATCH,
+    paper=(
+        PaperValue(
+            "TAPE against ReAct and Plan-and-Act", "higher success, smaller share of the budget", HARD, PAPER.label
+        ),
+    ),
     differs=(
         OTHER_LM,
         OTHER_LEVELS,

@@ -10,8 +10,8 @@ from typing import Any
 
 from experiments.harness import register
 from experiments.harness.measured import Measured
+from experiments.harness.methods import TAPE_PLUS
 from experiments.harness.places import RESULTS
-from tape.files import replace_file
 from tape.reading import read_json
 from tape.show.document import Table
 
@@ -19,24 +19,41 @@ FILE = RESULTS / "tools.json"
 RUNS = "tool_test_set_runs.json"
 """The list of all runs on the test sets."""
 
-NAMES = {"gsm_hard": "GSM-Hard", "musique": "MuSiQue"}
+NAMES = {"gsm_hard": "own problems, as GSM-Hard", "musique": "own questions, as MuSiQue"}
+"""What is played is the project's own; the public sets are read with ``--data``."""
+
+OF = {"gsm_hard": "generated word problems", "musique": "questions on passages about invented people and places"}
+"""What the tasks are, for the note."""
+
 KEPT = ("episodes", "levels", "success_rate", "ci95", "budget_violations", "measures", "mean_used")
 
 
 def publish(environment: str, chosen: Mapping[str, Any], args: argparse.Namespace, measured: Measured) -> None:
-    """List a run on the test set where it is published, and keep its figures for the table in docs/results.md."""
-    tested = not chosen.get("data") and "test" in (chosen.get("problems"), chosen.get("questions"))
+    """List a run on the test set where it is published."""
     new = register.entry(measured, register.ENGINE, measured.settings())
-    if not tested or new is None:
-        return
-    register.add(args.publish / RUNS, {"environment": environment, "options": dict(chosen), **new})
-    keep(args.publish / FILE.name, environment, measured)
+    if _tested(chosen) and new is not None:
+        register.add(args.publish / RUNS, {"environment": environment, "options": dict(chosen), **new})
 
 
-def keep(file: Path, environment: str, measured: Measured) -> None:
-    """Put a run's figures in the file, in the place of those of an earlier one on the same environment."""
+def _tested(options: Mapping[str, Any]) -> bool:
+    return not options.get("data") and "test" in (options.get("problems"), options.get("questions"))
+
+
+def keeps(environment: str, measured: Measured, folder: Path) -> dict[str, str]:
+    """The figures for the table in docs/results.md, in the place of those of an earlier run on the same environment.
+
+    Only of the project's own test set: a run on other tasks keeps none.
+
+    Args:
+        environment: Of the run.
+        measured: The run.
+        folder: The folder of results.
+    """
+    if not all(_tested(spec.options) for spec in measured.specs.values()):
+        return {}
+    file = folder / FILE.name
     held = read_json(file, dict[str, Any]) if file.exists() else {}
-    rows = []
+    rows: list[dict[str, Any]] = []
     for setting in measured.settings():
         for model in measured.models():
             for method in measured.methods():
@@ -45,8 +62,7 @@ def keep(file: Path, environment: str, measured: Measured) -> None:
                     facts = {name: group[name] for name in KEPT}
                     rows.append({"budget": setting, "model": model, "method": method, **facts})
     held[environment] = rows
-    file.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(file, json.dumps(dict(sorted(held.items())), indent=1) + "\n")
+    return {FILE.name: json.dumps(dict(sorted(held.items())), indent=1) + "\n"}
 
 
 def table(file: Path = FILE) -> Table:
@@ -55,10 +71,11 @@ def table(file: Path = FILE) -> Table:
     columns = [(env, budget) for env in held for budget in dict.fromkeys(row["budget"] for row in held[env])]
     methods = list(dict.fromkeys(row["method"] for rows in held.values() for row in rows))
     rows = [(method, *(_shown(held[env], method, budget) for env, budget in columns)) for method in methods]
-    sizes = [f"{NAMES[env]} {found[0]['episodes']} ({found[0]['levels']} tasks)" for env, found in held.items()]
+    sizes = [f"{found[0]['levels']} {OF[env]} ({NAMES[env]})" for env, found in held.items()]
     over = sum(row["budget_violations"] for found in held.values() for row in found)
     note = (
-        f"Right answers within the budget, 95 % intervals over tasks; episodes per configuration: {', '.join(sizes)}. "
+        f"Right answers within the budget, 95 % intervals over tasks. The tasks are the project's own, not the public "
+        f"benchmarks': {' and '.join(sizes)}, an episode each. {TAPE_PLUS} "
         "`bundled:tools`, M = 4, temperature 0.3; the same tasks, budgets, model and seeds for all. Episodes over "
         f"budget: {over}. Made by `python -m experiments.studies.tools.gsm_hard` and "
         "`python -m experiments.studies.tools.musique`."

@@ -11,6 +11,9 @@ from tape.reading import read_json
 from tape.show.document import Bullets, Figure, Section, Table
 
 NAME = "toy"
+FILES = ("toy.json", "toy.png")
+"""What the chapter is made of."""
+
 TITLE = "Success against T, beside the bounds (simulation)"
 
 

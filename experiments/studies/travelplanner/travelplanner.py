@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -18,7 +19,8 @@ from experiments.harness.cli import known, main
 from experiments.harness.experiment import Experiment, PaperValue
 from experiments.harness.matrix import Options, configuration, tasks_of
 from experiments.harness.measured import Measured, Record
-from experiments.harness.methods import Method
+from experiments.harness.methods import PAPER, TAPE_PLUS, Method
+from experiments.harness.methods import TAPE as ENGINE
 from experiments.harness.standard import against
 from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
@@ -28,14 +30,16 @@ from tape.statistics import clustered, wilson
 ENVIRONMENT = "travelplanner"
 COUNT, QUICK = 36, 9
 _FIXED: dict[str, Any] = {"num_plans": 1, "execution": "forced", "on_infeasible": "stop"}
-TAPE = Method("TAPE: the itinerary as one walk", "tape", _FIXED)
-SDP_WALK = Method("SDP x TAPE: the walk as the chain", "sdp", {**_FIXED, "sdp": {"chain": "walk"}})
+_ONE = "the itinerary as one path"
+AS_PAPER = PAPER.on(_FIXED, f"{PAPER.label}: {_ONE}")
+TAPE = ENGINE.on(_FIXED, f"{ENGINE.label}: {_ONE}")
+SDP_WALK = Method(f"SDP x {ENGINE.label}: the path as the chain", "sdp", {**_FIXED, "sdp": {"chain": "walk"}})
 SDP = Method("SDP, slot by slot, the first option", "sdp", {**_FIXED, "sdp": {"chain": "adapter"}})
 SIMULATED = Method(
     "SDP, slot by slot, any allowed option (simulated LM)", "sdp", {**_FIXED, "sdp": {"chain": "adapter"}}
 )
 FIRST, RANDOM = "declared:first", "declared:random"
-PLAYED = ((TAPE, FIRST), (SDP_WALK, FIRST), (SDP, FIRST), (SIMULATED, RANDOM))
+PLAYED = ((AS_PAPER, FIRST), (TAPE, FIRST), (SDP_WALK, FIRST), (SDP, FIRST), (SIMULATED, RANDOM))
 SETTINGS = (
     ("tight", "tight", "cheapest"),
     ("medium", "medium", "cheapest"),
@@ -198,11 +202,29 @@ def figure(measured: Measured) -> Section:
 
 
 def _role(method: str) -> str:
-    return "strong" if method in (TAPE.label, SDP_WALK.label) else "plain"
+    return "strong" if method in (AS_PAPER.label, TAPE.label, SDP_WALK.label) else "plain"
 
 
 def sections(measured: Measured) -> list[Section]:
     return [figure(measured), metrics(measured), costs(measured), both_delivered(measured)]
+
+
+def keeps(measured: Measured, _folder: Path) -> dict[str, str]:
+    """The figures as JSON."""
+    found = [
+        {
+            "budget": setting,
+            "method": method,
+            "n": len(records),
+            "measures": {
+                name: fmean(record["result"]["measures"][name] for record in records)
+                for name in ("delivered", "commonsense_micro", "commonsense_macro", "hard_macro", "final_pass")
+            }
+            | {"hard_micro": hard_micro(records).at},
+        }
+        for setting, method, records in _named(measured)
+    ]
+    return {f"{ENVIRONMENT}.json": json.dumps({"schema": 1, "rows": found}, indent=1, ensure_ascii=False) + "\n"}
 
 
 EXPERIMENT = Experiment(
@@ -212,10 +234,10 @@ EXPERIMENT = Experiment(
     source="SDP table 2, appendix A.2",
     about=(
         "Generated trips of 3, 5 and 7 days; the budget is a multiple of what the cheapest itinerary costs. TAPE's "
-        "solver chooses the whole itinerary as one path on the plan graph; SDP x TAPE certifies that path booking by "
+        f"solver chooses the whole itinerary as one path on the plan graph; {SDP_WALK.label} certifies it booking by "
         "booking; SDP alone takes slot by slot the first option that the constraint-upfront filters leave: the "
         "cheapest, or in the settings that end in `best rated` the best rated, which is also what the solver's path is "
-        "worth there. No language model plays: the rows of a simulated LM take any allowed option."
+        f"worth there. No language model plays: the rows of a simulated LM take any allowed option. {TAPE_PLUS}"
     ),
     models=(FIRST, RANDOM),
     configurations=partial(configurations, COUNT),
@@ -237,6 +259,7 @@ EXPERIMENT = Experiment(
         "The order by rating is ours; the paper sorts options by price, and a language model chooses among them.",
     ),
     seeds=1,
+    keeps=keeps,
 )
 
 
@@ -246,34 +269,12 @@ def run(argv: Sequence[str] | None = None) -> int:
     first = known(_arguments, given)
     count = QUICK if first.quick else first.count
     played = replace(EXPERIMENT, configurations=partial(configurations, count))
-    return main(played, given, arguments=_arguments, after=_keep)
+    return main(played, given, arguments=_arguments)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--count", type=int, default=COUNT, help="trips of every setting (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} trips of every setting, in a few minutes")
-
-
-def _keep(args: argparse.Namespace, measured: Measured) -> None:
-    """Keep the figures as JSON where they are published."""
-    if args.publish is None:
-        return
-    found = [
-        {
-            "budget": setting,
-            "method": method,
-            "n": len(records),
-            "measures": {
-                name: fmean(record["result"]["measures"][name] for record in records)
-                for name in ("delivered", "commonsense_micro", "commonsense_macro", "hard_macro", "final_pass")
-            }
-            | {"hard_micro": hard_micro(records).at},
-        }
-        for setting, method, records in _named(measured)
-    ]
-    args.publish.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"schema": 1, "rows": found}, indent=1, ensure_ascii=False)
-    (args.publish / f"{ENVIRONMENT}.json").write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,23 @@
 """Every script's matrix: the same levels, budgets and seeds for all methods, shared episodes, honest bounds."""
 
 import importlib
+import random
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from envs.sokoban.generator import generate
+from envs.sokoban.prompts import compact_text as compact
+from envs.sokoban.table import CostToGo
 from experiments.harness import matrix
 from experiments.harness.matrix import most_calls, split
 from experiments.harness.methods import Method
-from experiments.studies.tape import reproduce
+from experiments.studies.tape import reproduce, slack
 from experiments.studies.tape.catalogue import NAMES, find
+from experiments.studies.tape.levels import EASY, HARD
+from experiments.training.sokoban import data
 from tape.agents.base import Agent
 from tape.engine.settings import TapeConfig
 from tape.plugins import load, names
@@ -35,7 +42,7 @@ def test_a_dry_run_prints_the_matrix_and_opens_nothing(
 ) -> None:
     script = importlib.import_module(f"experiments.studies.tape.{name}")
     args = ["--dry-run", "--limit", "2", "--seeds", "3", "--out", str(tmp_path / "x")]
-    code = script.main(args) if name == "headline" else script.main(script.EXPERIMENT, args)
+    code = script.main(script.EXPERIMENT, args)
     text = capsys.readouterr().out
     assert code == 0
     configurations = find(name).configurations(options(limit=2, seeds=3, models=find(name).models))
@@ -89,14 +96,45 @@ def test_episodes_are_shared_between_experiments() -> None:
             for job in configuration.jobs()
         }
 
-    assert keys("tradeoff") == keys("sokoban", "hard")
-    assert keys("best_of_n") < keys("sokoban", "easy")
-    assert keys("models") < keys("sokoban", "hard")
-    assert keys("errors") < keys("sokoban") | keys("ablation") | keys("errors", "easy")
+    assert keys("tradeoff") == keys("sokoban", HARD)
+    assert keys("best_of_n") < keys("sokoban")
+    assert keys("models") < keys("headline") < keys("sokoban", HARD)
+    assert keys("errors") < keys("sokoban") | keys("ablation") | keys("errors", EASY)
     assert keys("errors") & keys("ablation") - keys("sokoban"), "the ablated agent is judged too"
     assert keys("ablation") & keys("num_plans") & keys("models"), "TAPE as it is belongs to all three"
-    assert keys("slack", "easy, B = 8") < keys("sokoban", "easy")
-    assert not keys("slack", "easy, B = 10") & keys("sokoban")
+    assert keys("slack", f"{EASY}, B = 8") < keys("sokoban", EASY)
+    assert not keys("slack", f"{EASY}, B = 9") & keys("sokoban")
+
+
+def test_the_prompts_of_figure_5a_stay_within_what_the_models_were_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What every kind of query in training says of the steps left, beyond those needed."""
+    seen: dict[tuple[str, bool], set[int]] = defaultdict(set)
+    rng = random.Random(1)
+    plan, act = compact.plan_query, compact.act_query
+    for seed in range(12):
+        level = generate(seed, 6, held_out=False)
+        table = CostToGo(level)
+        for state in data.draw_states(rng, level, table, 20, 12):
+            left = table[state]
+            if not left:
+                continue
+            with monkeypatch.context() as patch:
+
+                def asked_plan(steps: int, left: int = left) -> list[str]:
+                    seen["plan", False].add(steps - left)
+                    return plan(steps)
+
+                def asked_act(steps: int, hint: Sequence[str] = (), left: int = left) -> list[str]:
+                    seen["act", bool(hint)].add(steps - left)
+                    return act(steps, hint)
+
+                patch.setattr(compact, "plan_query", asked_plan)
+                patch.setattr(compact, "act_query", asked_act)
+                data.sequence(rng, level, table, state)
+    assert set(seen) == {("plan", False), ("act", False), ("act", True)}
+    shared = set.intersection(*seen.values())
+    assert {budget - slack.SHORTEST for budget in slack.BUDGETS} <= shared
+    assert max(shared) == slack.TRAINED
 
 
 def test_the_simulator_is_always_labelled() -> None:
@@ -121,7 +159,7 @@ def test_the_bounds_on_lm_calls_by_hand() -> None:
     states = 2 * 2 * 5
     assert most("tape") == 2 + states + (states + 3 + 1) + (3 + 3)
     assert most("tape", config.model_copy(update={"execution": "forced"})) == 2 + states + states + 4
-    assert most("tape", config.model_copy(update={"selector": "lm"})) == 2 + states + states + 4 + 4 + 6
+    assert most("tape", config.model_copy(update={"selector": "lm"})) == 2 + states + states + 4 + 7 + 6
     assert most("tape", config.model_copy(update={"replan": False})) == 1 + 10 + 10 + 4 + 6
     assert most("tape", config.model_copy(update={"world_model": "simulator"})) == 2 + states + 4 + 6
     every = most("tape", config.model_copy(update={"replan_every_step": True}))

@@ -1,21 +1,27 @@
 """Reports from made-up episodes: what they say is what the episodes say, without any model."""
 
-import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from envs.sokoban.level_sets import TEST_SETS
 from experiments import report
 from experiments.harness import register
 from experiments.harness.cli import guarded, publish
+from experiments.harness.elapsed import in_all, sittings, stopwatch
 from experiments.harness.measured import Measured
-from experiments.harness.methods import BASELINES, SIMULATOR, TAPE
+from experiments.harness.methods import ADDITIONS, BASELINES, PAPER, SIMULATOR, TAPE, TAPE_PLUS
+from experiments.harness.places import RESULTS
+from experiments.harness.published import of
 from experiments.harness.standard import in_words, sections_of, verdict
 from experiments.studies.tape import headline, reproduce
 from experiments.studies.tape.catalogue import NAMES, find
 from experiments.studies.tape.headline_table import headline_text
-from experiments.studies.tape.targets import verdicts
+from experiments.studies.tape.levels import EASY, HARD
+from experiments.studies.tape.targets import Verdict, verdicts
+from tape.errors import RunDirectoryError
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
 from tape.show.document import Bullets, Section, Table, markdown, to_html, write_report
@@ -108,13 +114,14 @@ def test_what_is_published_does_not_depend_on_commits_or_times(tmp_path: Path) -
         reproduce.publish(tmp_path / str(shuffle), tmp_path / f"published-{shuffle}")
     a, b = (tmp_path / f"published-{shuffle}" for shuffle in (0, 1))
     files = sorted(path.relative_to(a) for path in a.rglob("*") if path.is_file())
-    assert {path.suffix for path in files} == {".json", ".md", ".png"}
+    assert {path.suffix for path in files} == {".md", ".parquet", ".png"}
     for file in files:
         assert (a / file).read_bytes() == (b / file).read_bytes(), file
-    groups = json.loads((a / "groups.json").read_text())["groups"]
-    assert list(groups) == ["best_of_n", "tradeoff"]
-    assert not {"solver_seconds", "wall_seconds"} & set(groups["tradeoff"][0])
-    told = next(g for g in groups["tradeoff"] if SIMULATOR.label in g["cell"])
+    assert reproduce.texts(a) == {"report.md": (a / "report.md").read_text(encoding="utf-8")}
+    _, tradeoff = of(a / "tradeoff" / "episodes.parquet")
+    groups = reproduce.plain_groups(tradeoff)
+    assert not {"solver_seconds", "wall_seconds"} & set(groups[0])
+    told = next(g for g in groups if SIMULATOR.label in g["cell"])
     assert told["switches"] == {"world_model": "simulator"}
     assert "solver ms" not in (a / "report.md").read_text()
     assert "solver ms" in (tmp_path / "0" / "report.md").read_text()
@@ -148,88 +155,148 @@ def test_where_tape_loses_the_words_say_so(tmp_path: Path) -> None:
         return not method.startswith("TAPE") and (method != "ReAct" or level == 0)
 
     found = measured(tmp_path / "run", "best_of_n", worst, levels=8)
-    [sentence] = in_words(found, find("best_of_n").pairs(found))
+    sentence = in_words(found, find("best_of_n").pairs(found))[0]
+    assert sentence.startswith(f"{EASY}, `nano-750`: {TAPE.label} is ")
     assert "**below** Best-of-4 ReAct -1.00 (-1.00 to -0.68)" in sentence
     assert "not significantly different from ReAct -0.12" in sentence
     assert "above" not in sentence
     assert sentence in markdown("x", sections_of(find("best_of_n"), found))
 
 
+WORDS = ("TAPE+ above", "(paper) above", "at least", "within", "no more")
+
+
+def judged(found: Measured) -> dict[str, Verdict]:
+    """The only model's verdicts by what they ask."""
+    every = verdicts(found)
+    assert len(every) == len(WORDS)
+    return {word: next(verdict for verdict in every if word in verdict.target) for word in WORDS}
+
+
 def test_targets_are_met_or_missed_by_the_numbers(tmp_path: Path) -> None:
-    found = measured(tmp_path / "a", "headline")
-    judged = {(v.setting, v.target.split()[0]): v for v in verdicts(found)}
-    assert len(judged) == 8
-    assert not judged["hard", "above"].met, "3 levels of which 1 is a tie cannot show it"
-    assert "not above open-loop plan +0.67" in judged["hard", "above"].found
-    assert judged["hard", "at"].met
-    assert "by +0.67" in judged["hard", "at"].found
-    assert judged["hard", "within"].met
-    assert judged["hard", "no"].met
-    assert judged["hard", "no"].found == "250 against 750"
+    found = judged(measured(tmp_path / "a", "headline"))
+    assert not found["TAPE+ above"].met, "3 levels of which 1 is a tie cannot show it"
+    assert "not above open-loop plan +0.67" in found["TAPE+ above"].found
+    assert found["at least"].met
+    assert "by +0.67" in found["at least"].found
+    assert found["within"].met
+    assert found["no more"].met
+    assert found["no more"].found == "250 against 750"
 
     def none(method: str, level: int, repeat: int) -> bool:
         return method != TAPE.label
 
-    judged = {(v.setting, v.target.split()[0]): v for v in verdicts(measured(tmp_path / "b", "headline", none))}
-    assert [judged["hard", word].met for word in ("above", "at", "within", "no")] == [False] * 4
-    assert judged["hard", "no"].found == "none solved against 250"
+    found = judged(measured(tmp_path / "b", "headline", none))
+    assert [found[word].met for word in WORDS] == [False] * 5
+    assert found["no more"].found == "none solved against 250"
 
     def all_but_baselines(method: str, level: int, repeat: int) -> bool:
         return method.startswith("TAPE")
 
-    judged = {
-        (v.setting, v.target.split()[0]): v
-        for v in verdicts(measured(tmp_path / "c", "headline", all_but_baselines, 8))
-    }
-    assert all(judged["hard-test", word].met for word in ("above", "at", "within", "no"))
+    assert all(verdict.met for verdict in judged(measured(tmp_path / "c", "headline", all_but_baselines, 8)).values())
 
 
 def test_targets_that_are_not_asked_or_not_measured_are_no_misses(tmp_path: Path) -> None:
     chosen = options(models=("bundled:base",))
     directory = RunDirectory(make_run(find("models"), tmp_path / "run", best, chosen))
-    judged = verdicts(Measured.load(directory, write_derived(directory)))
-    assert [v.met for v in judged] == [None] * 4
-    assert "not asked of this model" in judged[1].found
-    assert all("not measured" in v.found for v in (judged[0], judged[2], judged[3]))
+    found = judged(Measured.load(directory, write_derived(directory)))
+    assert [found[word].met for word in WORDS] == [None] * 5
+    assert "not asked of this model" in found["at least"].found
+    assert all("not measured" in found[word].found for word in WORDS if word != "at least")
 
 
-def test_every_run_on_the_test_set_stays_listed(tmp_path: Path) -> None:
+def test_every_run_on_a_test_set_stays_listed(tmp_path: Path) -> None:
     file, found = tmp_path / "list.json", measured(tmp_path / "run", "headline")
-    first = register.entry(found, "1")
+    first = register.entry(found)
     assert first is not None
-    assert first["complete"]
-    assert first["solved"][f"hard-test / nano-750 / {TAPE.label}"] == [6, 6]
-    assert all(name.startswith("hard-test / ") for name in first["solved"])
+    assert (first["study"], first["sets"], first["complete"]) == ("headline", [HARD], True)
+    assert (first["engine"], first["source"]) == (register.ENGINE, found.directory.versions()["sources"])
+    assert first["solved"][f"{HARD} / nano-750 / {TAPE.label}"] == [6, 6]
     register.add(file, first)
     register.add(file, first)
     assert len(register.read(file)) == 1, "the same run again takes its own place"
-    register.add(file, {**first, "engine": "2"})
+    register.add(file, {**first, "engine": "x"})
     register.add(file, {**first, "source": "another"})
-    assert [held["engine"] for held in register.read(file)] == ["1", "2", "1"]
+    register.add(file, {**first, "study": "another"})
+    assert [held["engine"] for held in register.read(file)] == ["3", "x", "3", "3"]
     other = {**first, "solved": {name: [0, 6] for name in first["solved"]}}
     register.add(file, other)
     assert register.read(file)[-1] == other, "other results of the same run do not hide the first ones"
-    assert len(register.table(register.read(file)).rows) == 4
-    register.add(file, {**first, "engine": "3", "complete": False})
-    register.add(file, {**first, "engine": "3"})
-    assert [held["complete"] for held in register.read(file)] == [True] * 5, "an incomplete run is completed"
-    assert register.entry(measured(tmp_path / "other", "sokoban"), "1") is None
+    assert len(register.table(register.read(file)).rows) == 5
+    register.add(file, {**first, "engine": "y", "complete": False})
+    register.add(file, {**first, "engine": "y"})
+    assert [held["complete"] for held in register.read(file)] == [True] * 6, "an incomplete run is completed"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_study_on_test_levels_is_listed_and_says_so(name: str, tmp_path: Path, listed: Path) -> None:
+    found = replace(measured(tmp_path / "run", name), times=False)
+    sets = {spec.options["levels"] for spec in found.specs.values()}
+    new = register.note(found, tmp_path / "list.json")
+    if name == "development":
+        assert (new, sets) == (None, {"hard-dev"})
+        assert not (tmp_path / "list.json").exists()
+        return
+    assert sets <= set(TEST_SETS)
+    assert new is not None
+    assert set(new["sets"]) == sets
+    assert register.read(found.directory.path / register.COPY) == register.read(tmp_path / "list.json") == [new]
+    if name != "errors":
+        first = sections_of(find(name), found)[0]
+        assert all(f"`{one}`" in str(first.blocks) for one in sets)
+
+
+def test_the_committed_list_covers_every_engine() -> None:
+    held = register.read(RESULTS / "test_set_runs.json")
+    assert all(set(one["sets"]) <= set(TEST_SETS) and one["study"] for one in held)
+    assert len(register.table(held).rows) == len(held)
+
+
+def test_what_each_addition_is_worth(tmp_path: Path) -> None:
+    def solves(method: str, level: int, repeat: int) -> bool:
+        lacks = method == f"TAPE+ without {ADDITIONS[0][0]}"
+        has = method == f"TAPE (paper) with {ADDITIONS[0][0]}"
+        return level == 0 or has or (method.startswith("TAPE+") and not lacks)
+
+    chosen = options(models=("bundled:nano-750", "bundled:nano"))
+    directory = RunDirectory(make_run(find("headline"), tmp_path / "run", solves, chosen))
+    found = Measured.load(directory, write_derived(directory))
+    rows = headline.additions_table(found).rows
+    assert [(row[0], row[1]) for row in rows] == [(label, "`nano`") for label, _ in ADDITIONS]
+    assert all(cell.startswith("+0.67") for cell in (rows[0][3], rows[0][5]))
+    assert all(cell.startswith("+0.00") for cell in (rows[1][3], rows[1][5]))
 
 
 def test_the_readme_table_comes_from_the_published_headline(tmp_path: Path) -> None:
     found = measured(tmp_path / "run", "headline")
-    headline.write_record(found, tmp_path / "out" / "headline.json")
-    text = headline_text(tmp_path / "out" / "headline.json")
+    (tmp_path / "headline.json").write_text(headline.record_text(found), encoding="utf-8")
+    text = headline_text(tmp_path / "headline.json")
     assert "|  | `nano-750` |" in text
-    assert f"| {TAPE.label} | 1.00 (0.44 to 1.00) |" in text
+    for method in (PAPER, TAPE):
+        assert f"| {method.label} | 1.00 (0.44 to 1.00) |" in text
+        assert f"| {method.label} minus the best baseline | +0.67 (" in text
+        assert f"LM tokens per solved episode: {method.label} | 250 |" in text
+    assert f"| {TAPE.label} minus {PAPER.label} | +0.00 (" in text
     for method in BASELINES:
         assert f"| {method.label} | 0.33 (" in text
-    assert "minus the best baseline | +0.67 (" in text
-    assert f"LM tokens per solved episode: {TAPE.label} | 250 |" in text
-    assert "Targets met: 3 of 4" in text
+    assert "Targets met: 3 of 5" in text
+    assert TAPE_PLUS in text
     assert headline_text(tmp_path / "missing.json") == ""
-    headline.write_record(found, tmp_path / "again.json")
-    assert (tmp_path / "out" / "headline.json").read_bytes() == (tmp_path / "again.json").read_bytes()
+    (tmp_path / "old.json").write_text('{"schema": 1}', encoding="utf-8")
+    with pytest.raises(RunDirectoryError, match="earlier version"):
+        headline_text(tmp_path / "old.json")
+    assert headline.record_text(found) == (tmp_path / "headline.json").read_text(encoding="utf-8")
+
+
+def test_the_time_and_the_cores_of_a_run_are_said(tmp_path: Path) -> None:
+    directory = RunDirectory(make_run(find("best_of_n"), tmp_path / "run", best))
+    assert in_all(sittings(directory)) == ""
+    for workers in ("2", "ray://there:1"):
+        with stopwatch(directory, workers):
+            line = directory.episodes()[0]
+            directory.append([{**line, "key": f"played_{len(directory.episodes())}"}], {})
+    said = in_all(sittings(directory))
+    assert re.fullmatch(r"Took \d+ s on a cluster and \d+ cores \(2 workers\) for 2 episodes, .*", said)
 
 
 def test_a_published_report_is_the_same_bytes_again(tmp_path: Path) -> None:
@@ -238,7 +305,7 @@ def test_a_published_report_is_the_same_bytes_again(tmp_path: Path) -> None:
         files = publish(find("sokoban"), found, tmp_path / name)
         assert files[0] == tmp_path / name / "sokoban" / "report.md"
     kept = sorted(path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*.*"))
-    assert {path.suffix for path in kept} == {".md", ".png"}
+    assert {path.suffix for path in kept} == {".md", ".parquet", ".png"}
     for path in kept:
         assert (tmp_path / "a" / path).read_bytes() == (tmp_path / "b" / path).read_bytes()
     assert "solver ms" not in (tmp_path / "a" / "sokoban" / "report.md").read_text(encoding="utf-8")

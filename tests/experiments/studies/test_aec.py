@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 
 from envs.alfworld.game.games import held_out, load_games
 from envs.alfworld.game.textworld_game import installed
-from experiments.studies.aec import aec
+from experiments.harness.episodes import read_rows, write_rows
+from experiments.harness.matrix import own_options
+from experiments.studies.aec import aec, theorem
 from experiments.studies.aec import calibration as aec_calibration
 from experiments.studies.aec import errors as aec_errors
 from experiments.studies.aec import refine as aec_refine
@@ -19,11 +22,11 @@ from experiments.studies.aec import sweep as aec_sweep
 from experiments.studies.aec.asked import _truth
 from experiments.studies.aec.cases import calibration_of, cases_in, cases_of, pairs_of
 from experiments.studies.aec.errors import Commitment, commitments_of, feasible
-from experiments.studies.aec.injected import injected
+from experiments.studies.aec.injected import Case, drawn_games, injected
 from experiments.studies.aec.methods import CALIBRATED_LABEL, CAP, RULES_LABEL, methods
 from experiments.studies.aec.refinement import Refined
 from experiments.studies.aec.tables import rounds
-from tape.aec.bound import NoisyDomain
+from tape.aec.bound import NoisyDomain, check_bound
 from tape.aec.calibration import IsotonicCalibration
 from tape.aec.events import CommittedEvent, JudgedEvent
 from tape.aec.noisy_environment import NoisyEnvironment
@@ -32,6 +35,7 @@ from tape.errors import ConfigError, RunDirectoryError
 from tape.lm.bundled import sizes
 from tape.protocols.predicates import AssumingDomain, ExclusiveDomain, FeaturedDomain, KnowsGoal, Predicate
 from tape.runner.directory import RunDirectory
+from tape.show.document import markdown
 from tape.trace import ActedEvent
 from tests.tape.aec.toy import BoxDomain, BoxWorld
 
@@ -113,8 +117,12 @@ def dry(capsys: pytest.CaptureFixture[str], *args: str) -> list[list[str]]:
 
 def test_any_environment_with_predicates_can_be_played(capsys: pytest.CaptureFixture[str]) -> None:
     rows = dry(capsys, "--environment", "sokoban", "--models", "scripted:x", "--limit", "2")
-    assert [row[1].split(" / ")[2] for row in rows] == [method.label for method in methods(None)]
+    assert [row[1].split(" / ")[2] for row in rows] == [method.label for method in methods(None, wordings=False)]
     assert {(row[0], row[2]) for row in rows} == {("aec-sokoban", "2")}
+
+
+def test_the_limit_of_tasks_is_not_taken_for_an_option_of_the_environment() -> None:
+    assert own_options("scienceworld", ["--limit", "3"]) == own_options("scienceworld")
 
 
 def test_games_and_what_was_learned_reach_the_matrix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -181,15 +189,27 @@ def test_the_truth_of_a_prediction_is_the_games() -> None:
 
 
 def row(split: str, game: str, *asked: tuple[float, bool]) -> dict[str, Any]:
-    told = [["in", ["apple", "bed 1"], mu, truth] for mu, truth in asked]
+    told = [["in", ["apple", "bed 1"], truth, mu, 0.1, 1 - mu, 0.2 * truth] for mu, truth in asked]
     return {"model": "m", "samples": 8, "seed": 0, "set": split, "game": game, "digest": "d", "asked": told}
 
 
 def test_a_calibration_is_judged_on_games_that_it_was_not_fitted_on() -> None:
-    rows = [row("dev", "a", (0.9, False), (0.9, False)), row("packaged", "b", (0.9, False), (0.9, True))]
+    kept = [row("dev", "a", (0.9, False), (0.9, False)), row("packaged", "b", (0.9, False), (0.9, True))]
+    rows = aec_calibration.told(kept)
     found = {name: reliability for name, (_, _, reliability) in aec_calibration.measured(rows).items()}
-    assert [found[name].brier for name in found] == pytest.approx([0.81, (0.81 + 0.01) / 2, 0.5])
-    assert len(aec_calibration.summary_table(rows).rows) == 4
+    votes, wordings = [0.81, (0.81 + 0.01) / 2, 0.5], [0.01, (0.01 + 0.81) / 2, 0.5]
+    assert [found[name].brier for name in found] == pytest.approx([*votes, *wordings])
+    assert len(aec_calibration.summary_table(rows).rows) == 8
+
+
+def test_whether_an_uncertainty_tells_wrong_predictions_from_right_ones() -> None:
+    assert aec_calibration.above([0.3, 0.1, 0.2, 0.1], [True, False, False, True]) == (1 + 0.25) / 2
+    assert aec_calibration.above([0.1, 0.1 + 1e-13], [True, False]) == 0.5
+    assert math.isnan(aec_calibration.above([0.1], [True]))
+    rows = aec_calibration.told([row("packaged", "b", (0.95, False), (0.95, True))])
+    votes, _, wordings, _ = (r for r in aec_calibration.sigma_table(rows).rows if r[0] == "packaged")
+    assert (votes[1], votes[4], votes[6]) == ("votes", "1", "0.500")
+    assert (wordings[1], wordings[4], wordings[6]) == ("wordings", "1", "1.000")  # the wrong one is the unsure one
 
 
 def test_answers_survive_a_kill_and_what_is_broken_is_named(tmp_path: Path) -> None:
@@ -203,17 +223,68 @@ def test_answers_survive_a_kill_and_what_is_broken_is_named(tmp_path: Path) -> N
         aec_calibration._rows(file)
 
 
+needs_engine = pytest.mark.skipif(not installed(), reason="needs the extra alfworld")
+
+
+@pytest.fixture(scope="module")
+def tested(tmp_path_factory: pytest.TempPathFactory) -> theorem.Found:
+    """Every case of the test of the theorem on eight development games."""
+    return theorem.play("dev", 8, tmp_path_factory.mktemp("injected") / "injected.jsonl")
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(not installed(), reason="needs the extra alfworld")
+@needs_engine
 def test_without_errors_every_commitment_wins_and_what_was_played_is_kept(tmp_path: Path) -> None:
-    games, file = load_games("packaged")[::15], tmp_path / "injected.jsonl"
-    found = injected(games, (0.0, 0.3), 2, file)
-    clean = [one for one in found if one.rate == 0]
-    assert all(one.committed and one.feasible and one.bound == 1.0 for one in clean)
-    assert any(one.committed and not one.feasible for one in found)
+    games, file, cases = load_games("dev")[::30], tmp_path / "injected.jsonl", (Case(0.0), Case(0.3))
+    found = injected(games, cases, 2, file)
+    clean = found[Case(0.0)].values()
+    assert len(clean) == 4
+    assert all(one.committed and one.feasible and one.bound == one.rested == 1.0 for one in clean)
+    assert any(one.committed and not one.feasible for one in found[Case(0.3)].values())
     kept = file.read_text(encoding="utf-8")
-    assert injected(games, (0.0, 0.3), 2, file) == found
+    file.write_text(kept + '{"key": "cut', encoding="utf-8")
+    assert injected(games, cases, 2, file) == found
     assert file.read_text(encoding="utf-8") == kept
+    file.write_text('{"key": "of another version"}\n', encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"injected\.jsonl was written by another version"):
+        injected(games, cases, 2, file)
+
+
+@pytest.mark.slow
+@needs_engine
+def test_the_test_of_the_theorem_finds_broken_verifiers_and_passes_the_sound_one(tested: theorem.Found) -> None:
+    def refuted(case: Case) -> bool:
+        return not check_bound([(one.bound, one.feasible) for one in tested[case].values() if one.committed]).holds
+
+    assert not any(refuted(case) for case in theorem.SOUND if case.rate == 0)
+    assert refuted(Case(0.0, leak=1.0))
+    assert refuted(Case(0.0, leak=0.1))
+    leaky = theorem.BROKEN[-1]  # also where errors are allowed for
+    failed = {case: sum(one.committed and not one.feasible for one in tested[case].values()) for case in tested}
+    assert failed[leaky] > failed[leaky._replace(leak=0.0)]
+    for case in theorem.SOUND:
+        assert all(one.rested >= one.bound for one in tested[case].values())
+
+
+@pytest.mark.slow
+@needs_engine
+def test_the_tables_of_the_theorem_are_made_of_published_rows_alone(tested: theorem.Found, tmp_path: Path) -> None:
+    write_rows(tmp_path / "injected.parquet", theorem.rows_of(tested))
+    again = theorem.found_in(read_rows(tmp_path / "injected.parquet")[0])
+    assert again == tested
+    shown = markdown("", theorem.sections(again))
+    assert shown == markdown("", theorem.sections(tested))
+    assert "8 games, 1 times each" in shown
+    assert "| 1 | - | 0 | 8 |" in shown
+
+
+def test_drawn_games_are_fresh_and_of_all_types() -> None:
+    games = drawn_games(12)
+    digests = {game.house.digest() for game in games}
+    assert len(digests) == 12
+    assert not digests & held_out()
+    assert len({game.house.goal.task for game in games}) == 6
+    assert digests == {game.house.digest() for game in drawn_games(12)}
 
 
 @pytest.mark.slow
@@ -261,10 +332,11 @@ def test_calibration_asks_every_game_once(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_errors_and_sweep_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aec_errors, "RATES", (0.0, 0.2))
-    monkeypatch.setattr(aec_errors, "ALONE", (0.0, 0.2))
+    monkeypatch.setattr(theorem, "SOUND", (Case(0.0), Case(0.0, theorem.PLACES), Case(0.05, theorem.PLACES)))
     monkeypatch.setattr(aec_sweep, "METHODS", aec_sweep.METHODS[-2:])
     assert aec_errors.run(["--limit", "1", "--count", "1", "--quiet", "--out", str(tmp_path / "errors")]) == 0
     report = (tmp_path / "errors" / "report.md").read_text(encoding="utf-8")
     assert "Simulated query errors" in report
+    assert "Agents whose grounder errs" in report
     assert aec_sweep.run(["--limit", "1", "--quiet", "--out", str(tmp_path / "sweep")]) == 0
     assert len(RunDirectory(tmp_path / "sweep").episodes()) == len(aec_sweep.METHODS)

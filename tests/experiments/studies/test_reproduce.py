@@ -10,8 +10,11 @@ import pytest
 from experiments import report
 from experiments.harness import cli, register
 from experiments.harness.matrix import most_calls
+from experiments.harness.methods import ADDITIONS, PAPER, TAPE_PLUS
 from experiments.studies.tape import headline, reproduce, sokoban
 from experiments.studies.tape.catalogue import find
+from experiments.studies.tape.headline_table import headline_text
+from experiments.studies.tape.levels import BATCH
 from experiments.studies.toy import __main__ as toy
 from experiments.studies.toy import chapter as toy_part
 from tape.runner.configurations import checked
@@ -25,7 +28,7 @@ TINY = ["--models", MODEL, "--limit", "1", "--seeds", "1", "--quiet"]
 
 
 @pytest.fixture(scope="module")
-def patched(undrawn: None) -> Iterator[list[str]]:
+def patched(undrawn: None, stand_ins: None) -> Iterator[list[str]]:
     """A short toy analysis, and the keys of all episodes that are really played."""
     played: list[str] = []
     play, main = InProcess.play, toy.main
@@ -57,7 +60,7 @@ def test_every_experiment_is_played_and_shared_episodes_only_once(folder: Path, 
     wanted: set[str] = set()
     for name in reproduce.PLAYED:
         configurations = checked(
-            find(name).configurations(options(models=(MODEL,), limit=1, seeds=1, identify=find_identity))
+            find(name).configurations(options(models=(MODEL,), limit=1, seeds=1, batch=BATCH, identify=find_identity))
         )
         keys = {(configuration.name, job.key) for configuration in configurations for job in configuration.jobs()}
         assert {(line["cell"], line["key"]) for line in lines(folder, name)} == keys
@@ -76,7 +79,7 @@ def test_real_episodes_stay_below_the_bounds_on_lm_calls_and_their_budgets(folde
     for name in reproduce.PLAYED:
         configurations = {
             configuration.name: configuration
-            for configuration in find(name).configurations(options(models=(MODEL,), limit=1, seeds=1))
+            for configuration in find(name).configurations(options(models=(MODEL,), limit=1, seeds=1, batch=BATCH))
         }
         for line in RunDirectory(folder / name).episodes():
             configuration = configurations[line["cell"]]
@@ -125,8 +128,8 @@ def test_another_configuration_in_the_same_folder_is_refused(folder: Path, capsy
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("undrawn")
-def test_an_interrupted_run_is_resumed_by_its_command(
+@pytest.mark.usefixtures("undrawn", "stand_ins")
+def test_an_interrupted_run_is_listed_as_incomplete_and_resumed_by_its_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     play = InProcess.play
@@ -137,34 +140,51 @@ def test_an_interrupted_run_is_resumed_by_its_command(
                 raise KeyboardInterrupt
             yield found
 
-    args = [*TINY, "--out", str(tmp_path / "run")]
+    args = [*TINY, "--out", str(tmp_path / "run"), "--register", str(tmp_path / "list.json")]
     with monkeypatch.context() as patch:
         patch.setattr(InProcess, "play", cut)
         assert cli.main(find("best_of_n"), args) == 130
     said = capsys.readouterr().err
     assert f"python -m experiments.studies.tape.best_of_n {' '.join(args)}" in said
     assert len(lines(tmp_path, "run")) == 2
+    [entry] = register.read(tmp_path / "list.json")
+    assert not entry["complete"]
     assert cli.main(find("best_of_n"), args) == 0
-    assert len(lines(tmp_path, "run")) == 5
+    assert len(lines(tmp_path, "run")) == len(find("best_of_n").configurations(options(models=(MODEL,))))
+    [entry] = register.read(tmp_path / "list.json")
+    assert entry["complete"]
     assert "Took" in (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("undrawn")
-def test_the_headline_plays_judges_lists_and_publishes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    # The development levels stand in: the test set is for real comparisons only.
-    monkeypatch.setattr(register, "TEST_SET", "hard-dev")
-    monkeypatch.setattr(headline, "SETTINGS", ("hard", "hard-dev"))
-    args = [*TINY, "--out", str(tmp_path / "run"), "--register", str(tmp_path / "list.json"), "--engine", "trial"]
-    assert headline.main([*args, "--publish", str(tmp_path / "out")]) == 0
-    assert "engine trial, 1 test levels x 1" in capsys.readouterr().out
-    [entry] = json.loads((tmp_path / "list.json").read_text(encoding="utf-8"))
-    assert (entry["engine"], entry["levels"], entry["complete"]) == ("trial", 1, True)
+@pytest.mark.usefixtures("undrawn", "stand_ins")
+def test_the_headline_judges_lists_publishes_and_shares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    args = [*TINY[2:], "--models", "bundled:nano-1500", "--out", str(tmp_path / "run")]
+    args += ["--register", str(tmp_path / "list.json")]
+    assert cli.main(find("headline"), [*args, "--publish", str(tmp_path / "out")]) == 0
+    [entry] = register.read(tmp_path / "list.json")
+    assert (entry["study"], entry["sets"], entry["levels"]) == ("headline", ["hard-fresh"], 1)
+    assert (entry["engine"], entry["complete"]) == (register.ENGINE, True)
     text = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
-    for said in ("### Targets", "within 5 points of TAPE", "### Runs on the test set", "| trial |"):
+    for said in (
+        "### Targets",
+        "### What each addition is worth",
+        "### Runs on the test sets",
+        "| headline |",
+        TAPE_PLUS,
+    ):
         assert said in text
+    assert re.search(r"Took \d+ s on \d+ cores \(1 worker\)", (tmp_path / "out/headline/report.md").read_text())
+    played = RunDirectory(tmp_path / "run").episodes()
+    assert len(played) == len(headline.METHODS) + 2 * len(ADDITIONS)
     record = json.loads((tmp_path / "out" / "headline.json").read_text(encoding="utf-8"))
-    assert len(record["groups"]) == 18
-    assert len(record["targets"]) == 8
+    assert len(record["groups"]) == len(played)
+    assert len(record["targets"]) == 5
+    assert PAPER.label in headline_text(tmp_path / "out" / "headline.json")
+
+    other = ["--share", str(tmp_path / "run"), "--out", str(tmp_path / "models"), *args[-2:], *TINY[2:]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(InProcess, "play", lambda *_: (one for one in ()))
+        assert cli.main(find("models"), [*other, "--models", "bundled:nano-1500"]) == 0
+    assert {line["key"] for line in lines(tmp_path, "models")} < {line["key"] for line in played}
+    assert [entry["study"] for entry in register.read(tmp_path / "list.json")] == ["headline", "models"]

@@ -68,6 +68,6 @@ def test_a_tiny_run_writes_its_report_and_resumes(tmp_path: Path) -> None:
     assert "python -m experiments.studies.sdp.sdp --part own" in report
     measured = Measured.read(tmp_path / "run")
     rows = {row[2]: row for row in table(measured).rows}
-    assert rows["SDP x TAPE"][4].startswith("1.00")
+    assert rows["SDP x TAPE+"][4].startswith("1.00")
     assert by_group(measured, "cost", lambda _: None) is None
-    assert rows["TAPE"][6] == "-"
+    assert rows["TAPE+"][6] == "-"

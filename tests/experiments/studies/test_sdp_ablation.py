@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from experiments.harness import episodes
 from experiments.harness.matrix import split
 from experiments.harness.measured import Measured
 from experiments.harness.methods import merged
+from experiments.harness.published import check, publish
 from experiments.studies.sdp import ablation as sdp_ablation
 from experiments.studies.sdp.ablation import WITHOUT, configurations, configurations_of_runs
-from experiments.studies.sdp.ablation_report import FULL, LABELS, estimated, publish, rows, score_of, summary
+from experiments.studies.sdp.ablation_report import FULL, LABELS, estimated, rows, score_of, summary
 from tape.analysis.estimates import estimates
 from tape.analysis.trajectories import trajectories_in
 from tape.errors import ConfigError
@@ -60,13 +61,16 @@ def test_estimates_come_from_the_trajectories_of_the_whole(measured: Measured) -
 
 
 def test_what_is_published_is_the_same_every_time(measured: Measured, tmp_path: Path) -> None:
-    first = [path.read_bytes() for path in publish(measured, tmp_path / "a", "Title")]
-    assert [path.read_bytes() for path in publish(measured, tmp_path / "b", "Title")] == first
-    record = json.loads(first[0])
-    assert [row["without"] for row in record["rows"]] == [*LABELS]
-    assert all(row["cost"]["n"] == 16 for row in record["rows"])
+    pytest.importorskip("pyarrow")
+    first = [path.read_bytes() for path in publish(sdp_ablation.EXPERIMENT, measured, tmp_path / "a")]
+    assert [path.read_bytes() for path in publish(sdp_ablation.EXPERIMENT, measured, tmp_path / "b")] == first
+    again, _ = episodes.read(tmp_path / "a" / "sdp_ablation" / episodes.FILE)
+    assert [row.without for row in rows(again)] == [*LABELS]
+    assert all(row.cost.n == 16 for row in rows(again))
+    assert summary(again) == summary(measured)
     assert summary(measured).rows[0][2] == "no VALIDATE"
-    assert b"n counts episodes" in first[1]
+    assert b"n counts episodes" in first[0]
+    assert check(tmp_path / "a") == []
 
 
 def test_configurations_differ_in_what_is_taken_away_alone() -> None:
@@ -111,8 +115,8 @@ def test_the_script_plays_reports_and_takes_a_run(tmp_path: Path, capsys: pytest
     common = ["--models", "bundled:nano-3000", "--limit", "2", "--chains", "sample"]
     out = tmp_path / "out"
     assert run([*common, "--out", str(out), "--publish", str(tmp_path / "published")]) == 0
-    record = json.loads((tmp_path / "published" / "sdp_ablation.json").read_text())
-    assert [(row["without"], row["n"]) for row in record["rows"]] == [(part, 2) for part in LABELS]
+    kept, _ = episodes.read(tmp_path / "published" / "sdp_ablation" / episodes.FILE)
+    assert [(row.without, row.n) for row in rows(kept)] == [(part, 2) for part in LABELS]
     assert (out / "plots" / "sdp_ablation.png").stat().st_size > 0
     assert run(["--run", str(out), "--out", str(tmp_path / "again")]) == 0
     # The whole and, since the switches are the same, all others are there already.

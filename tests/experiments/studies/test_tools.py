@@ -150,7 +150,7 @@ def section(report: str, heading: str) -> list[str]:
 
 
 @EACH
-def test_the_dry_run_prints_nine_methods_on_two_budgets_and_plays_nothing(
+def test_the_dry_run_prints_all_methods_on_two_budgets_and_plays_nothing(
     case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["--models", "scripted:own", "--limit", "3", "--seeds", "2", *case.own]
@@ -161,7 +161,7 @@ def test_the_dry_run_prints_nine_methods_on_two_budgets_and_plays_nothing(
         if line.startswith(f"| {case.name} ")
     ]
     assert [row[1] for row in rows] == BOTH
-    assert len(BOTH) == 16
+    assert len(BOTH) == 18
     assert all(row[2:5] == ["3", "2", "6"] for row in rows)
     assert not (tmp_path / "run").exists()
 
@@ -175,7 +175,7 @@ def test_a_tiny_run_writes_its_report_and_plays_nothing_once_more(
     assert "report: " in capsys.readouterr().out
     records = RunDirectory(tmp_path / "run").episodes()
     assert sorted(record["key"] for record in records) == sorted(played)
-    assert len(records) == 16
+    assert len(records) == 18
     for record in records:
         result = record["result"]
         assert not result["end_state"].endswith("_error"), record["cell"]
@@ -191,12 +191,12 @@ def test_a_tiny_run_writes_its_report_and_plays_nothing_once_more(
     for heading, category in case.categories.items():
         head, *rows = section(report, heading)
         assert head.split("|")[4].strip() == category
-        assert len(rows) == 16
+        assert len(rows) == 18
         assert all("; 1)" in row for row in rows)
     assert (tmp_path / "run" / "plots" / f"{case.name}.png").stat().st_size > 1000
 
     assert case.run(*arguments) == 0
-    assert len(played) == 16
+    assert len(played) == 18
     assert (tmp_path / "run" / "report.md").read_text(encoding="utf-8") == report
 
 
@@ -227,7 +227,7 @@ def test_an_interrupted_run_goes_on(
     assert len(kept) == 5
     played.clear()
     assert case.run(*arguments) == 0
-    assert len(played) == 11
+    assert len(played) == 13
     assert not kept & set(played)
 
 
@@ -237,10 +237,10 @@ def test_a_file_reaches_the_tasks_and_a_general_model_plays_them(case: Case, tmp
     file = tmp_path / "mine.jsonl"
     file.write_text(json.dumps(case.row) + "\n", encoding="utf-8")
     assert case.run(*tiny(case, "chat", tmp_path / "run", "--data", str(file))) == 0
-    assert len(played) == 16
+    assert len(played) == 18
     lines = RunDirectory(tmp_path / "run").episodes()
     assert {line["level_set"] for line in lines} == {"mine-tight", "mine-loose"}
-    assert f"loose / scripted:{case.name}-chat / TAPE" in {line["cell"] for line in lines if line["result"]["success"]}
+    assert f"loose / scripted:{case.name}-chat / TAPE+" in {line["cell"] for line in lines if line["result"]["success"]}
     report = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
     for heading, category in case.of_file.items():
         assert section(report, heading)[0].split("|")[4].strip() == category
@@ -252,7 +252,7 @@ def test_a_file_counts_in_the_matrix(tmp_path: Path, capsys: pytest.CaptureFixtu
         rows = [json.dumps({**case.row, "id": number}) for number in "12"]
         file.write_text("\n".join(rows), encoding="utf-8")
         assert case.run("--dry-run", "--models", "scripted:own", "--seeds", "1", "--data", str(file)) == 0
-        assert "16 configurations, 32 episodes" in capsys.readouterr().out
+        assert "18 configurations, 36 episodes" in capsys.readouterr().out
 
 
 def test_a_file_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -265,7 +265,7 @@ def test_a_file_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -
 def test_the_papers_profile_reaches_the_tasks(tmp_path: Path, played: list[str]) -> None:
     case = CASES[0]
     assert case.run(*tiny(case, "own", tmp_path / "run", *case.own, "--profile", "paper")) == 0
-    assert len(played) == 16
+    assert len(played) == 18
     directory = RunDirectory(tmp_path / "run")
     assert {spec.options["profile"] for spec in directory.configurations().values()} == {"paper"}
     used = set()

@@ -1,0 +1,180 @@
+"""What the repository keeps of studies: written from published episodes alone, checked against them, written again.
+
+A study that is played by :func:`experiments.harness.cli.main` gets all of this with ``--publish``: its episodes go to
+``NAME/episodes.parquet``; the report, and what :attr:`experiments.harness.experiment.Experiment.keeps` names, are made
+of what is read from there. So nothing can be published that cannot be recomputed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any
+
+from experiments.harness import episodes
+from experiments.harness.differences import Difference, differences
+from experiments.harness.experiment import Experiment, PaperValue
+from experiments.harness.measured import Measured
+from experiments.harness.standard import sections_of
+from tape.errors import RunDirectoryError
+from tape.files import replace_file
+from tape.show.document import markdown, write_report
+
+REPORT = "report.md"
+TOLD = tuple(field.name for field in fields(Experiment) if field.type in ("str", "int", "tuple[str, ...]"))
+"""Fields of an experiment in which a part of it may differ from its module's own."""
+
+Texts = Mapping[str, str]
+"""What is derived: texts by file name within the folder of results."""
+
+OWN: Mapping[str, str] = {
+    "reproduce": "experiments.studies.tape.reproduce",
+    "aec_calibration": "experiments.studies.aec.calibration",
+}
+"""Folders of results whose files a module makes itself, by its function ``texts(folder, draw=False) -> Texts``."""
+
+KEPT: Mapping[str, str] = {
+    "toy.json": "a simulation without episodes: exact probabilities and seeded draws, in full",
+    "toy.md": "the tables of toy.json",
+    "bench_solvers.json": "times of solvers, instance by instance, in full; they differ from machine to machine",
+    "bench_session.json": "times of selecting anew, draw by draw, in full; they differ from machine to machine",
+    "sdp_validators.json": "counts of verdicts on generated cases; no episodes are played",
+    "sdp_validators.md": "the table of sdp_validators.json",
+    "test_set_runs.json": "the register of runs on the test sets; only added to",
+    "tool_test_set_runs.json": "the register of runs on the test sets of tools; only added to",
+    "reproduce/toy.json": "a copy of toy.json, for the last chapter of the report",
+    "aec_refinement.json": "learned rules and a calibration, which studies read; no results",
+}
+"""Published files that are no tables of episodes, and what they are instead."""
+
+
+def publish(experiment: Experiment, measured: Measured, folder: Path) -> list[Path]:
+    """Write what the repository keeps of a run; the same episodes give the same bytes.
+
+    Args:
+        experiment: The study.
+        measured: Its run.
+        folder: The folder of all results.
+
+    Returns:
+        The files, the report first.
+
+    Raises:
+        MissingExtraError: pyarrow is not installed.
+        RunDirectoryError: A table takes something from elsewhere, and not by ``Measured.note`` or ``Measured.rows``.
+    """
+    timeless = replace(measured, times=False)
+    sections_of(experiment, timeless)  # fills the notes
+    experiment.keeps(timeless, folder)
+    kept = episodes.write(folder / experiment.name / episodes.FILE, timeless, about(experiment))
+    return [*_write(folder, kept[0]), *kept]
+
+
+def write_again(results: Path) -> list[Path]:
+    """Make every derived file anew from published episodes, figures too; nothing is played."""
+    written = [path for file in _standard(results) for path in _write(results, file)]
+    for name, module in OWN.items():
+        if any((results / name).rglob("*.parquet")):
+            for path, text in _own(module)(results / name, draw=True).items():
+                replace_file(results / name / path, text)
+                written.append(results / name / path)
+    return written
+
+
+def check(results: Path) -> list[Difference]:
+    """Recompute all that is published and compare; empty where every value is what the episodes say.
+
+    Figures are not compared: they are drawn from the same values, by another program.
+
+    Raises:
+        MissingExtraError: pyarrow is not installed.
+    """
+    found: list[Difference] = []
+    derived: list[tuple[str, str]] = []  # two studies may have parts of one file, so it may be there twice
+    for file in _standard(results):
+        try:
+            derived += derive(results, file).items()
+        except RunDirectoryError as error:
+            found.append(_missing(str(file.relative_to(results)), str(error)))
+    for name, module in OWN.items():
+        if any((results / name).rglob("*.parquet")):
+            try:
+                derived += [(f"{name}/{path}", text) for path, text in _own(module)(results / name).items()]
+            except RunDirectoryError as error:
+                found.append(_missing(name, str(error)))
+    for name, text in derived:
+        path = results / name
+        if path.is_file():
+            found += differences(name, path.read_text(encoding="utf-8"), text)
+        else:
+            found.append(Difference(name, "", "", "", "no such file", "a file"))
+    made = {name for name, _ in derived}
+    told = {difference.file for difference in found}
+    for name in _texts(results):
+        if name not in made and name not in KEPT and not any(name.startswith(f"{one}/") for one in told):
+            found.append(_missing(name, "no published episodes that it follows from; play the study with --publish"))
+    return found
+
+
+def derive(results: Path, file: Path) -> dict[str, str]:
+    """The texts that follow from one file of episodes: the report, and what the study keeps beside it."""
+    experiment, measured = of(file)
+    report = markdown(experiment.title, sections_of(experiment, measured))
+    return {f"{file.parent.relative_to(results)}/{REPORT}": report, **experiment.keeps(measured, results)}
+
+
+def of(file: Path) -> tuple[Experiment, Measured]:
+    """A study and what it measured, from its file of episodes.
+
+    Raises:
+        RunDirectoryError: There is none, or it is none of ours.
+    """
+    measured, about = episodes.read(file)
+    told: dict[str, Any] = dict(about["told"])
+    for name in ("models", "differs"):
+        if name in told:
+            told[name] = tuple(told[name])
+    if "paper" in told:
+        told["paper"] = tuple(PaperValue(**value) for value in told["paper"])
+    base: Experiment = importlib.import_module(about["module"]).EXPERIMENT
+    return replace(base, **told), measured
+
+
+def about(experiment: Experiment) -> dict[str, Any]:
+    """The module of a study, and what this part of it says otherwise; for :func:`of`."""
+    base: Experiment = importlib.import_module(experiment.module).EXPERIMENT
+    mine, its = ({name: getattr(one, name) for name in (*TOLD, "paper")} for one in (experiment, base))
+    told = {name: value for name, value in mine.items() if value != its[name]}
+    if "paper" in told:
+        told["paper"] = [asdict(value) for value in experiment.paper]
+    return {"module": experiment.module, "told": told}
+
+
+def _write(results: Path, file: Path) -> list[Path]:
+    experiment, measured = of(file)
+    for name, text in (kept := experiment.keeps(measured, results)).items():
+        (results / name).parent.mkdir(parents=True, exist_ok=True)
+        replace_file(results / name, text)
+    made = write_report(file.parent, experiment.title, sections_of(experiment, measured), html_too=False)
+    return [*made, *(results / name for name in kept)]
+
+
+def _own(module: str) -> Callable[..., Texts]:
+    found: Callable[..., Texts] = importlib.import_module(module).texts
+    return found
+
+
+def _standard(results: Path) -> Iterator[Path]:
+    """The files of episodes of all studies that are published the common way."""
+    return (file for file in sorted(results.glob(f"*/{episodes.FILE}")) if file.parent.name not in OWN)
+
+
+def _texts(results: Path) -> list[str]:
+    found = (path for path in results.rglob("*") if path.suffix in (".json", ".md") and path.is_file())
+    return sorted(str(path.relative_to(results)) for path in found)
+
+
+def _missing(name: str, why: str) -> Difference:
+    return Difference(name, "", "", "", "figures", why)

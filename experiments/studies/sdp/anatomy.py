@@ -1,0 +1,123 @@
+"""What the certified trajectories of the study on SDP are like (SDP figure 3), and whether their certificates are true.
+
+A trajectory is published with its episode, without what no table is made of: texts, facts and the states' fields.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from experiments.harness.measured import Measured, Record
+from tape.analysis.revalidation import checked, revalidate
+from tape.analysis.sdp_figure import draw_figure
+from tape.analysis.sdp_report import INTERVALS, anatomy
+from tape.sdp.reader import NotSdpError
+from tape.sdp.trajectory import CertifiedTrajectory
+from tape.show.document import Figure, Section, Table
+
+Plain = dict[str, Any]
+
+
+def collect(measured: Measured) -> tuple[dict[str, list[CertifiedTrajectory]], dict[str, Counter[str]]]:
+    """The trajectories by configuration, and what re-validation says of them; without configurations that have none."""
+    found: dict[str, list[CertifiedTrajectory]] = {}
+    counts: dict[str, Counter[str]] = {}
+    for name, records in measured.records.items():
+        if measured.specs[name].agent != "sdp":
+            continue
+        for record in records:
+            noted = measured.note(record, "trajectory", partial(_noted, measured, record))
+            if noted is not None:
+                found.setdefault(name, []).append(CertifiedTrajectory.model_validate(noted["made"]))
+                counts.setdefault(name, Counter()).update(noted["checked"])
+    return found, counts
+
+
+def sections(measured: Measured) -> list[Section]:
+    """The certificates, the figure and its tables; nothing where no episode has a chain."""
+    found, counts = collect(measured)
+    if not found:
+        return []
+    caption = f"Cascades, score by replans, progress of failed runs, and verdicts beside the truth. {INTERVALS}"
+    figure = Figure("sdp_anatomy", caption, draws=partial(draw_figure, found))
+    first = Section("Certificates beside the truth", (certificates(found, counts),), level=3)
+    return [first, Section("Anatomy of the trajectories", (figure,), level=3), *anatomy(found)]
+
+
+def certificates(found: Mapping[str, Sequence[CertifiedTrajectory]], counts: Mapping[str, Mapping[str, int]]) -> Table:
+    """How many certificates there are of each kind, and how many of them are false.
+
+    Args:
+        found: Trajectories by configuration.
+        counts: Of each the certificates that follow again from recorded facts, and the findings of re-validation.
+    """
+    rows, total = [], Counter[str]()
+    for name, own in found.items():
+        tally = tally_of(own)
+        tally.update(counts[name])
+        total.update(tally)
+        rows.append(_row(name, len(own), tally))
+    rows.append(_row("all", sum(map(len, found.values())), total))
+    note = (
+        "False: the environment, which knows what no agent sees, says otherwise. Others rest on the environment saying "
+        "that all is done or on a model, and can be wrong. Follows again: from the facts that the trace records. "
+        "Findings: violated invariants of the trajectories (`docs/sdp-trajectories.md`)."
+    )
+    head = ("configuration", "trajectories", "deterministic", "of these false", "truth unknown", "follows again")
+    return Table((*head, "others", "of these false", "truth unknown", "findings"), tuple(rows), note)
+
+
+def tally_of(own: Sequence[CertifiedTrajectory]) -> Counter[str]:
+    """Certificates by what they rest on, and these by the truth."""
+    tally = Counter[str]()
+    for judged in (judged for one in own for judged in one.certified):
+        kind = "deterministic" if judged.check.how == "deterministic" else "other"
+        truth = {True: "true", False: "false", None: "unknown"}[judged.check.truth]
+        tally.update([kind, f"{kind} {truth}"])
+    return tally
+
+
+def _row(name: str, n: int, tally: Mapping[str, int]) -> tuple[str, ...]:
+    shown = ("deterministic", "deterministic false", "deterministic unknown", "recomputed")
+    shown += ("other", "other false", "other unknown", "findings")
+    return (name, str(n), *(str(tally.get(what, 0)) for what in shown))
+
+
+def _noted(measured: Measured, record: Record) -> Plain | None:
+    """A trajectory and what re-validation says of it; None where the episode has no chain."""
+    where = {name: record[name] for name in ("cell", "environment", "task", "digest", "repeat")}
+    try:
+        one = CertifiedTrajectory.from_trace(measured.directory.trace_file(record["key"]), **where)
+    except NotSdpError:
+        return None
+    said = {"recomputed": checked(one).recomputed, "findings": len(revalidate(one))}
+    return {"made": essential(one), "checked": said}
+
+
+def essential(one: CertifiedTrajectory) -> Plain:
+    """A trajectory without what no table is made of; states and targets keep whether they are the same."""
+    made: Plain = one.model_dump(mode="json")
+    made["seal"] = ""
+    made["origin"] |= {"config": {}, "budget": {}}
+    made["ending"] |= {"actions": []}
+    nodes: dict[str, str] = {}
+    texts: dict[str, str] = {}
+    for plan in made["plans"]:
+        plan["targets"] = [_target(target, texts) for target in plan["targets"]]
+    for move in made["moves"]:
+        move |= {"text": "", "reason": "", "action": None if move["action"] is None else ""}
+        for side in ("before", "after"):
+            node = nodes.setdefault(move[side]["node"], str(len(nodes)))
+            move[side] = {"certified": [""] * len(move[side]["certified"]), "fields": {}, "node": node}
+        for judged in move["judged"]:
+            judged["target"] = _target(judged["target"], texts)
+            judged["check"] = {key: judged["check"][key] for key in ("holds", "how", "truth")}
+    return made
+
+
+def _target(target: Mapping[str, Any], texts: dict[str, str]) -> Plain:
+    text = texts.setdefault(target["text"], str(len(texts)))
+    return {"text": text, "kind": target["kind"], "goal": target["goal"]}

@@ -1,0 +1,197 @@
+"""Published results follow from published episodes, and what does not is found and named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from experiments import report
+from experiments.harness import episodes, published
+from experiments.harness.differences import Difference, differences
+from experiments.harness.matrix import SEPARATOR
+from experiments.harness.measured import Measured
+from experiments.harness.methods import TAPE
+from experiments.harness.places import RESULTS
+from experiments.studies.tape.catalogue import find
+from experiments.studies.tools import gsm_hard, musique
+from tape.errors import RunDirectoryError
+from tape.runner.derived import write_derived
+from tape.runner.directory import RunDirectory
+from tests.experiments.synthetic import make_run, options
+
+pytest.importorskip("pyarrow")
+
+
+def played(name: str, path: Path) -> Measured:
+    run = make_run(find(name), path, lambda method, level, repeat: method.startswith("TAPE") or (level + repeat) == 0)
+    directory = RunDirectory(run)
+    found = Measured.load(directory, write_derived(directory))
+    for records in found.records.values():
+        for record in records:  # made-up episodes have no traces to read it from
+            found.note(record, "lost", lambda: "sampling")
+    return found
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory, undrawn: None) -> dict[Path, bytes]:
+    """A folder of results with two studies, as bytes by file name."""
+    folder = tmp_path_factory.mktemp("published")
+    for name in ("headline", "sokoban"):
+        published.publish(find(name), played(name, folder / "runs" / name), folder / "results")
+    files = (path for path in (folder / "results").rglob("*") if path.is_file())
+    return {path.relative_to(folder / "results"): path.read_bytes() for path in files}
+
+
+@pytest.fixture
+def results(kept: dict[Path, bytes], tmp_path: Path) -> Path:
+    for path, content in kept.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(content)
+    return tmp_path
+
+
+def edit(file: Path, change: Callable[[str], str]) -> None:
+    before = file.read_text(encoding="utf-8")
+    after = change(before)
+    assert after != before
+    file.write_text(after, encoding="utf-8")
+
+
+def test_what_is_published_can_be_recomputed(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sorted(path.name for path in results.iterdir()) == ["headline", "headline.json", "sokoban"]
+    assert published.check(results) == []
+    assert report.main(["--check", "--results", str(results)]) == 0
+    assert "follows from" in capsys.readouterr().out
+
+
+def test_a_changed_number_in_a_report_is_named(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = "| easy-fresh | `nano-750` | ReAct | 6 (3) | 0.17 ("
+    edit(results / "sokoban" / "report.md", lambda text: text.replace(row, row.replace("0.17", "0.71"), 1))
+    [found] = published.check(results)
+    assert found.file == "sokoban/report.md"
+    where = ("All configurations", "easy-fresh / `nano-750` / ReAct", "success")
+    assert (found.table, found.row, found.column) == where
+    assert found.published.startswith("0.71 (")
+    assert found.recomputed.startswith("0.17 (")
+    assert report.main(["--check", "--results", str(results)]) == 1
+    assert "All configurations, easy-fresh / `nano-750` / ReAct, success: published '0.71 (" in capsys.readouterr().err
+
+
+def test_a_changed_number_in_a_file_of_figures_is_named(results: Path) -> None:
+    held = json.loads((results / "headline.json").read_text())
+    cell = SEPARATOR.join(("hard-fresh", "nano-750", TAPE.label))
+    group = next(one for one in held["groups"] if one["cell"] == cell)
+    group["lm_tokens"] += 1
+    group["ci95"][1] -= 0.001
+    (results / "headline.json").write_text(json.dumps(held))
+    assert [(one.table, one.row, one.column) for one in published.check(results)] == [
+        ("groups", cell, "ci95[1]"),
+        ("groups", cell, "lm_tokens"),
+    ]
+
+
+def test_a_changed_row_of_the_episodes_is_found(results: Path) -> None:
+    file = results / "sokoban" / episodes.FILE
+    rows, meta = episodes.read_rows(file)
+    row = next(row for row in rows if row["method"] == "ReAct" and not row["success"])
+    row["success"] = True
+    episodes.write_rows(file, rows, meta)
+    found = published.check(results)
+    assert {one.file for one in found} == {"sokoban/report.md"}
+    assert any(one.column == "success" and "ReAct" in one.row for one in found)
+
+
+def test_a_missing_study_is_found(results: Path) -> None:
+    (results / "sokoban" / episodes.FILE).unlink()
+    (results / "headline" / "report.md").unlink()
+    found = {one.file: one for one in published.check(results)}
+    assert set(found) == {"sokoban/report.md", "headline/report.md"}
+    assert "play the study" in found["sokoban/report.md"].recomputed
+    assert found["headline/report.md"].published == "no such file"
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_file_that_two_studies_share_is_checked_in_both_parts(tmp_path: Path) -> None:
+    for study in (gsm_hard, musique):
+        chosen = options(models=("bundled:tools",), seeds=1)
+        directory = RunDirectory(make_run(study.EXPERIMENT, tmp_path / study.ENVIRONMENT, lambda *_: True, chosen))
+        found = Measured.load(directory, write_derived(directory))
+        published.publish(study.EXPERIMENT, found, tmp_path / "results")
+    assert published.check(tmp_path / "results") == []
+    file = tmp_path / "results" / "tools.json"
+    held = json.loads(file.read_text())
+    for rows in held.values():
+        rows[0]["success_rate"] = 0.5
+    file.write_text(json.dumps(held))
+    found_in = published.check(tmp_path / "results")
+    assert [(one.file, one.table, one.column) for one in found_in] == [
+        ("tools.json", "gsm_hard", "success_rate"),
+        ("tools.json", "musique", "success_rate"),
+    ]
+
+
+def test_figures_of_unknown_origin_are_found(results: Path) -> None:
+    (results / "better.json").write_text("{}")
+    assert [one.file for one in published.check(results)] == ["better.json"]
+
+
+def test_a_damaged_file_of_episodes_is_named(results: Path) -> None:
+    file = results / "sokoban" / episodes.FILE
+    file.write_bytes(file.read_bytes()[:-20])
+    assert any("no file that --publish wrote" in one.recomputed for one in published.check(results))
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_reports_are_written_again_without_playing(results: Path, kept: dict[Path, bytes]) -> None:
+    edit(results / "sokoban" / "report.md", lambda text: text[: len(text) // 2])
+    (results / "headline.json").unlink()
+    assert report.main(["--rewrite", "--results", str(results)]) == 0
+    for path, content in kept.items():
+        assert (results / path).read_bytes() == content, path
+
+
+def test_an_episode_reads_as_it_was_written(tmp_path: Path) -> None:
+    found = played("best_of_n", tmp_path / "run")
+    [first, *_] = next(iter(found.records.values()))
+    first["result"]["measures"]["f1"] = 0.25  # type: ignore[index]
+    first["result"]["budget_violations"].append("steps")
+    found.note(first, "moves", lambda: [["push", 3, None]])
+    drawn = [{"rate": 0.5, "won": True, "path": ["a", "b"]}, {"rate": 1.0, "won": False, "path": []}]
+    found.rows("few", lambda: drawn)
+    found.rows("many", lambda: drawn * episodes.FEW)
+    episodes.write(tmp_path / "out" / episodes.FILE, found, {"word": "said"})
+    again, about = episodes.read(tmp_path / "out" / episodes.FILE)
+    assert about == {"word": "said"}
+    assert [*again.specs] == [*found.specs]
+    [mine, *_] = next(iter(again.records.values()))
+    for name in ("cell", "task", "digest", "repeat", "level_set", "agent", "model", "environment"):
+        assert mine[name] == first[name]
+    for name in ("success", "end_state", "steps", "measures", "budget", "budget_violations", "replans"):
+        assert mine["result"][name] == first["result"][name]
+    assert again.note(mine, "moves", lambda: pytest.fail("it is there")) == [["push", 3, None]]
+    assert again.rows("few", lambda: pytest.fail("they are there")) == drawn
+    assert again.rows("many", lambda: pytest.fail("they are there")) == drawn * episodes.FEW
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [episodes.FILE, "many.parquet"]
+    with pytest.raises(RunDirectoryError, match="lacks the note 'other'"):
+        again.note(mine, "other", lambda: 1)
+    with pytest.raises(RunDirectoryError, match="lacks the rows 'more'"):
+        again.rows("more", list)
+
+
+def test_differences_are_told_where_they_are() -> None:
+    a = "# T\n\n## One\n\n| method | n |\n|---|---|\n| x | 1 |\n| y | 2 |\n\nAll 3 won.\n"
+    b = a.replace("| y | 2 |", "| y | 3 |").replace("All 3", "All 4")
+    assert differences("r.md", a, b) == [
+        Difference("r.md", "One", "y", "n", "2", "3"),
+        Difference("r.md", "One", "", "", "All 3 won.", "All 4 won."),
+    ]
+    assert differences("f.json", '[{"cell": "x", "n": 1.0}]', '[{"cell": "x", "n": 1.0000000000001}]') == []
+    assert differences("f.json", '{"a": [{"cell": "x"}]}', '{"a": []}')[0].row == "x"
+
+
+@pytest.mark.slow
+def test_the_committed_results_follow_from_the_committed_episodes() -> None:
+    assert [str(one) for one in published.check(RESULTS)] == []

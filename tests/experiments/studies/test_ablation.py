@@ -1,0 +1,78 @@
+"""The ablation's rows isolate: two methods of a row differ in the one thing that the row names."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments.harness.matrix import split
+from experiments.harness.measured import Measured
+from experiments.harness.methods import ADDITIONS, BEST_PLANS, LM_SELECTED, LM_SELECTS, PAPER, TAPE, Method
+from experiments.harness.standard import sections_of
+from experiments.studies.tape import ablation, best_of_n
+from experiments.studies.tape.catalogue import find
+from tape.engine.settings import TapeConfig
+from tape.runner.derived import write_derived
+from tape.runner.directory import RunDirectory
+from tape.show.document import markdown
+from tests.experiments.synthetic import make_run, options
+
+
+def differing(one: Method, other: Method) -> set[str]:
+    assert one.agent == other.agent
+    first, second = (TapeConfig.make(**method.changes).model_dump() for method in (one, other))
+    return {name for name in first if first[name] != second[name]}
+
+
+def test_what_a_part_contributes_is_isolated() -> None:
+    fields = {label: {frozenset(differing(*pair)) for pair in pairs} for label, pairs in ablation.contributions()}
+    assert [*fields.values()] == [
+        {frozenset({"selector"})},
+        {frozenset({"selector"})},
+        {frozenset({"selector"})},
+        {frozenset({"execution"})},
+        {frozenset({"replan"})},
+    ]
+    wholes = [[one.label for one, _ in pairs] for _, pairs in ablation.contributions()]
+    assert wholes[0] == wholes[1] == [PAPER.label, TAPE.label]
+
+
+def test_what_an_addition_contributes_is_isolated() -> None:
+    *rows, (_, together) = ablation.additions()
+    for (label, off), (named, pairs) in zip(ADDITIONS, rows, strict=True):
+        assert label == named
+        assert [differing(*pair) for pair in pairs] == [{*off}, {*off}]
+        assert [PAPER in pair for pair in pairs] == [True, False]
+    assert [differing(*pair) for pair in together] == [{*PAPER.changes}] * 2
+
+
+def test_every_pair_is_played_and_none_twice() -> None:
+    configurations = find("ablation").configurations(options(limit=1))
+    played = [split(configuration.name)[2] for configuration in configurations]
+    assert len(played) == len({*played}) == 16 + 2 + 2 * len(ADDITIONS)
+    compared = [pair for _, pairs in [*ablation.contributions(), *ablation.additions()] for pair in pairs]
+    assert {method.label for pair in compared for method in pair} <= {*played}
+    assert [method.label for method in best_of_n.METHODS].count(BEST_PLANS.label) == 1
+
+
+def test_eight_combinations_of_either_whole() -> None:
+    for whole in ablation.WHOLES:
+        made = [ablation.combination(kept, whole) for kept in ablation.COMBINATIONS]
+        assert made[0] is whole
+        assert len({method.label for method in made}) == 8
+        for kept, method in zip(ablation.COMBINATIONS, made, strict=True):
+            gone = {name for keep, (_, fields) in zip(kept, ablation.PARTS, strict=True) if not keep for name in fields}
+            assert differing(method, whole) == gone
+    assert ablation.combination((False, True, True)) is LM_SELECTS
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_report_says_where_a_contribution_is_small(tmp_path: Path) -> None:
+    run = make_run(find("ablation"), tmp_path / "run", lambda method, level, repeat: TAPE.label in method or level == 0)
+    directory = RunDirectory(run)
+    measured = Measured.load(directory, write_derived(directory))
+    text = markdown("Ablation", sections_of(find("ablation"), measured))
+    assert LM_SELECTED in text
+    row = next(line for line in text.splitlines() if line.startswith("| the solver selects, not the LM |"))
+    assert row.count("equal in every episode") == 2 * len(measured.models())
+    together = next(line for line in text.splitlines() if line.startswith("| all of these |"))
+    assert "+0." in together

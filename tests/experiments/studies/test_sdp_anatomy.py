@@ -1,0 +1,88 @@
+"""What is published of a certified trajectory suffices for every table and the figure that are made of it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from experiments.harness import episodes, published
+from experiments.harness.measured import Measured
+from experiments.harness.standard import share
+from experiments.studies.sdp import anatomy, sdp
+from experiments.studies.sdp.results_table import sdp_text
+from tape.analysis.sdp_report import anatomy as tables
+from tape.analysis.trajectories import trajectories_in
+from tape.runner.derived import write_derived
+from tape.runner.directory import RunDirectory
+from tape.sdp.trajectory import CertifiedTrajectory
+from tape.show.document import Figure, markdown
+from tests.experiments.sdp_runs import make_sdp_run
+
+GIVEN = {"SDP": {"skill": 0.45}, "SDP, other": {"skill": 0.8, "score": True}, "ReAct": {}}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
+    directory = RunDirectory(make_sdp_run(tmp_path_factory.mktemp("anatomy") / "run", GIVEN))
+    write_derived(directory)
+    return directory
+
+
+def test_the_essential_parts_make_the_same_tables(run: RunDirectory) -> None:
+    whole = trajectories_in(run).trajectories
+    plain = {name: json.loads(json.dumps([anatomy.essential(one) for one in own])) for name, own in whole.items()}
+    less = {name: [CertifiedTrajectory.model_validate(one) for one in own] for name, own in plain.items()}
+    assert markdown("x", tables(less)) == markdown("x", tables(whole))
+    assert "take the" not in json.dumps(plain), "no texts are kept"
+    assert len(json.dumps(plain)) < sum(len(one.model_dump_json()) for own in whole.values() for one in own)
+
+
+def test_the_chapter_is_the_same_from_published_episodes(run: RunDirectory, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    measured = Measured.read(run.path)
+    said = markdown("x", anatomy.sections(measured))
+    episodes.write(tmp_path / episodes.FILE, measured, {})
+    again = anatomy.sections(episodes.read(tmp_path / episodes.FILE)[0])
+    assert markdown("x", again) == said
+    [figure] = (block for section in again for block in section.blocks if isinstance(block, Figure))
+    assert figure.draws is not None
+    figure.draws([tmp_path / "figure.png"])
+    assert (tmp_path / "figure.png").stat().st_size > 10_000
+
+
+def test_false_certificates_are_counted_where_they_are(run: RunDirectory) -> None:
+    [first, *rest] = trajectories_in(run).trajectories["easy / nano-750 / SDP"]
+    made = first.model_dump(mode="json")
+    move = next(move for move in made["moves"] if move["k"])
+    move["judged"][0]["check"] |= {"how": "completion", "truth": False}
+    spoilt = {"a": [CertifiedTrajectory.model_validate(made)], "b": rest}
+    table = anatomy.certificates(spoilt, {"a": Counter(findings=2), "b": Counter()})
+    column = table.head.index("others") + 1
+    assert table.rows[0][column] == "1"
+    assert table.rows[0][-1] == "2"
+    ours, others, both = (int(row[column]) for row in table.rows)
+    assert ours + others == both
+
+
+def test_the_table_of_the_results_says_what_the_episodes_say(run: RunDirectory, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    measured = Measured.read(run.path)
+    found, _ = anatomy.collect(measured)
+    folder = tmp_path / "sdp-declared"
+    assert sdp_text(folder) == ""
+    episodes.write(folder / episodes.FILE, measured, published.about(sdp.EXPERIMENT))
+    text = sdp_text(folder)
+    for method in measured.methods():
+        assert f"| {method} | {share(measured.success('easy', 'nano-750', method))} |" in text
+    kept = sum((anatomy.tally_of(own) for own in found.values()), Counter())
+    assert f"Of {kept['deterministic']} deterministic certificates in {sum(map(len, found.values()))}" in text
+    assert f"{kept['deterministic false']} were false" in text
+
+
+def test_a_run_without_chains_has_no_chapter(tmp_path: Path) -> None:
+    directory = RunDirectory(make_sdp_run(tmp_path / "run", {"ReAct": {}}, limit=1))
+    write_derived(directory)
+    assert anatomy.sections(Measured.read(directory.path)) == []
