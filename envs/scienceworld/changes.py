@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from envs.scienceworld.predicates import KINDS, sentence
+from envs.scienceworld.predicates import KINDS, explores, meaning, sentence
 from envs.scienceworld.state import ScienceState
 from envs.scienceworld.things import Thing, find, plain, read_things
 from tape.protocols.predicates import Predicate
@@ -14,6 +14,13 @@ from tape.sdp.target import Target
 MEASURED = "The last thing measured or read is: "
 GOAL = Target("The task's score reaches 100", "goal", goal=True)
 """The goal predicate (SDP appendix A.3)."""
+
+
+def target_of(text: str) -> Target:
+    """A target from a sentence."""
+    if requires := meaning(text):
+        return Target(text, KINDS[requires[0][0].name], requires)
+    return Target(text, "explore" if explores(text) else "other")
 
 
 def brought_about(before: ScienceState, after: ScienceState) -> Target | None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from envs.scienceworld.commands import names_of
 from envs.scienceworld.state import ScienceState
 from envs.scienceworld.things import Thing, every_name, find, plain, read_things, same
 from tape.protocols.predicates import Predicate
-from tape.sdp.target import Required, Target
+
+if TYPE_CHECKING:
+    from tape.sdp.target import Required
 
 _THE = r"(?:the |an? |some )?"
 _HAS = (
@@ -88,14 +90,10 @@ def meaning(text: str) -> Required:
     return ()
 
 
-def target_of(text: str) -> Target:
-    """A target from a sentence."""
-    requires = meaning(text)
-    if requires:
-        return Target(text, KINDS[requires[0][0].name], requires)
+def explores(text: str) -> bool:
+    """Whether a sentence says that a place has been found or looked over."""
     said = _sentence(text)
-    explores = _EXPLORES.fullmatch(said) and not _DENIES.search(said)
-    return Target(text, "explore" if explores else "other")
+    return bool(_EXPLORES.fullmatch(said)) and not _DENIES.search(said)
 
 
 def _sentence(text: str) -> str:

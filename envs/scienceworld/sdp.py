@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 
 from envs.scienceworld import changes
+from envs.scienceworld.changes import target_of
 from envs.scienceworld.domain import as_state
-from envs.scienceworld.predicates import Shown, target_of
+from envs.scienceworld.predicates import Shown
 from envs.scienceworld.prompts.chat_text import RULES, known, task_line
 from envs.scienceworld.reading import refused
 from envs.scienceworld.state import ScienceTask

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from tape.engine import settings
 
@@ -52,7 +52,9 @@ TAPE_PLUS = (
 )
 """Stands beside every table with both rows."""
 
-ADDITIONS: tuple[tuple[str, Mapping[str, Any]], ...] = (
+Addition: TypeAlias = tuple[str, Mapping[str, Any]]
+
+ADDITIONS: tuple[Addition, ...] = (
     ("distinct plans", {"sampling": "independent"}),
     ("plans from inside the graph", {"extend": 0}),
     ("second thoughts on invalid moves", {"doubt": 0.0}),
@@ -66,16 +68,16 @@ ADDITIONS: tuple[tuple[str, Mapping[str, Any]], ...] = (
 ``tape.engine.settings.PAPER``."""
 
 
-def left_out() -> tuple[Method, ...]:
+def left_out(additions: Sequence[Addition] = ADDITIONS) -> tuple[Method, ...]:
     """TAPE+ without each of its additions."""
-    return tuple(Method(f"{TAPE.label} without {label}", "tape", off) for label, off in ADDITIONS)
+    return tuple(Method(f"{TAPE.label} without {label}", "tape", off) for label, off in additions)
 
 
-def added_in() -> tuple[Method, ...]:
+def added_in(additions: Sequence[Addition] = ADDITIONS) -> tuple[Method, ...]:
     """The paper's algorithm with each of the additions alone."""
     return tuple(
         Method(f"{PAPER.label} with {label}", "tape", {name: v for name, v in PAPER.changes.items() if name not in off})
-        for label, off in ADDITIONS
+        for label, off in additions
     )
 
 

@@ -49,6 +49,14 @@ KEPT: Mapping[str, str] = {
 }
 """Published files that are no tables of episodes, and what they are instead."""
 
+AWAITED = (
+    "aec", "aec.json", "aec_calibration", "aec_errors", "aec_models", "aec_refine", "alfworld", "alfworld.json",
+    "development", "gsm_hard", "headline", "headline.json", "musique", "reproduce", "sdp-declared", "sdp-own",
+    "sdp_ablation.json", "sdp_ablation.md", "tools.json", "travelplanner", "travelplanner.json",
+)  # fmt: skip
+"""Files and folders that were published by earlier versions, which kept no episodes; nothing can be recomputed there
+until the study is played anew. Whoever plays it takes its name out."""
+
 
 def publish(experiment: Experiment, measured: Measured, folder: Path) -> list[Path]:
     """Write what the repository keeps of a run; the same episodes give the same bytes.
@@ -113,7 +121,12 @@ def check(results: Path) -> list[Difference]:
     made = {name for name, _ in derived}
     told = {difference.file for difference in found}
     for name in _texts(results):
-        if name not in made and name not in KEPT and not any(name.startswith(f"{one}/") for one in told):
+        if (
+            name not in made
+            and name not in KEPT
+            and name.partition("/")[0] not in AWAITED
+            and not any(name.startswith(f"{one}/") for one in told)
+        ):
             found.append(_missing(name, "no published episodes that it follows from; play the study with --publish"))
     return found
 

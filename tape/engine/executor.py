@@ -71,7 +71,8 @@ class Executor:
         rest = planned.path
         while rest:
             edge, actions = rest[0], [edge.action for edge in rest]
-            if episode.config.costs == "lm" and episode.config.replan and not self._fits(rest):
+            predicted = episode.config.costs == "lm" and episode.config.replan
+            if predicted and not self._fits(rest, begun=rest is not planned.path):
                 return "overdrawn"
             if self._watch is not None and not self._watch.possible(edge.action):
                 return "contradicted"
@@ -97,7 +98,7 @@ class Executor:
             on_path = episode.key(after) == edge.target
             if not on_path and written == edge.action:
                 self._memory.refute(before, written, planned.graph.state(edge.target))
-            if not on_path and not self._harmless(planned, edge, rest):
+            if not on_path and not self._harmless(planned, before, edge, rest):
                 mismatched(episode, edge.target)
                 if seen != "certified":
                     return "mismatch"
@@ -111,7 +112,7 @@ class Executor:
                     planned, rest = better, better.path
         return "ended"
 
-    def _harmless(self, planned: SelectedPath, edge: Edge, rest: Sequence[Edge]) -> bool:
+    def _harmless(self, planned: SelectedPath, before: State, edge: Edge, rest: Sequence[Edge]) -> bool:
         """Whether nothing that the rest of a path rests on differs from the prediction; logged where that is so.
 
         Not asked where somebody watches the path, who knows better; nor at its end, where planning begins anew.
@@ -123,17 +124,27 @@ class Executor:
             return False
         predicted = [planned.graph.state(ahead.target) for ahead in (edge, *rest)]
         with environment_faults("what the rest of the path rests on cannot be worked out"):
-            good = still_good(episode.env.domain, predicted, episode.state, [ahead.action for ahead in rest])
+            good = still_good(
+                episode.env.domain,
+                predicted,
+                episode.state,
+                [ahead.action for ahead in rest],
+                taken=(before, edge.action),
+                goals=episode.config.goal_test == "declared",
+            )
         if good:
             observed = episode.key(episode.state)
             episode.trace.write(DifferedEvent(step=episode.result.steps, predicted=edge.target, observed=observed))
         return good
 
-    def _fits(self, rest: Sequence[Edge]) -> bool:
-        """Whether what is left pays for the rest of a path as predicted, and for its next action at its worst."""
+    def _fits(self, rest: Sequence[Edge], *, begun: bool) -> bool:
+        """Whether what is left pays for the next action at its worst and, once a path is begun, for the rest of it.
+
+        Whether a whole path fits as predicted is for the selector to say, and not all of them look.
+        """
         left, worst = self._episode.remaining(), self._episode.env.domain.cost(self._episode.state, rest[0].action)
         return all(
-            (worst[kind] or 0) <= count and sum(edge.cost[kind] or 0 for edge in rest) <= count
+            (worst[kind] or 0) <= count and not (begun and sum(edge.cost[kind] or 0 for edge in rest) > count)
             for kind, count in left.items()
         )
 

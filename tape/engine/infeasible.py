@@ -31,18 +31,20 @@ class Tried:
         graph: It.
         spendable: What a path could use: counts left of each capped resource, less the reserve for planning.
         limits: The caps on each of these, those of enclosing ledgers too.
+        fits: A path does fit; a selector that is not the solver did not find one.
     """
 
     graph: PlanGraph
     spendable: Mapping[str, int]
     limits: Mapping[str, tuple[Limit, ...]]
+    fits: bool = False
 
     @classmethod
-    def now(cls, episode: Episode, graph: PlanGraph) -> Tried:
+    def now(cls, episode: Episode, graph: PlanGraph, *, fits: bool = False) -> Tried:
         """Note it."""
         left, reserve = episode.remaining(), episode.config.planning_reserve
         spendable = {kind: max(0, count - reserve.get(kind, 0)) for kind, count in left.items()}
-        return cls(graph, spendable, {kind: episode.ledger.limits(kind) for kind in left})
+        return cls(graph, spendable, {kind: episode.ledger.limits(kind) for kind in left}, fits)
 
     def raised(self, kind: str, needed: int) -> tuple[Limit, ...]:
         """The caps that are too low for a path that uses so much of a resource, as they would have to be."""
@@ -92,6 +94,8 @@ def infeasible(episode: Episode, rounds: Sequence[Tried]) -> EpisodeEnded:
     began, least = perf_counter(), dict[tuple[str, ...], _Option]()
     findings = []
     for one in rounds:
+        if one.fits:
+            continue
         found, ids = _explained(episode, one)
         findings.append(found)
         for option in _options(found, one, ids, episode.result.steps):
@@ -104,7 +108,10 @@ def infeasible(episode: Episode, rounds: Sequence[Tried]) -> EpisodeEnded:
     horizons = [found.horizon.least for found in findings if found.horizon and found.horizon.least is not None]
     horizon = min(horizons) + episode.result.steps if horizons else None
     plans = sum(len(one.graph.plans) for one in rounds)
-    if best:
+    if any(one.fits for one in rounds):
+        cause = "selector"
+        reason = f": selector={episode.config.selector!r} takes none, though a path of the graph does fit"
+    elif best:
         cause, reason = "budget", _of_budgets(episode, best)
         reason += ", by predicted costs" if episode.config.costs == "lm" else ""
     elif horizon is not None:

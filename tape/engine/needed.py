@@ -16,18 +16,30 @@ from tape.protocols import Action, Domain, State
 from tape.protocols.predicates import Assignment, Effects, OpenDomain, Predicate, PredicateDomain
 
 
-def still_good(domain: Domain, predicted: Sequence[State], observed: State, actions: Sequence[Action]) -> bool:
+def still_good(
+    domain: Domain,
+    predicted: Sequence[State],
+    observed: State,
+    actions: Sequence[Action],
+    *,
+    taken: tuple[State, Action] | None = None,
+    goals: bool = True,
+) -> bool:
     """Whether the rest of a path does from an observed state what it was to do from the predicted one.
 
     What a path is followed for is the goal where its predicted end has it, else everything that the end shows: of an
     end short of the goal nobody can say what of it the goal will need. What nobody has seen holds for nothing, so a
-    path that rests on it is only followed while all is as predicted.
+    path that rests on it is only followed while all is as predicted. In an open domain
+    (:class:`tape.protocols.predicates.OpenDomain`) such an end is followed for its ``purpose`` instead, and what
+    nothing is declared of is taken as predicted; what the last action is declared to do must not be seen undone.
 
     Args:
         domain: Declares predicates; of any other nothing is known but that states differ, so the answer is False.
         predicted: The state that was predicted where ``observed`` was seen, and that after each of the actions.
         observed: The state that was observed.
         actions: The rest of the path.
+        taken: The state before the last action, and that action.
+        goals: Whether the declared goal may be asked.
 
     Returns:
         False where something that is needed does not hold, is unknown, or cannot be told.
@@ -37,7 +49,11 @@ def still_good(domain: Domain, predicted: Sequence[State], observed: State, acti
     if isinstance(domain, OpenDomain) and domain.credit(observed) < domain.credit(predicted[0]):
         return False
     hoped = [domain.ground(state) for state in predicted]
-    seen, aims = domain.ground(observed), _aims(domain, predicted[-1], hoped[-1])
+    seen, aims = domain.ground(observed), _aims(domain, predicted[-1], hoped[-1], goals=goals)
+    if isinstance(domain, OpenDomain) and taken is not None:
+        declared = domain.effects(taken[1], domain.ground(taken[0]))
+        if any(None not in (value, seen.get(p)) and seen[p] is not value for p, value in declared.items()):
+            return False
     asked = {p for needs in (*map(domain.preconditions, actions), *aims) for p in needs}
     # In an open domain what was seen elsewhere may have changed since, so that the prediction goes before it.
     relevant = asked if isinstance(domain, OpenDomain) else {*seen, *asked}
@@ -48,11 +64,11 @@ def still_good(domain: Domain, predicted: Sequence[State], observed: State, acti
     return covered and not any(pullback(interface, at) for at, interface in enumerate(run.interfaces))
 
 
-def _aims(domain: PredicateDomain, end: State, shown: Assignment) -> Sequence[Assignment]:
+def _aims(domain: PredicateDomain, end: State, shown: Assignment, *, goals: bool) -> Sequence[Assignment]:
     """What a path with a predicted end is followed for, as alternatives."""
-    goals = [goal for goal in domain.goals() if goal]
-    if any(_holds(goal, shown) for goal in goals):
-        return goals
+    declared = [goal for goal in domain.goals() if goal] if goals else []
+    if any(_holds(goal, shown) for goal in declared):
+        return declared
     return [domain.purpose(end) if isinstance(domain, OpenDomain) else dict(shown)]
 
 

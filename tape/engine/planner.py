@@ -130,11 +130,12 @@ class Planner:
         self._tried = []
         for attempt in range(self._episode.config.resample + 1):
             graph = await self._build(attempt)
-            graph, planned = await self._extend(graph, await self._selection.best_so_far(graph), attempt)
+            graph, best = await self._extend(graph, await self._selection.best_so_far(graph), attempt)
+            planned = await self._selection.settle(graph, best)
             if planned is not None:
                 break
-            self._tried.append(Tried.now(self._episode, graph))
-        return graph, await self._selection.settle(graph, planned)
+            self._tried.append(Tried.now(self._episode, graph, fits=best is not None))
+        return graph, planned
 
     async def reselect(self, planned: SelectedPath) -> SelectedPath | None:
         """The best path from the current node of a graph that is there already, with what is left now.

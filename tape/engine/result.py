@@ -38,7 +38,8 @@ class EpisodeResult(BaseModel):
         partial_walk: A path that does not end at a terminal node was followed.
         steps: Environment steps taken.
         replans: Planning rounds after the first.
-        mismatches: Observed states that were not the predicted ones.
+        mismatches: Observed states that were not the predicted ones; with ``mismatch="needed"`` those alone that lack
+            what the rest of the path needs.
         malformed: Completions that could not be read; each was survived.
         plans: Plans sampled from the state that the episode was in; those from inside a plan graph are not counted.
         distinct_plans: How many of them were distinct, sampling by sampling.

@@ -23,7 +23,7 @@ from tape.budget import Budget, kind_of
 from tape.errors import ConfigError
 from tape.plugins import METHODS, load
 from tape.protocols import DeclaredDomain, Domain, GradedDomain
-from tape.protocols.predicates import SupposingDomain
+from tape.protocols.predicates import OpenDomain, SupposingDomain
 from tape.reading import short
 
 METHOD_FIELDS = ("aec", "sdp")
@@ -121,7 +121,7 @@ class TapeConfig(BaseModel):
             what was saved may pay for something better. No model is asked.
         mismatch: What ends a path: ``exact``, an observed state that is not the predicted one (the paper's test);
             ``needed``, one that lacks what the rest of the path rests on (:mod:`tape.engine.needed`), where the domain
-            declares predicates; elsewhere both are the same.
+            declares predicates; elsewhere both are the same. None is settled by the domain (:meth:`settled`).
         max_replans: Most replanning rounds, mismatches and ended paths together.
         resample: Most further samplings in a row when no path is feasible.
         extend: Most further plans of a planning round, sampled from inside the plan graph, nearest nodes first,
@@ -172,7 +172,7 @@ class TapeConfig(BaseModel):
     replan: bool = True
     replan_every_step: bool = False
     reselect: bool = True
-    mismatch: Literal["needed", "exact"] = "needed"
+    mismatch: Literal["needed", "exact"] | None = None
     max_replans: int = Field(default=10, ge=0, le=MOST)
     resample: int = Field(default=2, ge=0, le=MOST)
     extend: int = Field(default=8, ge=0, le=MOST)
@@ -219,7 +219,7 @@ class TapeConfig(BaseModel):
         return cls.make(**{**PAPER, **more})
 
     def settled(self, domain: Domain) -> TapeConfig:
-        """These settings with ``execution``, ``on_infeasible`` and ``sampling`` decided where they are None.
+        """These settings with those that are None decided by the domain.
 
         For calls of tools ``forced`` and ``stop``: a call is known word by word when it is planned, so writing it once
         more only costs, and half of what was asked for is paid for nothing. Else, and where what is done on the way is
@@ -227,11 +227,15 @@ class TapeConfig(BaseModel):
 
         Plans are ``distinct``, except where it counts how many of them agree (declared outcomes), and where they differ
         already in what they suppose (:class:`tape.protocols.predicates.SupposingDomain`).
+
+        A mismatch is what the rest of the path ``needed`` in open domains alone: where all effects are declared, as on
+        Sokoban, trying the rest of a path on them is a simulation, which no agent is given by default.
         """
         tools = isinstance(domain, DeclaredDomain) and not isinstance(domain, GradedDomain)
         changes = {
             "execution": self.execution or ("forced" if tools else "constrained"),
             "on_infeasible": self.on_infeasible or ("stop" if tools else "partial"),
+            "mismatch": self.mismatch or ("needed" if isinstance(domain, OpenDomain) else "exact"),
             "sampling": self.sampling or ("independent" if _drawn_independently(domain) else "distinct"),
         }
         return self.model_copy(update=changes)

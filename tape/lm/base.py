@@ -99,9 +99,9 @@ class Request:
         temperature: 0 is greedy.
         seed: Sample i is drawn with a seed derived from this and i.
         role: Which role asks, for accounting and traces.
-        distinct: Draw the samples without replacement: no two alike, where there are as many; else they are gone
-            through again. The first one is what an independent sample is. A model that cannot, as hosted ones, and a
-            greedy request draw independently.
+        distinct: Draw the samples without replacement: no two of the same tokens, where there are as many; else they
+            are gone through again. The first one is what an independent sample is. A model that cannot, as hosted ones,
+            draws independently; so does a greedy request, and one for more samples than a forward pass takes.
         again: Set by whoever pays: asks whether one more call, for the request given, may be made and sets its worst
             case aside. A backend asks it before it repeats a call that may have cost something. None: it may.
     """
@@ -119,8 +119,8 @@ class Request:
     def __post_init__(self) -> None:
         if self.n < 1 or self.max_tokens < 1:
             raise ConfigError(f"a request needs n >= 1 and max_tokens >= 1, got {self.n} and {self.max_tokens}")
-        if not 0 <= self.temperature < float("inf"):
-            raise ConfigError(f"temperature must be >= 0 and finite, got {self.temperature}")
+        if self.temperature != 0 and not 1e-6 <= self.temperature < float("inf"):
+            raise ConfigError(f"temperature must be 0, or at least 1e-6 and finite, got {self.temperature}")
 
     def fingerprint(self, model: str) -> str:
         """A hash of everything that determines the completion, the model's identity included."""
@@ -132,7 +132,7 @@ class Request:
         prompt = self.prompt if isinstance(self.prompt, str) else [[m.role, m.content] for m in self.prompt]
         seed = self.seed if self.temperature > 0 else None
         parts = [model, prompt, self.max_tokens, constraint, self.n, self.temperature, seed]
-        parts += ["distinct"] if self.distinct else []
+        parts += ["distinct"] if self.distinct and self.n > 1 and self.temperature > 0 else []
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

@@ -352,8 +352,8 @@ class LocalLM:
 
 
 def _is_searched(request: Request) -> bool:
-    """Whether its samples are drawn without replacement."""
-    return request.distinct and request.n > 1 and request.temperature > 0
+    """Whether its samples are drawn without replacement; not where a step would take more rows than fit."""
+    return request.distinct and 1 < request.n <= MAX_ROWS and request.temperature > 0
 
 
 def _generator(request: Request, sample: int) -> np.random.Generator | None:

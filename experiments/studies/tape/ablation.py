@@ -15,7 +15,6 @@ from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
 from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
 from experiments.harness.methods import (
-    ADDITIONS,
     BEST_PLANS,
     LM_SELECTS,
     PAPER,
@@ -26,7 +25,7 @@ from experiments.harness.methods import (
     merged,
 )
 from experiments.harness.standard import PAIRED, Pair, share, signed, success_bars, verdict
-from experiments.studies.tape.levels import BATCH, HARD, OTHER_LEVELS, grid
+from experiments.studies.tape.levels import ADDITIONS, BATCH, HARD, OTHER_LEVELS, grid
 from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
 
@@ -63,7 +62,7 @@ ALONE = {PAPER.label: BEST_PLANS, TAPE.label: BEST_PLAN}
 
 def configurations(options: Options) -> list[Configuration]:
     methods = [combination(kept, whole) for whole in WHOLES for kept in COMBINATIONS]
-    return grid([*methods, *ALONE.values(), *added_in(), *left_out()], (HARD,), options)
+    return grid([*methods, *ALONE.values(), *added_in(ADDITIONS), *left_out(ADDITIONS)], (HARD,), options)
 
 
 def contributions() -> list[tuple[str, list[tuple[Method, Method]]]]:
@@ -84,7 +83,7 @@ def additions() -> list[tuple[str, list[tuple[Method, Method]]]]:
     """For each addition: the paper's algorithm with it and without, TAPE+ with it and without; last all together."""
     rows = [
         (label, [(alone, PAPER), (TAPE, without)])
-        for (label, _), alone, without in zip(ADDITIONS, added_in(), left_out(), strict=True)
+        for (label, _), alone, without in zip(ADDITIONS, added_in(ADDITIONS), left_out(ADDITIONS), strict=True)
     ]
     return [*rows, ("all of these", [(TAPE, PAPER), (TAPE, PAPER)])]
 

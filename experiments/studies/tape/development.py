@@ -13,7 +13,7 @@ from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
 from experiments.harness.methods import PAPER, REPLANNING, SIMULATOR, TAPE, left_out
 from experiments.harness.standard import against, success_bars
-from experiments.studies.tape.levels import BATCH, TAKEN_APART, grid
+from experiments.studies.tape.levels import ADDITIONS, BATCH, TAKEN_APART, grid
 from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section
 
@@ -21,7 +21,7 @@ LEVELS = "hard-dev"
 
 
 def configurations(options: Options) -> list[Configuration]:
-    return grid((REPLANNING, PAPER, TAPE, *left_out(), SIMULATOR), (LEVELS,), options)
+    return grid((REPLANNING, PAPER, TAPE, *left_out(ADDITIONS), SIMULATOR), (LEVELS,), options)
 
 
 def sections(measured: Measured) -> list[Section]:

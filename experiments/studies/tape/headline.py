@@ -18,7 +18,6 @@ from experiments.harness.experiment import OTHER_LM, Experiment
 from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
 from experiments.harness.methods import (
-    ADDITIONS,
     ALL_STEP,
     BASELINES,
     EVERYTHING,
@@ -30,7 +29,7 @@ from experiments.harness.methods import (
 )
 from experiments.harness.standard import PAIRED, SIMULATED, Pair, against, share, signed, success_bars
 from experiments.studies.tape.headline_table import SCHEMA, STUDY
-from experiments.studies.tape.levels import BATCH, HARD, LADDER, OTHER_LEVELS, TAKEN_APART, grid
+from experiments.studies.tape.levels import ADDITIONS, BATCH, HARD, LADDER, OTHER_LEVELS, TAKEN_APART, grid
 from experiments.studies.tape.losses import losses_section
 from experiments.studies.tape.reproduce import plain_groups
 from experiments.studies.tape.targets import WEAKER, verdicts
@@ -45,7 +44,11 @@ def configurations(options: Options) -> list[Configuration]:
     apart = [model for model in options.models if model in TAKEN_APART]
     return [
         *grid(METHODS, (HARD,), options),
-        *(one for model in apart for one in grid((*left_out(), *added_in()), (HARD,), options.only(model))),
+        *(
+            one
+            for model in apart
+            for one in grid((*left_out(ADDITIONS), *added_in(ADDITIONS)), (HARD,), options.only(model))
+        ),
     ]
 
 
@@ -77,7 +80,7 @@ def targets_table(measured: Measured) -> Table:
 def additions_table(measured: Measured) -> Table:
     """Each addition taken out of TAPE+ and put into the paper's algorithm, alone."""
     rows = []
-    for (label, _), without, having in zip(ADDITIONS, left_out(), added_in(), strict=True):
+    for (label, _), without, having in zip(ADDITIONS, left_out(ADDITIONS), added_in(ADDITIONS), strict=True):
         for model in measured.models():
             out, alone = (measured.success(HARD, model, method.label) for method in (without, having))
             if out is not None or alone is not None:
@@ -100,12 +103,12 @@ def _signed(measured: Measured, model: str, ours: str, other: str) -> str:
 
 def pairs(measured: Measured) -> list[Pair]:
     """TAPE+ and the paper's algorithm with every baseline, and with each other; each addition with what it changes."""
-    apart = {method.label for method in (*left_out(), *added_in())}
+    apart = {method.label for method in (*left_out(ADDITIONS), *added_in(ADDITIONS))}
     found = against(TAPE.label, but={SIMULATOR.label, *apart})(measured)
     for model in measured.models():
         found += [(HARD, model, PAPER.label, method.label) for method in BASELINES]
-        found += [(HARD, model, TAPE.label, method.label) for method in left_out()]
-        found += [(HARD, model, method.label, PAPER.label) for method in added_in()]
+        found += [(HARD, model, TAPE.label, method.label) for method in left_out(ADDITIONS)]
+        found += [(HARD, model, method.label, PAPER.label) for method in added_in(ADDITIONS)]
     return found
 
 

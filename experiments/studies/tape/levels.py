@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from experiments.harness import methods
 from experiments.harness.matrix import Options, configuration, tasks_of
 from experiments.harness.methods import Method
 from tape.runner.configurations import Configuration
@@ -24,6 +25,9 @@ OTHER_LEVELS = (
 LADDER = tuple(f"bundled:{size}" for size in ("nano-750", "nano-1500", "nano-3000", "nano", "mini", "base"))
 """The bundled models, the weakest first."""
 
+ADDITIONS = tuple(one for one in methods.ADDITIONS if not {*one[1]} & {"reselect", "mismatch"})
+"""The additions that can change anything on Sokoban: each step there costs what it may cost, and states are compared
+whole (:meth:`tape.engine.settings.TapeConfig.settled`)."""
 TAKEN_APART = tuple(f"bundled:{size}" for size in ("nano-1500", "nano-3000", "nano"))
 """The models with which TAPE+ is taken apart: neither the weakest one nor those near the ceiling."""
 

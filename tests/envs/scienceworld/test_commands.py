@@ -137,6 +137,22 @@ def test_a_wrong_detail_is_no_mismatch_and_what_the_path_needs_is_one() -> None:
     assert not still_good(DOMAIN, path, older, ["sing", actions[1]])
 
 
+def test_what_the_last_action_was_to_do_must_not_be_seen_undone() -> None:
+    actions = ["teleport to hallway"]
+    off, on = (
+        replace(HERE, look=KITCHEN.replace("a stove, which is turned off", f"a stove, which is turned {how}"))
+        for how in ("off", "on")
+    )
+    predicted = [on, then(on, actions[0], room="hallway", new=["a picture"])]
+    still_off = replace(off, reading="measures 9 degrees")
+    assert Predicate("active", ("stove",)) in DOMAIN.effects("activate stove", DOMAIN.ground(off))
+    assert still_good(DOMAIN, predicted, still_off, actions)
+    assert not still_good(DOMAIN, predicted, still_off, actions, taken=(off, "activate stove"))
+    assert still_good(
+        DOMAIN, predicted, replace(on, reading="measures 9 degrees"), actions, taken=(off, "activate stove")
+    )
+
+
 def test_what_a_model_guesses_of_what_nobody_has_seen() -> None:
     prompts = ChatFormat()
     asked = prompts.predict_request(HERE, [reach("picture"), Predicate("carries", ("picture",))])

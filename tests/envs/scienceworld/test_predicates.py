@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.scienceworld import changes
-from envs.scienceworld.predicates import Shown, meaning, sentence, target_of
+from envs.scienceworld.changes import target_of
+from envs.scienceworld.predicates import Shown, meaning, sentence
 from envs.scienceworld.state import ScienceState, ScienceTask
 from tape.protocols.predicates import Predicate
 from tape.sdp.operators import check_required

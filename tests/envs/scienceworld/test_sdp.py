@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 
 from envs.scienceworld import changes, prompts
+from envs.scienceworld.changes import target_of
 from envs.scienceworld.domain import ScienceWorldDomain
-from envs.scienceworld.predicates import target_of
 from envs.scienceworld.sdp import CAPS, ScienceAdapter, credit, rejected
 from envs.scienceworld.simulated.model import open_simulated
 from tape.agents.sdp import SdpAgent

@@ -12,14 +12,14 @@ from experiments.harness import register
 from experiments.harness.cli import guarded, publish
 from experiments.harness.elapsed import in_all, sittings, stopwatch
 from experiments.harness.measured import Measured
-from experiments.harness.methods import ADDITIONS, BASELINES, PAPER, SIMULATOR, TAPE, TAPE_PLUS
+from experiments.harness.methods import BASELINES, PAPER, SIMULATOR, TAPE, TAPE_PLUS
 from experiments.harness.places import RESULTS
 from experiments.harness.published import of
 from experiments.harness.standard import in_words, sections_of, verdict
 from experiments.studies.tape import headline, reproduce
 from experiments.studies.tape.catalogue import NAMES, find
 from experiments.studies.tape.headline_table import headline_text
-from experiments.studies.tape.levels import EASY, HARD
+from experiments.studies.tape.levels import ADDITIONS, EASY, HARD
 from experiments.studies.tape.targets import Verdict, verdicts
 from tape.errors import RunDirectoryError
 from tape.runner.derived import write_derived

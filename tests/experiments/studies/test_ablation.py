@@ -6,10 +6,11 @@ import pytest
 
 from experiments.harness.matrix import split
 from experiments.harness.measured import Measured
-from experiments.harness.methods import ADDITIONS, BEST_PLANS, LM_SELECTED, LM_SELECTS, PAPER, TAPE, Method
+from experiments.harness.methods import BEST_PLANS, LM_SELECTED, LM_SELECTS, PAPER, TAPE, Method
 from experiments.harness.standard import sections_of
 from experiments.studies.tape import ablation, best_of_n
 from experiments.studies.tape.catalogue import find
+from experiments.studies.tape.levels import ADDITIONS
 from tape.engine.settings import TapeConfig
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory

@@ -10,11 +10,11 @@ import pytest
 from experiments import report
 from experiments.harness import cli, register
 from experiments.harness.matrix import most_calls
-from experiments.harness.methods import ADDITIONS, PAPER, TAPE_PLUS
+from experiments.harness.methods import PAPER, TAPE_PLUS
 from experiments.studies.tape import headline, reproduce, sokoban
 from experiments.studies.tape.catalogue import find
 from experiments.studies.tape.headline_table import headline_text
-from experiments.studies.tape.levels import BATCH
+from experiments.studies.tape.levels import ADDITIONS, BATCH
 from experiments.studies.toy import __main__ as toy
 from experiments.studies.toy import chapter as toy_part
 from tape.runner.configurations import checked

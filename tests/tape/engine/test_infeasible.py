@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import solvers
+from envs.scienceworld.domain import ScienceWorldDomain
+from envs.scienceworld.state import ScienceTask
 from envs.sokoban import SokobanEnvironment
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Ledger, Resources, kind_of
@@ -191,7 +193,9 @@ def test_the_domain_settles_what_is_left_open() -> None:
     for domain in (SokobanEnvironment(CORRIDOR, 4).domain, graded()):
         found = usual.settled(domain)
         assert (found.execution, found.on_infeasible) == ("constrained", "partial")
-    named = TapeConfig(execution="free", on_infeasible="partial", sampling="independent")
+        assert found.mismatch == "exact"
+    assert usual.settled(ScienceWorldDomain(ScienceTask("boil", 0, "easy", "Boil water."))).mismatch == "needed"
+    named = TapeConfig(execution="free", on_infeasible="partial", sampling="independent", mismatch="needed")
     assert named.settled(ToolEnvironment("?", TOOLS).domain) == named
 
 

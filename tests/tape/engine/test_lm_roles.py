@@ -461,3 +461,26 @@ def test_a_run_is_refused_before_it_begins(switch: str) -> None:
     with pytest.raises(ConfigError, match=f"{switch}='lm': the prompts that scripted reads"):
         check_before(runs, {"m": ScriptedLM([""], prompt_format="compact")}, Budget(), "1")
     check_before(runs, {"m": ScriptedLM([""])}, Budget(), "1")
+
+
+@pytest.mark.parametrize("costs", ["declared", "lm"])
+def test_a_path_that_the_model_takes_without_looking_at_its_costs_is_begun(costs: str) -> None:
+    plan = [{"tool": "look", "arguments": {"part": part}} for part in range(3)]
+
+    def reply(request: Request, _sample: int) -> str:
+        if isinstance(request.constraint, Choice) and request.role in ("cost", "select"):
+            return (
+                max(request.constraint.options, key=len) if request.role == "select" else request.constraint.options[-1]
+            )
+        if request.role == "score":
+            return "right"
+        found = re.search(r"next result will be #(\d+)", str(request.prompt))
+        assert found
+        return json.dumps({"calls": plan[int(found[1]) - 1 :], "answer": "#3"})
+
+    agent = TapeAgent(
+        ScriptedLM(reply), num_plans=2, max_replans=3, selector="lm", costs=costs, on_infeasible="partial", resample=0
+    )
+    env = ToolEnvironment("look up", [look_up([1])], judge=lambda answer: answer == "part 2")
+    result = agent.run(env, budget=Budget.of(usd="$0.12"))
+    assert (result.success, result.steps, result.budget_violations) == (True, 4, [])

@@ -261,3 +261,20 @@ def test_budgets_are_kept_whoever_selects(selector: str) -> None:
         assert result.steps <= 6
         names = {event.selector for event in events if isinstance(event, PathSelectedEvent)}
         assert names <= {"probe", {"solver": "labelling", "lm": "lm:scripted"}.get(selector, selector)}
+
+
+def test_where_no_single_plan_fits_plans_are_sampled_again_and_this_is_said() -> None:
+    problem = next(one for one in generate("fresh", 20, seed=5) if one.operations == 3)
+    budget = Budget.of(steps=9, seconds=0.8)
+    ended = {
+        selector: TapeAgent(arithmetic_script(problem, "v2"), selector=selector).run(
+            GsmHardEnvironment(problem, "paper"), budget=budget
+        )
+        for selector in ("solver", "best_plan")
+    }
+    assert ended["solver"].success
+    alone = ended["best_plan"]
+    assert (alone.end_state, alone.lm_calls["plan"]) == ("infeasible", 3)
+    assert "selector='best_plan' takes none, though a path of the graph does fit" in alone.detail
+    assert alone.explanation is not None
+    assert alone.explanation["cause"] == "selector"

@@ -9,11 +9,11 @@ from itertools import islice, pairwise, takewhile
 from typing import Any
 
 from envs.scienceworld import prompts
-from envs.scienceworld.changes import GOAL
+from envs.scienceworld.changes import GOAL, target_of
 from envs.scienceworld.domain import ScienceWorldDomain, as_state
 from envs.scienceworld.environment import ScienceWorldEnvironment
 from envs.scienceworld.gold import GoldStep, gold_path, predicates
-from envs.scienceworld.predicates import sentence, target_of, truth
+from envs.scienceworld.predicates import sentence, truth
 from envs.scienceworld.reading import REFUSALS, read_inventory
 from envs.scienceworld.sdp import ScienceAdapter
 from envs.scienceworld.simulated.errors import Rates
