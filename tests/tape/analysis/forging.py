@@ -338,6 +338,8 @@ def forged(lines: Trace, rng: Random) -> tuple[Trace, str]:
 class Judge:
     """Plays the actions of a trace, and says what of it the environment contradicts.
 
+    Where a domain grounds no predicates (trips), it goes by the targets and not by the facts beside them.
+
     Attributes:
         make: Makes a fresh environment of the task.
         seed: What it is reset with.
