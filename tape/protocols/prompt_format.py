@@ -42,7 +42,7 @@ def offered_text(paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> 
     told = (
         "Behind each action stand the state that it is predicted to lead to and the score of that state (higher is "
         "better; plans that come through the same state name it alike). Then follow the certainty of the plan's least "
-        "certain prediction, and what it needs at worst of what is left."
+        "certain prediction, and what it is counted to need of what is left."
     )
     return "\n".join([told, *(f"{number}: {_offered(path, remaining)}" for number, path in enumerate(paths, 1))])
 
