@@ -93,8 +93,8 @@ class Hostile:
 
 
 def http(body: bytes, status: str = OK, **headers: str) -> bytes:
-    """A whole reply."""
-    fields = {"Content-Type": "application/json", "Content-Length": str(len(body)), **headers}
+    """A whole reply; it says that the connection ends, or a client may ask again on one that is just being closed."""
+    fields = {"Content-Type": "application/json", "Content-Length": str(len(body)), "Connection": "close", **headers}
     head = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in fields.items() if value)
     return f"HTTP/1.1 {status}\r\n{head}\r\n".encode() + body
 
