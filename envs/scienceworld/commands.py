@@ -48,8 +48,9 @@ _SETS = {
     "focus on": ("focused", True),
 }
 _INTO = {"move", "dunk", "put"}
-_IDLE = re.compile(r"(?:wait1?|use|mix|flush|pour|dunk|activate|deactivate|look at|look in|look on|examine|read)\b")
-"""What passes time on purpose, or may bring something on. Looking around shows what is seen anyhow."""
+_LOOKS = re.compile(r"look around|inventory|task")
+"""What shows again what is seen anyhow. All else that the world takes may bring something on that no description
+shows, a question among it, so a plan that does it needs it although nothing seems to come of it."""
 
 
 class Command(NamedTuple):
@@ -79,7 +80,7 @@ def read_command(action: Action) -> Command | None:
 
 def lets_time_pass(action: Action) -> bool:
     """Whether a command that changes nothing in sight may all the same bring something on."""
-    return _IDLE.match(action) is not None
+    return _LOOKS.fullmatch(action) is None
 
 
 def joins(action: Action) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from envs.scienceworld.commands import ScienceCommands
 from envs.scienceworld.grounded import Grounded, bridging, exploring
 from envs.scienceworld.predicates import Shown
+from envs.scienceworld.skipping import futile, optional
 from envs.scienceworld.state import FULL_SCORE, ScienceState, ScienceTask
 from tape.budget import Resources
 from tape.protocols import Action, Observation, State
@@ -28,7 +29,7 @@ def as_state(state: State) -> ScienceState:
 
 
 class ScienceWorldDomain(ScienceCommands):
-    """Implements :class:`tape.protocols.predicates.OpenDomain`, ``DeclaresCosts``, ``KnowsGoal``, ``ExcludingDomain``.
+    """Implements ``SkippingDomain``, ``DeclaresCosts``, ``KnowsGoal`` and ``ExcludingDomain``.
 
     The simulator answers the same list of commands with the same texts, but what is visible does not determine what
     comes next: water on a stove looks the same until it boils. So the domain is not declared deterministic.
@@ -96,6 +97,14 @@ class ScienceWorldDomain(ScienceCommands):
     def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
         """The way into a room."""
         return bridging(as_state(state), predicate, value)
+
+    def futile(self, state: State, action: Action) -> bool:
+        """Whether a command was refused in this very state, or what it is to bring about is so already."""
+        return futile(as_state(state), action)
+
+    def optional(self, action: Action) -> bool:
+        """Whether a command answers a question, which the world may not ask."""
+        return optional(action)
 
     def without(self, state: State, actions: Sequence[Action]) -> State:
         """The state in which some actions may not be written."""

@@ -155,5 +155,5 @@ class ScienceState:
             now = tuple(command for command in now if parted not in command)
         others = (look for look in before.looks if read_room(look).name != self.room.name)
         still = before._sight == self._sight and before.score == self.score
-        waited = before.waited + lets_time_pass(action) if still else 0
+        waited = before.waited + (understood and lets_time_pass(action)) if still else 0
         return replace(self, joined=now, waited=waited, looks=(*others, self.look))

@@ -6,7 +6,8 @@
 3. ``steps.py``: what all agents share: sample plans, write an action, compare prediction and observation.
 4. Sample: ``proposer.py`` draws M plans from the LM.
 5. Predict: ``world_model.py`` rolls them out; ``memory.py`` keeps what was observed, which goes before predictions;
-   ``likelihood.py`` weighs what a plan assumes about things that nobody has seen.
+   ``likelihood.py`` weighs what a plan assumes about things that nobody has seen; ``futile.py`` leaves out what is
+   known to change nothing.
 6. Fold: ``graph.py`` merges the rollouts into one plan graph (``graph_file.py`` reads one from a file,
    ``graph_problem.py`` writes it as a selection problem);
    ``expansion.py`` says where it may still grow and adds the variants of tools.

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
 from tape.engine.episode import ActionRefused, Episode, environment_faults
+from tape.engine.futile import skipping
 from tape.engine.graph import UNKNOWN, Edge
 from tape.engine.memory import Memory
 from tape.engine.needed import still_good
@@ -76,6 +77,9 @@ class Executor:
                 return "overdrawn"
             if self._watch is not None and not self._watch.possible(edge.action):
                 return "contradicted"
+            if self._skips(planned, rest):
+                rest = rest[1:]
+                continue
             before, left = episode.state, episode.remaining()
             try:
                 written, text = await write_action(episode, self._actor, edge.action, actions)
@@ -111,6 +115,23 @@ class Executor:
                 if better is not None:
                     planned, rest = better, better.path
         return "ended"
+
+    def _skips(self, planned: SelectedPath, rest: Sequence[Edge]) -> bool:
+        """Whether the next action is known to change nothing here, and what comes after it goes on without it.
+
+        The last action is never left out, so that every path takes a step.
+        """
+        episode, domain = self._episode, skipping(self._episode)
+        if domain is None or self._watch is not None or len(rest) < 2 or rest[-1].target == UNKNOWN:
+            return False
+        with environment_faults("what the next action would change cannot be worked out"):
+            return domain.futile(episode.state, rest[0].action) and still_good(
+                domain,
+                [planned.graph.state(ahead.target) for ahead in rest],
+                episode.state,
+                [ahead.action for ahead in rest[1:]],
+                goals=episode.config.goal_test == "declared",
+            )
 
     def _harmless(self, planned: SelectedPath, before: State, edge: Edge, rest: Sequence[Edge]) -> bool:
         """Whether nothing that the rest of a path rests on differs from the prediction; logged where that is so.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from tape.engine.progression import progress
 from tape.engine.pullback import pullback
 from tape.protocols import Action, Domain, State
-from tape.protocols.predicates import Assignment, Effects, OpenDomain, Predicate, PredicateDomain
+from tape.protocols.predicates import Assignment, Effects, OpenDomain, Predicate, PredicateDomain, SkippingDomain
 
 
 def still_good(
@@ -46,6 +46,8 @@ def still_good(
     """
     if not isinstance(domain, PredicateDomain):
         return False
+    if isinstance(domain, SkippingDomain):
+        predicted, actions = _required(domain, predicted, observed, actions)
     if isinstance(domain, OpenDomain) and domain.credit(observed) < domain.credit(predicted[0]):
         return False
     hoped = [domain.ground(state) for state in predicted]
@@ -62,6 +64,24 @@ def still_good(
     run = progress(domain, known, actions, effects=effects, goals=aims)
     covered = all(predicate in known for predicate in run.pre)
     return covered and not any(pullback(interface, at) for at, interface in enumerate(run.interfaces))
+
+
+def _required(
+    domain: SkippingDomain, predicted: Sequence[State], observed: State, actions: Sequence[Action]
+) -> tuple[Sequence[State], Sequence[Action]]:
+    """A path without what is for cases that may not arise: it is left out where they have not, so it needs nothing.
+
+    What was predicted to come of it is taken to come of the action before it. Where its case has arisen it stays.
+    """
+    states, kept = [predicted[0]], list[Action]()
+    for action, state in zip(actions, predicted[1:], strict=True):
+        arisen = len(states) == 1 and not domain.futile(observed, action)
+        if domain.optional(action) and not arisen:
+            states[-1] = state
+        else:
+            states.append(state)
+            kept.append(action)
+    return states, kept
 
 
 def _aims(domain: PredicateDomain, end: State, shown: Assignment, *, goals: bool) -> Sequence[Assignment]:

@@ -10,6 +10,7 @@ from tape.budget import Budget, Ledger
 from tape.engine.annotation import PAID, Annotator
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.expansion import Frontier, add_variants, frontier, possible
+from tape.engine.futile import refute_futile, useful
 from tape.engine.graph import Edge, PlanGraph
 from tape.engine.infeasible import Tried, infeasible
 from tape.engine.likelihood import FoldedPlan, Likelihood
@@ -169,7 +170,8 @@ class Planner:
     async def _build(self, attempt: int) -> PlanGraph:
         """Sample, predict, fold and annotate."""
         count = self._episode.config.num_plans
-        self._plans = await sample_plans(self._episode, self._proposer, count, self._rounds, attempt)
+        sampled = await sample_plans(self._episode, self._proposer, count, self._rounds, attempt)
+        self._plans = [replace(plan, actions=useful(self._episode, plan.actions)) for plan in sampled]
         graph = await self._folded(self._plans)
         self._episode.result.shared_nodes += _shared_nodes(graph)
         return graph
@@ -261,6 +263,7 @@ class Planner:
                 graph.certify(*transition)
             for prediction in self.memory.refuted:
                 graph.refute(*prediction)
+        refute_futile(graph, self._episode)
         if self._episode.refused:
             for edge in graph.edges():
                 if edge.action in self._episode.refused:

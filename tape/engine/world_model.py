@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from tape.engine.context import RoleContext
 from tape.errors import InvalidOutputError
 from tape.protocols import Action, DeclaredDomain, Prediction, State
-from tape.protocols.predicates import AssumingDomain
+from tape.protocols.predicates import AssumingDomain, OpenDomain, SkippingDomain
 
 
 class LmWorldModel:
@@ -20,7 +20,8 @@ class LmWorldModel:
     Args:
         context: The episode's model and prompts.
         doubt: Where an action is called invalid with less probability, it is predicted again as a valid one. The
-            prediction's confidence is then what was left for that.
+            prediction's confidence is then what was left for that. Above 0, what denies what an open domain declares
+            is predicted again too [ours].
     """
 
     def __init__(self, context: RoleContext, doubt: float = 0.0) -> None:
@@ -37,17 +38,21 @@ class LmWorldModel:
         requests = [self._context.prompt_format.next_request(state, action) for state, action in fresh.values()]
         completions = await self._context.lm.generate(requests)
         doubted: dict[tuple[str, Action], tuple[State, Action]] = {}
+        denied: dict[tuple[str, Action], tuple[State, Action]] = {}
         for (name, pair), completion in zip(fresh.items(), completions, strict=True):
             confidence = min(1.0, math.exp(completion.logprobs[0]))
             try:
                 after = self._context.prompt_format.read_next(pair[0], completion.texts[0])
                 if after is None and confidence < self._doubt:
                     doubted[name] = pair
+                elif self._denied(*pair, after):
+                    denied[name] = pair
                 self._known[name] = Prediction(after, confidence)
             except InvalidOutputError as error:
                 self._context.count_malformed("next", completion.texts[0], error)
                 self._known[name] = Prediction(None, confidence, readable=False)
         await self._think_again(doubted)
+        await self._correct(denied)
         return [self._known[key(s), a] for s, a in pairs]
 
     def assume(self, state: State, actions: Sequence[Action]) -> State:
@@ -69,6 +74,40 @@ class LmWorldModel:
             if after is not None:
                 odds = 1.0 - self._known[name].confidence
                 self._known[name] = Prediction(after, odds * min(1.0, math.exp(completion.logprobs[0])))
+
+    def _denied(self, state: State, action: Action, after: State | None) -> bool:
+        """Whether a prediction says otherwise than an open domain declares of the action [ours].
+
+        That is so where an action whose needs are met is called invalid, and where what it certainly changes is
+        predicted to stay as it was.
+        """
+        domain = self._context.domain
+        if self._doubt <= 0 or not isinstance(domain, OpenDomain):
+            return False
+        known = domain.ground(state)
+        if after is None:
+            needs = domain.preconditions(action)
+            useless = isinstance(domain, SkippingDomain) and domain.futile(state, action)
+            return bool(needs) and not useless and all(known.get(p) is value for p, value in needs.items())
+        shown = domain.ground(after)
+        changes = {p: v for p, v in domain.effects(action, known).items() if v is not None and known.get(p) is not v}
+        return any(shown.get(p) is (not value) for p, value in changes.items())
+
+    async def _correct(self, denied: Mapping[tuple[str, Action], tuple[State, Action]]) -> None:
+        """Predict the pairs again as valid ones; what says otherwise again, or cannot be read, changes nothing."""
+        requests = [
+            self._context.prompt_format.next_request(state, action, valid=True) for state, action in denied.values()
+        ]
+        completions = await self._context.lm.generate(requests)
+        for (name, (state, action)), completion in zip(denied.items(), completions, strict=True):
+            try:
+                after = self._context.prompt_format.read_next(state, completion.texts[0])
+            except InvalidOutputError as error:
+                self._context.count_malformed("next", completion.texts[0], error)
+                continue
+            first = self._known[name].state
+            if after is not None and (first is None or not self._denied(state, action, after)):
+                self._known[name] = Prediction(after, min(1.0, math.exp(completion.logprobs[0])))
 
     async def rollout(self, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:
         """Predict each plan's states; a list ends at its first invalid action."""

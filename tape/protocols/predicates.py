@@ -106,6 +106,20 @@ class OpenDomain(PredicateDomain, Protocol):
 
 
 @runtime_checkable
+class SkippingDomain(OpenDomain, Protocol):
+    """An open domain that can tell which actions of a plan may be left out where the plan has come to; optional.
+
+    A plan is written for states that are guessed, so it holds actions that turn out to have nothing to do.
+    """
+
+    def futile(self, state: State, action: Action) -> bool:
+        """Whether an action is known to change nothing in a state: the world would not take it, or all is done."""
+
+    def optional(self, action: Action) -> bool:
+        """Whether an action is for a case that may not arise, so that it is left out where it has not arisen."""
+
+
+@runtime_checkable
 class ExclusiveDomain(Domain, Protocol):
     """A domain that knows which predicates exclude each other; optional."""
 

@@ -1,0 +1,117 @@
+"""What is known to change nothing where the agent is: it is not planned again and again, nor done on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tape.agents.tape import TapeAgent
+from tape.budget import Resources
+from tape.engine.result import EpisodeResult
+from tape.protocols import Action, Observation, State
+from tape.protocols.predicates import Assignment, Effects, OpenDomain, Predicate, QueryMacro, Rule, SkippingDomain
+from tape.testing.line import LEFT, STEP, Line, LineDomain, LineModel
+
+
+class OpenLineDomain(LineDomain):
+    """A line whose cells are predicates; nothing is declared of what a step changes."""
+
+    deterministic = False
+    earns = False
+
+    def ground(self, state: State) -> Assignment:
+        return {Predicate("at", (str(cell),)): cell == state for cell in range(self.last + 1)}
+
+    def preconditions(self, action: Action) -> Assignment:
+        return {}
+
+    def effects(self, action: Action, known: Assignment) -> Effects:
+        return {}
+
+    def goals(self) -> Sequence[Assignment]:
+        return ({Predicate("at", (str(self.last),)): True},)
+
+    def rules(self) -> Sequence[Rule]:
+        return ()
+
+    def query(self, state: State, predicate: Predicate) -> QueryMacro | None:
+        return None
+
+    def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
+        return None
+
+    def purpose(self, state: State) -> Assignment:
+        return {Predicate("at", (str(state),)): True}
+
+    def credit(self, state: State) -> float:
+        return state / self.last if self.earns else 0.0
+
+
+class OneWayDomain(OpenLineDomain):
+    """The same where it is known that nobody gets to the left."""
+
+    def futile(self, state: State, action: Action) -> bool:
+        return action == LEFT
+
+    def optional(self, action: Action) -> bool:
+        return False
+
+
+class EarningLineDomain(OpenLineDomain):
+    """Every cell earns credit, so that what leads nowhere is a mismatch."""
+
+    earns = True
+
+
+class EarningOneWayDomain(OneWayDomain):
+    """The same with what is known to change nothing."""
+
+    earns = True
+
+
+class OneWay(Line):
+    """A line on which a step to the left changes nothing."""
+
+    def __init__(self, domain: type[OpenLineDomain]) -> None:
+        super().__init__(3, steps=30)
+        self.domain: Any = domain(3)
+
+    def step(self, action: Action) -> tuple[Observation, Resources]:
+        return (Observation(str(self._cell)), STEP) if action == LEFT else super().step(action)
+
+
+def played(domain: type[OpenLineDomain], wrong: dict[tuple[str, int], str], **switches: Any) -> EpisodeResult:
+    env = OneWay(domain)
+    agent = TapeAgent(LineModel(wrong), num_plans=1, extend=0, execution="forced", max_replans=8, **switches)
+    return agent.run(env, seed=0)
+
+
+IN_VAIN = {("plan", 0): "left right right", ("next", 0): "1"}
+"""The plan begins with a step that leads nowhere, and is predicted to lead on whenever it is asked about."""
+
+ON_THE_WAY = {("plan", 0): "right left right", ("next", 1): "2"}
+
+
+def test_a_step_that_leads_back_to_the_same_state_is_not_planned_for_ever() -> None:
+    assert isinstance(OneWayDomain(3), SkippingDomain)
+    assert isinstance(OpenLineDomain(3), OpenDomain)
+    assert not isinstance(OpenLineDomain(3), SkippingDomain)
+    stuck = played(EarningLineDomain, IN_VAIN)
+    assert stuck.end_state == "replan_limit"
+    assert set(stuck.actions) == {LEFT}
+    free = played(EarningOneWayDomain, IN_VAIN)
+    assert free.success
+    assert LEFT not in free.actions
+
+
+def test_what_changes_nothing_is_left_out_on_the_way() -> None:
+    assert LEFT in played(OpenLineDomain, ON_THE_WAY).actions
+    skipped = played(OneWayDomain, ON_THE_WAY)
+    assert skipped.success
+    assert LEFT not in skipped.actions
+
+
+def test_with_exact_comparison_all_stays_as_in_the_paper() -> None:
+    for wrong in (IN_VAIN, ON_THE_WAY):
+        one, other = (played(domain, wrong, mismatch="exact") for domain in (OneWayDomain, OpenLineDomain))
+        assert (one.end_state, one.actions, one.lm_calls) == (other.end_state, other.actions, other.lm_calls)
