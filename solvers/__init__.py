@@ -8,10 +8,14 @@
     session = Session()                    # a sequence of related problems: bounds are kept
     print(explain(problem))                # which limit is short where there is no walk, and what would do
 
+    path = shortest_path(graph, "a", "z", {"time": 10})     # any networkx graph: the cheapest path within limits
+
 Rewards are earned at every step up to the horizon (`objective="stay"`) or once a visit (`"visit"`).
 
-Importing this package imports no backend.
+Importing this package imports no backend, and no NumPy; some names are resolved when they are first used.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from solvers.api import solve
 from solvers.base import Solver
@@ -19,6 +23,7 @@ from solvers.check import check, consumption_of, objective_of, variance_of
 from solvers.errors import (
     BackendError,
     EndlessError,
+    FileFormatError,
     ProblemError,
     RiskUnsupportedError,
     SolverError,
@@ -36,21 +41,44 @@ from solvers.risk import Assumption, Risk
 from solvers.session import Session
 from solvers.solution import PathSolution, Status
 
+if TYPE_CHECKING:
+    from solvers.rcsp.problem import RcspProblem as RcspProblem
+    from solvers.rcsp.reading import read_dimacs as read_dimacs
+    from solvers.rcsp.reading import read_rcsp as read_rcsp
+    from solvers.rcsp.shortest import ShortestPath as ShortestPath
+    from solvers.rcsp.shortest import ShortestPaths as ShortestPaths
+    from solvers.rcsp.shortest import shortest_path as shortest_path
+    from solvers.rcsp.shortest import shortest_paths as shortest_paths
+
+_WHERE = {
+    "RcspProblem": "solvers.rcsp.problem",
+    "ShortestPath": "solvers.rcsp.shortest",
+    "ShortestPaths": "solvers.rcsp.shortest",
+    "read_dimacs": "solvers.rcsp.reading",
+    "read_rcsp": "solvers.rcsp.reading",
+    "shortest_path": "solvers.rcsp.shortest",
+    "shortest_paths": "solvers.rcsp.shortest",
+}
+
 __all__ = [
     "Assumption",
     "BackendError",
     "Cause",
     "EndlessError",
     "Explanation",
+    "FileFormatError",
     "Joint",
     "KBest",
     "Need",
     "PathProblem",
     "PathSolution",
     "ProblemError",
+    "RcspProblem",
     "Risk",
     "RiskUnsupportedError",
     "Session",
+    "ShortestPath",
+    "ShortestPaths",
     "Solver",
     "SolverError",
     "SolverInfo",
@@ -66,6 +94,19 @@ __all__ = [
     "get",
     "k_best",
     "objective_of",
+    "read_dimacs",
+    "read_rcsp",
+    "shortest_path",
+    "shortest_paths",
     "solve",
     "variance_of",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    value = globals()[name] = getattr(importlib.import_module(_WHERE[name]), name)
+    return value

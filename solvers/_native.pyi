@@ -20,4 +20,23 @@ def solve(
     memory: object = None,
     /,
 ) -> tuple[int, list[tuple[int, ...]], int | None, bool, float, int, int, int, float]: ...
+def shortest_path(
+    nodes: int,
+    arcs: int,
+    resources: int,
+    tails: object,
+    heads: object,
+    cost: object,
+    use: object,
+    lower: object,
+    upper: object,
+    source: int,
+    target: int,
+    wanted: int,
+    simple: bool,
+    threads: int,
+    time_limit: float,
+    cap: float,
+    /,
+) -> tuple[int, list[tuple[int, ...]], int | None, int, float, int, float]: ...
 def memory() -> object: ...

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
 
 from solvers.answer import without_walk
 from solvers.base import Solver
 from solvers.check import check
 from solvers.deadline import Deadline
-from solvers.errors import LateError, ProblemError, RiskUnsupportedError, UnsupportedProblemError
+from solvers.errors import EndlessError, LateError, ProblemError, RiskUnsupportedError, UnsupportedProblemError
 from solvers.problem import PathProblem
 from solvers.registry import get
 from solvers.risk import Risk
@@ -46,6 +45,7 @@ def solve(
         ProblemError: If the time limit is not a positive number, or the risk is malformed.
         RiskUnsupportedError: If the solver cannot keep the risk; nothing is solved then.
         UnsupportedProblemError: If the solver is not made for such problems; it names those that are.
+        EndlessError: If the problem has no horizon, and none is enough; it names the circle that has no end.
         UnknownSolverError: If no solver goes by the name.
         SolverUnavailableError: If the solver cannot run here.
     """
@@ -53,7 +53,7 @@ def solve(
     began = time.perf_counter()
     problem, backend = posed(problem, solver, risk)
     answer = _checked(backend, problem, deadline)
-    return replace(answer, seconds=time.perf_counter() - began, solver=answer.solver or backend.name)
+    return answer.but(seconds=time.perf_counter() - began, solver=answer.solver or backend.name)
 
 
 def posed(problem: PathProblem, solver: str | Solver, risk: Risk | float | None) -> tuple[PathProblem, Solver]:
@@ -98,12 +98,12 @@ def _checked(backend: Solver, problem: PathProblem, deadline: Deadline) -> PathS
         deadline.check()
         answer = backend._solve(asked.problem, deadline.left())
         faults = check(asked.problem, answer)
-        if not faults:
+        if not faults and asked.problem is not problem:
             answer = asked.answer(answer)
             faults = check(problem, answer)
     except LateError as error:
         return without_walk(Status.TIMEOUT, message=str(error))
-    except UnsupportedProblemError:
+    except (UnsupportedProblemError, EndlessError):
         raise
     except Exception as error:  # KeyboardInterrupt and SystemExit pass through
         return without_walk(Status.ERROR, message=f"{type(error).__name__}: {error}")

@@ -49,7 +49,7 @@ class Features:
             for row in deadline.each(problem.costs):
                 divisor = math.gcd(divisor, row[k])
             units = max(units, budget // (divisor or 1))
-        return cls(len(problem.budgets), len(problem.edges) * problem.horizon, units)
+        return cls(len(problem.budgets), len(problem.edges) * problem.steps, units)
 
 
 @dataclass(frozen=True)

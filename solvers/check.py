@@ -19,6 +19,9 @@ OBJECTIVE_TOLERANCE = 1e-9
 OPTIMALITY_TOLERANCE = 1e-6
 """Largest gap, relative to max(1, |objective|), between objective and bound of an answer called OPTIMAL."""
 
+_FEW_STAYS = 64
+"""So many equal terms are added sooner than their product is split into exact ones."""
+
 _MOST_STAYS = 10_000
 """More discounted stays are added by their closed form, whose relative error is about 1e-15."""
 
@@ -63,12 +66,16 @@ def check(problem: PathProblem, solution: PathSolution) -> list[str]:
 
 def walk_nodes(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...]:
     """The m + 1 nodes that `edges` visit from the start; the edges must connect."""
-    return (problem.start, *(problem.edges[e][1] for e in edges))
+    ends = problem.edges
+    return (problem.start, *[ends[e][1] for e in edges])
 
 
 def consumption_of(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...]:
     """What a walk uses: K exact integer sums over `edges` (m edge indices)."""
-    return tuple(sum(problem.costs[e][k] for e in edges) for k in range(len(problem.budgets)))
+    if not edges:
+        return (0,) * len(problem.budgets)
+    costs = problem.costs
+    return tuple(map(sum, zip(*[costs[e] for e in edges], strict=True)))
 
 
 def variance_of(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...]:
@@ -98,7 +105,11 @@ def _terms(problem: PathProblem, edges: Sequence[int]) -> list[float]:
         if problem.edge_rewards:
             earned += [(step, problem.edge_rewards[edge]) for step, edge in enumerate(edges)]
         return [problem.discount**step * reward for step, reward in earned]
-    moved = [problem.discount**step * problem.rewards[node] for step, node in enumerate(nodes[1:])]
+    rewards, discount = problem.rewards, problem.discount
+    if discount == 1.0:
+        moved = [rewards[node] for node in nodes[1:]]
+    else:
+        moved = [discount**step * rewards[node] for step, node in enumerate(nodes[1:])]
     return moved + _stays(problem, len(edges), problem.rewards[nodes[-1]])
 
 
@@ -106,15 +117,18 @@ def _stays(problem: PathProblem, moves: int, reward: float) -> list[float]:
     """What staying earns after so many moves, as terms of which the sum is exact without a discount."""
     if reward == 0.0:
         return []
+    stays = problem.steps - moves
     if problem.discount == 1.0:
-        terms, rest = [], Fraction(reward) * (problem.horizon - moves)
+        if stays <= _FEW_STAYS:
+            return [reward] * stays
+        terms, rest = [], Fraction(reward) * stays
         while rest:
             terms.append(float(rest))
             rest -= Fraction(terms[-1])
         return terms
-    if problem.horizon - moves > _MOST_STAYS:
-        return [reward * tail_weight(problem.discount, moves, problem.horizon)]
-    return [problem.discount**step * reward for step in range(moves, problem.horizon)]
+    if stays > _MOST_STAYS:
+        return [reward * tail_weight(problem.discount, moves, problem.steps)]
+    return [problem.discount**step * reward for step in range(moves, problem.steps)]
 
 
 def _real(value: float) -> float:
@@ -132,10 +146,14 @@ def _check_walk(problem: PathProblem, solution: PathSolution) -> list[str]:
         wrong.append(f"the walk begins at node {nodes[0]}, not at the start {problem.start}")
     if len(nodes) != len(edges) + 1:
         wrong.append(f"{len(edges)} moves need {len(edges) + 1} nodes, not {len(nodes)}")
-    if len(edges) > problem.horizon:
+    if problem.horizon is not None and len(edges) > problem.horizon:
         wrong.append(f"{len(edges)} moves exceed the horizon {problem.horizon}")
     if nodes[-1] not in problem.terminals:
         wrong.append(f"the walk ends at node {nodes[-1]}, which is not a terminal")
+    if not wrong and set(map(type, edges)) <= {int}:
+        known, least, most = problem.edges, min(edges, default=0), max(edges, default=-1)
+        if least >= 0 and most < len(known) and [known[edge] for edge in edges] == list(pairwise(nodes)):
+            return wrong  # else one by one, to say which is not
     for move, (edge, ends) in enumerate(zip(edges, pairwise(nodes), strict=False)):
         if type(edge) is not int or not 0 <= edge < len(problem.edges):
             wrong.append(f"move {move} uses edge {edge!r}, which does not exist")

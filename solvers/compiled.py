@@ -11,7 +11,7 @@ from solvers.deadline import NEVER, Deadline
 from solvers.grid import most_objective, score_grid
 from solvers.problem import PathProblem
 
-_FORM = 2
+_FORM = 3
 """That of `solvers/native/module.cpp`."""
 
 try:

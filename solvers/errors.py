@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
+from typing import Any
 
 _LONGEST = 200
 
@@ -38,17 +40,32 @@ def _shown(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} characters)"
 
 
+class FileFormatError(ProblemError):
+    """A file that cannot be read, or holds something else than it should.
+
+    Attributes:
+        path: The file.
+        line: The line, from 1; None if it is none in particular.
+    """
+
+    def __init__(self, path: str | PathLike[str], line: int | None, message: str) -> None:
+        SolverError.__init__(self, f"{path}: {message}" if line is None else f"{path}:{line}: {message}")
+        self.path = self.field = str(path)
+        self.line = self.index = line
+        self.value = None
+
+
 class EndlessError(SolverError):
-    """No horizon is enough: a walk may go round in a circle for ever, or for very long, and earn.
+    """There is no best walk, or no horizon is enough: going round in a circle gains for ever, or for very long.
 
     Attributes:
         circle: Its edges, in order.
         reason: Why it does not end.
     """
 
-    def __init__(self, circle: Sequence[int], reason: str) -> None:
+    def __init__(self, circle: Sequence[Any], reason: str, remedy: str = "set a horizon") -> None:
         edges = ", ".join(map(str, circle))
-        super().__init__(f"the circle of edges {edges} has no end: {reason}; set a horizon")
+        super().__init__(f"the circle of edges {edges} has no end: {reason}; {remedy}")
         self.circle = tuple(circle)
         self.reason = reason
 

@@ -45,7 +45,8 @@ def explain(
         time_limit: Positive seconds of wall time for all of it, or None for no limit. What it cuts short is marked as
             not proven.
         solver: As for `solve`; it must handle the problem's risk.
-        enough: The horizon is from `enough_moves`, so that nothing is to be said about it.
+        enough: The horizon is from `enough_moves`, so that nothing is to be said about it. Nor is it where there is
+            none.
 
     Raises:
         ProblemError: If the time limit is not a positive number.
@@ -53,6 +54,8 @@ def explain(
         UnknownSolverError, SolverUnavailableError, RiskUnsupportedError: As `solve` does.
     """
     deadline = Deadline(checked_time_limit(time_limit))
+    if problem.horizon is None:  # a walk without circles has no more moves than this
+        problem, enough = problem.with_valid(horizon=max(1, problem.n_nodes - 1)), True
     if not problem.terminals:
         return Explanation(problem, Status.INFEASIBLE, (Cause.NO_TERMINAL,))
     try:
@@ -71,10 +74,10 @@ def _explained(problem: PathProblem, solver: str | Solver, deadline: Deadline, *
     search = Feasibility(problem, solver, deadline)
     barred = barred_edges(problem, deadline)
     found = Explanation(problem, Status.INFEASIBLE, reached=reached, leading=leading, nearest=nearest, barred=barred)
-    if nearest <= problem.horizon:
-        first = search.ask(_useful(problem, problem.horizon), problem.budgets)
+    if nearest <= problem.steps:
+        first = search.ask(_useful(problem, problem.steps), problem.budgets)
         if first.has_walk:
-            walk = search.witness(problem.horizon, problem.budgets, first.edges)
+            walk = search.witness(problem.steps, problem.budgets, first.edges)
             return replace(found, status=Status.FEASIBLE, walk=walk)
         if first.status is not Status.INFEASIBLE:
             return replace(found, status=first.status, faults=tuple(search.faults))
@@ -94,13 +97,13 @@ def _what_would_do(found: Explanation, nearest: int, search: Feasibility, *, eno
     if not found.too_short or (horizon is not None and horizon.least is None and horizon.proven):
         causes.append(Cause.BUDGET)
     found = replace(found, causes=tuple(causes), horizon=horizon, budgets=budgets)
-    joint = _joint(problem, max(nearest, problem.horizon), search) if found.joint_applies else None
+    joint = _joint(problem, max(nearest, problem.steps), search) if found.joint_applies else None
     return replace(found, joint=joint, faults=tuple(search.faults))
 
 
 def _budget(problem: PathProblem, k: int, search: Feasibility) -> Need:
     """What resource k alone would have to be."""
-    steps = _useful(problem, problem.horizon)
+    steps = _useful(problem, problem.steps)
     low = max(problem.budgets[k] + 1, _floor(problem, k, steps, search))
 
     def probe(budget: int) -> PathSolution:
@@ -110,7 +113,7 @@ def _budget(problem: PathProblem, k: int, search: Feasibility) -> Need:
     walk = None
     if end.value is not None:
         relaxed = [*problem.budgets[:k], end.value, *problem.budgets[k + 1 :]]
-        walk = search.witness(problem.horizon, relaxed, end.edges)
+        walk = search.witness(problem.steps, relaxed, end.edges)
     return Need(problem.resources[k], problem.budgets[k], end.value, end.at_least, walk, end.proven)
 
 
@@ -129,12 +132,12 @@ def _useful(problem: PathProblem, horizon: int) -> int:
 
 def _horizon(problem: PathProblem, nearest: int, search: Feasibility) -> Need:
     """What the horizon alone would have to be."""
-    low, longest = max(problem.horizon + 1, nearest), problem.n_nodes - 1
+    low, longest = max(problem.steps + 1, nearest), problem.n_nodes - 1
     if low > longest:
-        return Need("horizon", problem.horizon, None, low, None, True)
+        return Need("horizon", problem.steps, None, low, None, True)
     end = least(low, longest, lambda steps: search.ask(steps, problem.budgets), len)
     walk = None if end.value is None else search.witness(end.value, problem.budgets, end.edges)
-    return Need("horizon", problem.horizon, end.value, end.at_least, walk, end.proven)
+    return Need("horizon", problem.steps, end.value, end.at_least, walk, end.proven)
 
 
 def _joint(problem: PathProblem, horizon: int, search: Feasibility) -> Joint | None:

@@ -25,7 +25,7 @@ def sentences(found: Findings, amount: _Amount, node: _Node, edge: _Node) -> Ite
         node: Writes a node.
         edge: Writes an edge.
     """
-    start, steps = node(found.problem.start), found.problem.horizon
+    start, steps = node(found.problem.start), found.problem.steps
     if found.status is Status.FEASIBLE and found.walk is not None:
         moves = _moves(len(found.walk.edges))
         yield f"The problem is feasible: a path of {moves} from {start} to {node(found.walk.nodes[-1])} does."
@@ -99,7 +99,7 @@ def _budgets(found: Findings, amount: _Amount) -> Iterator[str]:
 
 
 def _horizon(found: Findings) -> Iterator[str]:
-    need, steps = found.horizon, found.problem.horizon
+    need, steps = found.horizon, found.problem.steps
     if need is None or not found.budgets:
         return
     if need.least is None:
@@ -127,8 +127,8 @@ def _joint(found: Findings, amount: _Amount) -> Iterator[str]:
             yield "What would do together is open."
         return
     rises = [(k, new) for k, new in enumerate(joint.budgets) if new > problem.budgets[k]]
-    if len(rises) > 1 or joint.horizon > problem.horizon:  # else what that resource needs alone, told already
-        parts = [_moves(joint.horizon)] if joint.horizon > problem.horizon else []
+    if len(rises) > 1 or joint.horizon > problem.steps:  # else what that resource needs alone, told already
+        parts = [_moves(joint.horizon)] if joint.horizon > problem.steps else []
         for k, new in rises:
             name = problem.resources[k]
             rise = f"{amount(name, new - problem.budgets[k])} more{_detail(problem, joint.walk, k, amount)}"

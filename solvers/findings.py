@@ -116,7 +116,7 @@ class Findings:
     @property
     def too_short(self) -> bool:
         """Whether no walk reaches a terminal within the horizon, whatever the budgets, although a longer one does."""
-        return self.nearest is not None and self.nearest > self.problem.horizon
+        return self.nearest is not None and self.nearest > self.problem.steps
 
     @property
     def joint_applies(self) -> bool:

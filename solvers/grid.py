@@ -62,7 +62,7 @@ def score_grid(problem: PathProblem, wanted: int = 1, deadline: Deadline = NEVER
         LateError: If the deadline passes.
         TooLargeError: If there are too many steps to look at.
     """
-    horizon, rewards = problem.horizon, problem.rewards
+    horizon, rewards = problem.steps, problem.rewards
     moves = useful_moves(problem, wanted, deadline)
     weights: tuple[float, ...] = ()
     if problem.discount < 1.0:
@@ -101,7 +101,7 @@ def _rests(
         if problem.discount < 1.0:
             apart = round(min(spare * (richer - poorer) * scale, 2.0 * decisive))
         else:
-            apart = (problem.horizon - moves) * (round(richer * scale) - round(poorer * scale))
+            apart = (problem.steps - moves) * (round(richer * scale) - round(poorer * scale))
         rests[poorer] = rests[richer] - min(apart, decisive)
     return rests
 
@@ -116,7 +116,7 @@ def tail_weight(discount: float, first: int, horizon: int) -> float:
 
 def most_objective(problem: PathProblem) -> float:
     """No walk has a greater objective: what the richest node earns at every step, a little rounding allowed for."""
-    most = max(problem.rewards) * tail_weight(problem.discount, 0, problem.horizon)
+    most = max(problem.rewards) * tail_weight(problem.discount, 0, problem.steps)
     return most + 1e-9 * abs(most)
 
 

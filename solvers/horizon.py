@@ -54,7 +54,7 @@ def useful_moves(problem: PathProblem, wanted: int = 1, deadline: Deadline = NEV
     Raises:
         LateError: If the deadline passes.
     """
-    n, horizon = problem.n_nodes, problem.horizon
+    n, horizon = problem.n_nodes, problem.steps
     if horizon <= WORTH:
         return horizon
     most = horizon
@@ -162,7 +162,7 @@ def _by_circles(problem: PathProblem, edges: Sequence[int], wanted: int, deadlin
     rounds = _within(edges, problem, group)
     if not rounds:
         return longest(order, ends)
-    found = [problem.horizon]
+    found = [problem.steps]
     if not _pays(problem, rounds, known, deadline) or (wanted == 1 and _worth_the_way(problem, rounds, deadline)):
         found.append(wanted * len(met) - 1)
     free = [edge for edge in edges if not any(problem.costs[edge])]
@@ -215,7 +215,7 @@ def _worth_the_way(problem: PathProblem, rounds: Sequence[int], deadline: Deadli
     if problem.discount < 1.0:
         return False
     way = fewest_moves(problem, deadline)
-    if way is None or len(way) > min(problem.horizon, problem.n_nodes - 1):
+    if way is None or len(way) > min(problem.steps, problem.n_nodes - 1):
         return False
     square = 0 if problem.risk is None else problem.risk.square
     for k, budget in enumerate(problem.budgets):
@@ -227,4 +227,4 @@ def _worth_the_way(problem: PathProblem, rounds: Sequence[int], deadline: Deadli
     richest = max(problem.rewards[problem.edges[edge][1]] for edge in rounds)
     most, least = max(problem.rewards), min(problem.rewards)
     lost = len(way) * (goal - least) + problem.n_nodes * max(0.0, most - richest)
-    return goal > richest and problem.horizon * (goal - richest) > 2 * lost
+    return goal > richest and problem.steps * (goal - richest) > 2 * lost

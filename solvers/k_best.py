@@ -15,7 +15,7 @@ from solvers.api import checked_time_limit, posed
 from solvers.base import Solver
 from solvers.check import check
 from solvers.deadline import Deadline
-from solvers.errors import BackendError, LateError, ProblemError, UnsupportedProblemError
+from solvers.errors import BackendError, EndlessError, LateError, ProblemError, UnsupportedProblemError
 from solvers.problem import PathProblem
 from solvers.risk import Risk
 from solvers.solution import PathSolution, Status
@@ -86,7 +86,7 @@ def k_best(
     As in `solve`, a backend that raises and a walk that `check` refuses end in status ERROR.
 
     Args:
-        problem: The problem.
+        problem: The problem. One without a horizon has that of `enough_moves` here.
         k: How many walks, at least 1.
         solver: As for `solve`.
         time_limit: Positive seconds of wall time for all walks together, or None for no limit.
@@ -99,6 +99,7 @@ def k_best(
         ProblemError: If k is not a positive integer, the time limit not a positive number, or the risk malformed.
         RiskUnsupportedError: If the solver cannot keep the risk; nothing is solved then.
         UnsupportedProblemError: If the solver is not made for such problems; it names those that are.
+        EndlessError: If the problem has no horizon, and none is enough; it names the circle that has no end.
         UnknownSolverError: If no solver goes by the name.
         SolverUnavailableError: If the solver cannot run here.
     """
@@ -110,7 +111,7 @@ def k_best(
         found = _found(problem, k, backend, deadline, skip)
     except LateError as error:
         found = KBest(Status.TIMEOUT, message=str(error))
-    except UnsupportedProblemError:
+    except (UnsupportedProblemError, EndlessError):
         raise
     except Exception as error:  # KeyboardInterrupt and SystemExit pass through
         found = KBest(Status.ERROR, message=f"{type(error).__name__}: {error}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
 from solvers.answer import with_walk, without_walk
@@ -57,7 +56,7 @@ class LabellingSolver(Solver):
 
             return solve_numpy(problem, deadline.left())
         found = search(problem, parts, 1, deadline)
-        return replace(answer_of(problem, found), solve_seconds=found.seconds)
+        return answer_of(problem, found).but(solve_seconds=found.seconds)
 
 
 def answer_of(problem: PathProblem, found: Found) -> PathSolution:
@@ -71,12 +70,12 @@ def answer_of(problem: PathProblem, found: Found) -> PathSolution:
     if found.ending is Ending.PROVED:
         answer = with_walk(problem, found.walks[0], Status.OPTIMAL)
         late = "optimal, but the time was up before ties were settled by the smallest edges"
-        return answer if found.ordered else replace(answer, message=late)
+        return answer if found.ordered else answer.but(message=late)
     if found.ending is Ending.TOO_LARGE:
         refusal = too_large(found.bytes, f"the search of {len(problem.edges):,} edges at {found.steps:,} steps")
         if not found.walks:
             raise refusal
-        return replace(with_walk(problem, found.walks[0], Status.FEASIBLE, found.bound), message=str(refusal))
+        return with_walk(problem, found.walks[0], Status.FEASIBLE, found.bound).but(message=str(refusal))
     if not found.walks:
         return without_walk(Status.TIMEOUT, found.bound)
     return with_walk(problem, found.walks[0], Status.FEASIBLE, found.bound)

@@ -25,6 +25,7 @@ from fractions import Fraction
 from heapq import heappop, heappush
 
 from solvers.circles import between, components, earning, longest
+from solvers.deadline import NEVER, Deadline
 from solvers.errors import EndlessError
 from solvers.horizon import paid_moves
 from solvers.problem import PathProblem
@@ -40,42 +41,44 @@ _MOST_STEPS = 2_000_000
 """Most steps to count them in, some two seconds."""
 
 
-def enough_moves(problem: PathProblem) -> int:
+def enough_moves(problem: PathProblem, deadline: Deadline = NEVER) -> int:
     """A horizon with which the best walk is as good as with any longer one, and so are the k best straight walks.
 
     Args:
         problem: A problem with the objective "visit"; its own horizon plays no part.
+        deadline: When to give up.
 
     Returns:
         At least 1.
 
     Raises:
         EndlessError: There is none, or it is above `MOST_MOVES`, or takes too long to count; names a circle.
+        LateError: If the deadline passes.
     """
-    inside, useful = between(problem, range(len(problem.edges)))
-    order, group = components(problem.n_nodes, [problem.edges[edge] for edge in inside])
+    inside, useful = between(problem, range(len(problem.edges)), deadline)
+    order, group = components(problem.n_nodes, [problem.edges[edge] for edge in inside], deadline)
     if not any(group[tail] == group[head] for tail, head in (problem.edges[edge] for edge in inside)):
         return max(1, longest(order, [problem.edges[edge] for edge in inside]))
     simple = max(1, useful - 1)
-    usable, _ = between(problem, [edge for edge in inside if affordable(problem, edge)])
-    circle = _earning(problem, usable)
+    usable, _ = between(problem, [edge for edge in deadline.each(inside) if affordable(problem, edge)], deadline)
+    circle = _earning(problem, usable, deadline)
     if circle is None:
         return simple
-    free = _earning(problem, [edge for edge in usable if not any(problem.costs[edge])])
+    free = _earning(problem, [edge for edge in usable if not any(problem.costs[edge])], deadline)
     if free is not None:
         raise EndlessError(free, "it earns and takes nothing of what is capped")
     paid = paid_moves(problem, usable)
     if paid is not None and paid <= MOST_MOVES and paid * len(usable) > _WORTH:
         return max(simple, paid)
-    if _goes_on(problem, usable, circle) or (most := _bounded(problem, usable, circle)) > MOST_MOVES:
+    if _goes_on(problem, usable, circle) or (most := _bounded(problem, usable, circle, deadline)) > MOST_MOVES:
         raise EndlessError(circle, f"it earns, and the budgets allow for more than {MOST_MOVES} moves")
     return max(simple, most)
 
 
-def _earning(problem: PathProblem, edges: Sequence[int]) -> tuple[int, ...] | None:
+def _earning(problem: PathProblem, edges: Sequence[int], deadline: Deadline) -> tuple[int, ...] | None:
     """A circle of these edges that earns, by its edges; None if there is none. With a discount, any circle."""
     gains = _gains(problem, edges) if problem.discount == 1 else dict.fromkeys(edges, 1)
-    return earning(problem.n_nodes, edges, problem.edges, gains)
+    return earning(problem.n_nodes, edges, problem.edges, gains, deadline)
 
 
 def _goes_on(problem: PathProblem, edges: Sequence[int], circle: Sequence[int]) -> bool:
@@ -118,14 +121,14 @@ def _gains(problem: PathProblem, edges: Sequence[int]) -> dict[int, int]:
     return {edge: int(gain * unit) for edge, gain in exact.items()}
 
 
-def _bounded(problem: PathProblem, edges: Sequence[int], circle: tuple[int, ...]) -> int:
+def _bounded(problem: PathProblem, edges: Sequence[int], circle: tuple[int, ...], deadline: Deadline) -> int:
     """The moves of the longest straight walk to a terminal, where no circle is free that earns.
 
     Raises:
         EndlessError: Counting them takes too long; names the circle.
     """
     free = [problem.edges[edge] for edge in edges if not any(problem.costs[edge])]
-    _, group = components(problem.n_nodes, free)
+    _, group = components(problem.n_nodes, free, deadline)
     sizes = [0] * (max(group) + 1)
     for one in group:
         sizes[one] += 1
@@ -136,14 +139,19 @@ def _bounded(problem: PathProblem, edges: Sequence[int], circle: tuple[int, ...]
         if group[tail] != group[head] or any(problem.costs[edge])
     ]
     ends = {group[terminal] for terminal in problem.terminals}
-    moves = _most_moves(len(sizes), kept, problem.budgets, group[problem.start], ends)
+    moves = _most_moves(len(sizes), kept, problem.budgets, group[problem.start], ends, deadline)
     if moves is None:
         raise EndlessError(circle, "it earns, and counting the moves that the budgets allow for takes too long")
     return moves + (moves + 1) * (max(sizes) - 1)
 
 
 def _most_moves(
-    n: int, edges: Sequence[tuple[int, int, Sequence[int]]], budgets: Sequence[int], start: int, ends: set[int]
+    n: int,
+    edges: Sequence[tuple[int, int, Sequence[int]]],
+    budgets: Sequence[int],
+    start: int,
+    ends: set[int],
+    deadline: Deadline,
 ) -> int | None:
     """The most moves for which no resource, nor the sum of their shares of the budgets, rules out a walk to an end.
 
@@ -172,6 +180,7 @@ def _most_moves(
     layer = {start: (0,) * len(limits)} if alive(start, (0,) * len(limits)) else {}
     moves = steps = 0
     while layer and moves <= MOST_MOVES:
+        deadline.check()
         steps += sum(len(out.get(node, ())) for node in layer)
         if steps > _MOST_STEPS:
             return None

@@ -98,7 +98,7 @@ class Partition:
         self._problem = problem
         self._backend = backend
         self._deadline = deadline
-        largest = max(map(abs, problem.rewards)) * tail_weight(problem.discount, 0, min(problem.horizon, _STEPS))
+        largest = max(map(abs, problem.rewards)) * tail_weight(problem.discount, 0, min(problem.steps, _STEPS))
         self._scale = decimal_scale(largest, _LARGEST_UNITS)
         self._stays: dict[int, int] = {}  # by node, the units of staying there from the first step to the last
         self._candidates: list[_Candidate] = []
@@ -163,14 +163,14 @@ class Partition:
         nodes = walk_nodes(self._problem, edges)
         units = sum(self._units(step, node) for step, node in enumerate(nodes[1:])) + self._staying(nodes[-1])
         units -= sum(self._units(step, nodes[-1]) for step in range(len(edges)))
-        return units * (self._problem.horizon + 1) - len(edges)
+        return units * (self._problem.steps + 1) - len(edges)
 
     def _units(self, step: int, node: int) -> int:
         return round(self._problem.discount**step * self._problem.rewards[node] * self._scale)
 
     def _staying(self, node: int) -> int:
         """The units of staying at a node at every step."""
-        horizon, discount = self._problem.horizon, self._problem.discount
+        horizon, discount = self._problem.steps, self._problem.discount
         if node not in self._stays:
             if discount == 1.0:
                 self._stays[node] = horizon * self._units(0, node)
@@ -191,7 +191,7 @@ class Partition:
         nodes = walk_nodes(problem, part.prefix)
         stops = part.may_stop and nodes[-1] in problem.terminals
         onwards = [edge for edge in self._out.get(nodes[-1], ()) if edge not in part.excluded]
-        if len(part.prefix) == problem.horizon:
+        if len(part.prefix) == problem.steps:
             onwards = []
         if not stops and not onwards:
             return None

@@ -7,6 +7,7 @@ import math
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from itertools import chain
 from typing import Any, Literal
 
 from solvers.errors import ProblemError
@@ -56,7 +57,8 @@ class PathProblem:
             not even the empty one (0 exceeds it).
         start: The node at step 0; it earns nothing at step 0.
         terminals: The terminal nodes, stored sorted and without repeats. None at all is legal, and infeasible.
-        horizon: L, the number of steps, 1 to 10**18. Steps that no best walk needs cost nothing.
+        horizon: L, the number of steps, 1 to 10**18. Steps that no best walk needs cost nothing. With "visit" it may be
+            left out: then there is no limit on moves (`enough_moves` says how many the best walk needs at most).
         discount: In (0, 1].
         resources: K distinct names, for messages; r0, r1, ... by default.
         spreads: E rows of K non-negative ints, the standard deviations of `costs` in the same units; empty for none.
@@ -76,7 +78,7 @@ class PathProblem:
     budgets: Sequence[int]
     start: int
     terminals: Iterable[int]
-    horizon: int
+    horizon: int | None = None
     discount: float = 1.0
     resources: Sequence[str] = ()
     spreads: Sequence[Sequence[int]] = ()
@@ -86,18 +88,19 @@ class PathProblem:
 
     def __post_init__(self) -> None:
         n = _at_least_one("n_nodes", self.n_nodes)
-        horizon = _at_least_one("horizon", self.horizon)
+        horizon = None if self.horizon is None else _at_least_one("horizon", self.horizon)
+        most = LONGEST_HORIZON if horizon is None else horizon
         budgets = tuple(_amount("budgets", k, value) for k, value in enumerate(_listed("budgets", self.budgets)))
         edges = _edges(self.edges, n)
         normal: dict[str, object] = {
             "n_nodes": n,
             "edges": edges,
-            "rewards": _rewards("rewards", self.rewards, (n, "nodes"), horizon),
+            "rewards": _rewards("rewards", self.rewards, (n, "nodes"), most),
             "costs": _costs(self.costs, len(edges), len(budgets)),
             "spreads": _spreads(self.spreads, len(edges), len(budgets)),
             "risk": _risk(self.risk),
             "objective": _objective(self.objective),
-            "edge_rewards": self._edge_rewards(len(edges), horizon),
+            "edge_rewards": self._edge_rewards(len(edges), most),
             "budgets": budgets,
             "start": _node("start", None, self.start, n),
             "terminals": tuple(
@@ -107,8 +110,24 @@ class PathProblem:
             "discount": _discount(self.discount),
             "resources": _names(self.resources, len(budgets)),
         }
+        if horizon is None and normal["objective"] == "stay":
+            raise ProblemError(
+                "horizon",
+                None,
+                None,
+                'staying earns at every step, so say how many there are; only the objective "visit" needs no horizon',
+            )
         for field, value in normal.items():
             object.__setattr__(self, field, value)
+
+    @property
+    def steps(self) -> int:
+        """The horizon of a problem that has one; all that backends are given have."""
+        if self.horizon is None:
+            raise ProblemError(
+                "horizon", None, None, "this needs one; `enough_moves(problem)` gives one that is enough"
+            )
+        return self.horizon
 
     def _edge_rewards(self, n_edges: int, horizon: int) -> tuple[float, ...]:
         values = _listed("edge_rewards", self.edge_rewards)
@@ -142,6 +161,8 @@ class PathProblem:
         """What `to_json` writes; rows are tuples."""
         data: dict[str, object] = {"schema": SCHEMA}
         data |= {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _OPTIONAL}
+        if self.horizon is None:
+            del data["horizon"]
         if self.spreads:
             data["spreads"] = self.spreads
         if self.risk is not None:
@@ -169,7 +190,7 @@ class PathProblem:
             raise ProblemError("schema", None, found, f"expected an object with schema {SCHEMA!r}")
         names = {f.name for f in fields(cls)}
         given = set(data) - {"schema"}
-        wrong = sorted((names - _OPTIONAL - given) | (given - names))
+        wrong = sorted((names - _OPTIONAL - {"horizon"} - given) | (given - names))
         if wrong:
             raise ProblemError("json", None, wrong, "these fields are missing or unknown")
         if data.get("risk") is not None:
@@ -221,9 +242,26 @@ def _node(field: str, index: int | tuple[int, ...] | None, value: Any, n: int) -
     return node
 
 
+def _plain(rows: list[Any], width: int, least: int, most: int) -> tuple[Any, ...] | None:
+    """The rows as tuples if all are lists or tuples of `width` plain ints from `least` to `most`, else None.
+
+    Only built-in functions go over the values here, several times as fast as a loop. After None they are looked at one
+    by one, to convert them or to say which is wrong.
+    """
+    if set(map(type, rows)) <= {tuple, list} and set(map(len, rows)) <= {width}:
+        values = list(chain.from_iterable(rows))
+        if set(map(type, values)) <= {int} and (not values or (min(values) >= least and max(values) <= most)):
+            return tuple(map(tuple, rows))
+    return None
+
+
 def _edges(values: Any, n: int) -> tuple[tuple[int, int], ...]:
+    rows = _listed("edges", values)
+    plain = _plain(rows, 2, 0, n - 1)
+    if plain is not None:
+        return plain
     edges = []
-    for i, pair in enumerate(_listed("edges", values)):
+    for i, pair in enumerate(rows):
         ends = _listed("edges", pair) if not isinstance(pair, tuple | list) else pair
         if len(ends) != 2:
             raise ProblemError("edges", i, pair, "expected a pair (tail, head)")
@@ -232,14 +270,18 @@ def _edges(values: Any, n: int) -> tuple[tuple[int, int], ...]:
 
 
 def _rewards(field: str, values: Any, expected: tuple[int, str], horizon: int) -> tuple[float, ...]:
-    rewards = []
-    for i, value in enumerate(_listed(field, values)):
+    rewards = _listed(field, values)
+    if set(map(type, rewards)) == {float} and len(rewards) == expected[0]:
+        largest = max(map(abs, rewards))
+        if math.isfinite(4.0 * largest * horizon) and all(map(math.isfinite, rewards)):
+            return tuple(rewards)
+    for i, value in enumerate(rewards):
         reward = value if type(value) is float else _real(field, i, value)
         if not math.isfinite(reward):
             raise ProblemError(field, i, value, "must be finite")
         if not math.isfinite(4.0 * reward * horizon):  # so that sums and differences of such objectives are finite
             raise ProblemError(field, i, value, f"overflows a float when it is earned {horizon} times")
-        rewards.append(reward)
+        rewards[i] = reward
     count, things = expected
     if len(rewards) != count:
         raise ProblemError(field, None, f"{len(rewards)} values", f"expected one for each of the {count} {things}")
@@ -265,6 +307,9 @@ def _spreads(values: Any, n_edges: int, n_resources: int) -> tuple[tuple[int, ..
 def _amounts(field: str, rows: list[Any], n_edges: int, n_resources: int) -> tuple[tuple[int, ...], ...]:
     if len(rows) != n_edges:
         raise ProblemError(field, None, f"{len(rows)} rows", f"expected one for each of the {n_edges} edges")
+    plain = _plain(rows, n_resources, 0, LARGEST_AMOUNT)
+    if plain is not None:
+        return plain
     table = []
     for e, row in enumerate(rows):
         amounts = _listed(field, row)

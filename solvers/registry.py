@@ -79,7 +79,9 @@ def get(name: str) -> Solver:
 
 def _loader(name: str) -> Callable[[], object] | None:
     """Looks where it is cheap first: no scan of all installed metadata, and no question to PuLP, without need."""
-    loader = _built_in().get(name) or _declared().get(name)
+    if name in _BUILT_IN:
+        return _import_loader(_BUILT_IN[name])
+    loader = _declared().get(name)
     if loader is None and name.startswith(PREFIX) and (name.removeprefix(PREFIX) in survey().known or survey().fault):
         return partial(_named, name)
     return loader

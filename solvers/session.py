@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import ClassVar
 
 from solvers.answer import without_walk
@@ -65,13 +64,13 @@ class Session:
         began = time.perf_counter()
         try:
             found = search(problem, parts, 1, Deadline(time_limit), self._memory)
-            answer = replace(answer_of(problem, found), solve_seconds=found.seconds)
+            answer = answer_of(problem, found).but(solve_seconds=found.seconds)
         except LateError as error:
             answer = without_walk(Status.TIMEOUT, message=str(error))
         except BackendError as error:
             answer = without_walk(Status.ERROR, message=f"{type(error).__name__}: {error}")
-        answer = replace(answer, solver=self.solver)
+        answer = answer.but(solver=self.solver)
         faults = check(problem, answer)
         if faults:
             answer = without_walk(Status.ERROR, message="the answer failed its check: " + "; ".join(faults))
-        return replace(answer, seconds=time.perf_counter() - began)
+        return answer.but(seconds=time.perf_counter() - began)

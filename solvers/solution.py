@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class Status(StrEnum):
@@ -51,6 +52,12 @@ class PathSolution:
     solver: str = ""
     message: str = ""
     solve_seconds: float | None = None
+
+    def but(self, **fields: Any) -> PathSolution:
+        """As `dataclasses.replace` for fields that exist, without its price: a solve does this more than once."""
+        changed = object.__new__(type(self))
+        changed.__dict__.update(self.__dict__, **fields)
+        return changed
 
     @property
     def has_walk(self) -> bool:

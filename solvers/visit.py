@@ -21,6 +21,7 @@ from fractions import Fraction
 
 from solvers.answer import with_walk, without_walk
 from solvers.deadline import NEVER, Deadline
+from solvers.moves import enough_moves
 from solvers.problem import LONGEST_HORIZON, PathProblem
 from solvers.reach import distances, leading_nodes
 from solvers.solution import PathSolution
@@ -69,9 +70,13 @@ def compiled(problem: PathProblem, deadline: Deadline = NEVER) -> Compiled:
 
     Raises:
         LateError: If the deadline passes.
+        EndlessError: If there is no horizon, and none is enough.
     """
     if problem.objective == "stay":
         return Compiled(problem, problem)
+    if problem.horizon is None:
+        found = compiled(problem.with_valid(horizon=enough_moves(problem, deadline)), deadline)
+        return replace(found, original=problem)
     useful = set(distances(problem, deadline)) & set(leading_nodes(problem, deadline))
     kept = [edge for edge, ends in enumerate(deadline.each(problem.edges)) if useful.issuperset(ends)]
     arrivals = {edge: (problem.edges[edge][1], _brought(problem, edge)) for edge in deadline.each(kept)}
@@ -102,7 +107,7 @@ def _place_by_place(
     sink = 1 + len(places)
     last = [(place, sink) for terminal in problem.terminals for place in standing.get(terminal, ())]
     rewards = [0.0, *(brought for _, brought in places), 0.0]
-    return _posed(problem, ends, last, rewards, 0, problem.horizon + 1, deadline)
+    return _posed(problem, ends, last, rewards, 0, problem.steps + 1, deadline)
 
 
 def _in_two_moves(
@@ -115,7 +120,7 @@ def _in_two_moves(
     sink = n + len(places)
     last = [*((number[node, brought], node) for node, brought in places), *((node, sink) for node in problem.terminals)]
     rewards = [*[0.0] * n, *(brought for _, brought in places), 0.0]
-    return _posed(problem, ends, last, rewards, problem.start, 2 * problem.horizon + 1, deadline)
+    return _posed(problem, ends, last, rewards, problem.start, 2 * problem.steps + 1, deadline)
 
 
 def _posed(

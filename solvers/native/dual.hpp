@@ -51,12 +51,26 @@ class Pool {
     std::size_t at_start_ = 0;
 };
 
+// Where passes and dives are made: here the expanded graph, the network itself in `Steps`.
+struct Ground {
+    const Network &network;
+    const Expanded &graph;
+    const Windows &windows;
+
+    Bound bound(Scores prices, Clock &clock) const { return make_bound(network, graph, std::move(prices), clock); }
+    Dive dive(const Bound &bound, const Viewpoint &from, bool careful, Clock &clock) const {
+        return tape::dive(network, graph, bound, from, careful ? &windows : nullptr, clock);
+    }
+    Score gain(int state) const { return graph.gain[state]; }
+};
+
 // Kelley's cutting planes for one viewpoint: walks seen become columns of the master, whose prices are tried next.
-class Dual {
+template <class Where> class Dual {
   public:
-    Dual(const Network &network, const Expanded &graph, const Windows &windows, Viewpoint from)
-        : network_(network), graph_(graph), windows_(windows), from_(std::move(from)), K_(network.resources),
-          unit_(K_), most_(K_), slack_(K_), master_(K_, std::vector<double>(K_)) {
+    Dual(const Where &ground, Viewpoint from)
+        : ground_(ground), network_(ground.network), from_(std::move(from)), K_(network_.resources), unit_(K_), most_(K_),
+          slack_(K_), master_(K_, std::vector<double>(K_)) {
+        const Network &network = network_;
         for (int k = 0; k < K_; ++k) most_[k] = LARGEST_PAYMENT / K_ / (network.budgets[k] + 1);
     }
 
@@ -64,9 +78,9 @@ class Dual {
     // go to `incumbents`.
     bool take(const Bound &bound, Incumbents &incumbents, Clock &clock) {
         const Score limit = bound.ahead(from_.state, from_.slack.data());
-        const Dive seen = dive(network_, graph_, bound, from_, nullptr, clock);
+        const Dive seen = ground_.dive(bound, from_, false, clock);
         if (seen.keeps) incumbents.offer(seen.walk);
-        else if (Dive other = dive(network_, graph_, bound, from_, &windows_, clock); other.keeps) incumbents.offer(other.walk);
+        else if (Dive other = ground_.dive(bound, from_, true, clock); other.keeps) incumbents.offer(other.walk);
         if (scale_ == 0) {
             scale_ = std::max(1.0, std::abs(double(limit)));
             std::vector<double> caps(K_);
@@ -79,7 +93,7 @@ class Dual {
         if (!seen.ended) return false;
         for (int k = 0; k < K_; ++k)
             slack_[k] = double(network_.budgets[k] - seen.used[k]) / double(std::max<Amount>(1, from_.slack[k]));
-        const Score ahead = seen.walk.score - from_.before.score + graph_.gain[from_.state];
+        const Score ahead = seen.walk.score - from_.before.score + ground_.gain(from_.state);
         master_.add(double(ahead) / scale_, slack_);
         improved_ = limit < limit_;
         if (improved_) {
@@ -108,9 +122,8 @@ class Dual {
     }
 
   private:
+    const Where &ground_;
     const Network &network_;
-    const Expanded &graph_;
-    const Windows &windows_;
     Viewpoint from_;
     int K_;
     double scale_ = 0;
@@ -125,9 +138,9 @@ class Dual {
 
 // Lowers the dual value at the start, from the prices in the pool or from zero. Stops where the rest of the way is a
 // small part of the gap to the incumbent.
-inline void lower_dual(const Network &network, const Expanded &graph, const Windows &windows, Pool &pool,
-                       Incumbents &incumbents, int passes, Clock &clock) {
-    Dual dual(network, graph, windows, {0, network.budgets, {0, {}}});
+template <class Where>
+void lower_dual(const Where &ground, Pool &pool, Incumbents &incumbents, int passes, Clock &clock) {
+    Dual<Where> dual(ground, {0, ground.network.budgets, {0, {}}});
     for (const Bound &bound : pool.bounds()) dual.take(bound, incumbents, clock);
     Scores prices;
     for (int pass = 0; pass < passes && !clock.passed(); ++pass) {
@@ -135,7 +148,7 @@ inline void lower_dual(const Network &network, const Expanded &graph, const Wind
         if (limit < incumbents.floor(true)) return;
         const double gap = incumbents.full() ? double(limit - incumbents.floor()) : 0.02 * dual.scale();
         if (!dual.next(0.01 * gap, prices)) return;
-        Bound bound = make_bound(network, graph, prices, clock);
+        Bound bound = ground.bound(prices, clock);
         const bool goes_on = dual.take(bound, incumbents, clock);
         pool.add(std::move(bound));
         if (!goes_on) return;
@@ -146,7 +159,8 @@ inline void lower_dual(const Network &network, const Expanded &graph, const Wind
 // The walks that are seen on the way go to `incumbents`.
 inline void look_from(const Network &network, const Expanded &graph, const Windows &windows, Pool &pool,
                       const Viewpoint &from, Incumbents &incumbents, double gap, int passes, Clock &clock) {
-    Dual dual(network, graph, windows, from);
+    const Ground ground{network, graph, windows};
+    Dual<Ground> dual(ground, from);
     for (const Bound &bound : pool.bounds()) dual.take(bound, incumbents, clock);
     const Score before = dual.limit();
     Score least = before;
@@ -154,7 +168,7 @@ inline void look_from(const Network &network, const Expanded &graph, const Windo
     Scores prices;
     for (int pass = 0; pass < passes && !clock.passed(); ++pass) {
         if (!dual.next(0.02 * gap, prices)) break;
-        Bound bound = make_bound(network, graph, prices, clock);
+        Bound bound = ground.bound(prices, clock);
         const bool goes_on = dual.take(bound, incumbents, clock);
         if (dual.limit() < least) {
             least = dual.limit();

@@ -4,6 +4,7 @@
 #include "fixing.hpp"
 #include "resume.hpp"
 #include "smallest.hpp"
+#include "steps.hpp"
 
 namespace tape {
 
@@ -39,12 +40,19 @@ template <int Fixed> class Engine {
     Answer solve(const Resumed *resumed) {
         Answer answer;
         try {
-            if (!resumed) graph_ = expand(network_, clock_);
+            if (!resumed) {
+                const Reversed reversed(network_);
+                const Indices to_go = moves_to_go(network_, reversed, clock_);
+                if (begin(reversed, to_go, answer)) {
+                    answer.walks = incumbents_.walks();
+                    return answer;
+                }
+            }
             else if (resumed->reachable()) {
                 resumed->dive_into(incumbents_, clock_);
                 graph_ = resumed->expand(incumbents_.floor(), clock_);
             }
-            answer.arcs = graph_.arcs();
+            answer.arcs = std::max(answer.arcs, graph_.arcs());
             answer.ending = search(answer, resumed);
         } catch (const Late &) {
             answer.ending = Ending::OutOfTime;
@@ -61,26 +69,69 @@ template <int Fixed> class Engine {
     }
 
   private:
+    // Expands the graph, after passes over the network itself where they pay. True if they were a proof.
+    bool begin(const Reversed &reversed, const Indices &to_go, Answer &answer) {
+        const int K = network_.resources;
+        const Indices from = moves_from_start(network_, clock_);
+        const bool reached = to_go[network_.start] <= network_.horizon && incumbents_.wanted() == 1;
+        const double share = reached ? filled(network_, from, to_go, clock_) : 0;
+        if (share >= FILLED_FOR_ONE && roomy(network_)) {
+            const Steps steps(network_, std::vector<std::uint8_t>(network_.heads.size(), 1), from, to_go);
+            answer.arcs = steps.arcs();
+            if (unbudgeted(steps, steps.bound(Scores(K, 0), clock_), answer)) return true;
+        }
+        std::vector<Amounts> need;
+        bool tight = false;
+        for (int k = 0; k < K; ++k) {
+            need.push_back(least_to_go(network_, reversed, k, clock_));
+            tight |= double(network_.budgets[k]) < TIGHT * double(need[k][network_.start]);
+        }
+        if (share >= FILLED_FOR_ALL && K && !tight) {
+            Steps steps(network_, slots_within(network_, need, clock_), from, to_go);
+            steps.set_need(&need);
+            Bound free = steps.bound(Scores(K, 0), clock_);
+            if (unbudgeted(steps, free, answer)) return true;
+            if (free.limit() > REACHABLE) {
+                pool_.add(std::move(free));
+                lower_dual(steps, pool_, incumbents_, 3 * K, clock_);
+                graph_ = expand_within(steps, need, pool_, incumbents_.floor(), clock_);
+                return false;
+            }
+        }
+        graph_ = expand(network_, need, to_go, clock_);
+        return false;
+    }
+
+    // Whether the unbudgeted optimum keeps the budgets: then it is the optimum, of the smallest edges.
+    bool unbudgeted(const Steps &steps, const Bound &free, Answer &answer) {
+        answer.bound = free.limit();
+        const Dive first = steps.dive(free, {0, network_.budgets, {0, {}}}, false, clock_);
+        if (first.keeps) incumbents_.offer(first.walk);
+        return first.keeps;
+    }
+
     Ending search(Answer &answer, const Resumed *resumed) {
         const int K = network_.resources;
         if (!graph_.states()) return Ending::NoTerminal;
         if (!alive()) return Ending::BudgetAlone;
-        Bound free = make_bound(network_, graph_, Scores(K, 0), clock_);
-        answer.bound = free.limit();
-        const Dive first = dive(network_, graph_, free, {0, network_.budgets, {0, {}}}, nullptr, clock_);
-        if (first.keeps) incumbents_.offer(first.walk);  // the smallest edges of all optimal walks
-        if (first.keeps && incumbents_.wanted() == 1) return Ending::Proved;
-        pool_.add(std::move(free));
+        if (pool_.empty()) {
+            Bound free = make_bound(network_, graph_, Scores(K, 0), clock_);
+            answer.bound = free.limit();
+            const Dive first = dive(network_, graph_, free, {0, network_.budgets, {0, {}}}, nullptr, clock_);
+            if (first.keeps) incumbents_.offer(first.walk);  // the smallest edges of all optimal walks
+            if (first.keeps && incumbents_.wanted() == 1) return Ending::Proved;
+            pool_.add(std::move(free));
+        }
         if (resumed)
             for (Scores &prices : resumed->prices()) pool_.add(make_bound(network_, graph_, std::move(prices), clock_));
         tighten(network_, graph_, windows_, pool_.values(), clock_);
         if (!alive()) return Ending::BudgetAlone;
         incumbents_.set_worst(worst_walk(graph_, clock_));
         if (K) {
-            lower_dual(network_, graph_, windows_, pool_, incumbents_, 6 + 4 * K, clock_);
+            lower_dual(Ground{network_, graph_, windows_}, pool_, incumbents_, 6 + 4 * K, clock_);
             spent_ += 16.0 * double(graph_.arcs());
             if (fix_arcs(network_, graph_, windows_, pool_, incumbents_, clock_) > 0.1 && !proved()) {
-                lower_dual(network_, graph_, windows_, pool_, incumbents_, 12 + 4 * K, clock_);
+                lower_dual(Ground{network_, graph_, windows_}, pool_, incumbents_, 12 + 4 * K, clock_);
                 fix_arcs(network_, graph_, windows_, pool_, incumbents_, clock_);
             }
         }
@@ -118,6 +169,7 @@ template <int Fixed> class Engine {
         Sweep<Fixed> sweep(known, incumbents_, clock_, ordered || incumbents_.wanted() > 1);
         const SweepResult result = sweep.run(width);
         answer.labels += result.labels;
+        last_ = result.labels;
         ++answer.rounds;
         spent_ += 300.0 * double(result.labels);
         return result;
@@ -128,10 +180,11 @@ template <int Fixed> class Engine {
         const int K = network_.resources;
         if (!network_.chances.empty() && K == 1) return false;
         for (int k = 0; k < K; ++k) {
-            const double steps = table_steps(network_, graph_, windows_, k), enough = worth(spent_);
+            const double steps = table_steps(network_, graph_, windows_, k), enough = worth(spent_) / K;
             const Amount grain = Amount(std::ceil(std::max(steps / enough, steps / double(MOST_CELLS))));
             if (grain > 1 && double(network_.budgets[k]) / double(grain) < 16) continue;
-            auto table = std::make_unique<Table>(network_, graph_, windows_, pool_.best().prices, k, std::max<Amount>(1, grain), clock_);
+            auto table = std::make_unique<Table>(network_, graph_, windows_, pool_.best().prices, k,
+                                                 std::max<Amount>(1, grain), clock_);
             const Score limit = table->limit(network_);
             answer.bound = std::min(answer.bound, limit);
             if (limit < incumbents_.floor(incumbents_.wanted() == 1)) return true;
@@ -164,7 +217,7 @@ template <int Fixed> class Engine {
     // Looks for the smallest edges among the walks of the optimal score.
     void order(Answer &answer) {
         const Score best = incumbents_.walks().front().score;
-        const std::size_t patience = 20000 + 4 * answer.labels;
+        const std::size_t patience = 20000 + last_;  // a sweep that keeps ties takes about as long as the last one
         if (const auto slots = smallest_edges<Fixed>(knowledge(), best, patience, clock_)) {
             incumbents_.offer({best, *slots});
             return;
@@ -179,6 +232,7 @@ template <int Fixed> class Engine {
     Windows windows_;
     Pool pool_;
     std::vector<std::unique_ptr<Table>> tables_;
+    std::size_t last_ = 0;  // labels of the last sweep
     double spent_ = 0;      // basic steps, roughly
     double looked_ = 0;     // the same, for bounds from other viewpoints
     bool ordered_ = false;  // an exact table has given the walk of smallest edges

@@ -94,10 +94,9 @@ inline Amounts least_to_go(const Network &network, const Reversed &reversed, int
 
 // The states that lie on some way from the start to a terminal within the horizon, without those to which even the
 // thriftiest way leaves too little of some resource. No states at all if no terminal can be reached in time.
-inline Expanded expand(const Network &network, Clock &clock) {
+// need: [resources][nodes] the `least_to_go`.
+inline Expanded expand(const Network &network, const std::vector<Amounts> &need, const Indices &to_go, Clock &clock) {
     Expanded graph;
-    const Reversed reversed(network);
-    const Indices to_go = moves_to_go(network, reversed, clock);
     const int horizon = network.horizon, K = network.resources;
     clock.require(double(horizon + 2) * sizeof(std::int32_t));
     graph.layer.assign(horizon + 2, 0);
@@ -106,8 +105,6 @@ inline Expanded expand(const Network &network, Clock &clock) {
         return graph;
     }
     const std::size_t n = network.nodes;
-    std::vector<Amounts> need;  // [resources][nodes]
-    for (int k = 0; k < K; ++k) need.push_back(least_to_go(network, reversed, k, clock));
     Amounts left;  // [states x resources] the most that can be left there
     Indices at(n, -1);  // the state of a node in the layer that is being made
     const auto add = [&](int step, int v) {

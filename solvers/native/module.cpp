@@ -6,6 +6,7 @@
 #include <new>
 
 #include "engine.hpp"
+#include "rcsp.hpp"
 
 namespace {
 
@@ -225,10 +226,145 @@ PyObject *solve_problem(PyObject *, PyObject *args) {
     }
 }
 
+// The integers of an array that Python checked: `count` of them, of this width.
+template <class Number> class Array {
+  public:
+    Array(PyObject *object, std::size_t count) {
+        if (PyObject_GetBuffer(object, &view_, PyBUF_C_CONTIGUOUS) < 0) throw PythonError{};
+        if (view_.len == Py_ssize_t(count * sizeof(Number))) return;
+        PyBuffer_Release(&view_);
+        require(false, "an array has another length or width than expected");
+    }
+    ~Array() { PyBuffer_Release(&view_); }
+    Array(const Array &) = delete;
+    Array &operator=(const Array &) = delete;
+
+    Number operator[](std::size_t i) const { return static_cast<const Number *>(view_.buf)[i]; }
+
+  private:
+    Py_buffer view_;
+};
+
+struct Asked {
+    int nodes, arcs, resources, source, target, simple, threads;
+    PyObject *tails, *heads, *cost, *use, *lower, *upper;
+    Py_ssize_t wanted;
+    double time_limit, cap;
+};
+
+rcsp::Problem read(const Asked &asked, Clock &clock) {
+    const int n = asked.nodes, m = asked.arcs, K = asked.resources;
+    require(n > 0 && m >= 0 && K >= 0 && K <= rcsp::MOST_STATIC_RESOURCES, "a size is out of range");
+    require(asked.source >= 0 && asked.source < n && asked.target >= 0 && asked.target < n, "an end is out of range");
+    require(asked.wanted > 0 && asked.threads > 0, "expected at least one walk and one thread");
+    clock.require(double(m) * (96 + 32.0 * K) + 128.0 * n);
+    const Array<std::int32_t> tails(asked.tails, std::size_t(m)), heads(asked.heads, std::size_t(m));
+    const Array<std::int64_t> cost(asked.cost, std::size_t(m)), use(asked.use, std::size_t(m) * K);
+    const Array<std::int64_t> lower(asked.lower, std::size_t(K)), upper(asked.upper, std::size_t(K));
+    rcsp::Problem problem;
+    rcsp::Graph &graph = problem.graph;
+    graph.nodes = n;
+    graph.resources = K;
+    graph.source = asked.source;
+    graph.target = asked.target;
+    problem.wanted = std::size_t(asked.wanted);
+    problem.simple = asked.simple != 0;
+    problem.threads = asked.threads;
+    for (int k = 0; k < K; ++k) {
+        require(lower[k] >= 0 && lower[k] <= upper[k] && upper[k] <= rcsp::NO_LIMIT, "a limit is out of range");
+        problem.lower.push_back(lower[k]);
+        problem.upper.push_back(upper[k]);
+    }
+    const Score most = rcsp::LARGEST_WEIGHT / 8 / n;
+    Indices begin(std::size_t(n) + 1, 0);
+    for (int a = 0; a < m; ++a) {
+        require(tails[a] >= 0 && tails[a] < n && heads[a] >= 0 && heads[a] < n, "an end of an arc is out of range");
+        require(cost[a] <= most && cost[a] >= -most, "a cost is out of scale");
+        ++begin[tails[a] + 1];
+    }
+    for (int v = 0; v < n; ++v) {
+        graph.name.push_back(v);
+        begin[v + 1] += begin[v];
+    }
+    graph.id.resize(m);
+    for (int a = 0; a < m; ++a) graph.id[begin[tails[a]]++] = a;
+    graph.use.resize(std::size_t(m) * K);
+    for (int a = 0; a < m; ++a) {
+        const int id = graph.id[a];
+        graph.tail.push_back(tails[id]);
+        graph.head.push_back(heads[id]);
+        graph.cost.push_back(cost[id]);
+        for (int k = 0; k < K; ++k) {
+            const Amount amount = use[std::size_t(id) * K + k];
+            require(amount >= 0 && amount <= rcsp::NO_LIMIT, "an amount is out of range");
+            graph.use[std::size_t(k) * m + a] = amount;
+        }
+    }
+    graph.index();
+    return problem;
+}
+
+PyObject *stated(const rcsp::Answer &answer, double seconds) {
+    PyObject *walks = PyList_New(0);
+    if (!walks) throw PythonError{};
+    for (const rcsp::Walk &walk : answer.walks) {
+        PyObject *edges = PyTuple_New(Py_ssize_t(walk.ids.size()));
+        if (!edges) throw PythonError{};
+        for (std::size_t i = 0; i < walk.ids.size(); ++i)
+            PyTuple_SetItem(edges, Py_ssize_t(i), PyLong_FromLong(walk.ids[i]));
+        if (PyList_Append(walks, edges) < 0) throw PythonError{};
+        Py_DECREF(edges);
+    }
+    PyObject *bound = std::abs(answer.bound) < LARGEST_SCORE * 2 ? PyLong_FromLongLong(answer.bound) : Py_None;
+    if (bound == Py_None) Py_INCREF(Py_None);
+    return Py_BuildValue("(iNNndnd)", int(answer.ending), walks, bound, Py_ssize_t(answer.labels), seconds,
+                         Py_ssize_t(answer.arcs), answer.bytes);
+}
+
+PyObject *shortest_path(PyObject *, PyObject *args) {
+    Asked asked{};
+    if (!PyArg_ParseTuple(args, "iiiOOOOOOiinpidd", &asked.nodes, &asked.arcs, &asked.resources, &asked.tails, &asked.heads,
+                          &asked.cost, &asked.use, &asked.lower, &asked.upper, &asked.source, &asked.target, &asked.wanted,
+                          &asked.simple, &asked.threads, &asked.time_limit, &asked.cap))
+        return nullptr;
+    try {
+        Clock clock(asked.time_limit, interrupted, asked.cap);
+        rcsp::Answer answer;
+        rcsp::Problem problem;
+        try {
+            problem = read(asked, clock);
+        } catch (const TooLarge &large) {
+            answer.ending = rcsp::Ending::TooLarge;
+            answer.bytes = large.bytes;
+            return stated(answer, clock.seconds());
+        }
+        enum { Fine, Stopped, NoMemory } how = Fine;
+        Py_BEGIN_ALLOW_THREADS;
+        try {
+            answer = rcsp::Solve(std::move(problem), clock).run();
+        } catch (const Interrupted &) {
+            how = Stopped;
+        } catch (const std::bad_alloc &) {
+            how = NoMemory;
+        }
+        Py_END_ALLOW_THREADS;
+        if (how == Stopped) return nullptr;
+        if (how == NoMemory) return PyErr_NoMemory();
+        return stated(answer, clock.seconds());
+    } catch (const PythonError &) {
+        return nullptr;
+    } catch (const std::bad_alloc &) {
+        return PyErr_NoMemory();
+    }
+}
+
 PyMethodDef methods[] = {
     {"solve", solve_problem, METH_VARARGS,
      "solve(edges, rewards, costs, budgets, start, terminals, moves, weights, rest, scale, chances, wanted, time_limit, "
      "cap, memory=None)"},
+    {"shortest_path", shortest_path, METH_VARARGS,
+     "shortest_path(nodes, arcs, resources, tails, heads, cost, use, lower, upper, source, target, wanted, simple, threads, "
+     "time_limit, cap)"},
     {"memory", new_memory, METH_NOARGS, "memory() -> what a sequence of related problems shares; not thread-safe"},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -238,7 +374,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "Compiled labelling.
 }  // namespace
 
 // Changes with what `solve` takes and gives: Python does not use a build that does not match it.
-constexpr long FORM = 2;
+constexpr long FORM = 3;
 
 PyMODINIT_FUNC PyInit__native() {
     PyObject *module = PyModule_Create(&definition);

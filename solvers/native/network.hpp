@@ -121,7 +121,7 @@ inline Network build_network(const Problem &problem, Clock &clock) {
         for (const auto e : usable) {
             clock.tick();
             dearest = std::max(dearest, problem.costs[std::size_t(e) * all + k]);
-            divisor = std::gcd(divisor, problem.costs[std::size_t(e) * all + k]);
+            if (divisor != 1) divisor = std::gcd(divisor, problem.costs[std::size_t(e) * all + k]);
         }
         if (!chained[k] && dearest <= problem.budgets[k] / problem.horizon) continue;
         if (chained[k] || divisor == 0) divisor = 1;

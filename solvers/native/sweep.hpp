@@ -206,7 +206,16 @@ template <int Fixed> class Sweep {
                 clock_.tick();
                 return grown_.bound[a] != grown_.bound[b] ? grown_.bound[a] > grown_.bound[b] : a < b;
             };
-            std::nth_element(order_.begin(), order_.begin() + std::ptrdiff_t(width), order_.end(), greater);
+            // Half of the beam is for the best label of each state: those of one state are much alike.
+            best_.assign(states, -1);
+            for (const auto i : order_)
+                if (auto &best = best_[grown_.state[i] - base]; best < 0 || greater(i, best)) best = i;
+            const auto begin = order_.begin();
+            const auto others = std::partition(
+                begin, order_.end(), [&](std::int32_t i) { return best_[grown_.state[i] - base] == i; });
+            const auto half = begin + std::min<std::ptrdiff_t>(others - begin, std::ptrdiff_t(width / 2));
+            std::nth_element(begin, half, others, greater);
+            std::nth_element(half, begin + std::ptrdiff_t(width), order_.end(), greater);
             for (std::size_t i = width; i < order_.size(); ++i)
                 result.dropped = std::max(result.dropped, grown_.bound[order_[i]]);
             order_.resize(width);
@@ -251,7 +260,7 @@ template <int Fixed> class Sweep {
     std::vector<Past> past_;
     std::vector<std::uint8_t> keep_;
     std::vector<std::int32_t> begin_, fill_;
-    Indices order_;
+    Indices order_, best_;
 };
 
 }  // namespace tape

@@ -3,16 +3,10 @@
 
 #include "dual.hpp"
 
-#if defined(__GNUC__) && defined(__x86_64__) && defined(__linux__) && !defined(__clang__)
-#define TAPE_VECTORISED __attribute__((target_clones("avx2", "default")))
-#else
-#define TAPE_VECTORISED
-#endif
-
 namespace tape {
 
 // into[j] = max(into[j], from[j] + shift)
-TAPE_VECTORISED inline void raise(Score *into, const Score *from, std::size_t count, Score shift) {
+TAPE_VECTORISED inline void raise(Score *__restrict into, const Score *__restrict from, std::size_t count, Score shift) {
     for (std::size_t j = 0; j < count; ++j) {
         const Score through = from[j] + shift;
         into[j] = into[j] > through ? into[j] : through;

@@ -4,6 +4,12 @@
 #include <cstdint>
 #include <vector>
 
+#if defined(__GNUC__) && defined(__x86_64__) && defined(__linux__) && !defined(__clang__)
+#define TAPE_VECTORISED __attribute__((target_clones("avx2", "default")))
+#else
+#define TAPE_VECTORISED
+#endif
+
 namespace tape {
 
 // An exact integer: factor * objective in units - moves, where the factor is more than any

@@ -72,7 +72,7 @@ def best(problem: PathProblem) -> Best | None:
 def _losses(problem: PathProblem) -> tuple[int, Iterator[tuple[int, int, tuple[int, ...]]]]:
     """Of every walk what the full order compares; the first is the negative objective, in units of 1 / the first."""
     discount = Fraction(repr(problem.discount))
-    weights = [discount**step for step in range(problem.horizon)]
+    weights = [discount**step for step in range(problem.steps)]
     rewards = [Fraction(repr(reward)) for reward in [*problem.rewards, *problem.edge_rewards]]
     exact = [[weight * reward for reward in rewards] for weight in weights]
     unit = math.lcm(*(gain.denominator for row in exact for gain in row))
@@ -81,7 +81,7 @@ def _losses(problem: PathProblem) -> tuple[int, Iterator[tuple[int, int, tuple[i
 
     def loss(edges: tuple[int, ...]) -> int:
         total, node = 0, problem.start
-        for step in range(problem.horizon):
+        for step in range(problem.steps):
             if step < len(edges):
                 node = problem.edges[edges[step]][1]
                 if problem.edge_rewards:

@@ -125,7 +125,7 @@ class _Search:
         if found.moves is None:
             problem = replace(problem, horizon=self._enough(problem))
         self._told = [option.gain for option in found.options]
-        gains = _comparable(self._told, problem.horizon, len(caps))
+        gains = _comparable(self._told, problem.steps, len(caps))
         options = [replace(option, gain=gain) for option, gain in zip(found.options, gains, strict=True)]
         self._found = replace(found, options=options)
         self._plain = replace(problem, edge_rewards=_whole(gains))
@@ -322,7 +322,7 @@ def _cheapest_first(problem: PathProblem) -> list[float]:
     taken off. Shares are exact, as numbers of the least common multiple of the budgets, where such numbers leave the
     objectives exact; else they are rounded to a decimal, or left out where there is no room for any.
     """
-    rewards, moves = list(problem.edge_rewards), problem.horizon
+    rewards, moves = list(problem.edge_rewards), problem.steps
     capped = [k for k, budget in enumerate(problem.budgets) if budget > 0]
     if not capped or any(reward != int(reward) for reward in rewards):
         return rewards

@@ -1,4 +1,4 @@
-"""``tape solve GRAPH.json``: the solver alone, on a plan graph from a file."""
+"""``tape solve FILE``: the solver alone, on a plan graph from a file, or on a shortest path problem."""
 
 from __future__ import annotations
 
@@ -18,7 +18,18 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str]) -> int:
     """Run the subcommand; exit code 0 with a path, 1 without."""
-    args = _parser().parse_args(argv)
+    parser = _parser()
+    args = parser.parse_args(argv)
+    if args.format != "graph":
+        from tape.cli import shortest
+
+        return shortest.solve(parser, args)
+    if args.weights:
+        parser.error("--weights is for --format dimacs")
+    return _plan_graph(args)
+
+
+def _plan_graph(args: argparse.Namespace) -> int:
     import solvers
     from tape.budget import Budget
     from tape.engine.graph import PlanGraph
@@ -94,14 +105,28 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="tape solve", description="Pick the best path of a plan graph under a budget."
-    )
-    parser.add_argument("graph", type=Path, metavar="GRAPH.json")
+    parser = argparse.ArgumentParser(prog="tape solve", description="Pick the best path of a graph under a budget.")
+    parser.add_argument("graph", type=Path, metavar="FILE", help="a plan graph (JSON), or what --format says")
     parser.add_argument(
-        "--budget", default="", help="hard caps, for instance 'steps=8,usd=$0.05,seconds=2 min,tokens=10k'"
+        "--format",
+        choices=["graph", "rcsp", "dimacs"],
+        default="graph",
+        help="rcsp: a resource-constrained shortest path problem as in the OR-Library; dimacs: a .gr graph with the "
+        "costs of its arcs, and --weights (default: graph)",
     )
-    parser.add_argument("--start", help="key of the start node (default: the graph's own)")
+    parser.add_argument(
+        "--weights",
+        action="append",
+        metavar="NAME=FILE",
+        help="with --format dimacs: a .gr file with what the same arcs use of a resource; several times for several",
+    )
+    parser.add_argument(
+        "--budget",
+        default="",
+        help="hard caps, for instance 'steps=8,usd=$0.05,seconds=2 min,tokens=10k'; with rcsp and dimacs plain numbers "
+        "by resource, in the place of the file's: 'r0=73'",
+    )
+    parser.add_argument("--start", help="the start node (default: the graph's own, and with rcsp and dimacs the first)")
     parser.add_argument(
         "--goal",
         action="append",

@@ -168,7 +168,7 @@ def _options(found: Explanation, one: Tried, ids: Sequence[int], steps: int) -> 
     if joint is not None and not alone:
         wanted = dict(zip(found.problem.resources, joint.budgets, strict=True))
         short = {kind: count for kind, count in wanted.items() if count > one.spendable[kind]}
-        horizon = joint.horizon + steps if joint.horizon > found.problem.horizon else None
+        horizon = joint.horizon + steps if joint.horizon > found.problem.steps else None
         if short:
             yield option(short, horizon, joint.walk, proven=joint.proven)
 

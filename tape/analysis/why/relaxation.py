@@ -140,7 +140,7 @@ class Selections:
         """A given path as an answer to a stage under the budgets as they were, kept or not; None if it is no path."""
         problem, ids = self._base(stage)
         index = {number: move for move, number in enumerate(ids)}
-        if any(edge not in index for edge in path) or len(path) > problem.horizon:
+        if any(edge not in index for edge in path) or len(path) > problem.steps:
             return None
         moves = tuple(index[edge] for edge in path)
         nodes = (problem.start, *(problem.edges[move][1] for move in moves))
@@ -190,7 +190,7 @@ class Selections:
         """Whether the rule prefers a path, picked under larger budgets, to one that fits those as they were."""
         if pick is None or pick.stage != than.stage:
             return pick is not None and pick.stage < than.stage
-        worth = self.worth(than, pick.problem.horizon)
+        worth = self.worth(than, pick.problem.steps)
         return pick.objective > worth + _SAME * max(1.0, abs(worth))
 
     def worth(self, pick: Pick, horizon: int) -> float:

@@ -241,7 +241,7 @@ def _misfits(again: Rebuilt, pick: Pick, known: Sequence[Pick]) -> tuple[Candida
     without = [found.pick(found.unlimited(*kinds)) for kinds in [*([kind] for kind in found.kinds), found.kinds]]
     better = [path for path in [*without, *known] if path is not None and found.better(path, pick)]
     unique = {path.path: path for path in better}
-    longest = max((path.problem.horizon for path in better), default=0)
+    longest = max((path.problem.steps for path in better), default=0)
     ranked = sorted(unique.values(), key=lambda path: (path.stage, -found.worth(path, longest)))
     shown = [again.candidate(path) for path in ranked]
     return tuple([path for path in shown if path.over][:MOST_SHOWN])

@@ -47,7 +47,7 @@ SWITCHES = {
     "--verify --hypotheses --margin --uncertainty --query-budget --ensemble --calibration --score --selector "
     "--attempts --step-cap --levels --nothing",
     "solve": "--budget --start --goal --objective --horizon --discount --solver --time-limit --risk --json "
-    "--no-explain --risk-assumption --nothing",
+    "--no-explain --risk-assumption --format --weights --nothing",
     "show": "--list --delay --no-pictures --nothing",
     "why": "--list --round --json --nothing",
     "view": "-o --explain --nothing",

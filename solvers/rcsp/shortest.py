@@ -1,0 +1,253 @@
+"""`shortest_path` and `shortest_paths`: the one public way to the searches, which trusts neither of them."""
+
+from __future__ import annotations
+
+import operator
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, overload
+
+from solvers.api import checked_time_limit
+from solvers.deadline import Deadline
+from solvers.errors import ProblemError
+from solvers.rcsp.explaining import RcspExplanation, explained
+from solvers.rcsp.graphs import Limits, asked
+from solvers.rcsp.problem import Amount
+from solvers.rcsp.solving import Question, Solved, solved
+from solvers.rcsp.verified import Counted, stated
+from solvers.solution import Status
+
+_MOST = 2**31 - 1
+"""More paths than this are the same as all: they would not fit into memory."""
+
+
+@dataclass(frozen=True)
+class ShortestPath:
+    """An answer of `shortest_path`.
+
+    Attributes:
+        status: OPTIMAL: proved the best (in `ShortestPaths`, but for those before it). FEASIBLE: a path, but the search
+            was cut short. INFEASIBLE: proved that there is none. TIMEOUT: none found, and no proof. ERROR: `message`
+            says what failed.
+        nodes: The nodes from the source to the target, as the graph names them; empty where there is no path.
+        edges: The edges: `(tail, head)` of a networkx graph, `(tail, head, key)` of a multigraph, else their positions.
+        cost: What the path costs, its nodes included; None where there is none.
+        resources: What it uses of each resource.
+        bound: No path is better than this (in `ShortestPaths`, but for those before it); None where that is not known.
+        seconds: Wall time of the whole call.
+        solve_seconds: Of which the search took so many.
+        message: Details, above all for ERROR.
+    """
+
+    status: Status
+    nodes: tuple[Any, ...] = ()
+    edges: tuple[Any, ...] = ()
+    cost: Amount | None = None
+    resources: dict[str, Amount] = field(default_factory=dict)
+    bound: Amount | None = None
+    seconds: float = 0.0
+    solve_seconds: float = 0.0
+    message: str = ""
+    _question: tuple[Question, bool] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def explanation(self) -> RcspExplanation | None:
+        """Which limits are short, and what would do; None unless the status is INFEASIBLE.
+
+        It is looked for when it is first asked for, within the time limit of the call, or 10 seconds: one search for
+        each limit alone, and one with the others.
+        """
+        return _explanation(self._question)
+
+
+@dataclass(frozen=True)
+class ShortestPaths(Sequence[ShortestPath]):
+    """The best paths, best first; a sequence of its `paths`.
+
+    Attributes:
+        status: OPTIMAL: these are the k best, or all there are. Else as in `ShortestPath`, for the paths together.
+        paths: At most k, all distinct (no two have the same edges).
+        seconds: Wall time of the whole call.
+        solve_seconds: Of which the search took so many.
+        message: Details, above all for ERROR.
+    """
+
+    status: Status
+    paths: tuple[ShortestPath, ...] = ()
+    seconds: float = 0.0
+    solve_seconds: float = 0.0
+    message: str = ""
+    _question: tuple[Question, bool] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def explanation(self) -> RcspExplanation | None:
+        """As `ShortestPath.explanation`."""
+        return _explanation(self._question)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __iter__(self) -> Iterator[ShortestPath]:
+        return iter(self.paths)
+
+    @overload
+    def __getitem__(self, rank: int) -> ShortestPath: ...
+    @overload
+    def __getitem__(self, rank: slice) -> tuple[ShortestPath, ...]: ...
+    def __getitem__(self, rank: int | slice) -> ShortestPath | tuple[ShortestPath, ...]:
+        return self.paths[rank]
+
+
+def shortest_path(
+    graph: Any,
+    source: Any = None,
+    target: Any = None,
+    limits: Limits | None = None,
+    *,
+    cost: str = "cost",
+    elementary: bool = False,
+    maximise: bool = False,
+    threads: int | None = None,
+    time_limit: float | None = None,
+) -> ShortestPath:
+    """Finds the path of least cost from `source` to `target` that keeps every limit.
+
+    Costs may be below zero, amounts may not. What a path costs and uses is the sum over its edges and its nodes, source
+    and target included. It may come to a node again, where that pays (strictly it is a walk then), unless `elementary`
+    is set: a circle of negative cost is taken as often as the limits allow.
+
+    Integers and decimals (2.5) are counted exactly; `solvers.rcsp.folded` says what becomes of other floats.
+
+    Args:
+        graph: A directed networkx graph, whose edges and nodes have costs and amounts as attributes; or
+            `(tail, head, {attribute: value})` for each edge; or an `RcspProblem`, which has ends and limits already. An
+            attribute that an edge or a node has not counts as 0; but if one edge has a cost, all must have.
+        source: The node where paths begin.
+        target: The node where they end.
+        limits: For each resource, by the name of its attribute: an upper limit, `(lower, upper)`, or None to count it
+            without a limit. None in a pair is no limit.
+        cost: The attribute to minimise.
+        elementary: No node may come twice.
+        maximise: Find the path of greatest cost instead (a reward).
+        threads: Threads for large problems; None for all cores. The answer is the same with any number.
+        time_limit: Positive seconds of wall time for the search, or None for no limit.
+
+    Raises:
+        ProblemError: If anything is malformed; it names the edge or node, the attribute and the value.
+        EndlessError: If a circle gains for ever: its cost is negative, and nothing it uses has an upper limit.
+    """
+    found = _paths(graph, source, target, limits, 1, cost, elementary, maximise, threads, time_limit)
+    if found.paths:
+        return found.paths[0]
+    return ShortestPath(
+        status=found.status,
+        seconds=found.seconds,
+        solve_seconds=found.solve_seconds,
+        message=found.message,
+        _question=found._question,
+    )
+
+
+def shortest_paths(
+    graph: Any,
+    source: Any = None,
+    target: Any = None,
+    limits: Limits | None = None,
+    *,
+    k: int,
+    cost: str = "cost",
+    elementary: bool = False,
+    maximise: bool = False,
+    threads: int | None = None,
+    time_limit: float | None = None,
+) -> ShortestPaths:
+    """Finds the k best paths, best first; fewer, if there are no more.
+
+    Two paths are distinct if their edges are: parallel edges make two paths of one.
+
+    Args:
+        graph: This and all others as for `shortest_path`.
+        source: The node where paths begin.
+        target: The node where they end.
+        limits: The limits of resources.
+        k: How many paths, at least 1.
+        cost: The attribute to minimise.
+        elementary: No node may come twice.
+        maximise: Find the paths of greatest cost instead.
+        threads: Threads for large problems; None for all cores.
+        time_limit: Positive seconds of wall time for the search of all of them, or None for no limit.
+
+    Raises:
+        ProblemError: If anything is malformed.
+        EndlessError: If a circle gains for ever.
+    """
+    if isinstance(k, bool) or not hasattr(k, "__index__") or operator.index(k) < 1:
+        raise ProblemError("k", None, k, "expected an integer of at least 1")
+    wanted = min(operator.index(k), _MOST)
+    return _paths(graph, source, target, limits, wanted, cost, elementary, maximise, threads, time_limit)
+
+
+def _paths(
+    graph: Any,
+    source: Any,
+    target: Any,
+    limits: Limits | None,
+    wanted: int,
+    cost: str,
+    elementary: bool,
+    maximise: bool,
+    threads: int | None,
+    time_limit: float | None,
+) -> ShortestPaths:
+    began = time.perf_counter()
+    limit = checked_time_limit(time_limit)
+    deadline = Deadline(limit)
+    question = Question(asked(graph, source, target, limits, cost), elementary, _threads(threads), limit)
+    found = solved(question, wanted, deadline, maximise=maximise)
+    paths = [_path(question, found, walk, maximise) for walk in found.walks]
+    seconds = time.perf_counter() - began
+    return ShortestPaths(
+        found.status,
+        tuple(replace(path, seconds=seconds) for path in paths),
+        seconds,
+        found.seconds,
+        found.message,
+        (question, found.unreachable) if found.status is Status.INFEASIBLE else None,
+    )
+
+
+def _path(question: Question, found: Solved, walk: Counted, maximise: bool) -> ShortestPath:
+    """A walk in terms of the graph."""
+    graph, (cost_places, use_places) = question.asked, found.places
+    best = found.status is Status.OPTIMAL
+    if found.bound is not None:
+        best = best or (walk.cost >= found.bound if maximise else walk.cost <= found.bound)
+    bound = walk.cost if best else found.bound
+    return ShortestPath(
+        status=Status.OPTIMAL if best else Status.FEASIBLE,
+        nodes=tuple(map(graph.node, walk.nodes)),
+        edges=tuple(map(graph.edge, walk.edges)),
+        cost=stated(walk.cost, cost_places),
+        resources={
+            name: stated(amount, places)
+            for name, amount, places in zip(graph.problem.resources, walk.use, use_places, strict=True)
+        },
+        bound=None if bound is None else stated(bound, cost_places),
+        solve_seconds=found.seconds,
+        message="" if best else found.message,
+    )
+
+
+def _threads(threads: int | None) -> int:
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(threads, bool) or not hasattr(threads, "__index__") or operator.index(threads) < 1:
+        raise ProblemError("threads", None, threads, "expected an integer of at least 1, or None for all cores")
+    return operator.index(threads)
+
+
+def _explanation(question: tuple[Question, bool] | None) -> RcspExplanation | None:
+    return None if question is None else explained(*question)

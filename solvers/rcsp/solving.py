@@ -1,0 +1,127 @@
+"""One problem solved by one search, and every walk counted again before anybody sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from solvers.compiled import AVAILABLE
+from solvers.deadline import Deadline
+from solvers.errors import EndlessError
+from solvers.rcsp.folded import Folded, exact, fold
+from solvers.rcsp.found import Ending, Found
+from solvers.rcsp.graphs import Asked
+from solvers.rcsp.verified import Counted, counted, is_endless
+from solvers.solution import Status
+
+Search = Callable[[Folded, int, bool, int, Deadline], Found]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked.
+
+    Attributes:
+        asked: The problem.
+        elementary: No node may come twice.
+        threads: For the search.
+        time_limit: Seconds; None for no limit.
+    """
+
+    asked: Asked
+    elementary: bool
+    threads: int
+    time_limit: float | None
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What came out.
+
+    Attributes:
+        status: How it ended, for all walks together.
+        walks: The walks, best first.
+        bound: No walk but these is better than this; None if that is not known.
+        seconds: Of the search.
+        message: Details.
+        unreachable: No edges lead from the source to the target.
+        places: By how many decimal places costs are counted, and each resource: None for other floats.
+    """
+
+    status: Status
+    walks: tuple[Counted, ...] = ()
+    bound: int | Fraction | None = None
+    seconds: float = 0.0
+    message: str = ""
+    unreachable: bool = False
+    places: tuple[int | None, tuple[int | None, ...]] = (None, ())
+
+
+def search() -> Search:
+    """The compiled search, or where it was not built the one in Python."""
+    if AVAILABLE:
+        from solvers.rcsp import compiled
+
+        return compiled.search
+    from solvers.rcsp import plain
+
+    return plain.search
+
+
+def solved(question: Question, wanted: int, deadline: Deadline, *, maximise: bool = False) -> Solved:
+    """The best walks of a problem.
+
+    Raises:
+        EndlessError: If a circle gains for ever.
+    """
+    problem = question.asked.problem
+    folded = fold(problem, maximise=maximise)
+    if folded.hopeless is not None:
+        k = folded.hopeless
+        name, lower, upper = problem.resources[k], problem.lower[k], problem.upper[k]
+        return Solved(Status.INFEASIBLE, message=f"nothing keeps the limits {lower} to {upper} of {name}")
+    found = search()(folded, wanted, question.elementary, question.threads, deadline)
+    sign = -1 if maximise else 1
+    if found.ending is Ending.UNBOUNDED:
+        return _endless(question.asked, folded, found, sign)
+    walks = tuple(counted(problem, folded, edges, elementary=question.elementary) for edges in found.walks)
+    costs = [sign * walk.cost for walk in walks]
+    faults = [f"path {rank}: {fault}" for rank, walk in enumerate(walks) for fault in walk.faults]
+    if folded.cost_places is not None and costs != sorted(costs):
+        faults.append("the paths are not in order of their costs")
+    if len({walk.edges for walk in walks}) < len(walks) or len(walks) > wanted:
+        faults.append("a path came twice, or there are more than were asked for")
+    if faults:
+        return Solved(Status.ERROR, message="the answer failed its check: " + "; ".join(faults))
+    bound = None
+    if found.bound is not None:  # on folded costs, of which the source's own are no part
+        at_source = exact(problem.node_cost[problem.source].item(), folded.cost_places)
+        bound = sign * (found.bound / folded.cost_unit) + at_source
+    status, message = _status(found, wanted)
+    places = (folded.cost_places, folded.use_places)
+    return Solved(status, walks, bound, found.seconds, message, found.ending is Ending.UNREACHABLE, places)
+
+
+def _endless(asked: Asked, folded: Folded, found: Found, sign: int) -> Solved:
+    circle = found.walks[0]
+    if not is_endless(asked.problem, folded, circle, sign):
+        return Solved(Status.ERROR, message=f"the search named {circle} a circle that gains, and it is not")
+    raise EndlessError(
+        [asked.edge(edge) for edge in circle],
+        ("it costs less than nothing" if sign > 0 else "it gains") + ", and nothing that it uses has an upper limit",
+        "give one of its resources an upper limit, or ask for elementary=True",
+    )
+
+
+def _status(found: Found, wanted: int) -> tuple[Status, str]:
+    if found.ending is Ending.UNREACHABLE:
+        return Status.INFEASIBLE, "no edges lead from the source to the target"
+    if found.ending is Ending.INFEASIBLE or (found.ending is Ending.PROVED and not found.walks):
+        return Status.INFEASIBLE, "paths lead to the target, and none keeps all limits"
+    if found.ending is Ending.PROVED:
+        return Status.OPTIMAL, "" if len(found.walks) == wanted else "there are no more"
+    if found.ending is Ending.TOO_LARGE:
+        text = "the search would take more memory than it may (solvers.memory.MEMORY_CAP); tighter limits would help"
+        return (Status.FEASIBLE if found.walks else Status.ERROR), text
+    return (Status.FEASIBLE, "the time was up") if found.walks else (Status.TIMEOUT, "the time was up")

@@ -1,0 +1,143 @@
+"""What the two searches share in tests: how to call them, and all that their answers must hold to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from solvers.deadline import NEVER, Deadline
+from solvers.rcsp import plain
+from solvers.rcsp.folded import Folded, fold
+from solvers.rcsp.found import Ending, Found
+from solvers.rcsp.problem import RcspProblem
+from solvers.testing.rcsp_brute_force import Task, Truth
+
+try:
+    from solvers.rcsp import compiled
+except ImportError:
+    compiled = None  # type: ignore[assignment]
+
+Search = Callable[[Folded, int, bool, int, Deadline], Found]
+
+SEARCHES = [
+    pytest.param(plain, id="plain"),
+    pytest.param(
+        compiled,
+        id="compiled",
+        marks=pytest.mark.skipif(compiled is None or not compiled.AVAILABLE, reason="the extension was not built"),
+    ),
+]
+
+
+def asked(search: ModuleType, task: Task, threads: int = 1, deadline: Deadline = NEVER) -> Found:
+    """What a search answers; INFEASIBLE where folding has shown that nothing is to be searched."""
+    folded = fold(task.problem)
+    if folded.hopeless is not None:
+        return Found(Ending.INFEASIBLE, [], None, 0, 0.0)
+    return search.search(folded, task.wanted, task.elementary, threads, deadline)  # type: ignore[no-any-return]
+
+
+def cost_of(problem: RcspProblem, walk: tuple[int, ...]) -> Fraction:
+    """What a walk costs, in the decimals that the problem's floats are written as; it must be one from the source."""
+    node, total = problem.source, exact(problem.node_cost[problem.source].item())
+    for edge in walk:
+        assert problem.tails[edge] == node, "each edge begins where the one before it ends"
+        node = int(problem.heads[edge])
+        total += exact(problem.cost[edge].item()) + exact(problem.node_cost[node].item())
+    return total
+
+
+def exact(value: float) -> Fraction:
+    """A float as the decimal that it is written as."""
+    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+
+
+def nodes_of(problem: RcspProblem, walk: tuple[int, ...]) -> list[int]:
+    """The nodes of a walk from the source."""
+    return [problem.source, *(int(problem.heads[edge]) for edge in walk)]
+
+
+def use_of(problem: RcspProblem, walk: tuple[int, ...], k: int) -> Fraction:
+    """What a walk uses of a resource."""
+    edges = sum((exact(problem.use[edge, k].item()) for edge in walk), Fraction(0))
+    return edges + sum(exact(problem.node_use[node, k].item()) for node in nodes_of(problem, walk))
+
+
+def is_within_the_limits(task: Task, walk: tuple[int, ...]) -> None:
+    """A walk is one from the source to the target, as asked for."""
+    problem = task.problem
+    nodes = nodes_of(problem, walk)
+    assert nodes[-1] == problem.target
+    if task.elementary:
+        assert len(set(nodes)) == len(nodes)
+    for k, (low, high) in enumerate(zip(problem.lower, problem.upper, strict=True)):
+        used = use_of(problem, walk, k)
+        assert used >= exact(low)
+        assert high is None or used <= exact(high)
+
+
+def is_endless(task: Task, circle: tuple[int, ...]) -> None:
+    """A circle is negative and uses nothing that has an upper limit."""
+    problem = task.problem
+    assert circle
+    ends = [(int(problem.tails[edge]), int(problem.heads[edge])) for edge in circle]
+    assert all(head == tail for (_, head), (tail, _) in zip(ends, ends[1:] + ends[:1], strict=True))
+    nodes = [head for _, head in ends]
+    cost = sum(exact(problem.cost[edge].item()) for edge in circle)
+    assert cost + sum(exact(problem.node_cost[node].item()) for node in nodes) < 0
+    for k, high in enumerate(problem.upper):
+        if high is not None:
+            assert not any(problem.use[edge, k] for edge in circle)
+            assert not any(problem.node_use[node, k] for node in nodes)
+
+
+def is_honest(task: Task, found: Found, truth: Truth) -> None:
+    """All that is said of the walks found, and of those that were not, is so, however the search ended."""
+    costs = [cost_of(task.problem, walk) for walk in found.walks]
+    assert len(set(found.walks)) == len(found.walks) <= task.wanted
+    assert costs == sorted(costs)
+    for walk in found.walks:
+        is_within_the_limits(task, walk)
+    missed = [*truth.costs, *(() if truth.following is None else (truth.following,))]
+    for cost in costs:  # the ones found are among the walks there are; if they are among the best, strike them off
+        if cost in missed:
+            missed.remove(cost)
+    if found.bound is not None and missed:
+        assert bound_of(task.problem, found) <= missed[0]
+
+
+def bound_of(problem: RcspProblem, found: Found) -> Fraction:
+    """The bound in the problem's own units."""
+    assert found.bound is not None
+    return Fraction(found.bound) / fold(problem).cost_unit + exact(problem.node_cost[problem.source].item())
+
+
+def agrees(search: ModuleType, task: Task, truth: Truth, threads: int = 1) -> Found:
+    """A search, given all the time it needs, ends as it must, with walks that cost what the best ones cost."""
+    found = asked(search, task, threads)
+    if fold(task.problem).hopeless is not None:
+        assert truth.ending in {Ending.INFEASIBLE, Ending.UNREACHABLE}
+        return found
+    assert found.ending is truth.ending
+    if truth.ending is Ending.UNBOUNDED:
+        is_endless(task, found.walks[0])
+        return found
+    assert tuple(cost_of(task.problem, walk) for walk in found.walks) == truth.costs
+    is_honest(task, found, truth)
+    return found
+
+
+def endless() -> Task:
+    """A complete graph in which each move earns: best elementary walks visit as much as the limits allow.
+
+    No search proves an optimum soon.
+    """
+    rng = np.random.default_rng(0)
+    n = 60
+    tails, heads = np.nonzero(~np.eye(n, dtype=bool))
+    cost, use = rng.integers(-1000, -1, len(tails)), rng.integers(1, 100, (len(tails), 2))
+    return Task(RcspProblem(n, tails, heads, cost, use, upper=[1500, 1500]), 1, elementary=True)

@@ -1,0 +1,198 @@
+"""Both searches against brute force over all walks, and against each other where brute force cannot follow."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from solvers.deadline import Deadline
+from solvers.rcsp import plain
+from solvers.rcsp.found import Ending
+from solvers.rcsp.problem import RcspProblem
+from solvers.testing.rcsp_brute_force import Task, TooManyError, Truth, brute_force
+from solvers.testing.rcsp_instances import medium_task, small_task
+from tests.profiles import examples
+from tests.solvers.rcsp.agreement import SEARCHES, agrees, asked, compiled, cost_of, is_honest
+
+BLOCKS = 40
+A_BLOCK = 500
+
+ANY_COST, ANY_AMOUNT, NO_LOWER_LIMIT = st.integers(-3, 6), st.integers(0, 3), st.just(0)
+
+both = pytest.mark.parametrize("search", SEARCHES)
+needs_extension = pytest.mark.skipif(compiled is None or not compiled.AVAILABLE, reason="the extension was not built")
+
+
+@st.composite
+def tasks(
+    draw: Any,
+    costs: st.SearchStrategy[int] = ANY_COST,
+    amounts: st.SearchStrategy[int] = ANY_AMOUNT,
+    lowest: st.SearchStrategy[int] = NO_LOWER_LIMIT,
+    acyclic: bool = False,
+    limited: bool = False,
+) -> Task:
+    """Small tasks; `limited`: each edge uses some of the first resource, which has a limit."""
+    n = draw(st.integers(1, 5))
+    node = st.integers(0, n - 1)
+    ends = draw(st.lists(st.tuples(node, node), max_size=8))
+    if acyclic:
+        ends = [(min(pair), max(pair)) for pair in ends if pair[0] != pair[1]]
+    k = draw(st.integers(1 if limited else 0, 3))
+    use = np.array(draw(st.lists(amounts, min_size=k * len(ends), max_size=k * len(ends))), dtype=int)
+    use = use.reshape(len(ends), k)
+    upper = draw(st.lists(st.none() | st.integers(0, 7), min_size=k, max_size=k))
+    if limited:
+        use[:, 0] = np.maximum(use[:, 0], 1)
+        upper[0] = 7 if upper[0] is None else upper[0]
+    at_nodes = draw(st.booleans())
+    problem = RcspProblem(
+        n,
+        [tail for tail, _ in ends],
+        [head for _, head in ends],
+        draw(st.lists(costs, min_size=len(ends), max_size=len(ends))),
+        use,
+        draw(st.lists(costs, min_size=n, max_size=n)) if at_nodes else None,
+        None,
+        draw(st.lists(lowest, min_size=k, max_size=k)),
+        upper,
+        source=draw(node),
+        target=draw(node),
+    )
+    return Task(problem, draw(st.integers(1, 4)), draw(st.booleans()))
+
+
+def _truth(task: Task) -> Truth:
+    try:
+        return brute_force(task)
+    except TooManyError:
+        assume(False)
+        raise
+
+
+@both
+class TestProperties:
+    @given(task=tasks())
+    @examples(200)
+    def test_anything(self, search: ModuleType, task: Task) -> None:
+        agrees(search, task, _truth(task))
+
+    @given(task=tasks(lowest=st.integers(0, 5)))
+    @examples(200)
+    def test_lower_limits(self, search: ModuleType, task: Task) -> None:
+        agrees(search, task, _truth(task))
+
+    @given(task=tasks(costs=st.sampled_from([0, 0, 1]), amounts=st.sampled_from([0, 0, 1])))
+    @examples(100)
+    def test_circles_that_cost_nothing(self, search: ModuleType, task: Task) -> None:
+        agrees(search, task, _truth(task))
+
+    @given(task=tasks(acyclic=True), times=st.integers(1, 2))
+    @examples(100)
+    def test_parallel_edges_and_negative_costs_without_circles(
+        self, search: ModuleType, task: Task, times: int
+    ) -> None:
+        problem = task.problem
+        twice = RcspProblem(
+            problem.n_nodes, np.tile(problem.tails, times), np.tile(problem.heads, times),
+            np.tile(problem.cost, times), np.tile(problem.use, (times, 1)), problem.node_cost, None,
+            problem.lower, problem.upper, problem.source, problem.target,
+        )  # fmt: skip
+        doubled = Task(twice, task.wanted, task.elementary)
+        found = agrees(search, doubled, _truth(doubled))
+        assert found.ending is not Ending.UNBOUNDED
+
+    @given(task=tasks(limited=True))
+    @examples(150)
+    def test_circles_of_negative_cost_that_use_what_is_limited(self, search: ModuleType, task: Task) -> None:
+        found = agrees(search, task, _truth(task))
+        assert found.ending is not Ending.UNBOUNDED
+
+
+@both
+@pytest.mark.parametrize("block", range(4))
+def test_small_tasks(search: ModuleType, block: int) -> None:
+    for seed in range(block * 40, block * 40 + 40):
+        agrees(search, *small_task(seed))
+
+
+@pytest.mark.slow
+@both
+@pytest.mark.parametrize("block", range(4))
+def test_more_small_tasks(search: ModuleType, block: int) -> None:
+    for seed in range(1000 + block * 200, 1000 + block * 200 + 200):
+        agrees(search, *small_task(seed))
+
+
+@pytest.mark.soak
+@both
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_long_sweep_against_brute_force(search: ModuleType, block: int) -> None:
+    """20,000 tasks in all."""
+    for seed in range(100_000 + block * A_BLOCK, 100_000 + (block + 1) * A_BLOCK):
+        agrees(search, *small_task(seed), threads=1 + seed % 2)
+
+
+@needs_extension
+@pytest.mark.parametrize("block", range(2))
+def test_the_two_searches_agree_on_medium_tasks(block: int) -> None:
+    _the_two_agree(block * 10, 10)
+
+
+@pytest.mark.soak
+@needs_extension
+@pytest.mark.parametrize("block", range(20))
+def test_long_sweep_of_the_two_searches_on_medium_tasks(block: int) -> None:
+    _the_two_agree(10_000 + block * 50, 50)
+
+
+def _the_two_agree(first: int, count: int) -> None:
+    for seed in range(first, first + count):
+        task = medium_task(seed)
+        ours = asked(compiled, task)
+        theirs = asked(plain, task, deadline=Deadline(20.0))  # it may not come to an end; then what it says must be so
+        costs = tuple(cost_of(task.problem, walk) for walk in ours.walks)
+        is_honest(task, ours, Truth(ours.ending, costs))
+        if theirs.ending is Ending.OUT_OF_TIME:
+            is_honest(task, theirs, Truth(ours.ending, costs))
+        else:
+            agrees(plain, task, Truth(ours.ending, costs))
+
+
+@needs_extension
+def test_the_number_of_threads_changes_no_answer() -> None:
+    for task in [*(small_task(seed)[0] for seed in range(100)), *(medium_task(seed) for seed in range(30))]:
+        _same_with_any_threads(task)
+
+
+@pytest.mark.slow
+@needs_extension
+@pytest.mark.parametrize("seed", range(3))
+def test_the_number_of_threads_changes_no_answer_to_a_large_problem(seed: int) -> None:
+    _same_with_any_threads(large_task(seed))
+
+
+def _same_with_any_threads(task: Task) -> None:
+    alone = asked(compiled, task, threads=1)
+    for threads in (2, 4):
+        found = asked(compiled, task, threads=threads)
+        assert (found.ending, found.walks, found.bound) == (alone.ending, alone.walks, alone.bound)
+
+
+def large_task(seed: int) -> Task:
+    """A grid of two-way streets on which two limits bind."""
+    rng = np.random.default_rng(seed)
+    width, height = 60, 40
+    cells = np.arange(width * height)
+    right, down = cells[cells % width < width - 1], cells[:-width]
+    ends = np.concatenate([[right, right + 1], [right + 1, right], [down, down + width], [down + width, down]], axis=1)
+    use = rng.integers(1, 100, (ends.shape[1], 2))
+    cost = rng.integers(1, 100, len(use))
+    return Task(
+        RcspProblem(len(cells), ends[0], ends[1], cost, use, upper=[36 * (width + height)] * 2), 2, elementary=False
+    )

@@ -1,0 +1,105 @@
+"""The searches against solvers that share nothing with them: integer programmes in CBC, and cspy where it is installed.
+
+Integer programmes of flows are exact here where no circle can be worth it: on acyclic graphs, with negative costs and
+lower limits as well, and where all costs are positive and there are no lower limits.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from solvers import available
+from solvers.rcsp.problem import RcspProblem
+from solvers.testing.rcsp_brute_force import Task
+from tests.solvers.rcsp.agreement import SEARCHES, asked, cost_of
+
+CBC_MISSING = next(info.reason for info in available() if info.name == "pulp:cbc")
+
+both = pytest.mark.parametrize("search", SEARCHES)
+
+
+def task(seed: int, acyclic: bool) -> Task:
+    """10 to 40 nodes, 1 to 4 resources, whole numbers; the limits mostly bind."""
+    rng = np.random.default_rng(seed)
+    n, resources = int(rng.integers(10, 40)), int(rng.integers(1, 5))
+    pairs = {tuple(sorted(pair)) if acyclic else tuple(pair) for pair in rng.integers(0, n, (4 * n, 2)).tolist()}
+    ends = np.array(sorted({pair for pair in pairs if pair[0] != pair[1]} | {(v, v + 1) for v in range(n - 1)}))
+    use = rng.integers(1, 10, (len(ends), resources))
+    cost = rng.integers(-10 if acyclic else 1, 30, len(ends))
+    upper = rng.integers(8, 30, resources).tolist()
+    lower = [int(rng.integers(0, high)) if acyclic and rng.random() < 0.4 else 0 for high in upper]
+    return Task(RcspProblem(n, ends[:, 0], ends[:, 1], cost, use, lower=lower, upper=upper), 1, elementary=False)
+
+
+def cost_by_cbc(problem: RcspProblem) -> int | None:
+    """The least cost of a flow of one unit within the limits; None if there is none."""
+    import pulp
+
+    model = pulp.LpProblem(sense=pulp.LpMinimize)
+    taken = [model.add_variable(f"x{edge}", cat=pulp.LpBinary) for edge in range(problem.n_edges)]
+    model += pulp.lpSum(cost * one for cost, one in zip(problem.cost.tolist(), taken, strict=True))
+    for node in range(problem.n_nodes):
+        away = pulp.lpSum(taken[edge] for edge in np.flatnonzero(problem.tails == node))
+        here = pulp.lpSum(taken[edge] for edge in np.flatnonzero(problem.heads == node))
+        model += away - here == (node == problem.source) - (node == problem.target)
+    for k, (low, high) in enumerate(zip(problem.lower, problem.upper, strict=True)):
+        used = pulp.lpSum(amount * one for amount, one in zip(problem.use[:, k].tolist(), taken, strict=True))
+        model += used <= high
+        model += used >= low
+    model.solve(pulp.COIN_CMD(path=pulp.PULP_CBC_CMD.pulp_cbc_path, msg=False))
+    return round(pulp.value(model.objective)) if model.status == pulp.LpStatusOptimal else None
+
+
+def cost_by_cspy(problem: RcspProblem) -> int | None:
+    """The least cost that cspy finds, which knows no lower limits here; None if it finds no walk."""
+    import networkx
+    from cspy import BiDirectional
+
+    names = {problem.source: "Source", problem.target: "Sink"}
+    graph = networkx.DiGraph(directed=True, n_res=len(problem.upper))
+    for edge in range(problem.n_edges):
+        tail, head = int(problem.tails[edge]), int(problem.heads[edge])
+        if head != problem.source and tail != problem.target:  # as it asks; with positive costs nothing is lost
+            use = problem.use[edge].astype(float)
+            graph.add_edge(names.get(tail, tail), names.get(head, head), weight=float(problem.cost[edge]), res_cost=use)
+    search = BiDirectional(graph, max_res=[float(high) for high in problem.upper], min_res=[0.0] * len(problem.upper))
+    search.run()
+    return None if search.path is None or search.path[-1] != "Sink" else round(search.total_cost)
+
+
+def same_cost(search: ModuleType, one: Task, expected: int | None) -> None:
+    found = asked(search, one)
+    assert [cost_of(one.problem, walk) for walk in found.walks] == ([] if expected is None else [expected])
+
+
+def _agrees_with_cbc(search: ModuleType, seeds: range) -> None:
+    for seed in seeds:
+        one = task(seed, acyclic=bool(seed % 2))
+        same_cost(search, one, cost_by_cbc(one.problem))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(CBC_MISSING), reason=CBC_MISSING or "CBC runs")
+@both
+def test_the_same_costs_as_cbc(search: ModuleType) -> None:
+    _agrees_with_cbc(search, range(20))
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(bool(CBC_MISSING), reason=CBC_MISSING or "CBC runs")
+@both
+@pytest.mark.parametrize("block", range(10))
+def test_long_sweep_against_cbc(search: ModuleType, block: int) -> None:
+    _agrees_with_cbc(search, range(1000 + block * 50, 1000 + block * 50 + 50))
+
+
+@pytest.mark.soak
+@both
+def test_long_sweep_against_cspy(search: ModuleType) -> None:
+    pytest.importorskip("cspy", reason="pip install cspy==1.0.3 (its wheels end at Python 3.11)")
+    for seed in range(1000):
+        one = task(2 * seed, acyclic=False)
+        same_cost(search, one, cost_by_cspy(one.problem))

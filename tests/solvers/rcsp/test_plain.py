@@ -1,0 +1,240 @@
+"""The search without the extension: hand-made problems, limits of time and memory, and numbers of any size.
+
+What does not depend on how it searches holds for the compiled search as well.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from types import ModuleType
+
+import pytest
+
+from solvers.deadline import Deadline
+from solvers.rcsp import plain
+from solvers.rcsp.folded import fold
+from solvers.rcsp.found import Ending
+from solvers.rcsp.problem import RcspProblem
+from solvers.testing.rcsp_brute_force import Task, Truth
+from solvers.testing.rcsp_instances import medium_task, small_task
+from tests.places import ROOT
+from tests.solvers.rcsp.agreement import SEARCHES, agrees, asked, cost_of, endless, is_endless, is_honest
+
+both = pytest.mark.parametrize("search", SEARCHES)
+HANG_GUARD = 120.0
+
+
+def problem(
+    *edges: tuple[int, int, int, int], upper: int | None = None, lower: int = 0, target: int = 2
+) -> RcspProblem:
+    """Edges are tail, head, cost, use; from node 0."""
+    columns = [list(column) for column in zip(*edges, strict=True)]
+    n = 1 + max(columns[0] + columns[1] + [target])
+    use = [[amount] for amount in columns[3]]
+    return RcspProblem(n, columns[0], columns[1], columns[2], use, lower=[lower], upper=[upper], target=target)
+
+
+@both
+class TestByHand:
+    def test_the_dearer_walk_that_fits(self, search: ModuleType) -> None:
+        task = Task(problem((0, 2, 1, 5), (0, 1, 2, 2), (1, 2, 2, 2), upper=4), 1, elementary=False)
+        found = asked(search, task)
+        assert (found.ending, found.walks, found.bound) == (Ending.PROVED, [(1, 2)], 4)
+
+    def test_fewer_walks_than_wanted(self, search: ModuleType) -> None:
+        task = Task(problem((0, 2, 1, 1), (0, 1, 2, 1), (1, 2, 2, 1)), 5, elementary=False)
+        assert asked(search, task).walks == [(0,), (1, 2)]
+
+    def test_parallel_edges_are_different_walks(self, search: ModuleType) -> None:
+        task = Task(problem((0, 2, 1, 1), (0, 2, 1, 1), (0, 2, 3, 0)), 3, elementary=True)
+        found = asked(search, task)
+        assert sorted(found.walks) == [(0,), (1,), (2,)]
+        assert found.walks[2] == (2,)
+
+    def test_once_more_round_a_circle_for_a_lower_limit(self, search: ModuleType) -> None:
+        edges = ((0, 1, 1, 1), (1, 0, 1, 1), (1, 2, 1, 1))
+        found = asked(search, Task(problem(*edges, lower=5), 1, elementary=False))
+        assert (found.ending, found.walks) == (Ending.PROVED, [(0, 1, 0, 1, 0, 2)])
+        assert asked(search, Task(problem(*edges, lower=5), 1, elementary=True)).ending is Ending.INFEASIBLE
+        assert asked(search, Task(problem(*edges, lower=5, upper=5), 1, elementary=False)).ending is Ending.INFEASIBLE
+
+    def test_round_a_circle_that_earns_until_the_limit(self, search: ModuleType) -> None:
+        edges = ((0, 1, 1, 0), (1, 1, -2, 3), (1, 2, 1, 0))
+        found = asked(search, Task(problem(*edges, upper=10), 1, elementary=False))
+        assert (found.ending, found.walks) == (Ending.PROVED, [(0, 1, 1, 1, 2)])
+        assert asked(search, Task(problem(*edges, upper=10), 1, elementary=True)).walks == [(0, 2)]
+
+    def test_a_circle_that_earns_for_ever(self, search: ModuleType) -> None:
+        task = Task(problem((0, 1, 1, 9), (1, 3, -2, 0), (3, 1, 1, 0), (1, 2, 1, 1), upper=10), 1, elementary=False)
+        found = asked(search, task)
+        assert found.ending is Ending.UNBOUNDED
+        assert sorted(found.walks[0]) == [1, 2]
+        is_endless(task, found.walks[0])
+        assert asked(search, replace(task, elementary=True)).walks == [(0, 3)]
+
+    def test_a_circle_that_uses_what_has_a_lower_limit_alone_earns_for_ever(self, search: ModuleType) -> None:
+        task = Task(problem((0, 0, -1, 1), (0, 2, 1, 1), lower=3), 1, elementary=False)
+        assert asked(search, task).ending is Ending.UNBOUNDED
+
+    def test_a_circle_that_no_walk_to_the_target_meets_does_not_matter(self, search: ModuleType) -> None:
+        task = Task(problem((0, 2, 1, 1), (0, 1, 1, 1), (1, 1, -1, 0), upper=10), 1, elementary=False)
+        assert asked(search, task).walks == [(0,)]
+
+    def test_a_circle_that_no_walk_within_the_limits_meets_does_not_matter(self, search: ModuleType) -> None:
+        edges = [(0, 2, 1, 1), (0, 1, 1, 6), (1, 1, -1, 0), (1, 2, 1, 6)]
+        assert asked(search, Task(problem(*edges, upper=11), 1, elementary=False)).walks == [(0,)]
+        assert asked(search, Task(problem(*edges, upper=12), 1, elementary=False)).ending is Ending.UNBOUNDED
+        # One limit keeps out the way there, the other one the way back, neither both.
+        use = [[1, 1], [6, 5], [0, 0], [5, 6]]
+        apart = RcspProblem(3, [0, 0, 1, 1], [2, 1, 1, 2], [1, 1, -1, 1], use, upper=[10, 11])
+        assert asked(search, Task(apart, 1, elementary=False)).walks == [(0,)]
+
+    def test_what_has_met_a_node_does_not_dominate_what_has_not(self, search: ModuleType) -> None:
+        # Node 1 is reached for 2 directly, and for -4 by way of node 2, to which what goes on then cannot return.
+        edges = ((0, 2, 3, 1), (0, 1, 2, 2), (1, 2, -7, 1), (2, 3, -6, 0), (2, 1, -7, 1))
+        task = Task(problem(*edges, upper=6, target=3), 1, elementary=True)
+        assert asked(search, task).walks == [(1, 2, 3)]
+
+    def test_two_limits_that_no_walk_keeps_together(self, search: ModuleType) -> None:
+        use = [[3, 1], [1, 3], [1, 0], [0, 1]]
+        apart = RcspProblem(4, [0, 0, 1, 2], [1, 2, 3, 3], [1, 1, 1, 1], use, upper=[2, 2])
+        assert asked(search, Task(apart, 1, elementary=False)).ending is Ending.INFEASIBLE
+
+    def test_nothing_leads_to_the_target(self, search: ModuleType) -> None:
+        assert asked(search, Task(problem((1, 2, 1, 1)), 1, elementary=False)).ending is Ending.UNREACHABLE
+
+    def test_at_the_target_from_the_beginning(self, search: ModuleType) -> None:
+        edges = ((0, 1, 1, 1), (1, 0, 1, 1))
+        found = asked(search, Task(problem(*edges, upper=4, target=0), 5, elementary=False))
+        assert found.walks == [(), (0, 1), (0, 1, 0, 1)]
+        assert asked(search, Task(problem(*edges, upper=4, target=0), 5, elementary=True)).walks == [()]
+        found = asked(search, Task(problem(*edges, lower=1, target=0), 1, elementary=False))
+        assert found.walks == [(0, 1)]
+
+    def test_no_edges_and_no_resources(self, search: ModuleType) -> None:
+        for target, ending in ((0, Ending.PROVED), (1, Ending.UNREACHABLE)):
+            empty = RcspProblem(2, [], [], [], target=target)
+            assert asked(search, Task(empty, 1, elementary=False)).ending is ending
+
+
+@both
+class TestLargeNumbers:
+    @pytest.mark.parametrize("factor", [10**6, 2**44 + 1])
+    def test_scaled_amounts_change_nothing(self, search: ModuleType, factor: int) -> None:
+        for seed in range(60):
+            task, truth = small_task(seed)
+            one = task.problem
+            if one.use.dtype.kind == "f" or any(isinstance(limit, float) for limit in one.lower):
+                continue
+            raised = RcspProblem(
+                one.n_nodes, one.tails, one.heads, one.cost, one.use * factor, one.node_cost, one.node_use * factor,
+                [low * factor for low in one.lower],
+                [None if high is None else high * factor + factor // 2 for high in one.upper],
+                one.source, one.target,
+            )  # fmt: skip
+            agrees(search, Task(raised, task.wanted, task.elementary), truth)
+
+    def test_the_largest_costs(self, search: ModuleType) -> None:
+        most = 2**60 // 2048
+        edges = [(v, v + 1, most, 1) for v in range(9)] + [(v, v + 1, most - 1, 2) for v in range(9)]
+        task = Task(problem(*edges, upper=13, target=9), 1, elementary=False)
+        found = asked(search, task)
+        assert [cost_of(task.problem, walk) for walk in found.walks] == [9 * most - 4]
+        assert found.bound == 9 * most - 4
+
+    def test_a_limit_of_which_a_turn_takes_a_trillionth(
+        self, search: ModuleType, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("solvers.memory.MEMORY_CAP", 2**23)
+        task = Task(problem((0, 0, -1, 1), (0, 2, 1, 1), upper=10**12), 1, elementary=False)
+        found = asked(search, task, deadline=Deadline(1.0))
+        if found.ending is Ending.PROVED:  # by an argument, not by going round
+            assert cost_of(task.problem, found.walks[0]) == 2 - 10**12
+        else:
+            assert found.ending in {Ending.TOO_LARGE, Ending.OUT_OF_TIME}
+            assert found.bound is None or found.bound <= 2 - 10**12
+
+
+class _Countdown(Deadline):
+    """A deadline that passes after it has been looked at so many times."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__(None)
+        self._looks = looks
+
+    def passed(self) -> bool:
+        self._looks -= 1
+        return self._looks < 0
+
+
+class TestTimeLimit:
+    def test_a_stopped_search_claims_no_more_than_it_knows(self) -> None:
+        ends = set()
+        for seed in range(120):
+            task, truth = small_task(seed)
+            for looks in (0, 3, 10, 40, 10**6):
+                found = asked(plain, task, deadline=_Countdown(looks))
+                ends.add(found.ending)
+                if found.ending is Ending.OUT_OF_TIME:
+                    is_honest(task, found, truth)
+                elif fold(task.problem).hopeless is None:
+                    assert found.ending is truth.ending
+        assert ends >= {Ending.OUT_OF_TIME, Ending.PROVED, Ending.INFEASIBLE, Ending.UNBOUNDED}
+
+    def test_being_stopped_on_the_way_leaves_walks_and_a_bound(self) -> None:
+        known, task = set(), replace(medium_task(81), wanted=3)
+        best = Truth(Ending.PROVED, tuple(cost_of(task.problem, walk) for walk in asked(plain, task).walks))
+        for looks in (0, 250, 650, 10**6):
+            found = asked(plain, task, deadline=_Countdown(looks))
+            known.add((found.ending, bool(found.walks), found.bound is not None))
+            is_honest(task, found, best)
+        assert known == {
+            (Ending.OUT_OF_TIME, False, False),
+            (Ending.OUT_OF_TIME, False, True),
+            (Ending.OUT_OF_TIME, True, True),
+            (Ending.PROVED, True, True),
+        }
+
+    @both
+    @pytest.mark.parametrize("seconds", [1e-300, 1e-5, 1e-4, 1e-3])
+    def test_a_tiny_limit_is_no_proof_of_anything(self, search: ModuleType, seconds: float) -> None:
+        for seed in range(20):
+            task, truth = small_task(seed)
+            found = asked(search, task, deadline=Deadline(seconds))
+            if found.ending in {Ending.OUT_OF_TIME, Ending.PROVED}:
+                is_honest(task, found, truth)
+            elif fold(task.problem).hopeless is None:
+                assert found.ending is truth.ending
+
+    @both
+    def test_a_hard_search_is_stopped_with_what_it_has(self, search: ModuleType) -> None:
+        found = asked(search, endless(), deadline=Deadline(0.3))
+        assert found.ending is Ending.OUT_OF_TIME
+        is_honest(endless(), found, Truth(Ending.OUT_OF_TIME))
+
+
+# Half a second after it began, the search is deep in it; the signal goes to the process, as a terminal's does.
+SESSION = """
+import importlib, os, signal, sys, threading
+from solvers.deadline import NEVER
+from tests.solvers.rcsp.agreement import asked, endless
+
+search = importlib.import_module(sys.argv[1])
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    print("returned", asked(search, endless(), threads=int(sys.argv[2])))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@both
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_ends_a_long_search(search: ModuleType, threads: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SESSION, search.__name__, str(threads)], capture_output=True, text=True, cwd=ROOT,
+        timeout=HANG_GUARD, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["interrupted"]

@@ -1,0 +1,315 @@
+"""The public way in: whatever the graph is given as, the same answer, counted again, or an error that helps."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from solvers import (
+    EndlessError,
+    ProblemError,
+    RcspProblem,
+    ShortestPath,
+    Status,
+    shortest_path,
+    shortest_paths,
+)
+from solvers.rcsp import plain, solving
+from solvers.rcsp.folded import fold
+from solvers.rcsp.found import Ending, Found
+
+
+@pytest.fixture(params=["as built", "plain"], autouse=True)
+def _search(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test is put to the search that was built here, and to the one that needs nothing."""
+    if request.param == "plain":
+        monkeypatch.setattr(solving, "search", lambda: plain.search)
+
+
+def commute() -> nx.DiGraph:
+    graph = nx.DiGraph()
+    graph.add_edge("home", "stop", usd=2.5, time=5)
+    graph.add_edge("home", "lane", usd=0, time=20)
+    graph.add_edge("stop", "office", usd=3, time=15)
+    graph.add_edge("lane", "office", usd=3, time=15)
+    graph.add_edge("home", "office", usd=24, time=12)
+    return graph
+
+
+def test_a_networkx_graph() -> None:
+    path = shortest_path(commute(), "home", "office", {"time": 30}, cost="usd")
+    assert (path.status, path.nodes) == ("OPTIMAL", ("home", "stop", "office"))
+    assert path.edges == (("home", "stop"), ("stop", "office"))
+    assert (path.cost, path.bound, path.resources) == (5.5, 5.5, {"time": 20})
+    assert 0 < path.solve_seconds < path.seconds
+    assert all(edge in commute().edges for edge in path.edges)
+    longest = shortest_path(commute(), "home", "office", {"time": 30}, cost="usd", maximise=True)
+    assert (longest.cost, longest.bound) == (24, 24)
+    late = shortest_path(commute(), "home", "office", {"time": (21, None)}, cost="usd")
+    assert (late.cost, late.resources) == (3, {"time": 35})
+    free = shortest_path(commute(), "home", "office", {"time": None}, cost="usd")
+    assert free.resources == {"time": 35}
+    assert shortest_path(commute(), "home", "office", cost="time").cost == 12
+
+
+def test_nodes_have_costs_and_amounts_too() -> None:
+    graph = nx.DiGraph([("a", "b", {"cost": 1}), ("b", "c", {"cost": 1}), ("a", "c", {"cost": 3})])
+    assert shortest_path(graph, "a", "c").cost == 2
+    graph.nodes["b"]["cost"] = 5
+    graph.nodes["a"]["cost"] = 0.5
+    assert shortest_path(graph, "a", "c").cost == 3.5
+    graph.nodes["c"]["toll"] = 2
+    assert shortest_path(graph, "a", "c", {"toll": 2}).resources == {"toll": 2}
+    assert shortest_path(graph, "a", "c", {"toll": 1}).status == "INFEASIBLE"
+
+
+def test_parallel_edges_have_keys() -> None:
+    graph = nx.MultiDiGraph()
+    graph.add_edge("a", "b", key="slow", cost=1, time=9)
+    graph.add_edge("a", "b", key="fast", cost=4, time=2)
+    graph.add_edge("b", "c", cost=1, time=1)
+    path = shortest_path(graph, "a", "c", {"time": 5})
+    assert path.edges == (("a", "b", "fast"), ("b", "c", 0))
+    both = shortest_paths(graph, "a", "c", {"time": 10}, k=9)
+    assert [one.cost for one in both] == [2, 5]
+    assert (both.status, both.message) == ("OPTIMAL", "there are no more")
+    assert both[0] == both.paths[0]
+    assert both[1:] == both.paths[1:]
+
+
+def graphs(rng: random.Random) -> Iterator[tuple[Any, Any, Any]]:
+    """One random problem, in all the forms that a graph may have, with its ends as each calls them."""
+    n, m, places, least = rng.randint(1, 8), rng.randint(1, 16), rng.choice([0, 1]), rng.choice([-1, 0, 0, 1])
+
+    def amount(low: int) -> float | int:
+        units = rng.randint(low, 9)
+        return units if not places else units / 10**places
+
+    edges = sorted((rng.randrange(n), rng.randrange(n)) for _ in range(m))
+    attributes = [{"cost": amount(least), "time": amount(1), "load": amount(0)} for _ in edges]
+    listed = [(tail, head, one) for (tail, head), one in zip(edges, attributes, strict=True)]
+    graph = nx.MultiDiGraph()
+    graph.add_nodes_from(range(n))
+    graph.add_edges_from(listed)
+    cost = [one["cost"] for one in attributes]
+    use = np.array([[one["time"], one["load"]] for one in attributes]).reshape(m, 2)
+    starts = np.searchsorted([tail for tail, _ in edges], range(n + 1))
+    heads = [head for _, head in edges]
+    names = ["time", "load"]
+    yield graph, 0, n - 1
+    if {0, n - 1} <= {node for ends in edges for node in ends}:
+        yield iter(listed), 0, n - 1
+    yield RcspProblem(n, [tail for tail, _ in edges], heads, cost, use, resources=names), None, None
+    yield RcspProblem.from_csr(starts, heads, cost, use, resources=names), None, n - 1
+    yield nx.relabel_nodes(graph, lambda node: f"v{node}"), "v0", f"v{n - 1}"
+
+
+def test_all_forms_of_a_graph_agree() -> None:
+    met = set()
+    for seed in range(60):
+        rng = random.Random(seed)
+        limits = {"time": rng.choice([None, 2, 9.5, (2, 12)]), "load": rng.choice([3, 20, None])}
+        elementary, maximise = rng.random() < 0.5, rng.random() < 0.3
+        answers = []
+        for graph, source, target in graphs(rng):
+            try:
+                path = shortest_path(graph, source, target, limits, elementary=elementary, maximise=maximise)
+                answers.append((path.status, path.cost))
+            except EndlessError:
+                answers.append((Status.ERROR, None))
+        assert len(set(answers)) <= 1, seed
+        met |= {status for status, _ in answers}
+    assert met == {Status.OPTIMAL, Status.INFEASIBLE, Status.ERROR}
+
+
+def test_a_circle_that_gains() -> None:
+    edges = [("a", "b", {"cost": -1}), ("b", "a", {"cost": 0, "t": 1}), ("b", "c", {"cost": 1, "t": 1})]
+    path = shortest_path(edges, "a", "c", {"t": 3})
+    assert (path.nodes, path.cost, path.resources) == (("a", "b", "a", "b", "a", "b", "c"), -2, {"t": 3})
+    with pytest.raises(
+        EndlessError, match="it costs less than nothing, and nothing that it uses has an upper limit; giv"
+    ):
+        shortest_path(edges, "a", "c", {"t": (2, None)})
+    with pytest.raises(EndlessError, match="it gains") as error:
+        shortest_path([(a, b, {"cost": -one["cost"]}) for a, b, one in edges], "a", "c", maximise=True)
+    assert sorted(error.value.circle) == [0, 1]
+    assert shortest_path(edges, "a", "c", {"t": None}, elementary=True).cost == 0
+
+
+def test_the_empty_path() -> None:
+    path = shortest_path([("a", "b", {"cost": 1, "t": 1})], "a", "a", {"t": 0})
+    assert (path.status, path.nodes, path.edges, path.cost, path.resources) == ("OPTIMAL", ("a",), (), 0, {"t": 0})
+
+
+def test_the_k_best_are_told_apart_from_fewer() -> None:
+    graph = commute()
+    some = shortest_paths(graph, "home", "office", {"time": None}, k=2, cost="usd")
+    assert ([one.cost for one in some], some.status, some.message) == ([3, 5.5], "OPTIMAL", "")
+    worst = shortest_paths(graph, "home", "office", {"time": None}, k=2, cost="usd", maximise=True)
+    assert [one.cost for one in worst] == [24, 5.5]
+    none = shortest_paths(graph, "office", "home", k=2, cost="usd")
+    assert (none.status, len(none), none.explanation is not None) == ("INFEASIBLE", 0, True)
+    for wrong in (0, -1, True, 1.5, "2"):
+        with pytest.raises(ProblemError, match="k = "):
+            shortest_paths(graph, "home", "office", k=wrong, cost="usd")  # type: ignore[arg-type]
+
+
+def test_other_ends_and_limits_of_a_problem() -> None:
+    problem = RcspProblem(3, [0, 1, 0], [1, 2, 2], [1, 1, 5], [[4], [4], [1]], upper=[9], resources=["t"])
+    assert shortest_path(problem).cost == 2
+    assert shortest_path(problem, limits={"t": 7}).cost == 5
+    assert shortest_path(problem, target=1).cost == 1
+    assert shortest_path(problem, 1).cost == 1
+    for wrong, text in (
+        ({"limits": {"x": 1}}, "no such resource; there are: t"),
+        ({"source": 3}, "source = 3"),
+        ({"cost": "usd"}, "an RcspProblem has its costs already"),
+    ):
+        with pytest.raises(ProblemError, match=text):
+            shortest_path(problem, **wrong)  # type: ignore[arg-type]
+
+
+EDGE = (1, 2, {"cost": 3, "t": 1})
+
+
+@pytest.mark.parametrize(
+    ("graph", "limits", "text"),
+    [
+        ([EDGE], {"x": 1}, "attribute = 'x': no edge and no node of the graph has it"),
+        ([(1, 2, {"price": 1})], {}, "attribute = 'cost': no edge"),
+        ([EDGE, (2, 3, {"t": 1})], {"t": 1}, "edge = 1: has no attribute 'cost', and others have"),
+        ([(1, 2, {"cost": "3"})], {}, "edge 0, attribute 'cost' = '3': expected a number"),
+        ([(1, 2, {"cost": None})], {}, "edge 0, attribute 'cost' = None: expected a number"),
+        ([(1, 2, {"cost": float("inf")})], {}, "edge 0, attribute 'cost' = inf: must be finite; leave out an edge"),
+        ([(1, 2, {"cost": 2**63}), EDGE], {}, "edge 0, attribute 'cost' = 9223372036854775808: must be within"),
+        ([EDGE, (1, 2, {"cost": 3, "t": -1})], {"t": 1}, "edge 1, attribute 't' = -1: must not be negative"),
+        ([EDGE, (1, 2, {"cost": 3, "t": [1]})], {"t": 1}, r"edge 1, attribute 't' = \[1\]: expected a number"),
+        ([EDGE], {"t": "much"}, r"limits\['t'\] = 'much': expected a number"),
+        ([EDGE], {"t": (1, 2, 3)}, r"limits\['t'\] = .*: expected an upper limit, or a pair"),
+        ([EDGE], ["t"], "expected a dict"),
+        ([(1, 2)], {}, r"graph\[0\] = \(1, 2\): expected \(tail, head, {attributes}\)"),
+        ([([], 2, {})], {}, r"graph\[0\] = .* with hashable nodes"),
+        ([(1, 3, {"cost": 1})], {}, "target = 2: no such node in the graph"),
+        (5, {}, "graph = 5: expected a directed networkx graph"),
+        (nx.Graph([EDGE]), {}, r"is not directed; graph.to_directed\(\)"),
+        (nx.DiGraph([(1, 2, {"cost": -1, "t": "x"})]), {"t": 1}, r"edge \(1, 2\), attribute 't' = 'x'"),
+    ],
+)
+def test_what_is_malformed_is_named(graph: Any, limits: Any, text: str) -> None:
+    with pytest.raises(ProblemError, match=text):
+        shortest_path(graph, 1, 2, limits)
+
+
+def test_nodes_that_are_malformed_are_named() -> None:
+    graph = commute()
+    graph.nodes["stop"]["time"] = -4
+    with pytest.raises(ProblemError, match="node 'stop', attribute 'time' = -4: must not be negative"):
+        shortest_path(graph, "home", "office", {"time": 3}, cost="usd")
+    with pytest.raises(ProblemError, match="source = None: say where paths begin and end"):
+        shortest_path(commute(), cost="usd")
+
+
+@pytest.mark.parametrize("threads", [0, True, 1.5, "2"])
+def test_wrong_numbers_of_threads(threads: Any) -> None:
+    with pytest.raises(ProblemError, match="threads = "):
+        shortest_path([EDGE], 1, 2, threads=threads)
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan"), "1"])
+def test_wrong_time_limits(limit: Any) -> None:
+    with pytest.raises(ProblemError, match="time_limit = "):
+        shortest_path([EDGE], 1, 2, time_limit=limit)
+
+
+def test_answers_can_be_kept() -> None:
+    path = shortest_path([EDGE], 1, 2, {"t": 5})
+    assert pickle.loads(pickle.dumps(path)) == path
+
+
+@pytest.mark.parametrize(
+    ("walks", "fault"),
+    [
+        ([(0,)], "the walk ends at node 1, not at the target 2"),
+        ([(1,)], "the edges do not follow upon each other"),
+        ([(0, 7)], "an edge does not exist"),
+        ([(0, -1)], "an edge does not exist"),
+        ([(0, 1, 3, 1)], "the walk uses 17 of t, and may use 9"),
+        ([(0, 4)], "the walk uses 1 of t, and must use 2"),
+        ([(2,), (0, 1)], "the paths are not in order of their costs"),
+        ([(0, 1), (0, 1)], "a path came twice"),
+        ([(0, 1), (2,), (0, 1, 3, 1)], "the walk meets a node twice"),
+    ],
+)
+def test_no_answer_is_believed(walks: list[tuple[int, ...]], fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = RcspProblem(
+        n_nodes=3,
+        tails=[0, 1, 0, 2, 1],
+        heads=[1, 2, 2, 1, 2],
+        cost=[1, 1, 5, 1, 1],
+        use=[[1], [7], [5], [2], [0]],
+        lower=[2],
+        upper=[9],
+        resources=["t"],
+    )
+    found = Found(Ending.PROVED, walks, None, 0, 0.0)
+    monkeypatch.setattr(solving, "search", lambda: lambda *_: found)
+    answer = shortest_paths(problem, k=2, elementary="twice" in fault)
+    assert (answer.status, answer.paths) == ("ERROR", ())
+    assert fault in answer.message
+
+
+def test_a_circle_is_not_believed_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = RcspProblem(2, [0, 1], [1, 0], [1, 1])
+    found = Found(Ending.UNBOUNDED, [(0, 1)], None, 0, 0.0)
+    monkeypatch.setattr(solving, "search", lambda: lambda *_: found)
+    assert "named (0, 1) a circle that gains, and it is not" in shortest_path(problem).message
+
+
+@pytest.mark.parametrize(
+    ("ending", "walks", "bound", "status", "bounds"),
+    [
+        (Ending.OUT_OF_TIME, [(0, 1)], None, "FEASIBLE", [None]),
+        (Ending.OUT_OF_TIME, [(0, 1)], 1, "FEASIBLE", [11]),
+        (Ending.OUT_OF_TIME, [(0, 1), (2,)], 2, "FEASIBLE", [12, 12]),
+        (Ending.OUT_OF_TIME, [], None, "TIMEOUT", []),
+        (Ending.TOO_LARGE, [(2,)], 3, "FEASIBLE", [13]),
+        (Ending.TOO_LARGE, [], None, "ERROR", []),
+        (Ending.INFEASIBLE, [], None, "INFEASIBLE", []),
+        (Ending.UNREACHABLE, [], None, "INFEASIBLE", []),
+    ],
+)
+def test_searches_that_were_cut_short(
+    ending: Ending,
+    walks: list[tuple[int, ...]],
+    bound: int | None,
+    status: str,
+    bounds: list[int | None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem = RcspProblem(3, [0, 1, 0], [1, 2, 2], [1, 1, 5], node_cost=[10, 0, 0])
+    monkeypatch.setattr(solving, "search", lambda: lambda *_: Found(ending, walks, bound, 0, 0.0))
+    answer = shortest_paths(problem, k=2)
+    assert answer.status == status
+    assert [path.bound for path in answer] == bounds
+    proved = [bound is not None and path.cost is not None and path.cost <= 10 + bound for path in answer]
+    assert [path.status == "OPTIMAL" for path in answer] == proved
+
+
+def test_a_bound_on_the_greatest_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = RcspProblem(2, [0, 0], [1, 1], [1.5, 4], node_cost=[10, 0])
+    unit = fold(problem).cost_unit
+    found = Found(Ending.OUT_OF_TIME, [(0,)], int(-4 * unit), 0, 0.0)
+    monkeypatch.setattr(solving, "search", lambda: lambda *_: found)
+    path = shortest_path(problem, maximise=True)
+    assert (path.status, path.cost, path.bound) == ("FEASIBLE", 11.5, 14.0)
+
+
+def test_only_what_has_no_path_is_explained() -> None:
+    assert shortest_path([EDGE], 1, 2).explanation is None
+    assert ShortestPath(Status.TIMEOUT).explanation is None
