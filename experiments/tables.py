@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from experiments.benches.rcsp.table import rcsp_text
 from experiments.benches.solvers.table import solver_text
 from experiments.harness.places import ROOT
 from experiments.studies.aec.readme_table import household_text
@@ -43,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     text = PAGE.read_text(encoding="utf-8")
     fresh = _between(text, HEADLINE_BEGIN, HEADLINE_END, headline_text())
-    fresh = _between(fresh, SOLVERS_BEGIN, SOLVERS_END, solver_text())
+    fresh = _between(fresh, SOLVERS_BEGIN, SOLVERS_END, solver_text() + rcsp_text())
     fresh = _between(fresh, TOOLS_BEGIN, TOOLS_END, tool_text())
     fresh = _between(fresh, HOMES_BEGIN, HOMES_END, household_text())
     fresh = _between(fresh, SDP_BEGIN, SDP_END, sdp_text())

@@ -1,6 +1,7 @@
 """`cspy`, a C++ labelling library for resource-constrained shortest paths, as a backend of the benchmark.
 
-cspy is no dependency of the project; where it is absent the benchmark says so and goes on. Tested with 1.0.3.
+It is given the pruned time-expanded graph, and as another backend the problem's own graph. cspy is no dependency of the
+project; where it is absent the benchmark says so and goes on. Tested with 1.0.3.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, ClassVar
 from solvers import PathProblem, PathSolution, Solver, Status
 from solvers.answer import with_walk, without_walk
 from solvers.base import missing_package
+from solvers.errors import BackendError
 from solvers.time_expanded import TimeExpanded, expand
 
 # cspy does not say that its time limit ended the search; one that took nearly all of it is not called a proof.
@@ -38,33 +40,68 @@ class CspySolver(Solver):
         return missing_package("cspy", "pip install cspy==1.0.3 (its wheels end at Python 3.11)")
 
     def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
-        from cspy import BiDirectional
-
         expanded = expand(problem)
         if not expanded.arcs:
             return without_walk(Status.INFEASIBLE, message="no terminal can be reached within horizon and budgets")
         graph, used = _graph(problem, expanded)
-        steps = float(problem.horizon + 1)
-        searched = time.perf_counter()
-        search = BiDirectional(
-            graph,
-            max_res=[steps, *map(float, expanded.budgets)],
-            min_res=[0.0] * (1 + len(expanded.budgets)),
-            direction=self.direction,
-            elementary=False,
-            time_limit=time_limit,
-        )
-        search.run()
-        places = search.path
-        seconds = time.perf_counter() - searched
-        late = time_limit is not None and seconds >= _CUT_SHORT * time_limit
-        if places is None or (late and places[-1] != "Sink"):
-            answer = without_walk(Status.TIMEOUT if late else Status.INFEASIBLE)
-        else:
-            chosen = sorted(used[pair] for pair in pairwise(places) if pair in used)
-            edges = expanded.edges_of(chosen)
-            answer = with_walk(problem, edges, Status.FEASIBLE if late else Status.OPTIMAL)
-        return replace(answer, solve_seconds=seconds)
+        steps = float(problem.steps + 1)
+        limits = [steps, *map(float, expanded.budgets)]
+        status, places, seconds = _searched(graph, limits, self.direction, time_limit)
+        if places is None:
+            return replace(without_walk(status), solve_seconds=seconds)
+        chosen = sorted(used[pair] for pair in pairwise(places) if pair in used)
+        return replace(with_walk(problem, expanded.edges_of(chosen), status), solve_seconds=seconds)
+
+
+class CspyRawSolver(Solver):
+    """cspy's exact labelling on the problem's own graph, as a user of cspy would put it: steps are one more resource.
+
+    Nothing is expanded or pruned beforehand. Stays go to and fro between two copies of the terminal (cspy passes over
+    arcs from a node to itself), which needs rewards there that are not negative, and no discount. The start has a copy
+    without arcs into it. Searching forward was the fastest direction.
+    """
+
+    name: ClassVar[str] = "cspy:raw"
+    summary: ClassVar[str] = "cspy's forward labelling in C++ on the graph as it is"
+    direction: ClassVar[str] = "forward"
+
+    @classmethod
+    def unavailable_reason(cls) -> str | None:
+        """Whether cspy is installed."""
+        return CspySolver.unavailable_reason()
+
+    def _solve(self, problem: PathProblem, time_limit: float | None) -> PathSolution:
+        graph, used = _raw_graph(problem)
+        limits = [float(problem.steps + 1), *map(float, problem.budgets)]
+        status, places, seconds = _searched(graph, limits, self.direction, time_limit)
+        if places is None:
+            return replace(without_walk(status), solve_seconds=seconds)
+        edges = [used[pair] for pair in pairwise(places) if pair in used]
+        return replace(with_walk(problem, edges, status), solve_seconds=seconds)
+
+
+def _searched(
+    graph: Any, limits: list[float], direction: str, time_limit: float | None
+) -> tuple[Status, list[Any] | None, float]:
+    """The status, the path from source to sink if there is one, and the seconds that cspy took."""
+    from cspy import BiDirectional
+
+    began = time.perf_counter()
+    search = BiDirectional(
+        graph,
+        max_res=limits,
+        min_res=[0.0] * len(limits),
+        direction=direction,
+        elementary=False,
+        time_limit=time_limit,
+    )
+    search.run()
+    places = search.path
+    seconds = time.perf_counter() - began
+    late = time_limit is not None and seconds >= _CUT_SHORT * time_limit
+    if places is None or (late and places[-1] != "Sink"):
+        return Status.TIMEOUT if late else Status.INFEASIBLE, None, seconds
+    return Status.FEASIBLE if late else Status.OPTIMAL, places, seconds
 
 
 def _graph(problem: PathProblem, expanded: TimeExpanded) -> tuple[Any, dict[tuple[Any, Any], int]]:
@@ -86,4 +123,35 @@ def _graph(problem: PathProblem, expanded: TimeExpanded) -> tuple[Any, dict[tupl
         else:
             graph.add_edge(tail, head, weight=-arc.gain, res_cost=[1.0, *costs])
             used[tail, head] = index
+    return graph, used
+
+
+def _raw_graph(problem: PathProblem) -> tuple[Any, dict[tuple[Any, Any], int]]:
+    """The graph for cspy, and the edge behind each of its arcs."""
+    import networkx
+
+    poor = any(problem.rewards[end] < 0 for end in problem.terminals)
+    if poor or problem.discount < 1 or problem.objective != "stay":
+        raise BackendError("without a time-expanded graph, stays must not be discounted, nor earn less than nothing")
+    graph = networkx.DiGraph(directed=True, n_res=1 + len(problem.budgets))
+    free = [0.0] * len(problem.budgets)
+    used: dict[tuple[Any, Any], int] = {}
+    costs = problem.costs or [()] * len(problem.edges)
+    for index, ((tail, head), amounts) in enumerate(zip(problem.edges, costs, strict=True)):
+        for origin in ("Source", tail) if tail == problem.start else (tail,):
+            end: Any = head
+            steps = 1.0
+            if origin == end or graph.has_edge(origin, end):  # loops and parallel arcs go through a node of their own
+                end, steps = ("parallel", origin, index), 0.5
+                graph.add_edge(end, head, weight=0.0, res_cost=[0.5, *free])
+            graph.add_edge(origin, end, weight=-problem.rewards[head], res_cost=[steps, *map(float, amounts)])
+            used[origin, end] = index
+    for node in problem.terminals:
+        gain, stays = -problem.rewards[node], (("stay", node), ("again", node))
+        for origin in ("Source", node) if node == problem.start else (node,):
+            graph.add_edge(origin, "Sink", weight=0.0, res_cost=[1.0, *free])
+            graph.add_edge(origin, stays[0], weight=gain, res_cost=[1.0, *free])
+        for one, other in (stays, stays[::-1]):
+            graph.add_edge(one, other, weight=gain, res_cost=[1.0, *free])
+            graph.add_edge(one, "Sink", weight=0.0, res_cost=[1.0, *free])
     return graph, used

@@ -7,7 +7,6 @@ overruns, keeps libraries apart that cannot be loaded together, and tells what m
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from dataclasses import asdict, dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from experiments.benches.resident import forget_peak, peak, resident
 from experiments.benches.solvers.backends import BACKENDS, OURS
 from experiments.benches.solvers.numpy_pass import pass_seconds
 from solvers import PathProblem, PathSolution, Solver, Status, solve
@@ -22,7 +22,6 @@ from solvers import PathProblem, PathSolution, Solver, Status, solve
 _WARM_UP = PathProblem(3, [(0, 1), (0, 2), (1, 2)], [0.0, 0.4, 0.6], [[2], [1], [1]], [2], 0, [2], 3)
 _FREE_WARM_UP = PathProblem(3, [(0, 1), (0, 2), (1, 2)], [0.0, 0.4, 0.6], [], [], 0, [2], 3)
 _REPEATED_WITHIN = 1.0  # seconds; who needs longer is timed once
-_MEGABYTE = 2**20
 
 
 @dataclass(frozen=True)
@@ -54,11 +53,11 @@ def measure(request: Request) -> dict[str, Any]:
     """
     solver = BACKENDS[request.backend]()
     solve(_FREE_WARM_UP if request.backend == "networkx" else _WARM_UP, solver)
-    imported = _resident()
+    imported = resident()
     problem = PathProblem.from_json(Path(request.problem).read_text(encoding="utf-8"))
-    _forget_peak()
+    forget_peak()
     solution, seconds = _timed(problem, solver, request.limit)
-    peak = _peak()
+    most = peak()
     wholes, solves, spent = [seconds], [solution.solve_seconds], seconds
     if seconds < _REPEATED_WITHIN:
         wholes, solves = [], []
@@ -76,7 +75,7 @@ def measure(request: Request) -> dict[str, Any]:
         "seconds": median(wholes),
         "solve_seconds": median(known) if known else None,
         "timed": len(wholes),
-        "growth_mb": None if peak is None or imported is None else max(0.0, peak - imported),
+        "growth_mb": None if most is None or imported is None else max(0.0, most - imported),
         "pass_seconds": pass_seconds(problem) if request.backend == OURS and solution.has_walk else None,
     }
 
@@ -85,33 +84,6 @@ def _timed(problem: PathProblem, solver: Solver, limit: float) -> tuple[PathSolu
     began = time.perf_counter()
     solution = solve(problem, solver, time_limit=limit)
     return solution, time.perf_counter() - began
-
-
-def _resident() -> float | None:
-    """Resident megabytes now; None if the system does not tell."""
-    return _memory("VmRSS")
-
-
-def _peak() -> float | None:
-    """Most resident megabytes since `_forget_peak`."""
-    return _memory("VmHWM")
-
-
-def _memory(field: str) -> float | None:
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return None
-    for line in status.read_text(encoding="utf-8").splitlines():
-        if line.startswith(field + ":"):
-            return int(line.split()[1]) * 1024 / _MEGABYTE
-    return None
-
-
-def _forget_peak() -> None:
-    """Lets the peak begin anew. Where the kernel refuses, the peak also covers reading the problem: never too low."""
-    switch = Path("/proc/self/clear_refs")
-    if switch.exists() and os.access(switch, os.W_OK):
-        switch.write_text("5", encoding="utf-8")
 
 
 def main() -> int:
