@@ -145,7 +145,7 @@ def test_a_later_solve_looks_at_fewer_arcs() -> None:
     from solvers.compiled import new_memory, search
     from solvers.deadline import Deadline
 
-    problem = layered(2, resources=1)
+    problem = layered(1, resources=1)  # one that is expanded before anything is known of it
     memory = new_memory()
     first = search(problem, linear_parts(problem), 1, Deadline(None), memory)
     again = search(problem, linear_parts(problem), 1, Deadline(None), memory)
