@@ -275,7 +275,7 @@ rcsp::Problem read(const Asked &asked, Clock &clock) {
         problem.lower.push_back(lower[k]);
         problem.upper.push_back(upper[k]);
     }
-    const Score most = rcsp::LARGEST_WEIGHT / 8 / n;
+    const Score most = rcsp::LARGEST_WEIGHT / 2 / n;
     Indices begin(std::size_t(n) + 1, 0);
     for (int a = 0; a < m; ++a) {
         require(tails[a] >= 0 && tails[a] < n && heads[a] >= 0 && heads[a] < n, "an end of an arc is out of range");

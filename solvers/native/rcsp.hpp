@@ -169,9 +169,12 @@ class Solve {
                     answer_.walks.push_back(std::move(circle));
                     return Ending::Unbounded;
                 }
-                if (ending != Ending::Infeasible || node == graph.source || node == graph.target) return ending;
+                if (ending != Ending::Infeasible) return ending;
+                std::vector<char> gone(graph.nodes, 0);  // a walk that came to one of them could turn the whole circle
+                for (const int a : pruner_->circle()) gone[graph.tail[a]] = 1;
+                if (gone[graph.source] || gone[graph.target]) return Ending::Infeasible;
                 keep.assign(graph.tail.size(), 1);
-                for (int a = 0; a < graph.arcs(); ++a) keep[a] = graph.tail[a] != node && graph.head[a] != node;
+                for (int a = 0; a < graph.arcs(); ++a) keep[a] = !gone[graph.tail[a]] && !gone[graph.head[a]];
                 graph = kept_of(graph, keep, origin);
                 if (!useful(problem_, true, simple_, keep)) return Ending::Infeasible;
                 graph = kept_of(graph, keep, origin);
@@ -252,7 +255,7 @@ class Solve {
         easier.most_labels = MOST_LABELS;
         const std::size_t m = graph.tail.size();
         easier.graph.cost.assign(graph.used(scarce), graph.used(scarce) + m);
-        const Score most = LARGEST_WEIGHT / 8 / graph.nodes;
+        const Score most = LARGEST_WEIGHT / 2 / graph.nodes;
         if (std::any_of(easier.graph.cost.begin(), easier.graph.cost.end(), [&](Score cost) { return cost > most; }))
             return Ending::OutOfTime;
         easier.graph.use.clear();
@@ -313,10 +316,10 @@ class Solve {
             answer_.bytes = large.bytes;
             ending = Ending::TooLarge;
         }
-        labels.write_out();
+        if (!labels.write_out()) ending = Ending::TooLarge;
         answer_.labels += labels.made();
         answer_.bound = std::max(answer_.bound, labels.bound());
-        if (labels.too_large()) ending = Ending::TooLarge;
+        if (labels.too_wide()) ending = Ending::TooWide;
         return ending == Ending::Proved && pruner_->found().empty() ? Ending::Infeasible : ending;
     }
 

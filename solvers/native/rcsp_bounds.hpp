@@ -115,23 +115,23 @@ class Pruner {
             negative |= cost < 0;
         }
         largest_ = largest * graph.nodes;
-        most_use_.assign(K_, 1);
-        for (int k = 0; k < K_; ++k) {
-            if (!problem_.limits(k)) continue;
-            limited_.push_back(k);
-            for (int a = 0; a < graph.arcs(); ++a) most_use_[k] = std::max(most_use_[k], graph.used(k)[a]);
-        }
         most_.assign(K_, 0);
-        for (const int k : limited_) {
-            const double most = std::max(double(problem_.upper[k]) + 1, double(most_use_[k]) * graph.nodes);
-            most_[k] = Amount(double(LARGEST_WEIGHT) / 4 / double(limited_.size()) / most);
-        }
+        Amount most_use = 1;
+        for (int k = 0; k < K_; ++k)
+            if (problem_.limits(k)) {
+                limited_.push_back(k);
+                most_use = std::max(most_use, problem_.upper[k]);
+            }
+        for (const int k : limited_) most_[k] = LARGEST_WEIGHT / Amount(limited_.size()) / (problem_.upper[k] + 1);
         base_.assign(K_, 0);
         if (negative)
             if (const Ending ending = make_potentials(largest); ending != Ending::OutOfTime) return ending;
+        double all = double(largest) * graph.nodes;
+        for (const Score one : potential_) all = std::max(all, std::abs(double(one)));
+        // The more units, the finer are prices; what is left to LARGEST_WEIGHT is how high they can be.
+        const double fine = std::max(65536.0, 1024.0 * double(most_use) / double(largest));
         Score bits = 1;
-        for (const Score one : potential_) largest = std::max(largest, std::abs(one));
-        while (bits < (Score{1} << 24) && double(bits) * 2 * double(largest) * graph.nodes < double(LARGEST_WEIGHT) / 4 &&
+        while (double(bits) < fine && double(bits) * 2 * all < double(LARGEST_WEIGHT) / 16 &&
                std::all_of(limited_.begin(), limited_.end(), [&](int k) { return base_[k] * bits * 2 <= most_[k]; }))
             bits *= 2;
         unit_ = bits;
@@ -178,7 +178,7 @@ class Pruner {
         for (const int k : limited_)
             for (int a = 0; a < graph.arcs(); ++a)
                 if (graph.used(k)[a] > 0) weight[a] = largest * graph.nodes + 1;
-        if (settle(graph, weight, potential_, circle_, clock_)) return Ending::TooLarge;
+        if (settle(graph, weight, potential_, circle_, clock_)) return Ending::TooWide;
         return Ending::Unbounded;
     }
 
@@ -451,7 +451,7 @@ class Pruner {
     int K_;
     Score unit_ = 1, bound_ = -FAR, largest_ = 0;
     Indices limited_, circle_, path_;
-    Amounts base_, best_, most_, most_use_, leeway_;
+    Amounts base_, best_, most_, leeway_;
     std::vector<Score> potential_;
     std::vector<Walk> found_;
     std::vector<Score> cost_there_, cost_back_;

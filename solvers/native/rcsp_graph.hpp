@@ -5,7 +5,6 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -14,11 +13,11 @@
 
 namespace tape::rcsp {
 
-// Farther than any node that can be reached; two of them can be added.
+// More than any sum; what is as far as half of it counts as out of reach. Two of them can be added.
 constexpr Score FAR = Score{1} << 61;
 
-// The sum of weights along any simple path stays below this.
-constexpr Score LARGEST_WEIGHT = Score{1} << 58;
+// Neither what a simple path costs nor what all limits come to at any prices is more than this.
+constexpr Score LARGEST_WEIGHT = Score{1} << 56;
 
 // No more than this limits nothing.
 constexpr Amount NO_LIMIT = Amount{1} << 60;
@@ -163,7 +162,7 @@ template <class Part> void side_by_side(int count, int threads, Clock &clock, Pa
                     failure = std::current_exception();
                 }
             });
-    } catch (const std::system_error &) {  // no more threads to be had
+    } catch (const std::exception &) {  // no more threads to be had
     }
     try {
         share(0, Pulse(clock));
@@ -179,7 +178,7 @@ template <class Part> void side_by_side(int count, int threads, Clock &clock, Pa
 
 // Least weights from the source (Forward) or to the target; weights of arcs are not negative where there is a circle.
 template <bool Forward> void grow(const Graph &graph, const Score *weight, Tree &tree, Heap &heap, Pulse pulse) {
-    tree.far.assign(graph.nodes, FAR);
+    tree.far.assign(graph.nodes, FAR / 2);
     tree.arc.assign(graph.nodes, -1);
     tree.settled.clear();
     const int root = Forward ? graph.source : graph.target;

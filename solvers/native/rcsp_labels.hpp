@@ -63,21 +63,28 @@ template <class Use> class Labels {
         return true;
     }
 
-    // Writes out the walks that were found; to be called however `run` ended.
-    void write_out() {
-        for (Walk &walk : pruner_.found()) {
-            if (walk.claim < 0) continue;
-            const Claim &one = claims_[walk.claim];
-            walk.claim = -1;
-            if (one.arc >= 0) walk.ids.push_back(graph_.id[one.arc]);
-            for (int label = one.label; label >= 0 && arc_[label] >= 0; label = parent_[label]) walk.ids.push_back(graph_.id[arc_[label]]);
-            std::reverse(walk.ids.begin(), walk.ids.end());
-            for (int v = one.node; one.tree && one.tree->arc[v] >= 0; v = graph_.head[one.tree->arc[v]]) walk.ids.push_back(graph_.id[one.tree->arc[v]]);
+    // Writes out the walks that were found, best first; to be called however `run` ended. Walks in circles may be too
+    // long to write down: false if some were left out.
+    bool write_out() {
+        std::vector<Walk> &found = pruner_.found();
+        std::size_t written = 0;
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            Walk &walk = found[i];
+            if (walk.claim >= 0) write_out(walk);
+            written += walk.ids.size();
+            clock_.passed();  // Ctrl-C ends this, too
+            if (written <= MOST_WRITTEN) continue;
+            bound_ = std::max(bound_, walk.cost);
+            found.resize(i);
+            return false;
         }
+        return true;
     }
 
   private:
     static constexpr std::size_t FIRST_LOOK = 256;
+    static constexpr std::size_t MOST_WRITTEN = std::size_t{1} << 22;  // arcs of all walks together
+    static constexpr Score MOST_KEY = FAR / 2;  // the share of a cost in a key
     static constexpr int LOOK_PASSES = 24;
     static constexpr std::size_t MOST_VIEWS = 60;
 
@@ -107,7 +114,7 @@ template <class Use> class Labels {
     // The most that a label may come to in a view, its completions bounded.
     Score limit_of(const View &view) const {
         if (view.unit == 0) return view.payment;
-        return most_cost_ == FAR ? FAR / 2 : view.unit * (most_cost_ - 1) + view.payment;
+        return most_cost_ == FAR ? FAR - 1 : view.unit * (most_cost_ - 1) + view.payment;
     }
 
     Score key_in(const View &view, int v, Score cost, const Use *sum) const {
@@ -264,7 +271,7 @@ template <class Use> class Labels {
         clock_.tick(16);
         if (views_[0].ahead[v] >= FAR) return;
         Score cost;
-        if (__builtin_add_overflow(cost_[parent], graph_.cost[arc], &cost) || std::abs(cost) > LARGEST_SCORE) return void(large_ = true);
+        if (__builtin_add_overflow(cost_[parent], graph_.cost[arc], &cost) || std::abs(cost) > MOST_KEY / pruner_.unit()) return void(wide_ = true);
         const Use *const row = row_.data() + std::size_t(arc) * K_;
         const Amount *const rest = rest_.data() + std::size_t(v) * K_;
         Use sum[64];
@@ -314,7 +321,9 @@ template <class Use> class Labels {
     }
 
     double bytes() const {
-        return double(node_.capacity()) * (12 + 8 + 16 + double(K_) * sizeof(Use) * 2 + 8.0 * words_ + 12);
+        return double(node_.capacity()) * (12 + 8 + 16 + double(K_) * sizeof(Use) + 8.0 * words_) + shelved_ +
+               double(claims_.capacity()) * (sizeof(Claim) + sizeof(Walk)) + 8.0 * double(graph_.nodes) * double(views_.size()) +
+               double(graph_.nodes) * K_ * 24 + double(graph_.arcs()) * K_ * sizeof(Use);
     }
 
     // Whether nothing more is to be had from here: the cheapest path on keeps the limits. It is offered, and so is the
@@ -352,6 +361,17 @@ template <class Use> class Labels {
         int node, label, arc;
         const Tree *tree;
     };
+
+    void write_out(Walk &walk) {
+        const Claim &one = claims_[walk.claim];
+        walk.claim = -1;
+        if (one.arc >= 0) walk.ids.push_back(graph_.id[one.arc]);
+        for (int label = one.label; label >= 0 && arc_[label] >= 0 && walk.ids.size() <= MOST_WRITTEN; label = parent_[label])
+            walk.ids.push_back(graph_.id[arc_[label]]);
+        std::reverse(walk.ids.begin(), walk.ids.end());
+        for (int v = one.node; one.tree && one.tree->arc[v] >= 0; v = graph_.head[one.tree->arc[v]])
+            walk.ids.push_back(graph_.id[one.tree->arc[v]]);
+    }
 
     void claim(const Claim &one, Score cost) {
         claims_.push_back(one);
@@ -405,6 +425,8 @@ template <class Use> class Labels {
     void shelve(int v, int label) {
         Shelf<Use> &shelf = shelves_[v];
         const int lane = shelf.count++ % LANES;
+        if (lane == 0) shelved_ += double(K_) * LANES * sizeof(Use);
+        shelved_ += 12;
         if (lane == 0) shelf.used.resize(shelf.used.size() + std::size_t(K_) * LANES, std::numeric_limits<Use>::max());
         Use *const block = shelf.used.data() + shelf.used.size() - std::size_t(K_) * LANES;
         for (int k = 0; k < K_; ++k) block[std::size_t(k) * LANES + lane] = use_[std::size_t(label) * K_ + k];
@@ -425,17 +447,18 @@ template <class Use> class Labels {
     Tree tree_, base_tree_;
     std::vector<View> views_;  // first the cost, then the best prices from the source, then use alone; then others
     Score most_cost_ = FAR, bound_ = -FAR;
-    bool base_priced_ = false, completes_ = false, goes_on_ = true, large_ = false;
+    bool base_priced_ = false, completes_ = false, goes_on_ = true, wide_ = false;
     std::vector<Use> row_, use_;
     Indices node_, parent_, arc_;
     std::vector<Score> cost_;
     std::vector<std::uint64_t> seen_;
     std::vector<Shelf<Use>> shelves_;
+    double shelved_ = 0;  // bytes
     std::vector<Claim> claims_;
     Heap heap_, grown_;
 
   public:
-    bool too_large() const { return large_; }
+    bool too_wide() const { return wide_; }
 };
 
 }  // namespace tape::rcsp

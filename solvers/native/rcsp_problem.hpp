@@ -5,7 +5,8 @@
 
 namespace tape::rcsp {
 
-enum class Ending { Proved = 0, OutOfTime = 1, Unreachable = 2, Infeasible = 3, Unbounded = 4, TooLarge = 5 };
+// TooLarge: for the memory; TooWide: numbers, for their integers.
+enum class Ending { Proved, OutOfTime, Unreachable, Infeasible, Unbounded, TooLarge, TooWide };
 
 struct Walk {
     Score cost = 0;

@@ -13,19 +13,22 @@ from solvers.rcsp.found import Ending, Found
 if AVAILABLE:
     from solvers._native import shortest_path as _shortest_path
 
+_TOO_WIDE = 6
+"""The ending of the compiled search that is none for others: numbers grow too large for its integers."""
+
 _MOST_RESOURCES = 60
 _LARGEST_COST = 2**55
 _LARGEST_USE = 2**58
 
 
 def _fits(folded: Folded) -> bool:
-    """Whether the integers of the compiled search are wide enough."""
+    """Whether the integers of the compiled search are wide enough, as far as that can be told beforehand."""
     if len(folded.upper) > _MOST_RESOURCES:
         return False
     cost = max(abs(int(folded.cost.max())), abs(int(folded.cost.min()))) if len(folded.cost) else 0
     limited = folded.upper[folded.upper < NO_LIMIT]
     use = max((int(limited.max()) if len(limited) else 0), int(folded.lower.max()) if len(folded.lower) else 0)
-    return cost * folded.n < _LARGEST_COST and use * folded.n < _LARGEST_USE
+    return cost * folded.n < _LARGEST_COST and use < _LARGEST_USE
 
 
 def search(folded: Folded, wanted: int, elementary: bool, threads: int, deadline: Deadline) -> Found:
@@ -43,10 +46,16 @@ def search(folded: Folded, wanted: int, elementary: bool, threads: int, deadline
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed.
     """
-    if not _fits(folded):
-        from solvers.rcsp import plain
+    found = _searched(folded, wanted, elementary, threads, deadline) if _fits(folded) else None
+    if found is not None:
+        return found
+    from solvers.rcsp import plain
 
-        return plain.search(folded, wanted, elementary, threads, deadline)
+    return plain.search(folded, wanted, elementary, threads, deadline)
+
+
+def _searched(folded: Folded, wanted: int, elementary: bool, threads: int, deadline: Deadline) -> Found | None:
+    """What the compiled search finds; None where its integers prove too narrow."""
     left = deadline.left()
     ending, walks, bound, labels, seconds, _, needed = _shortest_path(
         folded.n,
@@ -66,4 +75,6 @@ def search(folded: Folded, wanted: int, elementary: bool, threads: int, deadline
         -1.0 if left is None else left,
         float(limits.MEMORY_CAP),
     )
+    if ending == _TOO_WIDE:
+        return None
     return Found(Ending(ending), walks, bound, labels, seconds, needed)

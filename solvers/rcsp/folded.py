@@ -28,6 +28,9 @@ _EXACT = 2**51
 _COST_BITS = 54
 _LIMIT_BITS = 57
 """As many of the greatest cost, or of a limit, as there are nodes are less than 2 to the power of this."""
+_COST_GRID = 48
+_LIMIT_GRID = 32
+"""The same for costs, and the bits of a limit, where they are rounded: bounds need room to price one in the other."""
 
 _BLOCK = 64
 
@@ -87,7 +90,7 @@ def fold(problem: RcspProblem, *, maximise: bool = False) -> Folded:
         problem: The problem.
         maximise: Look for the greatest cost: all costs change their sign.
     """
-    cost, unit, cost_places = _folded_costs(problem)
+    cost, unit, cost_places = _folded_costs(problem, maximise)
     places: list[int | None] = [0] * len(problem.resources)
     if problem.use.dtype.kind == problem.node_use.dtype.kind == "i":
         use, kept = _integers(problem)
@@ -225,7 +228,7 @@ def _units(array: Numbers, places: int) -> Whole:
     return np.rint(array * 10.0**places).astype(np.int64)
 
 
-def _folded_costs(problem: RcspProblem) -> tuple[Whole, Fraction, int | None]:
+def _folded_costs(problem: RcspProblem, maximise: bool) -> tuple[Whole, Fraction, int | None]:
     """What edges cost, with the node that each leads to; in how many units a 1 is, and the places that are exact."""
     arrays = (problem.cost, problem.node_cost)
     places: int | None = 0
@@ -239,16 +242,19 @@ def _folded_costs(problem: RcspProblem) -> tuple[Whole, Fraction, int | None]:
             unit = Fraction(10**places)
         else:
             places = None
+            most = 2**_COST_GRID // problem.n_nodes
             shift = most.bit_length() - 1 - math.frexp(greatest)[1]
-            arrays = (_nearest(arrays[0], shift), _nearest(arrays[1], shift))
+            rounded = np.floor if maximise else np.ceil  # up, once the sign has changed
+            arrays = (_on_points(arrays[0], shift, rounded), _on_points(arrays[1], shift, rounded))
             unit = Fraction(2) ** shift
     cost, node_cost = arrays
     return cost if is_nothing(node_cost) else cost + node_cost[problem.heads], unit, places
 
 
-def _nearest(array: Numbers, shift: int) -> Whole:
-    """The nearest points of a grid of 2 to the power of `shift` points in each 1."""
-    return np.rint(np.ldexp(array.astype(np.float64), shift)).astype(np.int64)
+def _on_points(array: Numbers, shift: int, rounded: np.ufunc) -> Whole:
+    """The points of a grid of 2 to the power of `shift` points in each 1."""
+    points: Whole = rounded(np.ldexp(array.astype(np.float64), shift)).astype(np.int64)
+    return points
 
 
 def _columns(problem: RcspProblem, k: int) -> tuple[list[_Column], int | None]:
@@ -280,7 +286,7 @@ def _rounded(problem: RcspProblem, k: int) -> list[_Column]:
 
 def _on_grid(problem: RcspProblem, k: int, limit: Amount, rounded: np.ufunc) -> tuple[list[Whole], Fraction]:
     """What edges and what nodes use of a resource, and its limit, all on the grid."""
-    bits = _LIMIT_BITS - problem.n_nodes.bit_length()
+    bits = min(_LIMIT_GRID, _LIMIT_BITS - problem.n_nodes.bit_length())
     shift = bits - (math.frexp(limit)[1] if limit > 0 else 0)
     with np.errstate(over="ignore"):  # of what is far above the limit
         parts = [

@@ -92,7 +92,7 @@ def test_the_order_of_other_floats_as_costs_is_kept(costs: list[float]) -> None:
     exactly = folded.cost_places is not None
     for cost, unit in zip(costs, folded.cost.tolist(), strict=True):
         error = abs(unit / folded.cost_unit - (exact(cost) if exactly else Fraction(cost)))
-        assert error <= (0 if exactly else Fraction(max(costs)) / 2**45)
+        assert error <= (0 if exactly else Fraction(max(costs)) / 2**38)
 
 
 @given(
@@ -123,8 +123,8 @@ def test_cutting_amounts_changes_no_comparison(
 def test_numbers_of_any_size_fit() -> None:
     huge = fold(RcspProblem(4, [0, 1, 2], [1, 2, 3], [1e300, 2e300, 1e-300]))
     assert huge.cost[1] == 2 * huge.cost[0] <= 2**54
-    assert huge.cost[2] == 0
-    assert fold(RcspProblem(3, [0, 1], [1, 2], [1e300, 1e299])).cost[0] > 2**50
+    assert huge.cost[2] <= 1  # rounded up, unless it is nothing beside the others
+    assert fold(RcspProblem(3, [0, 1], [1, 2], [1e300, 1e299])).cost[0] > 2**44
     assert fold(RcspProblem(3, [0, 1], [1, 2], [2**48, 1])).cost.tolist() == [2**48, 1]
     many = RcspProblem(2, [0, 0], [1, 1], [1, 1], [[2**60], [3]], upper=[5])
     assert fold(many).use.tolist() == [[6], [3]]
