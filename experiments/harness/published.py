@@ -52,7 +52,7 @@ KEPT: Mapping[str, str] = {
 
 AWAITED = (
     "aec", "aec.json", "aec_calibration", "aec_models", "alfworld", "alfworld.json",
-    "development", "reproduce", "sdp-declared", "sdp-own",
+    "development", "reproduce", "sdp-declared",
 )  # fmt: skip
 """Files and folders that were published by earlier versions, which kept no episodes; nothing can be recomputed there
 until the study is played anew. Whoever plays it takes its name out."""
