@@ -1,4 +1,7 @@
-"""The list of all runs on the test sets of Sokoban and ScienceWorld: every study writes it as it plays, and nothing is ever taken out."""
+"""The list of all runs on the test sets of Sokoban and ScienceWorld.
+
+Every study writes it as it plays, and nothing is ever taken out.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +31,15 @@ OURS = (TAPE.label, "TAPE (LM world model)")
 """What the engine with all its additions is called, and was until engine 2."""
 
 
+SCIENCEWORLD = "scienceworld-test"
+SETS = (*TEST_SETS, SCIENCEWORLD)
+"""What is listed."""
+
+
 def test_set(spec: RunSpec) -> str | None:
     """The test set that a configuration plays; None if it plays none."""
     if spec.environment == "scienceworld":
-        return "scienceworld-test" if spec.options.get("split") == "test" else None
+        return SCIENCEWORLD if spec.options.get("split") == "test" else None
     levels = spec.options.get("levels") if spec.environment == "sokoban" else None
     return levels if levels in TEST_SETS else None
 
