@@ -38,7 +38,7 @@ _PART = re.compile(
 )
 _DOOR = re.compile(r"door(?: to .+)?|.+ door")
 _JOINING = frozenset(["a", "an", "the", "in", "on", "of", "with", "and", "at", "stage", "called"])
-_SETS = {
+SETS = {
     "open": ("open", True),
     "close": ("open", False),
     "activate": ("active", True),
@@ -47,6 +47,7 @@ _SETS = {
     "turn off": ("active", False),
     "focus on": ("focused", True),
 }
+"""What a command makes of its thing."""
 _INTO = {"move", "dunk", "put"}
 _LOOKS = re.compile(r"look around|inventory|task")
 """What shows again what is seen anyhow. All else that the world takes may bring something on that no description
@@ -148,8 +149,8 @@ class ScienceCommands:
         verb, first, *rest = command.verb, *command.things
         if verb in ("go", "teleport"):
             return _arrive(plain(first), known)
-        if verb in _SETS:
-            name, value = _SETS[verb]
+        if verb in SETS:
+            name, value = SETS[verb]
             return {Predicate(name, (_bare(first),)): value}
         if verb in ("pick up", "take"):
             gone: dict[Predicate, bool | None] = {

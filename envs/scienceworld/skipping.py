@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from envs.scienceworld.commands import read_command
+from envs.scienceworld.commands import SETS, read_command
 from envs.scienceworld.predicates import Shown
 from envs.scienceworld.state import ScienceState
 from envs.scienceworld.things import plain
 from tape.protocols import Action
 from tape.protocols.predicates import Predicate
-
-_SETTLED = {
-    "open": ("open", True),
-    "close": ("open", False),
-    "activate": ("active", True),
-    "turn on": ("active", True),
-    "deactivate": ("active", False),
-    "turn off": ("active", False),
-}
 
 
 def futile(state: ScienceState, action: Action) -> bool:
@@ -40,8 +31,8 @@ def futile(state: ScienceState, action: Action) -> bool:
     if command.verb == "go":
         doors = [plain(to) for to, _ in state.room.doors]
         return bool(doors) and plain(first) not in doors
-    if command.verb in _SETTLED:
-        name, value = _SETTLED[command.verb]
+    if command.verb in SETS:
+        name, value = SETS[command.verb]
         return Shown(state).get(Predicate(name, (plain(first),))) is value
     return False
 

@@ -366,6 +366,7 @@ class Pruner {
             });
             if (back.far[graph.source] >= FAR / 2) return ended();
             const Score value = back.far[graph.source] - prices.payment;
+            const double cost = suggestion(back, slack);  // before the tree's arcs may go
             try_path(back);
             raise(prices, back);
             if (proved()) return Ending::Proved;
@@ -383,12 +384,11 @@ class Pruner {
                     gone += !keep[a];
                 }
                 if (gone > 0.3 * m) {
-                    shrink_with(keep, back);
+                    shrink(keep);
+                    keep.assign(std::size_t(graph_().arcs()), 1);
                     if (nothing_left()) return ended();
                 }
             }
-            double cost = 0;
-            if (!suggestion(back, cost, slack)) return Ending::OutOfTime;
             master.add(-cost / scale, slack);
             const double best = -master.solve(wish) * scale;
             const double now = double(before - offset()) / double(unit_);
@@ -405,59 +405,35 @@ class Pruner {
         return nothing_left() ? ended() : Ending::OutOfTime;
     }
 
-    // As `shrink`, with a tree of the way back kept in step.
-    void shrink_with(std::vector<char> &keep, Tree &back) {
-        // A path that was priced out takes its arcs along: what the tree says of the source is read before.
-        path_.clear();
-        for (int v = graph_().source; v != graph_().target && back.arc[v] >= 0; v = graph_().head[back.arc[v]]) path_.push_back(back.arc[v]);
-        path_cost_ = 0;
-        path_used_.assign(K_, 0);
-        for (const int a : path_) {
-            path_cost_ += graph_().cost[a];
-            for (int k = 0; k < K_; ++k) path_used_[k] += graph_().used(k)[a];
-        }
-        read_ = true;
-        shrink(keep);
-        keep.assign(std::size_t(graph_().arcs()), 1);
-    }
-
     // The path that a tree suggests: its cost over the limits at base prices, and what it leaves of each limit.
-    bool suggestion(const Tree &back, double &cost, std::vector<double> &slack) {
+    double suggestion(const Tree &back, std::vector<double> &slack) const {
         const Graph &graph = problem_.graph;
-        if (!read_) {
-            path_cost_ = 0;
-            path_used_.assign(K_, 0);
-            for (int v = graph.source; v != graph.target;) {
-                const int a = back.arc[v];
-                if (a < 0) return false;
-                path_cost_ += graph.cost[a];
-                for (int k = 0; k < K_; ++k) path_used_[k] += graph.used(k)[a];
-                v = graph.head[a];
-            }
+        Score sum = 0;
+        Amounts used(K_, 0);
+        for (int v = graph.source; v != graph.target; v = graph.head[back.arc[v]]) {
+            sum += graph.cost[back.arc[v]];
+            for (int k = 0; k < K_; ++k) used[k] += graph.used(k)[back.arc[v]];
         }
-        read_ = false;
-        cost = double(path_cost_);
+        double cost = double(sum);
         for (std::size_t i = 0; i < limited_.size(); ++i) {
             const int k = limited_[i];
-            const double left = double(problem_.upper[k] - path_used_[k]);
+            const double left = double(problem_.upper[k] - used[k]);
             slack[i] = left / double(std::max<Amount>(1, problem_.upper[k]));
             cost -= double(base_[k]) / double(unit_) * left;
         }
-        return true;
+        return cost;
     }
 
     Problem &problem_;
     Clock &clock_;
     int K_;
     Score unit_ = 1, bound_ = -FAR, largest_ = 0;
-    Indices limited_, circle_, path_;
+    Indices limited_, circle_;
     Amounts base_, best_, most_, leeway_;
     std::vector<Score> potential_;
     std::vector<Walk> found_;
     std::vector<Score> cost_there_, cost_back_;
-    Amounts used_there_, used_back_, path_used_;
-    Score path_cost_ = 0;
-    bool read_ = false;
+    Amounts used_there_, used_back_;
 };
 
 }  // namespace tape::rcsp

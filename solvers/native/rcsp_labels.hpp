@@ -28,6 +28,7 @@ template <class Use> class Labels {
     }
 
     std::size_t made() const { return node_.size(); }
+    bool too_wide() const { return wide_; }
     Score bound() const { return bound_; }  // no other walk is cheaper, where the time ran out
 
     // Walks go to the pruner; false if the time ran out.
@@ -456,9 +457,6 @@ template <class Use> class Labels {
     double shelved_ = 0;  // bytes
     std::vector<Claim> claims_;
     Heap heap_, grown_;
-
-  public:
-    bool too_wide() const { return wide_; }
 };
 
 }  // namespace tape::rcsp

@@ -24,9 +24,10 @@ from typing import Any
 from experiments.benches.rcsp.catalogue import entries
 from experiments.benches.rcsp.registry import COMPETITORS, GENERATED, LARGE, LIBRARY, OURS, ROAD
 from experiments.benches.rcsp.report import markdown
-from experiments.benches.rcsp.running import Job, jobs, read_rows, run
+from experiments.benches.rcsp.running import Job, jobs, run
 from experiments.benches.rcsp.summary import comparisons, disagreements, ratio, targets
 from experiments.benches.rcsp.table import FILE
+from experiments.benches.rows import read_rows
 from experiments.benches.solvers.report import figure
 
 _PARTS = (LIBRARY, GENERATED, LARGE, ROAD)
@@ -96,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"\ninterrupted; what is finished is kept. To resume: {command}")
         return 130
     keys = {job.key for job in todo}
-    rows = [row for key, row in read_rows(args.out).items() if key in keys]
+    rows = [row for key, row in read_rows(args.out, "competitor").items() if key in keys]
     machine = {
         "system": platform.platform(), "python": platform.python_version(), "cores": os.cpu_count(),
         "load_before": load, "load_after": os.getloadavg()[0], "seconds": time.time() - began,

@@ -18,8 +18,8 @@ from experiments.benches.rcsp.catalogue import Entry
 from experiments.benches.rcsp.competitors import ERROR, TIMEOUT
 from experiments.benches.rcsp.registry import OURS, TOGETHER, competes
 from experiments.benches.rcsp.worker import MARK, Request
+from experiments.benches.rows import ROWS, read_rows
 
-ROWS = "rows.jsonl"
 _GRACE = 60.0  # seconds beyond the limit: for imports, building the instance, the other variants, and our own calls
 
 Row = dict[str, Any]
@@ -48,20 +48,6 @@ def jobs(found: Sequence[Entry], competitors: Sequence[str]) -> list[Job]:
     ]
 
 
-def read_rows(folder: Path) -> dict[str, Row]:
-    """The finished rows by job key. A line that a crash cut short is left out, and its job done again."""
-    path = folder / ROWS
-    rows = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError:
-            print(f"{path}: a line that was cut short is left out: {line[:40]!r}", file=sys.stderr)
-            continue
-        rows[f"{row['instance']} {row['competitor']}"] = row
-    return rows
-
-
 def run(folder: Path, todo: Sequence[Job], data: Path | None, limit: float, repeats: int) -> Iterator[Row]:
     """Runs what is not yet done, appending each row to the folder as it comes.
 
@@ -75,7 +61,7 @@ def run(folder: Path, todo: Sequence[Job], data: Path | None, limit: float, repe
     Yields:
         Each new row.
     """
-    done = read_rows(folder)
+    done = read_rows(folder, "competitor")
     path = folder / ROWS
     if path.exists() and path.read_bytes()[-1:] not in (b"", b"\n"):
         with path.open("a", encoding="utf-8") as rows:

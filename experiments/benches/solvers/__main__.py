@@ -18,12 +18,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments.benches.rows import read_rows
 from experiments.benches.solvers.backends import BACKENDS, BENCHED, OURS, missing
 from experiments.benches.solvers.catalogue import catalogue
 from experiments.benches.solvers.cold import measure_cold
 from experiments.benches.solvers.instances import GENERATORS
 from experiments.benches.solvers.report import figure, markdown, plot
-from experiments.benches.solvers.running import Settings, jobs, read_rows, run, settings_clash
+from experiments.benches.solvers.running import Settings, jobs, run, settings_clash
 from experiments.benches.solvers.summary import comparisons, disagreements
 from experiments.benches.solvers.targets import check_targets
 from experiments.harness.places import RESULTS
@@ -89,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"\ninterrupted; what is finished is kept. To resume: {command}")
         return 130
     keys = {job.key for job in todo}
-    rows = [row for key, row in read_rows(args.out).items() if key in keys]
+    rows = [row for key, row in read_rows(args.out, "backend").items() if key in keys]
     return _report(args, command, rows, cold, absent)
 
 

@@ -17,11 +17,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from experiments.benches.rows import read_rows
 from experiments.benches.solvers.backends import CBC, missing
 from experiments.benches.solvers.catalogue import DENSE, shape
 from experiments.benches.solvers.instances import Spec
 from experiments.benches.solvers.report import figure
-from experiments.benches.solvers.running import Settings, jobs, read_rows, run, settings_clash
+from experiments.benches.solvers.running import Settings, jobs, run, settings_clash
 from experiments.benches.solvers.summary import closed
 from solvers.auto import SCHEMA, TABLE
 
@@ -134,7 +135,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"\ninterrupted; what is finished is kept. To resume: {command}")
         return 130
     keys = {job.key for job in todo}
-    rows = [row for key, row in read_rows(args.out).items() if key in keys]
+    rows = [row for key, row in read_rows(args.out, "backend").items() if key in keys]
     rules = rules_of(rows, args.slow_limit)
     record = {"schema": SCHEMA, "command": command, "slow_limit": args.slow_limit, "rules": rules}
     args.table.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

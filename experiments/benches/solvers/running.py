@@ -15,13 +15,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from experiments.benches.rows import ROWS, read_rows
 from experiments.benches.solvers.backends import competes
 from experiments.benches.solvers.instances import Instance, Spec
 from experiments.benches.solvers.worker import Request
 from solvers.auto import Features
 from tape.reading import read_json
 
-ROWS = "rows.jsonl"
 _GRACE = 5.0  # seconds beyond the limit, before a child is killed that does not come back
 _STARTING = 10.0  # for imports, the warm-up and reading the problem
 
@@ -65,20 +65,6 @@ def jobs(specs: Sequence[Spec], backends: Sequence[str]) -> list[Job]:
     return found
 
 
-def read_rows(folder: Path) -> dict[str, dict[str, Any]]:
-    """The finished rows by job key. A line that a crash cut short is left out, and its job done again."""
-    path = folder / ROWS
-    rows = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError:
-            print(f"{path}: a line that was cut short is left out: {line[:40]!r}", file=sys.stderr)
-            continue
-        rows[f"{row['instance']} {row['backend']}"] = row
-    return rows
-
-
 def settings_clash(folder: Path, settings: Settings) -> str:
     """How the settings differ from those of the rows already there; empty if not. A new folder takes them on."""
     path, mine = folder / "settings.json", asdict(settings)
@@ -100,7 +86,7 @@ def run(folder: Path, todo: Sequence[Job], settings: Settings, chosen: Chosen = 
     Yields:
         Each new row.
     """
-    done = read_rows(folder)
+    done = read_rows(folder, "backend")
     path = folder / ROWS
     if path.exists() and path.read_bytes()[-1:] not in (b"", b"\n"):
         with path.open("a", encoding="utf-8") as rows:

@@ -27,9 +27,10 @@ from experiments.benches.rcsp.registry import (
 )
 from experiments.benches.rcsp.report import markdown
 from experiments.benches.rcsp.road import HEIGHT, STREETS, TRIPS, WIDTH, arcs
-from experiments.benches.rcsp.running import ROWS, jobs
+from experiments.benches.rcsp.running import jobs
 from experiments.benches.rcsp.summary import SEARCH, WHOLE, compare, comparisons, disagreements, targets
 from experiments.benches.rcsp.table import rcsp_text
+from experiments.benches.rows import ROWS
 from solvers import RcspProblem, Status, read_rcsp, shortest_path
 
 TINY = "4 5 1\n0\n4\n0 0 0 0\n1 2 1 1\n2 4 1 4\n1 3 3 1\n3 4 1 2\n2 3 1 1\n"

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
+from experiments.benches.rows import ROWS
 from experiments.benches.solvers import __main__ as bench
 from experiments.benches.solvers import catalogue as solver_catalogue
 from experiments.benches.solvers.backends import CBC, CSPY, OURS, competes
 from experiments.benches.solvers.catalogue import shape
 from experiments.benches.solvers.instances import Spec
 from experiments.benches.solvers.numpy_pass import pass_seconds
-from experiments.benches.solvers.running import ROWS, jobs
+from experiments.benches.solvers.running import jobs
 from experiments.benches.solvers.summary import (
     BINDING,
     NOT_BINDING,
