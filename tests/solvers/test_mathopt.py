@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
-from solvers import BackendError, Status
+from solvers import BackendError, Status, solve
 from solvers.mathopt import _status
-from solvers.mathopt_highs import MathOptHighsSolver
 from solvers.testing import CASES, SolverConformance
+from tests.solvers.misbehaving import CutShort
 
 
 class TestMathOptScip(SolverConformance):
@@ -82,17 +81,9 @@ def test_every_reason_that_this_ortools_knows_is_mapped() -> None:
     assert set(_STATUS) == {reason.name for reason in mathopt.TerminationReason}
 
 
-def test_a_search_that_is_cut_short_has_a_bound_but_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    mathopt = pytest.importorskip("ortools.math_opt.python.mathopt")
-    problem, solve = CASES[0].problem, mathopt.solve
-
-    def cut_short(*args: Any, **options: Any) -> Any:
-        result = solve(*args, **options)
-        result.termination.reason, result.termination.limit = mathopt.TerminationReason.FEASIBLE, mathopt.Limit.TIME
-        return result
-
-    monkeypatch.setattr(mathopt, "solve", cut_short)
-    solution = MathOptHighsSolver()._search(problem, 60.0)
+def test_a_search_that_is_cut_short_has_a_bound_but_no_proof() -> None:
+    pytest.importorskip("ortools.math_opt.python.mathopt")
+    solution = solve(CASES[0].problem, CutShort(), time_limit=60.0)
     assert (solution.status, solution.objective) == (Status.FEASIBLE, 3.5)
     assert solution.bound == pytest.approx(3.5)
     assert solution.solve_seconds is not None
