@@ -25,6 +25,11 @@ HINT = (
     "RAY_AUTH_TOKEN (or RAY_AUTH_TOKEN_PATH) are set here too"
 )
 
+LATE = "timed out during startup"
+"""What Ray says where a machine is too busy."""
+
+STARTS = 3
+
 _LOOPBACK = "127.0.0.1"
 
 _models: list[Models] = []
@@ -103,10 +108,27 @@ class RayPool(ClosingPool):
         os.environ.setdefault(ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR, "0")
         usual, ray_constants.ENABLE_RAY_CLUSTER = ray_constants.ENABLE_RAY_CLUSTER, False
         try:
-            # Without an address Ray would join whatever cluster it finds on this machine.
-            self._ray.init("local", num_cpus=LOCAL_CPUS, include_dashboard=False, _node_ip_address=_LOOPBACK, **quiet)
+            for _ in range(STARTS):
+                if self._started(**quiet):
+                    return
+            raise WorkerError(
+                f"Ray did not start on this machine within {STARTS} times its limit of 30 s, which a busy machine may "
+                "need; try again later, or use --workers N"
+            )
         finally:
             ray_constants.ENABLE_RAY_CLUSTER = usual
+
+    def _started(self, **quiet: Any) -> bool:
+        """Whether the cluster was up within the time that Ray gives it, which nothing changes."""
+        try:
+            # Without an address Ray would join whatever cluster it finds on this machine.
+            self._ray.init("local", num_cpus=LOCAL_CPUS, include_dashboard=False, _node_ip_address=_LOOPBACK, **quiet)
+        except Exception as error:  # Ray raises nothing more specific
+            if LATE not in str(error):
+                raise
+            self._ray.shutdown()
+            return False
+        return True
 
     def _require_loopback(self) -> None:
         """End a cluster that others can reach: who can, can run programs here."""

@@ -6,6 +6,7 @@ import os
 import socket
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,6 +60,23 @@ def test_a_local_cluster_listens_on_loopback_alone() -> None:
         during = listening()
     assert during - before
     assert during - before <= LOOPBACK
+
+
+def test_a_cluster_that_is_late_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray")
+    from tape.runner.ray_pool import LATE, STARTS, RayPool
+
+    starts: list[str] = []
+
+    def late(address: str, **_: Any) -> None:
+        starts.append(address)
+        raise Exception(f"The current node {LATE}.")
+
+    monkeypatch.setattr(ray, "init", late)
+    monkeypatch.setattr(ray, "shutdown", lambda: starts.append("ended"))
+    with pytest.raises(WorkerError, match="busy machine"):
+        RayPool("ray:local")
+    assert starts == ["local", "ended"] * STARTS
 
 
 def test_listening_sees_every_address() -> None:

@@ -94,6 +94,12 @@ class Browser:
         """What can be read."""
         return str(self.wait(selector).text)
 
+    def says(self, selector: str, text: str) -> bool:
+        """Whether a text can be read, as soon as it can: what is unfolded is filled in after the click."""
+        from selenium.webdriver.support.wait import WebDriverWait
+
+        return bool(WebDriverWait(self._driver, 20).until(lambda _: text in self.text(selector), text))
+
     def do(self, script: str, *values: Any) -> Any:
         """What a function body returns."""
         return self._driver.execute_script(script, *values)
