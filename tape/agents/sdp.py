@@ -10,7 +10,8 @@ from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.protocols import Environment
-from tape.sdp.adapter import Adapter, Caps, Tools, require_adapter
+from tape.sdp.adapter import Adapter, Caps, Foresees, Tools
+from tape.sdp.adapters import require_adapter
 from tape.sdp.always import AlwaysPass
 from tape.sdp.loop import Loop, Watch
 from tape.sdp.operators import Operators
@@ -99,7 +100,8 @@ class SdpAgent(TapeAgent):
                 )
             return own, None
         actor, validate = self.actor(episode), adapter.validator(tools)
-        realize = WritingRealize(domain, actor, tools.seed, invents=chain == "sample", tools=tools)
+        foresees = adapter if isinstance(adapter, Foresees) else None
+        realize = WritingRealize(domain, actor, tools.seed, invents=chain == "sample", tools=tools, foresees=foresees)
         if chain == "sample":
             sample = SampleChain(domain, adapter, self.proposer(episode), self.world_model(episode), tools.seed)
             return Operators(sample, realize, validate, sample), None

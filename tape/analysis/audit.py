@@ -31,7 +31,7 @@ from tape.plugins import load
 from tape.protocols import Environment, EnvironmentPlugin, ReplaysActions, Task
 from tape.runner.directory import RunDirectory
 from tape.runner.spec import RunSpec, key_of
-from tape.sdp.adapter import SdpEnvironment
+from tape.sdp.adapters import adapter_of
 from tape.sdp.events import ConcludedEvent
 from tape.sdp.reader import NotSdpError
 from tape.sdp.settings import SdpSettings
@@ -157,7 +157,7 @@ def audit_trace(one: Audited, file: Path, record: Mapping[str, Any] | None, play
         return
     if played.spec is not None:
         one.findings += _of_configuration(events, played.spec, env)
-    if trajectory is not None and isinstance(env, SdpEnvironment):
+    if trajectory is not None and adapter_of(env) is not None:
         grounded = reground(trajectory, env)
         one.findings += grounded.findings
         one.facts += grounded.facts
@@ -241,7 +241,7 @@ def played_in(spec: RunSpec, task: Task, repeat: int) -> Played:
         repeat: Which repeat of it.
     """
     plugin: EnvironmentPlugin = load("tape.environments", spec.environment)
-    may = isinstance(plugin, ReplaysActions) and plugin.replayable and not plugin.reads
+    may = isinstance(plugin, ReplaysActions) and plugin.replayable
     return Played(lambda: plugin.make(task), spec.episode_seed(task, repeat), spec.caps(task), may, spec)
 
 
@@ -258,9 +258,9 @@ def _of_configuration(events: list[Event], spec: RunSpec, env: Environment) -> I
             wrong = sorted(name for name in switches if not _agrees(event.config, switches, name))
             if wrong:
                 yield Finding("record", None, f"it was played with other switches than the run: {', '.join(wrong)}")
-        elif isinstance(event, ConcludedEvent) and event.caps and settled.sdp and isinstance(env, SdpEnvironment):
+        elif isinstance(event, ConcludedEvent) and event.caps and settled.sdp and (adapter := adapter_of(env)):
             settings = SdpSettings.of(settled)
-            caps = caps_of(settings, env.sdp().caps)
+            caps = caps_of(settings, adapter.caps)
             own = {"attempts": caps.attempts + settings.strict_algorithm1, "replans": caps.replans, "steps": caps.steps}
             if event.caps != own:
                 yield Finding("record", None, f"its caps are {event.caps}, and those of the run {own}")

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from tape.analysis.revalidation import Finding
 from tape.protocols import Environment, State
-from tape.sdp.adapter import Regrounds, require_adapter
+from tape.sdp.adapter import ChecksSteps, Regrounds
+from tape.sdp.adapters import require_adapter
 from tape.sdp.events import TargetRecord, as_in_json
 from tape.sdp.records import Judged, Move
 from tape.sdp.records import State as Recorded
@@ -91,8 +92,18 @@ class _Checker:
                     yield Finding(RULE, number, f"{name} it: {said}")
                 states.append(state)
             if None not in states:
-                for said in self._verdicts(move, states[0], states[1]):
-                    yield Finding(RULE, number, said)
+                wrong = [*self._steps(number, move, *states), *self._verdicts(move, *states)]
+                yield from (Finding(RULE, number, one) for one in wrong)
+
+    def _steps(self, number: int, move: Move, before: State, after: State) -> Iterator[str]:
+        """What the rules of the task do not allow an action to have changed; at the beginning nothing has happened."""
+        adapter = self._adapter
+        if not isinstance(adapter, ChecksSteps):
+            return
+        steps = [(None, None, before)] if number == 0 and move.step == (move.action is not None) else []
+        for one in [*steps, *([(before, move.action, after)] if move.action is not None else [])]:
+            if said := adapter.contradiction(*one):
+                yield said
 
     def _state(self, recorded: Recorded) -> tuple[State | None, str]:
         """The state, and what contradicts it in what was recorded of it."""
@@ -118,8 +129,22 @@ class _Checker:
             yield f"the task is {'done' if done else 'not done'} in the recorded state, told otherwise"
         for place, judged in enumerate(move.judged):
             if judged.check.how != "deterministic":
+                yield from self._said(judged, after)
                 continue
             yield from self._verdict(judged, before, after, completed=move.completed, head=not place)
+
+    def _said(self, judged: Judged, after: State) -> Iterator[str]:
+        """A verdict that is not computed: whatever facts are recorded beside it, the state has to show."""
+        if not judged.check.facts:
+            return
+        try:
+            facts = [*self._adapter.facts(judged.target.target(), after)]
+        except ValueError as error:
+            yield str(error)
+            return
+        self.facts += len(judged.check.facts)
+        if facts != [*judged.check.facts]:
+            yield f"the recorded state does not show the facts of {judged.target.text!r}"
 
     def _verdict(self, judged: Judged, before: State, after: State, *, completed: bool, head: bool) -> Iterator[str]:
         record, check = judged.target, judged.check

@@ -2,7 +2,8 @@
 
 It takes an environment that is deterministic and reaches out to nothing (its plugin says ``replayable``): then what it
 shows, charges and reports follows from the actions, and a record that says otherwise is no record of it. What a model
-has written, and what a planner made of it, no environment can confirm.
+has written, and what a planner made of it, no environment can confirm; where a model has read the result of an action,
+its recorded answer is taken, and that it was shown that result is checked.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from tape.analysis.revalidation import Finding
 from tape.analysis.verdicts import Verdicts
 from tape.budget import Budget, Resources
 from tape.engine.episode import UNJUDGED
+from tape.engine.projector import ROLE as READING
 from tape.engine.result import json_or_text
+from tape.errors import InvalidOutputError
+from tape.lm.base import Message
 from tape.protocols import (
     Action,
     Answers,
@@ -29,9 +33,11 @@ from tape.protocols import (
     Observation,
     State,
     TakesAnswers,
+    TakesProjections,
     TakesRefusals,
     TellsTask,
 )
+from tape.protocols.prompt_format import ProjectingFormat
 from tape.sdp.events import ChainEvent, ValidatedEvent
 from tape.seeds import derive
 from tape.trace import (
@@ -110,8 +116,9 @@ class _Again:
         self._attempts = 0
         self._pending: Observation | None = None
         self._state: State = None
-        self._begun = self._over = self._finished = False
+        self._begun = self._over = self._finished = self._unread = False
         self._acted: ActedEvent | None = None
+        self._reading: GeneratedEvent | None = None
         self._actions: list[str] = []
         self._ledger: dict[str, Mapping[str, Any]] = {}
         self._spent: dict[str, int] = {}
@@ -191,6 +198,8 @@ class _Again:
                 self._answered(event)
             case FinishedEvent():
                 self._finish(event)
+            case GeneratedEvent() if event.role == READING:
+                self._reading = event
             case _:
                 self.verdicts.hear(event)
 
@@ -207,7 +216,8 @@ class _Again:
             return
         observation, self._pending = self._pending, None
         domain = self._env.domain
-        before, self._state = self._state, self._do("the state", lambda: domain.project(observation))
+        projected = self._do("the state", lambda: domain.project(observation))
+        before, self._state = self._state, self._do("the state as it was read", lambda: self._read(projected))
         self.verdicts.observed(before, observation, self._state)
         self._same("the step of an observation", event.step, len(self._actions))
         self._same("the picture", event.picture, domain.render(self._state))
@@ -215,6 +225,31 @@ class _Again:
         self._same("what is left", {kind: event.remaining.get(kind) for kind in left}, left)
         if not self._same("the state", event.key, self._key(self._state)):
             raise _StopError  # from here on nothing is as recorded
+
+    def _read(self, state: State) -> State:
+        """The state with what the model has read in it then; that it was shown this very observation is checked."""
+        env, (recorded, self._reading) = self._env, (self._reading, None)
+        if not isinstance(env, TakesProjections):
+            return state
+        form = env.prompt_format(_format([e for e in self._events if isinstance(e, GeneratedEvent)]))
+        request = form.project_request(state) if isinstance(form, ProjectingFormat) else None
+        self._unread = request is not None and (recorded is None or not recorded.texts)
+        if recorded is None or self._unread:
+            return state
+        said = () if request is None else request.prompt
+        asked = (Message("", said),) if isinstance(said, str) else said
+        self._same(
+            "what was read", [(e.role, e.content) for e in recorded.prompt], [(m.role, m.content) for m in asked]
+        )
+        if request is None:
+            raise _StopError
+        assert isinstance(form, ProjectingFormat)
+        try:
+            read = form.read_project(state, recorded.texts[0])
+        except InvalidOutputError:
+            read = form.unread(state)
+        env.projected(read)
+        return read
 
     def _caps(self) -> Mapping[str, int]:
         return {} if self._started is None else self._started.budget
@@ -234,6 +269,9 @@ class _Again:
             self.say(f"{event.action!r} was done after the end of the task")
         if not self._begun or self._pending is not None:
             self.say(f"{event.action!r} was done with nothing observed before it")
+            raise _StopError
+        if self._unread:
+            self.say(f"{event.action!r} was done before the result of the last action was read")
             raise _StopError
         self._pending, cost = self._do(repr(event.action), lambda: _step(self._env, event.action))
         self.found.actions += 1
@@ -276,8 +314,7 @@ class _Again:
             self.say("a final answer, which this environment does not take")
             return
         asked = [one for one in self._events if isinstance(one, GeneratedEvent) and one.role == ANSWER]
-        plain = bool(asked) and not asked[-1].prompt[0].role
-        form = "tools" if plain else "chat"
+        form = _format(asked[-1:])
         self._do("asking for the final answer", lambda: env.answer_request(self._state, form))
         self._do("the final answer", lambda: env.answer(event.text))
         self._same("whether the final answer was right", event.success, self._success())
@@ -325,6 +362,11 @@ class _Again:
             self.say("the end of the episode is missing")
         elif self._pending is not None:
             self.say("the last action has no observation")
+
+
+def _format(asked: Sequence[GeneratedEvent]) -> str:
+    """The prompt format of some requests: messages, or a plain prompt."""
+    return "tools" if asked and not asked[0].prompt[0].role else "chat"
 
 
 def _step(env: Environment, action: Action) -> tuple[Observation, Resources]:

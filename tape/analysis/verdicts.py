@@ -11,7 +11,8 @@ from tape.engine.context import RoleContext
 from tape.engine.settings import TapeConfig
 from tape.lm.base import Request
 from tape.protocols import Environment, Observation, State
-from tape.sdp.adapter import Adapter, KnowsTruth, SdpEnvironment, Tools
+from tape.sdp.adapter import Adapter, KnowsTruth, Tools
+from tape.sdp.adapters import adapter_of
 from tape.sdp.always import AlwaysPass
 from tape.sdp.events import ChainEvent, CheckRecord, TargetRecord, ValidatedEvent, as_in_json
 from tape.sdp.operators import Check, Outcome, Verdict
@@ -60,7 +61,7 @@ class Verdicts:
 
     def __init__(self, env: Environment, config: Mapping[str, Any]) -> None:
         self._env = env
-        self._adapter: Adapter | None = env.sdp() if isinstance(env, SdpEnvironment) else None
+        self._adapter: Adapter | None = adapter_of(env)
         given = config.get("sdp")
         self._sdp: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
         self._tail: list[TargetRecord] = []

@@ -8,7 +8,6 @@ from typing import Any, Protocol, runtime_checkable
 
 from tape.engine.context import RoleContext
 from tape.engine.settings import TapeConfig
-from tape.errors import ConfigError
 from tape.lm.base import Request
 from tape.protocols import Action, Environment, State
 from tape.sdp.operators import Operators, Validate
@@ -101,20 +100,6 @@ class SdpEnvironment(Environment, Protocol):
         """Its adapter; stateless, or fresh for every episode."""
 
 
-def require_adapter(env: Environment) -> Adapter:
-    """The environment's adapter.
-
-    Raises:
-        ConfigError: It has none; names it.
-    """
-    if not isinstance(env, SdpEnvironment):
-        raise ConfigError(
-            f"the agent sdp needs an environment with an adapter, and {type(env).__name__} has none: use another "
-            "agent, for instance tape, or give it one (tape.sdp.adapter.SdpEnvironment, see docs/sdp.md)"
-        )
-    return env.sdp()
-
-
 @runtime_checkable
 class KnowsTruth(Protocol):
     """An environment that knows whether a predicate is really true; optional, for measurements alone.
@@ -149,6 +134,31 @@ class Regrounds(Adapter, Protocol):
         Raises:
             ValueError: There is no target of such content.
         """
+
+
+@runtime_checkable
+class ChecksSteps(Regrounds, Protocol):
+    """An adapter that knows from the rules of a task alone what a step may change; optional, for checking records.
+
+    Where actions must not be played again, for they reach something outside, this is what is left to hold a step to.
+    """
+
+    def contradiction(self, before: State | None, action: Action | None, after: State) -> str:
+        """What in a step the rules do not allow; empty where nothing. No state before: the episode begins there."""
+
+
+@runtime_checkable
+class Foresees(Adapter, Protocol):
+    """An adapter that can tell from the rules of a task alone what is in vain; optional. It is then not attempted."""
+
+    def lost(self, target: Target, state: State) -> str | None:
+        """Why a target will not come true any more, so that it is replanned at once; None where it may."""
+
+    def ways(self, target: Target, state: State) -> Sequence[Action] | None:
+        """All actions that may bring a target about in a state; None where they cannot be listed."""
+
+    def refused(self, action: Action, state: State) -> bool:
+        """Whether the environment would refuse an action in a state."""
 
 
 @runtime_checkable

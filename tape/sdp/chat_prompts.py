@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeVar
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from tape.budget import amount_of
 from tape.errors import InvalidOutputError
-from tape.lm.base import JsonSchema, Message, Request
-from tape.protocols import Action
+from tape.lm.base import JsonSchema, Request
+from tape.protocols import Action, Observation
+from tape.protocols.prompt_format import turns
 from tape.sdp.operators import Outcome
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain, Fields, Target, Value
@@ -21,18 +24,27 @@ _SHOWN = 5
 """Most failed attempts that a prompt repeats."""
 
 
+MOST_PREDICATES = 40
+LONGEST_THOUGHT = 300
+"""Characters of a thought, or of a reason."""
+
+GENERAL = "You bring a task to its end step by step, in a world that answers every action with what can be seen then."
+_Statement = Annotated[str, Field(min_length=1, max_length=160)]
+Examples = Mapping[str, Sequence[tuple[str, str]]]
+
+
 class ChainAnswer(BaseModel):
     """A chain of predicates."""
 
     model_config = _STRICT
-    predicates: list[str] = Field(min_length=1, max_length=40)
+    predicates: list[_Statement] = Field(min_length=1, max_length=MOST_PREDICATES)
 
 
 class ActionAnswer(BaseModel):
     """An action."""
 
     model_config = _STRICT
-    thought: str = Field(max_length=300)
+    thought: str = Field(max_length=LONGEST_THOUGHT)
     action: str = Field(min_length=1, max_length=300)
 
 
@@ -40,8 +52,15 @@ class VerdictAnswer(BaseModel):
     """How many predicates hold."""
 
     model_config = _STRICT
-    reason: str = Field(max_length=300)
+    reason: str = Field(max_length=LONGEST_THOUGHT)
     k: int = Field(ge=0)
+
+
+@lru_cache(maxsize=64)
+def _verdict_model(most: int) -> type[BaseModel]:
+    """A reason, then how many of so many predicates hold."""
+    counts: Any = (Literal[tuple(range(most + 1))], ...)
+    return create_model("Verdict", __config__=_STRICT, reason=(str, Field(max_length=LONGEST_THOUGHT)), k=counts)
 
 
 class ChatPrompts:
@@ -52,10 +71,14 @@ class ChatPrompts:
         goal: The goal predicate.
         rules: What a model has to know of the environment: its actions and their form.
         tokens: Most tokens of an answer.
+        examples: Worked examples by role, questions and answers; by default those of :func:`worked`.
     """
 
-    def __init__(self, task: str, goal: Target, *, rules: str = "", tokens: int = 600) -> None:
+    def __init__(
+        self, task: str, goal: Target, *, rules: str = "", tokens: int = 1200, examples: Examples | None = None
+    ) -> None:
         self.task, self.goal, self.rules, self._tokens = task, goal, rules, tokens
+        self._examples = worked() if examples is None else examples
 
     # --- what an environment overrides ------------------------------------------------------
 
@@ -82,7 +105,8 @@ class ChatPrompts:
             "about the world that a single look can confirm or refute, in the order in which they have to come true, "
             "neither a vague aim nor one for every small move. Leave out what is certified already and the goal itself."
         )
-        return self._request("propose", [*_state(state), *self.notes(state), ask, _form(ChainAnswer)], ChainAnswer)
+        form = self._chain_model()
+        return self._request("propose", [*_state(state), *self.notes(state), f"{ask} {_CHAIN_FORM}"], form)
 
     def replan_request(self, at: MarkovState, history: Sequence[Attempt]) -> Request:
         """Ask for a new tail."""
@@ -90,8 +114,12 @@ class ChatPrompts:
             f"The condition {at.target.text!r} could not be brought about in {len(at.attempts)} attempts. Write a new "
             "chain of conditions from the present state to the goal that goes another way. Leave out what is certified."
         )
-        lines = [*_state(at.state), *self.notes(at.state), *_failures(history), ask, _form(ChainAnswer)]
-        return self._request("replan", lines, ChainAnswer)
+        lines = [*_state(at.state), *self.notes(at.state), *_failures(history), f"{ask} {_CHAIN_FORM}"]
+        return self._request("replan", lines, self._chain_model())
+
+    def _chain_model(self) -> type[BaseModel]:
+        """What a chain is written as; it is read as a :class:`ChainAnswer`."""
+        return ChainAnswer
 
     def read_chain(self, text: str) -> Chain:
         """The targets, with the goal added.
@@ -108,8 +136,8 @@ class ChatPrompts:
     def action_request(self, at: MarkovState) -> Request:
         """Ask for one action toward the current target."""
         ask = f"Write the one action that brings this about or comes nearest to it: {at.target.text}"
-        lines = [*_state(at.state), *_failures(at.attempts), ask, _form(ActionAnswer)]
-        return self._request("realize", lines, ActionAnswer)
+        think = 'Think in one sentence first. Answer as JSON with the fields "thought" and "action".'
+        return self._request("realize", [*_state(at.state), *_failures(at.attempts), ask, think], ActionAnswer)
 
     def read_action(self, text: str) -> tuple[str, Action]:
         """The words around it, and the action.
@@ -127,10 +155,12 @@ class ChatPrompts:
         numbered = [f"{i}. {target.text}" for i, target in enumerate(tail, 1)]
         ask = (
             "How many of these conditions does the observation show to be true, counted from the first and stopping at "
-            "the first that it does not show? Judge by what is observed alone, not by what the action was meant to do."
+            "the first that it does not show? Judge by what is observed alone, not by what the action was meant to do. "
+            "First say which words of the observation show it, or what is missing; then count. "
+            'Answer as JSON with the fields "reason" and "k", the number of conditions.'
         )
         lines = [f"action: {outcome.action}", f"observation: {outcome.observation.text}", *self.seen(outcome)]
-        return self._request("validate", [*lines, "conditions:", *numbered, ask, _form(VerdictAnswer)], VerdictAnswer)
+        return self._request("validate", [*lines, "conditions:", *numbered, ask], _verdict_model(len(tail)))
 
     def read_verdict(self, text: str, most: int) -> tuple[int, str]:
         """Read k, and the reason.
@@ -144,8 +174,10 @@ class ChatPrompts:
         return answer.k, answer.reason
 
     def _request(self, role: str, lines: Sequence[str], answer: type[BaseModel]) -> Request:
-        head = "\n".join(part for part in (f"Task: {self.task}", self.rules) if part)
-        prompt = (Message("system", head), Message("user", "\n".join(lines)))
+        # A new tail is asked for like a first chain, and is shown the same example.
+        shown = self._examples.get("propose" if role == "replan" else role, ())
+        asked = "\n".join([f"Task: {self.task}", *lines])
+        prompt = turns("\n".join(part for part in (GENERAL, self.rules) if part), shown, asked)
         return Request(prompt, self._tokens, constraint=JsonSchema(answer), role=role)
 
 
@@ -169,13 +201,7 @@ def _failures(attempts: Sequence[Attempt]) -> list[str]:
     return [f"failed: {attempt.action} ({attempt.reason})" for attempt in attempts[-_SHOWN:]]
 
 
-def _form(answer: type[BaseModel]) -> str:
-    example = {
-        ChainAnswer: '{"predicates": ["...", "..."]}',
-        ActionAnswer: '{"thought": "...", "action": "..."}',
-        VerdictAnswer: '{"reason": "...", "k": 0}',
-    }[answer]
-    return f"Answer as JSON: {example}"
+_CHAIN_FORM = 'Answer as JSON with the field "predicates", a list of statements.'
 
 
 def _read(model: type[_Answer], text: str) -> _Answer:
@@ -183,3 +209,40 @@ def _read(model: type[_Answer], text: str) -> _Answer:
         return model.model_validate_json(text)
     except ValidationError as error:
         raise InvalidOutputError(f"not the JSON that was asked for: {error.errors()[0]['msg']}") from error
+
+
+@cache
+def worked() -> Examples:
+    """A worked example of each role, of a task that no environment has."""
+    goal = Target("the tea is ready", "goal", goal=True)
+    shown = ChatPrompts("make a cup of tea", goal, examples={})
+    said = ["the kettle is full of water", "the water in the kettle boils", "the cup holds a tea bag"]
+    full, hot, bag = (Target(text, "predicate") for text in said)
+    state = CertifiedState((), (("you are in", "kitchen"), ("in sight", ("kettle (empty)", "tap", "cup", "tea bag"))))
+    at = MarkovState(state, (full, hot, bag, goal))
+    seen = Outcome(None, "fill kettle at tap", Observation("The kettle is full now. It is still cold."), None)
+    return example_turns(
+        shown,
+        {
+            "propose": (shown.chain_request(state), {"predicates": said}),
+            "realize": (
+                shown.action_request(at),
+                {"thought": "The kettle is empty and the tap is here.", "action": "fill kettle at tap"},
+            ),
+            "validate": (
+                shown.verdict_request((full, hot, bag), seen),
+                {"reason": '"The kettle is full now" shows the first; "still cold": the water does not boil.', "k": 1},
+            ),
+        },
+    )
+
+
+def example_turns(shown: ChatPrompts, pairs: Mapping[str, tuple[Request, object]]) -> Examples:
+    """Questions about another task, marked as such, and their answers."""
+    found = {}
+    for role, (request, answer) in pairs.items():
+        assert not isinstance(request.prompt, str)
+        rules = f"{shown.rules}\n" if shown.rules else ""
+        asked = f"First an example, of another task.\n{rules}{request.prompt[-1].content}"
+        found[role] = ((asked, json.dumps(answer)),)
+    return found

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from tape.engine.episode import ActionRefused, Episode, EpisodeEnded, environment_faults
-from tape.engine.steps import start_replanning
+from tape.engine.steps import end_if_broken, start_replanning
 from tape.errors import BudgetExceededError, ConfigError
 from tape.protocols import Action
 from tape.sdp.adapter import Adapter, Caps, KnowsTruth
@@ -103,6 +103,8 @@ class Loop:
         if end is not None:
             self._why = "goal" if not self._tail else "environment"
             raise end
+        if self._settings.validation == "always":  # nobody looks at what came of it
+            end_if_broken(episode, outcome.before)
         void = self._watch.saw(outcome, verdict, self._tail) if self._watch is not None and self._tail else None
         if void is not None:
             await self._replan(void)

@@ -145,11 +145,16 @@ class PredicateAdapter:
         """
         if tools.roles.lm.prompt_format != "chat" or not self._forms:
             return None
-        prompts = PredicatePrompts(self._goal, self._end(), rules=self._rules, forms=self._forms)
-        propose = LmPropose(prompts, tools)
-        return Operators(
-            propose, LmRealize(prompts, tools, tools.roles.prompt_format.read_act), self.validator(tools), propose
+        written = tools.roles.prompt_format
+        prompts = PredicatePrompts(
+            self._goal,
+            self._end(),
+            rules=self._rules,
+            forms=self._forms,
+            act=lambda at: written.act_request(at.state.projected, at.state.remaining, None, ()),
         )
+        propose = LmPropose(prompts, tools)
+        return Operators(propose, LmRealize(prompts, tools, written.read_act), self.validator(tools), propose)
 
     def restored(self, fields: Mapping[str, Any]) -> State:
         """The state that some fields were read from.

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, cached_property
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from tape.errors import InvalidOutputError
+from tape.lm.base import Request
 from tape.protocols.predicates import Predicate
-from tape.sdp.chat_prompts import ChatPrompts
-from tape.sdp.state import CertifiedState
+from tape.sdp.chat_prompts import MOST_PREDICATES, ChatPrompts, Examples, example_turns
+from tape.sdp.state import CertifiedState, MarkovState
 from tape.sdp.target import Target
 
 _ONE = re.compile(r"\s*(?P<not>not\s+)?(?P<name>\w+)\((?P<args>(?:[^()]|\([^()]*\))*)\)\s*")
@@ -23,11 +29,23 @@ class PredicatePrompts(ChatPrompts):
         goal: The goal predicate.
         rules: What a model has to know of the environment.
         forms: The predicates there are, as examples: ``holding(KIND)``.
+        act: The environment's own request for an action at a Markov state, whose constraint REALIZE's answer keeps
+            to, since the environment reads it; None: any text is an action.
+        examples: Worked examples by role; by default those of :func:`worked`.
     """
 
-    def __init__(self, task: str, goal: Target, *, rules: str, forms: Sequence[str]) -> None:
-        super().__init__(task, goal, rules=rules)
-        self._forms = tuple(forms)
+    def __init__(
+        self,
+        task: str,
+        goal: Target,
+        *,
+        rules: str,
+        forms: Sequence[str],
+        act: Callable[[MarkovState], Request] | None = None,
+        examples: Examples | None = None,
+    ) -> None:
+        super().__init__(task, goal, rules=rules, examples=worked() if examples is None else examples)
+        self._forms, self._act = tuple(forms), act
         self._arity = dict(map(_form, forms))
 
     def target(self, text: str) -> Target:
@@ -45,7 +63,31 @@ class PredicatePrompts(ChatPrompts):
         """The predicates that may be written."""
         del state
         forms = ", ".join(self._forms)
-        return (f"Write conditions as predicates: {forms}; several that come true together with 'and', or with 'not'.",)
+        return (
+            f"Write conditions as predicates: {forms}, with names of this task in the place of what is in capitals; "
+            "several that come true together with 'and', or with 'not'.",
+        )
+
+    def action_request(self, at: MarkovState) -> Request:
+        """Ask for one action toward the current target, in the form that the environment reads."""
+        request = super().action_request(at)
+        if self._act is None:
+            return request
+        own = self._act(at)
+        return replace(request, constraint=own.constraint, max_tokens=own.max_tokens)
+
+    @cached_property
+    def _chain(self) -> type[BaseModel]:
+        """Known predicates with as many names as each takes, alone or joined."""
+        argument = r"(?:[^()\"\\,\x00-\x1f]{1,40}|\([0-9]{1,3},[0-9]{1,3}\))"
+        one = "|".join(f"{name}\\({', '.join([argument] * count)}\\)" for name, count in self._arity.items())
+        text = f"^(?:not )?(?:{one})(?: and (?:not )?(?:{one})){{0,3}}$"
+        statements: Any = list[Annotated[str, Field(pattern=text)]]
+        listed = (statements, Field(min_length=1, max_length=MOST_PREDICATES))
+        return create_model("Chain", __config__=ConfigDict(extra="forbid"), predicates=listed)
+
+    def _chain_model(self) -> type[BaseModel]:
+        return self._chain
 
 
 def read_literal(text: str, arity: Mapping[str, int]) -> tuple[Predicate, bool]:
@@ -75,3 +117,24 @@ def _form(example: str) -> tuple[str, int]:
 
 def _arguments(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in _COMMA.split(text) if part.strip())
+
+
+@cache
+def worked() -> Examples:
+    """A worked example of each role, of a task that no environment has."""
+    goal = Target("the letter is in the drawer", "goal", goal=True)
+    forms = ("near(PLACE)", "open(PLACE)", "carrying(THING)")
+    shown = PredicatePrompts("put the letter in the drawer", goal, rules="", forms=forms, examples={})
+    said = ["near(table)", "carrying(letter)", "near(drawer) and open(drawer)"]
+    state = CertifiedState((), (("near", "door"), ("carrying", "nothing"), ("letter", "on the table")))
+    at = MarkovState(state, (*map(shown.target, said), goal))
+    return example_turns(
+        shown,
+        {
+            "propose": (shown.chain_request(state), {"predicates": said}),
+            "realize": (
+                shown.action_request(at),
+                {"thought": "I stand at the door, and the letter is on the table.", "action": "go to the table"},
+            ),
+        },
+    )

@@ -15,7 +15,7 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Constraint, Forced, Regex, Request
 from tape.protocols import Acted, Action, Actor, Domain, State
 from tape.protocols.predicates import ExcludingDomain
-from tape.sdp.adapter import Tools
+from tape.sdp.adapter import Foresees, Tools
 from tape.sdp.operators import Realized
 from tape.sdp.state import MarkovState
 
@@ -36,17 +36,30 @@ class WritingRealize:
         seed: A seed from what an action is written from.
         invents: Whether a target that comes with no action gets a free choice; without, there is nothing to try.
         tools: Asks for actions that were not tried; None: the actor alone is asked.
+        foresees: Tells what is in vain; None where nobody can.
     """
 
     def __init__(
-        self, domain: Domain, actor: Actor, seed: Callable[..., int], *, invents: bool, tools: Tools | None = None
+        self,
+        domain: Domain,
+        actor: Actor,
+        seed: Callable[..., int],
+        *,
+        invents: bool,
+        tools: Tools | None = None,
+        foresees: Foresees | None = None,
     ) -> None:
         self._domain, self._actor, self._seed, self._invents = domain, actor, seed, invents
-        self._tools = tools
+        self._tools, self._foresees = tools, foresees
 
     async def realize(self, at: MarkovState) -> Realized:
-        """An action for the current target; none where the planned one is not admissible here, or all were tried."""
-        by, admissible = at.target.by, self._domain.admissible(at.state.projected)
+        """An action for the current target; none where it is lost, the planned one inadmissible, or all were tried."""
+        lost = self._foresees.lost(at.target, at.state.projected) if self._foresees is not None else None
+        if lost is not None:
+            return Realized(None, lost)
+        by, admissible = at.target.by, self._admissible(at)
+        if self._ways(at) == []:
+            return Realized(None, "what is left pays for no way to it")
         if by is None and not self._invents:
             return Realized(None, "the path ends here")
         planned = by if by is not None and by not in at.tried else None
@@ -54,17 +67,40 @@ class WritingRealize:
             if not self._invents:
                 return Realized(None, f"{planned!r} is not admissible here")
             planned = None
+        if planned is not None and self._refused(planned, at):
+            if not self._invents:
+                return Realized(None, f"{planned!r} would be refused here")
+            planned = None
         if planned is None and admissible is not None and not {*admissible} - {*self._tried(at)}:
             return Realized(None, f"all {len(admissible)} actions that are admissible here were tried")
+        if planned is None and self._ways(at) is not None and self._named(at) is None:
+            return Realized(next(way for way in admissible or () if way not in self._tried(at)))
         return await self._written(at, planned)
 
     def _tried(self, at: MarkovState) -> tuple[Action, ...]:
         """What failed at this target in this very state: in another one, the same action is no repeat."""
         return at.tried_in(self._domain.key(at.state.projected))
 
+    def _admissible(self, at: MarkovState) -> Sequence[Action] | None:
+        """What may be done: the ways to the target where they are known, else what the domain admits."""
+        ways = self._ways(at)
+        return self._domain.admissible(at.state.projected) if ways is None else ways
+
+    def _ways(self, at: MarkovState) -> Sequence[Action] | None:
+        """The ways to the target that what is left pays for; None where they are not known, or a path names one."""
+        state, left = at.state.projected, at.state.remaining
+        ways = self._foresees.ways(at.target, state) if self._foresees is not None and self._invents else None
+        if ways is None:
+            return None
+        costs = [self._domain.cost(state, way) for way in ways]
+        return [w for w, cost in zip(ways, costs, strict=True) if all((cost[k] or 0) <= n for k, n in left.items())]
+
+    def _refused(self, action: Action, at: MarkovState) -> bool:
+        return self._foresees is not None and self._foresees.refused(action, at.state.projected)
+
     async def _written(self, at: MarkovState, planned: Action | None) -> Realized:
         """Let the actor write, again where it cannot be read or was tried."""
-        admissible, tried = self._domain.admissible(at.state.projected), self._tried(at)
+        admissible, tried = self._admissible(at), self._tried(at)
         plan = [target.by for target in at.tail if target.by is not None]
         said, repeats = "no action could be read", 0
         for attempt in range(MAX_RETRIES + 1):
@@ -73,8 +109,9 @@ class WritingRealize:
                 continue
             if admissible is not None and acted.action not in admissible:
                 said = f"{acted.action!r} is not admissible here"
-            elif planned is None and acted.action in tried:
+            elif planned is None and (acted.action in tried or self._refused(acted.action, at)):
                 repeats += 1
+                tried = (*dict.fromkeys((*tried, acted.action)),)
             else:
                 return Realized(acted.action, acted.text)
         if repeats:
@@ -88,7 +125,7 @@ class WritingRealize:
         state, remaining, tried = at.state.projected, at.state.remaining, self._tried(at)
         if planned is None and isinstance(self._domain, ExcludingDomain):
             state = self._domain.without(state, tried)
-        if planned is None and tried and self._tools is not None:
+        if planned is None and (tried or repeats or self._ways(at)) and self._tools is not None:
             request = self._among_untried(self._tools, at, state, plan)
             if request is not None or repeats:
                 form, number = self._tools.roles.prompt_format, len(at.attempts) * (MAX_RETRIES + 1) + attempt
@@ -104,15 +141,19 @@ class WritingRealize:
 
         A domain that leaves actions out of its prompts itself needs none.
         """
-        tried, admissible = self._tried(at), self._domain.admissible(at.state.projected)
-        left = [action for action in admissible or () if action not in tried]
-        if not 0 < len(left) <= MOST_NAMED or isinstance(self._domain, ExcludingDomain):
-            return None
-        form, remaining = tools.roles.prompt_format, at.state.remaining
-        named = any_of([form.act_request(state, remaining, action, plan).constraint for action in left])
+        named = None if isinstance(self._domain, ExcludingDomain) else self._named(at)
         if named is None:
             return None
-        return replace(form.act_request(state, remaining, None, plan), constraint=named)
+        return replace(tools.roles.prompt_format.act_request(state, at.state.remaining, None, plan), constraint=named)
+
+    def _named(self, at: MarkovState) -> Constraint | None:
+        """What admits the untried actions and nothing else; None where there are too many, or none, or it cannot be."""
+        tried, state, left = self._tried(at), at.state.projected, at.state.remaining
+        untried = [action for action in self._admissible(at) or () if action not in tried]
+        if self._tools is None or not 0 < len(untried) <= MOST_NAMED:
+            return None
+        form, plan = self._tools.roles.prompt_format, [target.by for target in at.tail if target.by is not None]
+        return any_of([form.act_request(state, left, action, plan).constraint for action in untried])
 
 
 def _read(tools: Tools, state: State, request: Request, text: str) -> Acted:

@@ -9,6 +9,9 @@ from typing import Any
 
 from tape.tools.calls import Call
 
+UNSAID = "the result does not say"
+"""The note on a call in whose result a model has not found what was looked for."""
+
 
 @dataclass(frozen=True)
 class Obtained:
@@ -83,7 +86,7 @@ class ToolState:
         last = self.got[-1]
         if value is None:
             before = replace(self, got=self.got[:-1])
-            return before.with_failure(last.call, "the result does not say")
+            return before.with_failure(last.call, UNSAID)
         return replace(self, got=(*self.got[:-1], replace(last, value=value, text="")))
 
     def key(self) -> str:

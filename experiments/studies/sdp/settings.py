@@ -20,6 +20,9 @@ ALL = Method(f"SDP x {TAPE.label} x AEC", "sdp", {"aec": True})
 DECLARED = (REACT, REPLANNING, PAPER, TAPE, AEC, SDP, WALK, ALL)
 """Where predicates are declared."""
 
+TOOLS = (REACT, TAPE, SDP, WALK)
+"""Where a call's declared outcome is its predicate."""
+
 TRIPS = {"num_plans": 1, "execution": "forced", "on_infeasible": "stop"}
 """No model has a say: the first plan is the declared one, and the graph holds its variants."""
 
@@ -115,7 +118,22 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
             quick=12,
         ),
     ),
+    "tools": tuple(
+        Setting(
+            f"{name}, development, {tightness} budget",
+            environment,
+            (option, "dev", "--tightness", tightness),
+            ("bundled:tools",),
+            TOOLS,
+            quick=12,
+        )
+        for name, environment, option in (
+            ("word problems", "gsm_hard", "--problems"),
+            ("multi-hop, search by tools", "musique", "--questions"),
+        )
+        for tightness in ("tight", "loose")
+    ),
 }
-"""Where predicates are declared, and where SDP has operators of its own; another setting is one more entry."""
+"""Where predicates are declared, where SDP has operators of its own, and tools; another setting is one more entry."""
 
 SETTINGS_BY_NAME = {setting.name: setting for settings in SETTINGS.values() for setting in settings}

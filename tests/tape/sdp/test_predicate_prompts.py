@@ -61,7 +61,7 @@ def play(script: dict[str, list[str]]) -> tuple[EpisodeResult, list[Event]]:
 
 def test_a_chain_of_a_general_model_is_checked_and_not_believed() -> None:
     chain = json.dumps({"predicates": ["player_at((9,9))"]})
-    move = json.dumps({"thought": "this does it", "action": "U"})
+    move = json.dumps({"thought": "this does it", "action": "up"})
     result, events = play({"propose": [chain], "replan": [chain] * 9, "realize": [move] * 9})
     seen = [event for event in events if isinstance(event, ValidatedEvent)]
     assert seen

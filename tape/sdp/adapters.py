@@ -1,0 +1,31 @@
+"""Which adapter an environment is played with."""
+
+from __future__ import annotations
+
+from tape.errors import ConfigError
+from tape.protocols import Environment
+from tape.sdp.adapter import Adapter, SdpEnvironment
+from tape.sdp.tool_adapter import ToolAdapter
+from tape.tools.domain import ToolDomain
+
+
+def adapter_of(env: Environment) -> Adapter | None:
+    """The environment's own adapter; without one, that of all tools where it is made of tools."""
+    if isinstance(env, SdpEnvironment):
+        return env.sdp()
+    return ToolAdapter(env.domain) if isinstance(env.domain, ToolDomain) else None
+
+
+def require_adapter(env: Environment) -> Adapter:
+    """The adapter of an environment.
+
+    Raises:
+        ConfigError: It has none; names it.
+    """
+    found = adapter_of(env)
+    if found is None:
+        raise ConfigError(
+            f"the agent sdp needs an environment with an adapter, and {type(env).__name__} has none: use another "
+            "agent, for instance tape, or give it one (tape.sdp.adapter.SdpEnvironment, see docs/sdp.md)"
+        )
+    return found

@@ -1,0 +1,338 @@
+"""The adapter of tools: what a call is declared to lead to is its predicate, and the state shows whether it is so.
+
+A call promises a result: ``result(#2, multiply(a=#1, b=80))`` says that the second result of the episode is that of
+this call, whichever tool of its kind has made it. Its precondition is that the results it refers to are there. That the
+result is *right* is not part of it: a tool whose declared quality is .8 errs in a fifth of its calls, and nothing says
+when. Where a model has read the result out of a text, that it is there is the model's word, and flagged so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tape.protocols import Action, State
+from tape.protocols.predicates import Predicate
+from tape.sdp.adapter import Caps, Tools
+from tape.sdp.operators import Check, How, Operators, Outcome, Validate, Verdict
+from tape.sdp.target import Chain, Fields, Target
+from tape.tools.calls import ANSWER, Call, parse
+from tape.tools.domain import ToolDomain, as_state
+from tape.tools.errors import InvalidCallError
+from tape.tools.results import LONGEST_RESULT, cut
+from tape.tools.state import UNSAID, Failure, Obtained, ToolState
+
+CAPS = Caps(attempts=3, replans=5, steps=200)
+"""Ours: the paper has no tools of one's own."""
+
+RESULT, ANSWERED = "result", "answered"
+"""The predicates there are: a numbered result of a call, and the answer as it is written."""
+
+GOAL = Target("the right answer has been given", "goal", goal=True)
+
+
+class ToolValidate:
+    """VALIDATE from the state: a result is there, or it is not; no model is asked.
+
+    Args:
+        domain: The tools.
+    """
+
+    def __init__(self, domain: ToolDomain) -> None:
+        self._domain = domain
+
+    async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
+        """k, from the results after the action; the goal is certified by the environment alone."""
+        before, after = as_state(outcome.before), as_state(outcome.after)
+        checks: list[Check] = []
+        for target in tail:
+            if target.goal:
+                said = "the environment reports the task as done" if outcome.completed else "the task is not done"
+                checks.append(Check(outcome.completed, "deterministic", said))
+            elif target.requires:
+                checks.append(self._required(target, after))
+            else:
+                changed = not checks and before.key() != after.key()
+                checks.append(Check(changed, "deterministic", after.note or "something has changed"))
+            if not checks[-1].holds:
+                return Verdict(tuple(checks), checks[-1].evidence)
+        return Verdict(tuple(checks))
+
+    def _required(self, target: Target, after: ToolState) -> Check:
+        facts = facts_of(target, after)
+        if all(dict(facts)[str(predicate)] is value for predicate, value in target.requires):
+            return Check(True, self._how(target, after), self._evidence(target, after), facts)
+        reason = after.note or self._missing(target, after)
+        # A model that finds nothing in a text may be wrong; a tool that failed, and a call that was not made, is not.
+        return Check(False, "lm" if after.note == UNSAID else "deterministic", reason, facts)
+
+    @staticmethod
+    def _missing(target: Target, after: ToolState) -> str:
+        number = next(iter(_numbers(target)), 0)
+        if not number:
+            return "no such answer has been given"
+        return _taken(number, after) if number <= len(after.got) else f"there is no #{number} yet"
+
+    def _how(self, target: Target, after: ToolState) -> How:
+        """By a model where one has read any of the results that are required."""
+        made = (after.got[number - 1].call for number in _numbers(target))
+        return "lm" if any(self._domain.toolbox.find(call).reads for call in made) else "deterministic"
+
+    def _evidence(self, target: Target, after: ToolState) -> str:
+        told = []
+        for number in _numbers(target):
+            found = after.got[number - 1]
+            tool = self._domain.toolbox.find(found.call)
+            by = f"read by the model from what {tool.name} brought" if tool.reads else f"by {tool.name}"
+            quality = "" if tool.quality is None else f", declared quality {tool.quality:g}"
+            told.append(f"#{number} = {_shown(found)} ({by}{quality})")
+        return "; ".join(told) or f"the answer is {after.answer}"
+
+
+class ToolAdapter:
+    """Implements :class:`tape.sdp.adapter.ChecksSteps` and :class:`tape.sdp.adapter.Foresees`.
+
+    Args:
+        domain: The task and its tools.
+        caps: The caps.
+    """
+
+    def __init__(self, domain: ToolDomain, caps: Caps = CAPS) -> None:
+        self._domain, self._caps = domain, caps
+
+    @property
+    def caps(self) -> Caps:
+        """The caps."""
+        return self._caps
+
+    def fields(self, state: State) -> Fields:
+        """Calls with their results, calls that failed with the number of results then, the last error, the answer.
+
+        Of a long result the beginning. What somebody has refused is told by events of its own.
+        """
+        here = as_state(state)
+        return (
+            ("results", tuple((found.call.text, *_kept(found)) for found in here.got)),
+            ("failed", tuple((failure.call.text, failure.after) for failure in here.failures)),
+            ("note", here.note),
+            ("answer", here.answer or ""),
+        )
+
+    def along(self, states: Sequence[State], actions: Sequence[Action]) -> Chain:
+        """A target per call, and the goal."""
+        steps = zip(map(as_state, states), actions, map(as_state, states[1:]), strict=False)
+        return (*(_target(before, action, after) for before, action, after in steps), GOAL)
+
+    def lost(self, target: Target, state: State) -> str | None:
+        """Why a result cannot come about any more: its number is taken, or no tool can be called for it here."""
+        here = as_state(state)
+        for predicate, _ in target.requires:
+            if predicate.name != RESULT or _holds(predicate, here):
+                continue
+            number, wanted = _result_of(predicate)
+            if number <= len(here.got):
+                return _taken(number, here)
+            tried = [self._impossible(here, call) for call in self._variants(wanted)]
+            if all(tried):
+                return tried[-1] if tried else f"there is no tool {wanted.kind}"
+        return None
+
+    def ways(self, target: Target, state: State) -> Sequence[Action] | None:
+        """The call by every tool of its kind that can make it; None for the goal and the answer."""
+        here, found = as_state(state), [p for p, _ in target.requires if p.name == RESULT]
+        if not found:
+            return None
+        calls = self._variants(_result_of(found[0])[1])
+        return [call.text for call in calls if self._impossible(here, call) is None]
+
+    def refused(self, action: Action, state: State) -> bool:
+        """Whether it is no call, or one that cannot be made."""
+        return self._domain.outcome(state, action).state is None
+
+    def _variants(self, wanted: Call) -> list[Call]:
+        tools = self._domain.toolbox.of_kind(wanted.kind)
+        return [Call(wanted.kind, item.variant, wanted.args) for item in tools]
+
+    def _impossible(self, state: ToolState, call: Call) -> str | None:
+        try:
+            self._domain.require_possible(state, call)
+        except InvalidCallError as error:
+            return str(error)
+        return None
+
+    def validator(self, tools: Tools) -> Validate:
+        """From the state."""
+        del tools
+        return ToolValidate(self._domain)
+
+    def operators(self, tools: Tools) -> Operators | None:
+        """None: chains come from plans of calls (``walk``, ``sample``)."""
+        del tools
+        return None
+
+    # --- records checked again --------------------------------------------------------------
+
+    def restored(self, fields: Mapping[str, Any]) -> ToolState:
+        """The state that is told: calls of these tools, each after the results that it refers to.
+
+        Raises:
+            ValueError: There is none.
+        """
+        got = tuple(_obtained(part) for part in fields["results"])
+        failures = tuple(Failure(parse(text), int(after)) for text, after in fields["failed"])
+        made = [(found.call, number) for number, found in enumerate(got)]
+        made += [(failure.call, failure.after) for failure in failures]
+        for call, known in made:
+            self._domain.toolbox.find(call).require_names(call)
+            if not 0 <= known <= len(got) or any(not 1 <= k <= known for k in call.references):
+                raise ValueError(f"{call.text} cannot have been made after {known} of {len(got)} results")
+        return ToolState(got, failures, str(fields["answer"]) or None, str(fields["note"]))
+
+    def facts(self, target: Target, state: State) -> Sequence[tuple[str, bool]]:
+        """Whether the results that a target requires are there."""
+        return facts_of(target, as_state(state))
+
+    def at_goal(self, state: State) -> bool | None:
+        """None: whether an answer is right is the judge's to say."""
+        del state
+        return None
+
+    def retold(self, target: Target) -> Target | None:
+        """As the predicate that it requires is told.
+
+        Raises:
+            ValueError: It is no predicate of tools.
+        """
+        if target.goal:
+            return replace(GOAL, node=target.node, by=target.by)
+        if not target.requires:
+            return replace(_made(target.by or ""), node=target.node, by=target.by)
+        [(predicate, value)] = target.requires
+        if not value:
+            raise ValueError(f"{predicate} is required to be so, or not at all")
+        told = _given(_argument(predicate)) if predicate.name == ANSWERED else _obtaining(*_result_of(predicate))
+        return replace(told, node=target.node, by=target.by)
+
+    def contradiction(self, before: State | None, action: Action | None, after: State) -> str:
+        """What a step has changed that calls do not change, as far as it can be told without making the call.
+
+        A call adds its own result or its own failure, an answer the answer, what is refused a note; the rest stays.
+        What a call has returned, and which of the two came of it, a replay alone can say.
+        """
+        told = dict(self.fields(after))
+        if before is None or action is None:
+            return "" if told == dict(self.fields(ToolState())) else "an episode begins with nothing obtained"
+        here, there = as_state(before), as_state(after)
+        if any(told == dict(self.fields(state)) for state in self._possible(here, action, there)):
+            return ""
+        return f"{action!r} leads from the state before it to another than the one after it"
+
+    def _possible(self, before: ToolState, action: Action, after: ToolState) -> Sequence[ToolState]:
+        """What an action can lead to, with the result and the note of a given state."""
+        refused = replace(before, note=after.note)
+        try:
+            call = parse(action)
+            self._domain.require_possible(_checkable(before), call)
+        except InvalidCallError:
+            return [refused] if after.note else []
+        if call.kind == ANSWER:
+            return [replace(before, answer=call.args[0][1], note="")]
+        found = [before.with_call(call, after.got[-1].value)] if after.got and after.got[-1].value is not None else []
+        found.append(before.with_failure(call, after.note))
+        # Arguments with a result in them are checked when the call is made; of a long one only the beginning is here.
+        cut_short = any(_checked_value(before.got[k - 1]) is None for k in call.references)
+        return [*found, refused] if cut_short and after.note else found
+
+
+def facts_of(target: Target, state: ToolState) -> tuple[tuple[str, bool], ...]:
+    """The values of the predicates that a target requires."""
+    return tuple((str(predicate), _holds(predicate, state)) for predicate, _ in target.requires)
+
+
+def _holds(predicate: Predicate, state: ToolState) -> bool:
+    if predicate.name == ANSWERED:
+        return state.answer == _argument(predicate)
+    try:
+        number, call = _result_of(predicate)
+    except ValueError:  # in a record that says anything
+        return False
+    return number <= len(state.got) and state.got[number - 1].call.symbol == call.symbol
+
+
+def _taken(number: int, state: ToolState) -> str:
+    return f"#{number} is the result of {state.got[number - 1].call.symbol}"
+
+
+def _argument(predicate: Predicate) -> str:
+    """What stands between the parentheses; commas in the arguments of a call have no meaning here."""
+    return ", ".join(predicate.args)
+
+
+def _result_of(predicate: Predicate) -> tuple[int, Call]:
+    """The number and the call of ``result(#2, multiply(a=#1, b=80))``.
+
+    Raises:
+        ValueError: It is none.
+    """
+    number, _, symbol = _argument(predicate).partition(", ")
+    if predicate.name != RESULT or not number.startswith("#") or not number[1:].isdecimal() or not int(number[1:]):
+        raise ValueError(f"{str(predicate)[:80]!r} is not {RESULT}(#K, CALL)")
+    call = parse(symbol)
+    if call.symbol != symbol or f"#{int(number[1:])}" != number:
+        raise ValueError(f"{str(predicate)[:80]!r} does not write its call as it is written")
+    return int(number[1:]), call
+
+
+def _numbers(target: Target) -> list[int]:
+    return [_result_of(predicate)[0] for predicate, _ in target.requires if predicate.name == RESULT]
+
+
+def _target(before: ToolState, action: Action, after: ToolState) -> Target:
+    """What an edge of a path is taken for: the result that is new after it, or the answer."""
+    if len(after.got) > len(before.got):
+        return _obtaining(len(after.got), after.got[-1].call)
+    return _given(after.answer) if after.answer is not None else _made(action)
+
+
+def _obtaining(number: int, call: Call) -> Target:
+    requires = ((Predicate(RESULT, (f"#{number}", call.symbol)), True),)
+    return Target(f"#{number} is the result of {call.symbol}", call.kind, requires)
+
+
+def _given(answer: str) -> Target:
+    return Target(f"the answer {answer} has been given", ANSWER, ((Predicate(ANSWERED, (answer,)), True),))
+
+
+def _made(action: Action) -> Target:
+    """An edge that obtains nothing, such as a call that is known to fail here."""
+    return Target(f"{action} has been tried", "try")
+
+
+def _kept(found: Obtained) -> tuple[str, ...]:
+    """The value as it is recorded; nothing where it is only predicted."""
+    return () if found.value is None else (_shown(found),)
+
+
+def _shown(found: Obtained) -> str:
+    return cut(found.value or "?", LONGEST_RESULT)
+
+
+def _obtained(part: Sequence[Any]) -> Obtained:
+    text, *value = part
+    return Obtained(parse(text), str(value[0]) if value else None)
+
+
+def _checked_value(found: Obtained) -> str | None:
+    """A recorded value, or None where it is the beginning of a long one."""
+    try:
+        json.loads(found.value or "")
+    except ValueError:
+        return None
+    return found.value
+
+
+def _checkable(state: ToolState) -> ToolState:
+    """The state for checks of calls: what is not known in full counts as only predicted."""
+    return replace(state, got=tuple(replace(found, value=_checked_value(found)) for found in state.got))

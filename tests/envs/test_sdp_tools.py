@@ -1,0 +1,49 @@
+"""SDP on GSM-Hard and MuSiQue, as the command line plays, shows and checks it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from envs.musique.plugin import PLUGIN as MUSIQUE
+from envs.musique.sdp import CAPS
+from tape.cli import main
+from tape.runner.directory import RunDirectory
+from tape.sdp.adapters import require_adapter
+from tape.sdp.trajectory import CertifiedTrajectory
+
+
+def test_questions_are_played_under_the_papers_caps() -> None:
+    options = {"data": None, "questions": "dev", "tightness": "tight", "embeddings": None, "reader": "lm"}
+    adapter = require_adapter(MUSIQUE.make(MUSIQUE.tasks(options)[0]))
+    assert adapter.caps == CAPS
+    assert (CAPS.attempts, CAPS.replans, CAPS.steps) == (3, 2, 25)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chain", ["walk", "sample"])
+@pytest.mark.parametrize("environment", ["gsm_hard", "musique"])
+def test_a_run_is_played_shown_and_checked(
+    environment: str, chain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    played = ["run", environment, "--agent", "sdp", "--chain", chain, "--tightness", "tight", "--limit", "3"]
+    assert main([*played, "--out", str(out), "--quiet"]) == 0
+    directory = RunDirectory(out)
+    records = list(directory.episodes())
+    assert len(records) == 3
+    for record in records:
+        assert not record["result"]["budget_violations"]
+        trajectory = CertifiedTrajectory.from_trace(directory.trace_file(record["key"]))
+        hows = {one.check.how for one in trajectory.certified if one.target.requires}
+        assert hows <= ({"lm"} if environment == "musique" else {"deterministic"})
+    capsys.readouterr()
+    assert main(["show", str(out)]) == 0
+    assert "#1 is the result of " in capsys.readouterr().out
+    assert main(["diagnose", str(out), "--replay", "--out", str(tmp_path / "report")]) == 0
+    said = capsys.readouterr().out
+    assert "| 3 whole |" in said
+    assert "0 in 0" in said
+    assert json.loads((tmp_path / "report" / "diagnosis.json").read_text())

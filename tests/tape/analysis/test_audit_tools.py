@@ -1,0 +1,307 @@
+"""Records of SDP on tools checked again: by a replay where calls may be made again, by the rules of calls elsewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from envs.musique.plugin import PLUGIN as MUSIQUE
+from tape.agents.sdp import SdpAgent
+from tape.agents.tape import TapeAgent
+from tape.analysis.audit import Audited, Played, audit_trace
+from tape.analysis.minari_export import export_minari
+from tape.analysis.transitions import export_parquet, read_parquet, transitions
+from tape.budget import Budget
+from tape.lm.base import Request
+from tape.lm.scripted import ScriptedLM
+from tape.protocols import Task
+from tape.sdp.trajectory import CertifiedTrajectory
+from tape.tools import ToolEnvironment, ToolFailedError, tool
+from tests.envs.tool_scripts import look_up_script
+from tests.tape.analysis import forging
+from tests.tape.analysis.forging import Line, Trace
+from tests.tape.tools.helpers import TOOLS, script
+
+PLAN: list[tuple[str, dict[str, Any]]] = [
+    ("multiply.exact", {"a": 3, "b": 4}),
+    ("divide", {"a": "#1", "b": 0}),
+]
+THEN: list[tuple[str, dict[str, Any]]] = [("add", {"a": "#1", "b": 70}), ("add", {"a": "#2", "b": 7})]
+CAPS = Budget.of(steps=9)
+
+
+def computing() -> ToolEnvironment:
+    return ToolEnvironment("What is 3 * 4 + 70 + 7?", TOOLS, judge=lambda value: value == 89)
+
+
+PURE = Played(computing, 0, CAPS)
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Trace:
+    """An episode with a call that fails, a new tail, and an answer that is right."""
+    return _lines(tmp_path / "t.jsonl", SdpAgent)
+
+
+def _lines(file: Path, agent: type[Any]) -> Trace:
+    result = agent(ScriptedLM(script(PLAN, THEN), obey=True)).run(computing(), budget=CAPS, trace=file)
+    assert result.success
+    assert result.replans == 1
+    return forging.read(file)
+
+
+def found(path: Path, played: Played = PURE) -> Audited:
+    one = Audited("cell", "key", "task")
+    audit_trace(one, path, None, played)
+    return one
+
+
+def rules(path: Path, changed: Trace, played: Played) -> set[str]:
+    """The rules that a forger breaks who numbers and chains the lines anew."""
+    forging.write(path, changed)
+    return {finding.rule for finding in found(path, played).findings}
+
+
+STATIC = replace(PURE, replayable=False)
+"""As for tools that reach something outside: nothing is called again."""
+
+
+@pytest.mark.parametrize("played", [PURE, STATIC], ids=["replayed", "not replayed"])
+def test_what_was_played_has_no_findings(played: Played, lines: Trace, tmp_path: Path) -> None:
+    one = found(tmp_path / "t.jsonl", played)
+    assert one.findings == []
+    told = sum(len(check["facts"]) for move in forging.of(lines, "sdp_validated") for check in move["checks"])
+    assert one.facts == told > 3
+    if played.replayable:
+        assert one.unchecked == []
+        assert one.actions == len(forging.of(lines, "acted"))
+        assert one.verdicts == len(forging.of(lines, "sdp_validated"))
+    else:
+        assert one.unchecked == ["its environment does not say that actions may be played again"]
+        assert one.actions == one.verdicts == 0
+
+
+def _states(lines: Trace) -> list[Line]:
+    """The fields of every state that is told, in order."""
+    return [move[side] for move in forging.of(lines, "sdp_validated") for side in ("before", "after")]
+
+
+def _last(lines: Trace) -> Line:
+    return next(move for move in forging.of(lines, "sdp_validated") if len(move["after"]["results"]) == 2)
+
+
+def swapped(lines: Trace) -> None:
+    """The results in another order, wherever they stand."""
+    for state in _states(lines):
+        if len(state["results"]) == 3:
+            state["results"][1], state["results"][2] = state["results"][2], state["results"][1]
+
+
+def made_up(lines: Trace) -> None:
+    """A result that no call has brought, from the beginning on."""
+    for state in _states(lines):
+        state["results"].insert(0, ["add(a=1, b=1)", "2"])
+
+
+def other_value(lines: Trace) -> None:
+    """A result that is another one from some step on."""
+    _states(lines)[-1]["results"][0][1] = "99.0"
+
+
+def no_failure(lines: Trace) -> None:
+    """The call that failed, as if it had never been made, in the states after it."""
+    for state in _states(lines):
+        state["failed"] = []
+
+
+def another_answer(lines: Trace) -> None:
+    """The answer as another one."""
+    _states(lines)[-1]["answer"] = "#1"
+
+
+def another_call(lines: Trace) -> None:
+    """A call that was never made, certified with all that speaks for it."""
+    text = json.dumps(lines)
+    lines[:] = json.loads(text.replace("add(a=#1, b=70)", "add(a=#1, b=71)"))
+    for line in lines:
+        if line["type"] in ("acted", "sdp_validated") and line["action"]:
+            line["action"] = line["action"].replace("b=71", "b=70")
+
+
+FORGED: list[Callable[[Trace], None]] = [swapped, made_up, other_value, no_failure, another_answer, another_call]
+
+
+@pytest.mark.parametrize("forge", FORGED, ids=lambda forge: forge.__name__)
+def test_forgeries_are_found_without_a_call_being_made_again(
+    forge: Callable[[Trace], None], lines: Trace, tmp_path: Path
+) -> None:
+    forge(lines)
+    assert "grounding" in rules(tmp_path / "u.jsonl", lines, STATIC)
+    assert "replay" in rules(tmp_path / "u.jsonl", lines, PURE)
+
+
+@pytest.mark.parametrize("name", ["b", "c"])
+def test_the_forgeries_that_once_passed_elsewhere_do_not(name: str, lines: Trace, tmp_path: Path) -> None:
+    assert forging.NAMED[name](lines, Random(3))
+    assert "grounding" in rules(tmp_path / "u.jsonl", lines, STATIC)
+
+
+def test_what_only_a_replay_finds(lines: Trace, tmp_path: Path) -> None:
+    """What a call has returned: without making it again its result is taken as it is told."""
+    for state in _states(lines):
+        for result in state["results"][:1]:
+            result[1] = "13.0"
+    assert rules(tmp_path / "u.jsonl", lines, STATIC) == set()
+    assert "replay" in rules(tmp_path / "u.jsonl", lines, PURE)
+
+
+@pytest.mark.slow
+def test_every_value_of_a_verdict_that_is_changed_is_found(lines: Trace, tmp_path: Path) -> None:
+    rng, tried = Random(5), 0
+    while tried < 15:
+        changed = deepcopy(lines)
+        if not forging.certificate(changed, rng) or json.dumps(changed) == json.dumps(lines):
+            continue
+        tried += 1
+        assert rules(tmp_path / "u.jsonl", changed, PURE), changed
+
+
+@pytest.mark.slow
+def test_whatever_a_forger_writes_raises_nothing(lines: Trace, tmp_path: Path) -> None:
+    rng = Random(6)
+    for _ in range(15):
+        changed = deepcopy(lines)
+        for _ in range(3):
+            forging.value(changed, rng, forging.CLAIMS)
+        for played in (PURE, STATIC):
+            rules(tmp_path / "u.jsonl", changed, played)
+
+
+def test_other_agents_on_tools_are_replayed_as_before(tmp_path: Path) -> None:
+    _lines(tmp_path / "t.jsonl", TapeAgent)
+    one = found(tmp_path / "t.jsonl")
+    assert (one.findings, one.unchecked, one.verdicts) == ([], [], 0)
+    assert one.actions > 3
+
+
+def test_a_call_that_changes_something_is_not_made_again(tmp_path: Path) -> None:
+    """Its certificates are held to the order and the number of calls; the world it has changed is left alone."""
+    sent = []
+
+    @tool()
+    def send(text: str) -> str:
+        """Send something."""
+        sent.append(text)
+        if len(sent) == 2:
+            raise ToolFailedError("the line is busy")
+        return f"sent {text}"
+
+    def make() -> ToolEnvironment:
+        return ToolEnvironment("Send two.", [send])
+
+    plan: list[tuple[str, dict[str, Any]]] = [("send", {"text": "a"}), ("send", {"text": "b"})]
+    model = ScriptedLM(script(plan, [("send", {"text": "c"})]), obey=True)
+    file = tmp_path / "t.jsonl"
+    result = SdpAgent(model).run(make(), budget=CAPS, trace=file)
+    assert (result.success, sent) == (True, ["a", "b", "c"])
+    one = found(file, Played(make, 0, CAPS, replayable=False))
+    # What is certified, what is rejected, and what was looked at next: that b is sent, twice.
+    assert (one.findings, one.facts, one.actions, sent) == ([], 4, 0, ["a", "b", "c"])
+    twice = forging.read(file)
+    _last(twice)["after"]["results"].append(['send(text="b")', '"sent b"'])
+    assert "grounding" in rules(tmp_path / "u.jsonl", twice, Played(make, 0, CAPS, replayable=False))
+    assert sent == ["a", "b", "c"]
+
+
+# --- what a model has read ----------------------------------------------------------------------
+
+
+def question() -> Task:
+    """A question whose first look-up finds nothing where its name is not read."""
+    options = {"data": None, "questions": "dev", "tightness": "loose", "embeddings": None, "reader": "lm"}
+    return MUSIQUE.tasks(options)[0]
+
+
+def reading(task: Task, file: Path) -> Played:
+    """An episode in which the model reads the first passages in vain, and something in all others."""
+    read: list[str] = []
+
+    def project(request: Request) -> str:
+        read.append(str(request.prompt))
+        return "none " if len(read) == 1 else "e2 "
+
+    env = MUSIQUE.make(task)
+    SdpAgent(look_up_script(task.facts["question"], project), sdp={"chain": "walk"}).run(
+        env, budget=task.budget, trace=file
+    )
+    assert len(read) > 2
+    return Played(lambda: MUSIQUE.make(task), 0, task.budget)
+
+
+def test_what_a_model_has_read_is_taken_from_the_record_and_shown_to_be_of_that_passage(tmp_path: Path) -> None:
+    file = tmp_path / "t.jsonl"
+    played = reading(question(), file)
+    one = found(file, played)
+    assert (one.findings, one.unchecked) == ([], [])
+    lines = forging.read(file)
+    assert one.actions == len(forging.of(lines, "acted")) > 2
+    assert one.verdicts == len(forging.of(lines, "sdp_validated"))
+    moves = forging.of(lines, "sdp_validated")
+    hows = {check["how"] for move in moves for check in move["checks"] if check["holds"] and check["facts"]}
+    assert hows == {"lm"}
+
+
+def _read(lines: Trace) -> list[Line]:
+    return [line for line in forging.of(lines, "generated") if line["role"] == "project"]
+
+
+def other_reading(lines: Trace) -> None:
+    _read(lines)[0]["texts"] = ["e2 "]
+
+
+def other_passage(lines: Trace) -> None:
+    _read(lines)[0]["prompt"][0]["content"] += "and more "
+
+
+def no_reading(lines: Trace) -> None:
+    lines.remove(_read(lines)[0])
+
+
+def computed(lines: Trace) -> None:
+    """A model's word as if it had been computed."""
+    for move in forging.of(lines, "sdp_validated"):
+        for check in move["checks"]:
+            check["how"] = check["how"].replace("lm", "deterministic")
+
+
+@pytest.mark.parametrize("forge", [other_reading, other_passage, no_reading, computed], ids=lambda f: f.__name__)
+def test_forged_readings_are_found(forge: Callable[[Trace], None], tmp_path: Path) -> None:
+    file = tmp_path / "t.jsonl"
+    played = reading(question(), file)
+    lines = forging.read(file)
+    forge(lines)
+    assert "replay" in rules(file, lines, played)
+
+
+# --- exports ------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_trajectories_of_tools_can_be_saved_and_exported(lines: Trace, tmp_path: Path) -> None:
+    del lines
+    made = CertifiedTrajectory.from_trace(tmp_path / "t.jsonl")
+    made.save(tmp_path / "t.json")
+    assert CertifiedTrajectory.load(tmp_path / "t.json") == made
+    pytest.importorskip("pyarrow")
+    export_parquet([made], tmp_path / "t.parquet")
+    assert read_parquet(tmp_path / "t.parquet") == transitions(made)
+    minari = pytest.importorskip("minari")
+    dataset = minari.MinariDataset(export_minari([made], tmp_path / "sets", "sdp/tools-v0"))
+    assert dataset.total_steps == len(made.moves)
