@@ -12,6 +12,7 @@ from envs.alfworld.game.oracle import shortest
 from envs.alfworld.simulator_model import RulesWorldModel
 from tape.budget import Budget
 from tape.protocols import Environment, Task, WorldModel
+from tape.protocols.role_cases import RoleCase
 from tape.seeds import derive
 
 SLACK = {"tight": 2, "loose": 10}
@@ -28,7 +29,8 @@ class AlfworldPlugin:
     model = "bundled:household"
     reads = False
     replayable = True
-    prompt_version = "1"
+    prompt_version = "2"
+    roles = ("plan", "rollout", "next", "score", "select", "act")
 
     def add_arguments(self, parser: Any) -> None:
         """``--games``, ``--data``, ``--count`` and how they are played."""
@@ -100,6 +102,12 @@ class AlfworldPlugin:
         environment = getattr(environment, "inner", environment)  # behind simulated errors of its queries
         assert isinstance(environment, AlfworldEnvironment)
         return RulesWorldModel(environment.domain)
+
+    def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
+        """Small households with known answers; see :class:`tape.protocols.role_cases.ProbedPlugin`."""
+        from envs.alfworld.role_cases import role_cases  # runs do without
+
+        return role_cases(prompts, role, count, seed)
 
 
 def task_of(

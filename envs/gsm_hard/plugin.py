@@ -15,13 +15,15 @@ from envs.gsm_hard.profiles import DEFAULT, PROFILES, TIGHTNESSES, budget
 from tape.budget import Budget
 from tape.errors import ConfigError
 from tape.protocols import Environment, Task, WorldModel
+from tape.protocols.role_cases import RoleCase
 
 
 class GsmHardPlugin:
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "gsm_hard"
-    prompt_version = "1"
+    prompt_version = "2"
+    roles = ("plan", "act", "score", "select", "answer")
     model = "bundled:tools"
     built_on = ("tape.tools",)
     reads = False
@@ -82,6 +84,12 @@ class GsmHardPlugin:
         """
         del environment
         raise ConfigError("gsm_hard has no simulator: its tools declare what they lead to; leave world_model at lm")
+
+    def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
+        """Word problems with known answers; see :class:`tape.protocols.role_cases.ProbedPlugin`."""
+        from envs.gsm_hard.role_cases import role_cases  # runs do without
+
+        return role_cases(prompts, role, count, seed)
 
 
 def _digest(problem: Problem, profile: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from envs.gsm_hard.arithmetic import ARITY
+from envs.gsm_hard.chat_examples import chat_format
 from envs.gsm_hard.errors import ArgumentError, TooManyNumbersError
 from envs.gsm_hard.templates import CONSTANTS
 from envs.gsm_hard.words import argument_token, argument_value, delexicalise, unknown_words
@@ -13,7 +14,6 @@ from tape.errors import InvalidOutputError, ModelError
 from tape.reading import parse_json
 from tape.tools.calls import Call, call
 from tape.tools.environment import PromptFormats
-from tape.tools.prompts.chat import ChatToolFormat
 from tape.tools.prompts.compact import CompactToolFormat, Reading
 from tape.tools.state import ToolState
 
@@ -120,4 +120,4 @@ def word_problem(text: str) -> PromptFormats:
     Args:
         text: The problem.
     """
-    return {"chat": ChatToolFormat, "tools": lambda domain: CompactToolFormat(domain, ArithmeticLexicon(text))}
+    return {"chat": chat_format, "tools": lambda domain: CompactToolFormat(domain, ArithmeticLexicon(text))}

@@ -22,6 +22,7 @@ from envs.musique.question import Passage, Question
 from tape.budget import Budget
 from tape.errors import ConfigError
 from tape.protocols import Environment, Task, WorldModel
+from tape.protocols.role_cases import RoleCase
 
 MODES = ("distractor", "open")
 
@@ -30,7 +31,8 @@ class HotpotPlugin:
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "hotpotqa"
-    prompt_version = "1"
+    prompt_version = "2"
+    roles = ("plan", "act", "score", "select", "answer", "propose", "query", "realize", "validate")
     model = "bundled:tools"
     built_on = ("envs.musique", "tape.tools")
     reads = False
@@ -128,6 +130,12 @@ class HotpotPlugin:
         """
         del environment
         raise ConfigError("hotpotqa has no simulator: its actions declare what they lead to; leave world_model at lm")
+
+    def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
+        """Made-up questions with known answers; see :class:`tape.protocols.role_cases.ProbedPlugin`."""
+        from envs.hotpotqa.role_cases import role_cases  # runs do without
+
+        return role_cases(prompts, role, count, seed)
 
 
 def _own(part: str, benchmark: str) -> list[Question]:

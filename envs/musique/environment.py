@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from envs.musique.errors import MusiqueError
 from envs.musique.metrics import exact_match, f1
@@ -18,6 +18,9 @@ from tape.tools.environment import ToolEnvironment
 from tape.tools.errors import ToolFailedError
 from tape.tools.tool import Tool, Toolbox, make_tool
 from tape.tools.variants import Variant
+
+if TYPE_CHECKING:
+    from tape.sdp.tool_adapter import ToolAdapter
 
 KIND = "search"
 
@@ -82,6 +85,12 @@ class MusiqueEnvironment(ToolEnvironment):
             prompt_formats=look_up_question(question.text),
         )
         self.question = question
+
+    def sdp(self) -> ToolAdapter:
+        """Predicate chains for :mod:`tape.sdp`, which is loaded only where it is asked for."""
+        from envs.musique.sdp import adapter
+
+        return adapter(self.domain)
 
     def measures(self) -> Mapping[str, float]:
         """Exact match and F1 of the answer; 0 where none was given."""

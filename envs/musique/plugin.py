@@ -17,16 +17,19 @@ from envs.musique.retrieval import TIGHTNESSES, Corpus, Searchable, budget
 from tape.budget import Budget
 from tape.errors import ConfigError
 from tape.protocols import Environment, Task, WorldModel
+from tape.protocols.role_cases import RoleCase
 
 
 class MusiquePlugin:
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "musique"
-    prompt_version = "1"
+    prompt_version = "2"
+    roles = ("plan", "act", "project", "score", "select", "answer")
     model = "bundled:tools"
     built_on = ("tape.tools",)
     reads = True
+    replayable = True
 
     def add_arguments(self, parser: Any) -> None:
         """``--data``, ``--questions``, ``--embeddings`` and ``--tightness``."""
@@ -89,6 +92,12 @@ class MusiquePlugin:
         """
         del environment
         raise ConfigError("musique has no simulator: its tools declare what they lead to; leave world_model at lm")
+
+    def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
+        """Made-up questions with known answers; see :class:`tape.protocols.role_cases.ProbedPlugin`."""
+        from envs.musique.role_cases import role_cases  # runs do without
+
+        return role_cases(prompts, role, count, seed)
 
 
 def _digest(question: Question, embeddings: str | None, reader: str) -> str:

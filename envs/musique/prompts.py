@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from functools import partial
 
+from envs.musique.chat_examples import chat_format
 from envs.musique.errors import TooManyEntitiesError
 from envs.musique.words import (
     MOST_ENTITIES,
@@ -23,7 +24,6 @@ from tape.errors import InvalidOutputError, ModelError
 from tape.reading import parse_json, short
 from tape.tools.calls import Call, call
 from tape.tools.environment import PromptFormats
-from tape.tools.prompts.chat import ChatToolFormat
 from tape.tools.prompts.compact import CompactToolFormat, Reading
 from tape.tools.state import ToolState
 
@@ -181,4 +181,4 @@ def look_up_question(text: str) -> PromptFormats:
     Args:
         text: The question.
     """
-    return {"chat": ChatToolFormat, "tools": lambda domain: CompactToolFormat(domain, LookUpLexicon(text))}
+    return {"chat": chat_format, "tools": lambda domain: CompactToolFormat(domain, LookUpLexicon(text))}

@@ -12,6 +12,7 @@ from envs.scienceworld.simulator_model import SimulatorWorldModel
 from envs.scienceworld.tasks import GROUPS, SPLITS, TaskInfo, chosen, named
 from tape.budget import Budget
 from tape.protocols import Environment, Task, WorldModel
+from tape.protocols.role_cases import RoleCase
 
 LIMIT = 500
 """Steps of an episode: the global cap of SDP table 8."""
@@ -24,7 +25,8 @@ class ScienceWorldPlugin:
     model = "simulated:scienceworld"
     reads = False
     replayable = True
-    prompt_version = "1"
+    prompt_version = "2"
+    roles = ("plan", "next", "score", "select", "act")
 
     def add_arguments(self, parser: Any) -> None:
         """Which tasks and variations, and how they are played."""
@@ -70,6 +72,12 @@ class ScienceWorldPlugin:
         """The simulator itself: it brings a second game into the state and takes the action there."""
         assert isinstance(environment, ScienceWorldEnvironment)
         return SimulatorWorldModel(environment.task)
+
+    def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
+        """Moments of made-up games with known answers; see :class:`tape.protocols.role_cases.ProbedPlugin`."""
+        from envs.scienceworld.role_cases import role_cases  # runs do without
+
+        return role_cases(prompts, role, count, seed)
 
 
 def task_of(info: TaskInfo, variation: int, simplification: str = "easy", limit: int = LIMIT) -> Task:

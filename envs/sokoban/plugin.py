@@ -15,6 +15,7 @@ from envs.sokoban.state import Level
 from envs.sokoban.xsb import dumps, parse
 from tape.budget import Budget
 from tape.protocols import Environment, Task, WorldModel
+from tape.protocols.role_cases import RoleCase
 from tape.reading import short
 
 MOST_SLACK = 1_000_000
@@ -28,7 +29,8 @@ class SokobanPlugin:
     model = "bundled:mini"
     reads = False
     replayable = True
-    prompt_version = "2"
+    prompt_version = "3"
+    roles = ("plan", "act", "next", "rollout", "score", "select")
 
     def add_arguments(self, parser: Any) -> None:
         """``--levels`` and ``--slack``."""
@@ -71,6 +73,12 @@ class SokobanPlugin:
         """The exact world model."""
         assert isinstance(environment, SokobanEnvironment)
         return SimulatorWorldModel(environment.level)
+
+    def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
+        """Small boards with known answers; see :class:`tape.protocols.role_cases.ProbedPlugin`."""
+        from envs.sokoban.role_cases import role_cases  # runs do without
+
+        return role_cases(prompts, role, count, seed)
 
 
 def _names(levels: Sequence[Level]) -> list[str]:

@@ -16,6 +16,7 @@ from envs.travelplanner.query import Query
 from envs.travelplanner.trip import Trip
 from tape.errors import ConfigError
 from tape.protocols import Environment, Task, WorldModel
+from tape.protocols.role_cases import RoleCase
 
 DEFAULT_COUNT = 18
 
@@ -24,7 +25,8 @@ class TravelPlannerPlugin:
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "travelplanner"
-    prompt_version = "1"
+    prompt_version = "2"
+    roles = ("plan", "act", "select")
     model = "declared:first"
     reads = False
     replayable = True
@@ -89,6 +91,12 @@ class TravelPlannerPlugin:
         """
         del environment
         raise ConfigError("travelplanner has no simulator: bookings declare what they lead to; leave world_model at lm")
+
+    def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
+        """Trips of three days with known answers; see :class:`tape.protocols.role_cases.ProbedPlugin`."""
+        from envs.travelplanner.role_cases import role_cases  # runs do without
+
+        return role_cases(prompts, role, count, seed)
 
 
 def _digest(query: Query, world: World, objective: str) -> str:

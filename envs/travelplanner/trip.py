@@ -142,7 +142,7 @@ class Trip:
         if due is None:
             return "the itinerary has been rendered"
         if slot is None:
-            return f"an action is SLOT: OPTION; the next slot is {due.name}"
+            return f"an action is a slot, a colon and an option; the next slot is {due.name}"
         if slot is not due:
             return f"the next slot is {due.name}, not {slot.name}"
         if due.kind in ("budget", "render"):

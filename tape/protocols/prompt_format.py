@@ -56,6 +56,20 @@ def _offered(path: OfferedPath, remaining: Mapping[str, int]) -> str:
     return f"{'; '.join(arrows)} | {'; '.join(said)}"
 
 
+def turns(system: str, examples: Sequence[tuple[str, str]], ask: str) -> tuple[Message, ...]:
+    """A chat: what always holds, worked examples as turns of their own, and what is asked now, last.
+
+    What does not change comes first, so that models read it once for all requests of a role.
+
+    Args:
+        system: The rules.
+        examples: Questions and their answers.
+        ask: The question.
+    """
+    shown = (Message(role, text) for pair in examples for role, text in zip(("user", "assistant"), pair, strict=True))
+    return (Message("system", system), *shown, Message("user", ask))
+
+
 class PromptFormat(Protocol):
     """Builds the request of every role and reads the answers.
 

@@ -25,6 +25,9 @@ from tape.world.errors import InvalidActionError, WorldError
 from tape.world.schema import MOST_CHOICES, Answer, brief, choices, writable
 from tape.world.state import first
 
+LONGEST_THOUGHT = 300
+"""Characters of the thought before a plan."""
+
 Number: TypeAlias = int | float | str | Decimal | None
 Amount: TypeAlias = Number | Callable[[Any, Any], Number]
 """What an action costs at most in units: an amount, None where nobody knows, or a function of state and action."""
@@ -196,10 +199,18 @@ class Actions:
             models.append(create_model(f"{item.name}_action", __base__=Answer, **fields))
         return reduce(or_, models)
 
+    @cached_property
+    def _plans(self) -> dict[int, type[Answer]]:
+        return {}
+
     def plan(self, most: int) -> type[Answer]:
-        """What models write for a plan of at most so many actions."""
-        actions: Any = list[self.written]  # type: ignore[name-defined]
-        return create_model("Plan", __base__=Answer, actions=(actions, Field(max_length=most)))
+        """What models write for a plan: a thought, and at least one action and at most so many."""
+        if most not in self._plans:
+            actions: Any = list[self.written]  # type: ignore[name-defined]
+            thought = (str, Field(max_length=LONGEST_THOUGHT))
+            listed = (actions, Field(min_length=1, max_length=most))
+            self._plans[most] = create_model("Plan", __base__=Answer, thought=thought, actions=listed)
+        return self._plans[most]
 
 
 @dataclass(frozen=True)

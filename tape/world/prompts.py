@@ -5,32 +5,38 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
-from pydantic import Field, ValidationError, create_model
+from pydantic import BaseModel, Field, ValidationError, create_model
 
 from tape.budget import in_units
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
-from tape.protocols.prompt_format import OfferedPath, offered_text, states_along
+from tape.protocols.answers import items_of
+from tape.protocols.prompt_format import OfferedPath, offered_text, states_along, turns
 from tape.tools.prompts.chat_schema import LONGEST_THOUGHT, fixed_model, json_object
 from tape.tools.results import LONGEST_TEXT, cut, filler
+from tape.world import example
 from tape.world.actions import Actions, ActionType
 from tape.world.domain import WorldDomain
 from tape.world.errors import InvalidActionError
-from tape.world.schema import Answer
-from tape.world.state import WorldState, as_state, first
+from tape.world.schema import Answer, sample
+from tape.world.state import StateType, WorldState, as_state, first
 
-VERSION = "1"
+VERSION = "2"
 """Changes whenever a text below does; part of an episode's key."""
 
 LONGEST_ACTION = 200
 """Tokens of an action whose arguments are open."""
 
+LONGEST_QUOTE = 200
+"""Characters that are quoted of what was seen."""
+
 _SCORES = {"solved": 1.0, "possible": 0.0, "hopeless": -1.0}
-_ACTION = '{"name": NAME, "arguments": {...}}'
+
+Examples = Mapping[str, Sequence[tuple[str, str]]]
 
 
 class WorldFormat:
@@ -40,17 +46,20 @@ class WorldFormat:
         domain: The task.
         rules: The rules, in words.
         longest_plan: Actions of a plan at most.
+        examples: Worked examples by role, questions and answers; by default those of :func:`worked`.
     """
 
-    def __init__(self, domain: WorldDomain, rules: str, longest_plan: int) -> None:
+    def __init__(self, domain: WorldDomain, rules: str, longest_plan: int, examples: Examples | None = None) -> None:
         self._domain, self._rules, self._longest_plan = domain, rules, longest_plan
+        self._examples = worked() if examples is None else examples
 
     @cached_property
     def system(self) -> str:
         """What stands before every question: rules, actions, and what the fields of a state mean."""
         actions = "\n".join(_listed(item) for item in self._actions.types.values())
         described = self._domain.states.descriptions()
-        parts = [self._rules, f"The actions:\n{actions}\nAs JSON an action is {_ACTION}."]
+        written = json.dumps(self._sample_action(), ensure_ascii=False)
+        parts = [self._rules, f"The actions:\n{actions}\nAs JSON an action is written as in {written}"]
         parts += ["In the JSON of a state:\n" + "\n".join(described)] if described else []
         return "\n\n".join(parts)
 
@@ -58,9 +67,10 @@ class WorldFormat:
     def _actions(self) -> Actions:
         return self._domain.actions
 
-    @cached_property
-    def _plan(self) -> type[Answer]:
-        return self._actions.plan(self._longest_plan)
+    def _sample_action(self) -> Mapping[str, Any]:
+        """An action as models write it: the one with the most to write."""
+        kind = max(self._actions.types.values(), key=lambda item: len(item.schema["properties"]))
+        return {"name": kind.name, "arguments": sample(kind.schema)}
 
     @cached_property
     def _act(self) -> type[Answer]:
@@ -77,10 +87,21 @@ class WorldFormat:
         return create_model("ValidOutcome", __base__=Answer, state=(self._domain.states.predicted, ...))
 
     @cached_property
-    def _rollout(self) -> type[Answer]:
-        predicted: Any = self._domain.states.predicted
-        states = (list[predicted | None], Field(min_length=1))
-        return create_model("Rollout", __base__=Answer, states=states)
+    def _seen_outcome(self) -> type[Answer]:
+        quote = (str, Field(max_length=LONGEST_QUOTE))
+        return create_model("SeenOutcome", __base__=Answer, quote=quote, state=(self._domain.states.predicted, ...))
+
+    @cached_property
+    def _rollouts(self) -> dict[int, type[Answer]]:
+        return {}
+
+    def _rollout(self, count: int) -> type[Answer]:
+        """As many states as actions, no more and no fewer."""
+        if count not in self._rollouts:
+            predicted: Any = self._domain.states.predicted
+            states = (list[predicted | None], Field(min_length=count, max_length=count))
+            self._rollouts[count] = create_model("Rollout", __base__=Answer, states=states)
+        return self._rollouts[count]
 
     @cached_property
     def _action_tokens(self) -> int:
@@ -89,7 +110,7 @@ class WorldFormat:
         return LONGEST_ACTION if listed is None else 40 + max(len(action.encode()) for action in listed)
 
     def _messages(
-        self, state: State, ask: str, remaining: Mapping[str, int] | None = None, *, note: bool = False
+        self, role: str, state: State, ask: str, remaining: Mapping[str, int] | None = None, *, note: bool = False
     ) -> tuple[Message, ...]:
         here = as_state(state)
         parts = [f"Task: {self._domain.task}"] if self._domain.task else []
@@ -99,33 +120,35 @@ class WorldFormat:
         if remaining:
             left = ", ".join(in_units(kind, count) for kind, count in remaining.items())
             parts.append(f"Left of the budget: {left}")
-        return (Message("system", self.system), Message("user", "\n\n".join([*parts, ask])))
+        return turns(self.system, self._examples.get(role, ()), "\n\n".join([*parts, ask]))
 
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
-        """Ask for the actions that are still to be taken."""
+        """Ask for a thought, then for the actions that are still to be taken."""
         ask = (
             "Write a plan that reaches the goal from this state within what is left of the budget, with as few actions "
-            f'as possible. Answer as JSON: {{"actions": [{_ACTION}, ...]}}'
+            "as possible. Think first, in one or two sentences: what is missing, and what does each action need? "
+            'Answer as JSON with the fields "thought" and "actions", a list of actions.'
         )
         longest = max(1, min(self._longest_plan, remaining.get("steps", self._longest_plan)))
         return Request(
-            self._messages(state, ask, remaining, note=True),
-            16 + self._action_tokens * longest,
-            constraint=JsonSchema(self._plan),
+            self._messages("plan", state, ask, remaining, note=True),
+            LONGEST_THOUGHT + 40 + self._action_tokens * longest,
+            # What is longer than the steps left may hold the beginning of a path that is not.
+            constraint=JsonSchema(self._actions.plan(self._longest_plan)),
             role="plan",
         )
 
     def read_plan(self, state: State, text: str) -> Plan:
         """The actions; of a malformed plan those at its beginning that can be read."""
         del state
-        actions, whole = _items(text, "actions")
+        actions, whole = items_of(text, "actions")
         read: list[Action] = []
         for item in actions[: self._longest_plan]:
             try:
                 read.append(self._read(item))
             except InvalidOutputError:
                 return Plan(tuple(read), valid=False)
-        return Plan(tuple(read), valid=whole and len(actions) <= self._longest_plan)
+        return Plan(tuple(read), valid=whole and 1 <= len(actions) <= self._longest_plan)
 
     def _read(self, item: Any) -> Action:
         """An action from its JSON, or from its text.
@@ -140,22 +163,30 @@ class WorldFormat:
                 return self._actions.text(str(item.get("name")), item["arguments"])
         except InvalidActionError as error:
             raise InvalidOutputError(f"no action: {error}") from None
-        raise InvalidOutputError(f"no action: expected {_ACTION}, got {str(item)[:80]!r}")
+        written = json.dumps(self._sample_action())
+        raise InvalidOutputError(f"no action: expected one like {written}, got {str(item)[:80]!r}")
 
     def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
         """Ask for all states along a plan at once."""
         listed = "\n".join(f"{number}. {action}" for number, action in enumerate(actions, 1))
+        if not actions:
+            return None
+        count = f"{len(actions)} state{'s' if len(actions) > 1 else ''} in all"
         ask = (
-            f"Suppose that these actions are taken from this state, one after the other:\n{listed or 'none'}\n"
-            f"{self._likeliest()}Write the state after each; null for the first that the rules do not allow, nothing "
-            'after it. Answer as JSON: {"states": [{...}, ...]}'
+            f"Suppose that these actions are taken from this state, one after the other:\n{listed}\n"
+            f"{self._likeliest()}Write the state after each, {count}; null for one that the rules do not allow, and "
+            'for all after it. Answer as JSON with the field "states", a list.'
         )
-        tokens = 16 + self._state_tokens(state) * max(1, len(actions))
-        return Request(self._messages(state, ask), tokens, constraint=JsonSchema(self._rollout), role="rollout")
+        return Request(
+            self._messages("rollout", state, ask),
+            40 + self._state_tokens(state) * len(actions),
+            constraint=JsonSchema(self._rollout(len(actions))),
+            role="rollout",
+        )
 
     def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
         """States up to the first that is null or cannot be read; more states than actions are left out."""
-        items, whole = _items(text, "states")
+        items, whole = items_of(text, "states")
         if not whole and not items:
             raise InvalidOutputError("no rollout: expected a JSON object with a list of states")
         return [
@@ -172,12 +203,11 @@ class WorldFormat:
         ask = (
             f"Suppose that the action {action} is taken in this state. {self._likeliest()}"
             f"Write the state after it. {null}"
-            'Answer as JSON: {"state": {...}}'
+            'Answer as JSON with the field "state".'
         )
         schema = self._valid_outcome if valid else self._outcome
-        return Request(
-            self._messages(state, ask), 16 + self._state_tokens(state), constraint=JsonSchema(schema), role="next"
-        )
+        prompt = self._messages("next", state, ask)
+        return Request(prompt, 40 + self._state_tokens(state), constraint=JsonSchema(schema), role="next")
 
     def read_next(self, state: State, text: str) -> WorldState | None:
         """A state, or None for null."""
@@ -208,11 +238,12 @@ class WorldFormat:
             "Judge this state. Answer with one word: solved if the goal is reached, hopeless if no sequence of actions "
             "can ever reach it, possible otherwise."
         )
-        return Request(self._messages(state, ask), 4, constraint=Choice(tuple(_SCORES)), role="score"), _SCORES
+        prompt = self._messages("score", state, ask)
+        return Request(prompt, 4, constraint=Choice(tuple(_SCORES)), role="score"), _SCORES
 
     def ask(self, state: State, question: str) -> tuple[Message, ...]:
         """What is known of a state, then a question of the engine's own."""
-        return self._messages(state, question)
+        return self._messages("", state, question)
 
     def act_request(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
@@ -221,13 +252,15 @@ class WorldFormat:
         hint = "\nA plan for what is left, to be kept to while it fits the state:\n" + "\n".join(plan) if plan else ""
         if action is None:
             schema: type[Any] = self._act
-            ask = f"Think in one sentence that names the next action, then choose it.{hint}"
-            ask += f'\nAnswer as JSON: {{"thought": "...", "action": {_ACTION}}}'
+            ask = "Think in one sentence: what is missing still, and what does that need? Then choose the next action."
+            ask += f'{hint}\nAnswer as JSON with the fields "thought" and "action".'
         else:
             schema = fixed_model(action)
-            ask = f'The next action is {action}.{hint}\nAnswer as JSON: {{"thought": "...", "action": "..."}}'
+            ask = f"The next action is {action}.{hint}\nSay in one sentence why. "
+            ask += 'Answer as JSON with the fields "thought" and "action".'
         return Request(
-            self._messages(state, ask, remaining, note=True),
+            # The example is of a free choice.
+            self._messages("act" if action is None else "", state, ask, remaining, note=True),
             LONGEST_THOUGHT + 40 + self._action_tokens,
             constraint=JsonSchema(schema),
             role="act",
@@ -261,7 +294,8 @@ class WorldFormat:
         ask = f"Which of these plans reaches the goal within what is left of the budget?\n{listed}"
         ask += "\nAnswer with its number."
         options = tuple(str(i) for i in range(1, len(paths) + 1))
-        return Request(self._messages(state, ask, remaining, note=True), 3, constraint=Choice(options), role="select")
+        prompt = self._messages("select", state, ask, remaining, note=True)
+        return Request(prompt, 3, constraint=Choice(options), role="select")
 
     def project_request(self, state: State) -> Request | None:
         """Ask what a text that was observed says about the state; None where the state itself was seen."""
@@ -271,13 +305,12 @@ class WorldFormat:
     def _reading(self, before: str, action: Action, seen: str) -> Request:
         ask = (
             f"This is what was known. Then the action {action} was taken, and this was seen:\n"
-            f"{cut(seen, LONGEST_TEXT)}\n\nWrite the state as it is now, by the rules and by what was seen. "
-            'Answer as JSON: {"state": {...}}'
+            f"{cut(seen, LONGEST_TEXT)}\n\nQuote the words that tell what has changed, then write the state as it is "
+            'now, by the rules and by what was seen. Answer as JSON with the fields "quote" and "state".'
         )
         here = WorldState(before)
-        return Request(
-            self._messages(here, ask), 16 + self._state_tokens(here), constraint=JsonSchema(self._valid_outcome)
-        )
+        tokens = LONGEST_QUOTE + 40 + self._state_tokens(here)
+        return Request(self._messages("project", here, ask), tokens, constraint=JsonSchema(self._seen_outcome))
 
     def read_project(self, state: State, text: str) -> WorldState:
         """The state that the model has read out of what was seen."""
@@ -307,30 +340,42 @@ def _listed(item: ActionType) -> str:
     return f"{item.listed()} Costs at most {', '.join(costs)}." if costs else item.listed()
 
 
-def _items(text: str, name: str) -> tuple[list[Any], bool]:
-    """The items of the list in ``{name: [...]}``, of a malformed one those at its beginning; whether it was whole."""
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        return _beginning(text), False
-    if not isinstance(data, dict) or not isinstance(data.get(name), list):
-        return [], False
-    return data[name], True
+@cache
+def worked() -> Examples:
+    """A worked example of each role, from a world of their own that is told with each."""
+    states, kinds = StateType(example.Garden), [_kind(example.Fill), _kind(example.Pour)]
+    domain = WorldDomain(states, Actions(kinds), deterministic=True)
+    shown = WorldFormat(domain, example.RULES, 6, examples={})
+    full, empty, done = (WorldState(states.write(state)) for state in (example.START, example.EMPTY, example.DONE))
+    [pour] = example.ACTIONS
+    left = {"steps": 4}
+    seen = WorldState(full.text, seen=example.SEEN, action=pour)
+    rolled = shown.rollout_request(full, [pour, pour])
+    read = shown.project_request(seen)
+    assert rolled is not None
+    assert read is not None
+    after = example.AFTER
+    asked: dict[str, list[tuple[Request, object]]] = {
+        "plan": [(shown.plan_request(empty, left), example.PLAN)],
+        "rollout": [(rolled, {"states": [after, None]})],
+        "next": [
+            (shown.next_request(full, pour), {"state": after}),
+            (shown.next_request(empty, pour), {"state": None}),
+        ],
+        "score": [(shown.score_request(done)[0], "solved"), (shown.score_request(empty)[0], "possible")],
+        "act": [(shown.act_request(full, left, None, ()), example.ACT)],
+        "project": [(read, example.READ)],
+    }
+    return {role: [_pair(shown.system, *pair, told=i == 0) for i, pair in enumerate(of)] for role, of in asked.items()}
 
 
-_BETWEEN = re.compile(r"[ \t\n\r,]*")
+def _kind(model: type[BaseModel]) -> ActionType:
+    return ActionType(model, lambda state, _: state, draws=False, amounts={"steps": 1})
 
 
-def _beginning(text: str) -> list[Any]:
-    """The items of the first list of a text that can be read one after the other."""
-    decoder, items = json.JSONDecoder(), []
-    at = text.find("[") + 1
-    while 0 < at < len(text):
-        between = _BETWEEN.match(text, at)
-        at = between.end() if between else at
-        try:
-            item, at = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            break
-        items.append(item)
-    return items
+def _pair(rules: str, request: Request, answer: object, *, told: bool) -> tuple[str, str]:
+    """A question about the other world and its answer; its rules are told the first time."""
+    assert not isinstance(request.prompt, str)
+    head = f"First an example, of another world.\n{rules}" if told else "Once more of that world."
+    written = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+    return f"{head}\n\n{request.prompt[-1].content}", written

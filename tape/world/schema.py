@@ -194,3 +194,19 @@ def brief(schema: Schema) -> str:
     if schema["type"] == "integer" and None not in _limits(schema):
         return "integer from {} to {}".format(*_limits(schema))
     return str(schema["type"])
+
+
+def sample(schema: Schema) -> Any:
+    """A value of a :func:`writable` schema, to show how one is written."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    if "anyOf" in schema:
+        return sample(schema["anyOf"][0])
+    if schema["type"] == "object":
+        return {name: sample(part) for name, part in schema["properties"].items()}
+    if schema["type"] == "array":
+        return [sample(schema["items"])] * max(1, schema.get("minItems", 1))
+    if schema["type"] in ("integer", "number"):
+        least, most = _limits(schema)
+        return least if least is not None else most if most is not None else 1
+    return {"boolean": True, "null": None}.get(schema["type"], schema.get("format", "text"))

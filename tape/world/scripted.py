@@ -58,13 +58,16 @@ class ScriptedPlayer(ScriptedLM):
 
     def _answered(self, state: str, question: str, sample: int) -> Any:
         if "Write a plan" in question:
-            return {"actions": [self._written(action) for action in self._plan(state, sample)]}
+            plan = [*self._plan(state, sample)] or [*(self._world.actions.all or ())][:1]
+            return {"thought": "", "actions": [self._written(action) for action in plan]}
         if "Suppose that these actions" in question:
-            return {"states": list(self._along(state, re.findall(r"^\d+\. (.*)$", question, re.MULTILINE)))}
+            actions = re.findall(r"^\d+\. (.*)$", question, re.MULTILINE)
+            states = list(self._along(state, actions))
+            return {"states": [*states, *([None] * (len(actions) - len(states)))]}
         if step := re.search(r"Suppose that the action (.*) is taken in this state\.", question):
             return {"state": self._predicted(state, step[1])}
         if step := re.search(r"Then the action (.*) was taken, and", question):
-            return {"state": self._predicted(state, step[1])}
+            return {"quote": "", "state": self._predicted(state, step[1])}
         if "Judge this state" in question:
             return "solved" if self._solved(state) else "possible"
         if "Which of these plans" in question:

@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from functools import cache
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from envs.alfworld import rules
 from envs.alfworld.commands import Command, read_command
 from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.game.goal import Goal
 from envs.alfworld.game.kinds import AFTER, kind_of
 from envs.alfworld.prompts import chat_schema
 from envs.alfworld.prompts.changes import hopeless, switched_on, taken, worth
 from envs.alfworld.prompts.chat_schema import MOST_PLANNED
-from envs.alfworld.prompts.chat_text import FORM, messages
-from envs.alfworld.prompts.lexicon import MOST_STEPS
+from envs.alfworld.prompts.chat_text import messages, near
 from envs.alfworld.prompts.placing import free_choices, placed, was_tried, with_place
-from envs.alfworld.state import KEPT, OPEN, SEARCHED, SHUT, Knowledge
+from envs.alfworld.state import BARE, KEPT, NEW, OPEN, SEARCHED, SHUT, Knowledge, Layout
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
+from tape.protocols.answers import fields_of, items_of
 from tape.protocols.predicates import Predicate
 from tape.protocols.prompt_format import OfferedPath, offered_text, states_along
 
-_SCORES = {str(n): worth(n) for n in range(MOST_STEPS + 1)}
-_TREATED = {chat_schema.CHANGE[verb]: mark for verb, mark in AFTER.items()}
-_YES, _NO = "yes", "no"
-_TOKENS_A_COMMAND, _TOKENS_A_CHANGE, _ACT_TOKENS = 16, 40, 200
+MOST_COUNTED = 12
+"""Most commands left that a score tells apart."""
 
-_Answer = TypeVar("_Answer", bound=BaseModel)
+_SCORES = {str(n): worth(n) for n in range(MOST_COUNTED + 1)}
+_YES, _NO = "yes", "no"
+# Some decoders put every value of a list on a line of its own, indented, hence the room beside a command.
+_TOKENS_A_COMMAND, _TOKENS_A_RESULT, _REST = 26, 40, 40
+_ACT_TOKENS = chat_schema.LONGEST_THOUGHT + _TOKENS_A_COMMAND + _REST
+
+Examples = Mapping[str, Sequence[tuple[str, str]]]
 
 
 class ChatFormat:
@@ -41,36 +47,47 @@ class ChatFormat:
 
     Args:
         domain: The game.
+        examples: Worked examples by role, questions and answers; by default those of :func:`worked`.
     """
 
-    def __init__(self, domain: HouseholdDomain) -> None:
+    def __init__(self, domain: HouseholdDomain, examples: Examples | None = None) -> None:
         self._domain, self._layout = domain, domain.layout
+        self._examples = worked() if examples is None else examples
+
+    def _messages(
+        self, role: str, state: Knowledge, ask: str, remaining: Mapping[str, int] | None = None
+    ) -> tuple[Message, ...]:
+        return messages(state, ask, remaining, self._examples.get(role, ()))
+
+    def _kinds(self, state: Knowledge) -> tuple[str, ...]:
+        """The kinds of objects that commands may speak of, sorted."""
+        seen = (kind_of(name) for name, _ in state.inside)
+        return tuple(sorted({*self._layout.goal.kinds, *seen, *([kind_of(state.holding)] if state.holding else [])}))
 
     # --- plans ------------------------------------------------------------------------------
 
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
-        """Ask for a JSON list of commands."""
+        """Ask for a thought and a JSON list of commands."""
         ask = (
             "Write all commands from here to the end of the task, as few as possible and within the steps left. Where "
-            "nobody has seen what you need, plan to find it in the likeliest place not looked into. "
-            'Answer as JSON: {"actions": ["go to fridge 1", "open fridge 1", "take apple from fridge 1", ...]}'
+            "nobody has seen what you need, plan to find it in the likeliest place not looked into. Think first, in "
+            "one sentence: where is the object, what has to be done to it, where does it go? "
+            'Answer as JSON with the fields "thought" and "actions", a list of commands.'
         )
-        most = max(1, min(remaining.get("steps", MOST_PLANNED), MOST_PLANNED))
-        prompt = messages(_known(state), ask, remaining)
-        tokens = 16 + _TOKENS_A_COMMAND * most
-        return Request(prompt, tokens, constraint=JsonSchema(chat_schema.PlanAnswer), role="plan")
+        here, most = _known(state), max(1, min(remaining.get("steps", MOST_PLANNED), MOST_PLANNED))
+        schema = chat_schema.plan_model(self._layout.receptacles, self._kinds(here))
+        tokens = chat_schema.LONGEST_THOUGHT + _REST + _TOKENS_A_COMMAND * most
+        return Request(self._messages("plan", here, ask, remaining), tokens, constraint=JsonSchema(schema), role="plan")
 
     def read_plan(self, state: State, text: str) -> Plan:
         """The commands up to the first that cannot be read; going to where one is already is left out."""
-        here, whole = _known(state), True
-        try:
-            written: Sequence[str] = chat_schema.PlanAnswer.model_validate_json(text).actions
-        except ValidationError:
-            written, whole = chat_schema.beginning(text), False
+        here = _known(state)
+        written, whole = items_of(text, "actions")
+        whole = whole and set(fields_of(text)[0]) <= {"thought", "actions"} and len(written) <= MOST_PLANNED
         commands: list[Command] = []
-        for action in written:
+        for action in written[:MOST_PLANNED]:
             try:
-                commands.append(self._command(here, action))
+                commands.append(self._command(here, action if isinstance(action, str) else ""))
             except InvalidOutputError:
                 whole = False
                 break
@@ -99,84 +116,109 @@ class ChatFormat:
     # --- the world model --------------------------------------------------------------------
 
     def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
-        """Ask for all changes along a plan at once."""
-        listed = "\n".join(f"{number}. {action}" for number, action in enumerate(actions, 1))
+        """Ask for all results along a plan at once; None where an action is no command."""
+        commands = [read_command(action) for action in actions]
+        if not commands or not all(commands):
+            return None
+        listed = "\n".join(f"{chat_schema.step_name(i)}: {action}" for i, action in enumerate(actions, 1))
         ask = (
-            f"Say what each of these commands changes, one after the other:\n{listed or 'none'}\n"
-            f'{FORM} Answer as JSON: {{"changes": [{{"change": ..., ...}}, ...]}}, one entry a command.'
+            f"Say what comes of each of these commands, given one after the other:\n{listed}\n"
+            "Of an arrival say whether the place is then closed, open, or of a kind that cannot be closed; of a "
+            f'command that is not possible when its turn comes say "{chat_schema.NOTHING}". '
+            'Answer as JSON: one field a step, with the command, "->" and what comes of it.'
         )
-        prompt = messages(_known(self._domain.assume(state, actions)), ask)
-        tokens = 16 + _TOKENS_A_CHANGE * max(1, len(actions))
-        return Request(prompt, tokens, constraint=JsonSchema(chat_schema.RolloutAnswer), role="rollout")
+        schema = chat_schema.rollout_model([command for command in commands if command])
+        prompt = self._messages("rollout", _known(self._domain.assume(state, actions)), ask)
+        return Request(prompt, _REST + _TOKENS_A_RESULT * len(actions), constraint=JsonSchema(schema), role="rollout")
 
     def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
-        """States up to the first command without effect, or whose change is not one that it can have."""
-        changes = _read(chat_schema.RolloutAnswer, text).changes
+        """States up to the first command without effect, or whose result is not one that it can have."""
+        fields, _ = fields_of(text)
+        said = [fields.get(chat_schema.step_name(i)) for i in range(1, len(actions) + 1)]
+        if not said or not isinstance(said[0], str):
+            raise InvalidOutputError(f"no rollout: expected a JSON object with step_1, got {text[:80]!r}")
 
-        def after(here: Knowledge, item: tuple[int, chat_schema.Change]) -> Knowledge | None:
-            i, change = item
-            return self._after(_known(self._domain.assume(here, actions[i:])), change, read_command(actions[i]))
+        def after(here: Knowledge, item: tuple[int, object]) -> Knowledge | None:
+            i, result = item
+            return self._after(_known(self._domain.assume(here, actions[i:])), result, actions[i])
 
-        return [*states_along(_known(state), enumerate(changes[: len(actions)]), after)]
+        return [*states_along(_known(state), enumerate(said), after)]
 
     def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
-        """Ask for one change."""
+        """Ask for one result, by a choice of those that the command may have."""
         here, command = _known(state), read_command(action)
-        sure = ", which is possible" if valid else ""
-        ask = f'What does the command "{action}"{sure} change? {FORM} Answer as JSON: {{"change": ..., ...}}'
-        # No change could be read back into what is known where the hand or the furniture rules it out.
+        sure = ", which is possible here," if valid else ""
+        # No result could be read back into what is known where the hand or the furniture rules it out.
         none = command is None or hopeless(here, command)
-        schema = chat_schema.NO_CHANGE if command is None or none else chat_schema.change_model(command, sure=valid)
-        return Request(messages(here, ask), _TOKENS_A_CHANGE, constraint=JsonSchema(schema), role="next")
+        told: tuple[str, ...] = (f"{action}{chat_schema.LEADS_TO}{chat_schema.NOTHING}",)
+        facts = ""
+        if command is not None:
+            seen = here.of(command.place) if command.place in self._layout.number else NEW
+            status = "" if seen == NEW else seen
+            told = chat_schema.results(command, status=status, sure=valid and not none, none=none)
+            facts = f"{near(here, command)}\n"
+        ask = (
+            f'{facts}What comes of the command "{action}"{sure} given now? Answer with one of these lines: '
+            f"{'; '.join(told)}"
+        )
+        return Request(self._messages("next", here, ask), _TOKENS_A_RESULT, constraint=Choice(told), role="next")
 
     def read_next(self, state: State, text: str) -> State | None:
         """The state with what changes; None where nothing does.
 
         Raises:
-            InvalidOutputError: The text is no change, or of nothing in this household.
+            InvalidOutputError: The text is no result of a command, or of nothing in this household.
         """
-        return self._after(_known(state), _read(chat_schema.Change, text))
+        return self._after(_known(state), text.strip())
 
-    def _after(self, state: Knowledge, change: chat_schema.Change, command: Command | None = None) -> Knowledge | None:
-        """The state with a change, which has to be one of the command, where it is given."""
-        if change.change == "nothing":
+    def _after(self, state: Knowledge, said: object, action: Action | None = None) -> Knowledge | None:
+        """The state with the result of a command, which has to be the one given, where one is.
+
+        Raises:
+            InvalidOutputError: It is no result, or none of this command's.
+        """
+        written, arrow, result = said.partition(chat_schema.LEADS_TO) if isinstance(said, str) else ("", "", "")
+        command = read_command(written)
+        if command is None or not arrow:
+            raise InvalidOutputError(f"expected a command, an arrow and what comes of it, got {str(said)[:80]!r}")
+        if action is not None and (asked := read_command(action)) is not None and asked.of_kind != command.of_kind:
+            raise InvalidOutputError(f"asked about {action!r}, got {written!r}")
+        if result == chat_schema.NOTHING:
             return None
-        self._require(state, change.place, change.thing)
-        place, kind = change.place, kind_of(change.thing) if change.thing else ""
-        if command is not None:
-            possible = chat_schema.CHANGE[command.verb], command.place or place, command.of_kind.thing or kind
-            place, kind = place or command.place, kind or command.of_kind.thing
-            if (change.change, place, kind) != possible:
-                raise InvalidOutputError(f"{command.text!r} cannot change what is said: {change.change}")
-        return self._changed(state, change.change, place, kind, change.found)
+        self._require(state, command.place, command.thing)
+        if result not in {line.partition(chat_schema.LEADS_TO)[2] for line in chat_schema.results(command, sure=True)}:
+            raise InvalidOutputError(f"{written!r} cannot lead to {result[:80]!r}")
+        return self._changed(state, command.of_kind, result)
 
-    def _changed(self, state: Knowledge, change: str, place: str, kind: str, found: str) -> Knowledge:
+    def _changed(self, state: Knowledge, command: Command, result: str) -> Knowledge:
+        place, kind = command.place, command.thing
         held = bool(kind) and bool(state.holding) and kind_of(state.holding) == kind
-        match change:
-            case "arrived" if place and found:
-                status = chat_schema.IS[found]
+        match command.verb:
+            case "go":
+                status = chat_schema.IS[result.partition(", ")[2]]
                 if status == SHUT and state.of(place) in SEARCHED:
                     status = KEPT
                 return replace(state, at=self._layout.reached_with(place)).found(place, status)
-            case "opened" | "closed" if place:
-                return state.found(place, OPEN if change == "opened" else KEPT)
-            case "taken" if kind and not state.holding:
+            case "open" | "close":
+                return state.found(place, OPEN if command.verb == "open" else KEPT)
+            case "take" if not state.holding:
                 return taken(state, kind)
-            case "put" if held and place:
+            case "put" if held:
                 return rules.put(state, place)
-            case "switched on" if kind:
+            case "use":
                 return switched_on(state, kind)
-            case _ if held and change in _TREATED:
-                return rules.treat(state, _TREATED[change])
-        raise InvalidOutputError(f"nothing can be {change} here as it is said")
+            case verb if held and verb in AFTER:
+                return rules.treat(state, AFTER[verb])
+        raise InvalidOutputError(f"{command.text!r} can lead to nothing here: {state.holding or 'nothing'} is in hand")
 
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """Ask how many commands are left; fewer are better."""
         ask = (
-            f"How many commands are still needed at least to end the task, from 0 (it is done) to {MOST_STEPS}? "
-            "Answer with a number."
+            "How many commands are still needed at least to end the task? Count them: going to a place, opening it if "
+            "it is closed, taking, treating, going on, putting. 0 if the task is done. "
+            f"Answer with a number from 0 to {MOST_COUNTED} ({MOST_COUNTED} if it is more)."
         )
-        prompt = messages(_known(state), ask)
+        prompt = self._messages("score", _known(state), ask)
         return Request(prompt, 4, constraint=Choice(tuple(_SCORES)), role="score"), _SCORES
 
     def ask(self, state: State, question: str) -> tuple[Message, ...]:
@@ -191,8 +233,8 @@ class ChatFormat:
         """Ask for a thought and a command; with ``action`` the command is fixed and only the thought is free."""
         here = _known(state)
         hint = f" Your plan goes on with: {'; '.join(plan)}. Keep to it while it fits what is known." if plan else ""
-        task = "Think in one sentence, then give the next command."
-        schema: type[BaseModel] = chat_schema.ActAnswer
+        task = "Think in one sentence: what is missing still, and what does it take first? Then give the next command."
+        schema = chat_schema.free_model(self._layout.receptacles, self._kinds(here))
         if action is not None:
             schema, task = chat_schema.act_model((action,)), f"Say in one sentence why {action!r} is the next command."
         elif here.shown or here.tried:
@@ -202,8 +244,9 @@ class ChatFormat:
                 task += f" These were tried just like this, to no use: {'; '.join(sorted(here.tried))}."
             if here.shown:
                 task += f" Possible commands: {'; '.join(choices)}."
-        ask = f'{task}{hint} Answer as JSON: {{"thought": "...", "action": "..."}}'
-        return Request(messages(here, ask, remaining), _ACT_TOKENS, constraint=JsonSchema(schema), role="act")
+        ask = f'{task}{hint} Answer as JSON with the fields "thought" and "action", one command.'
+        prompt = self._messages("act", here, ask, remaining)
+        return Request(prompt, _ACT_TOKENS, constraint=JsonSchema(schema), role="act")
 
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
         """The thought and the command.
@@ -211,7 +254,7 @@ class ChatFormat:
         Raises:
             InvalidOutputError: There is none, or it was tried in this very state while others are left.
         """
-        here, answer = _known(state), _read(chat_schema.ActAnswer, text)
+        here, answer = _known(state), _read_act(text)
         command = with_place(here, self._command(here, answer.action), here.at)
         choices = [c for c in map(read_command, self._domain.offered(state) if here.tried else ()) if c is not None]
         if was_tried(here, command) and not all(was_tried(here, choice) for choice in choices):
@@ -228,7 +271,8 @@ class ChatFormat:
         listed = offered_text(paths, remaining)
         ask = f"Which of these plans ends the task within the steps left?\n{listed}\nAnswer with its number."
         options = tuple(str(number) for number in range(1, len(paths) + 1))
-        return Request(messages(_known(state), ask, remaining), 3, constraint=Choice(options), role="select")
+        prompt = self._messages("select", _known(state), ask, remaining)
+        return Request(prompt, 3, constraint=Choice(options), role="select")
 
     # --- beliefs ----------------------------------------------------------------------------
 
@@ -243,7 +287,7 @@ class ChatFormat:
             if places:
                 options = {place: Predicate("in", (kind, place)) for place in places}
                 ask = f"In which place not looked into is the {kind} most likely? Answer with the name of the place."
-                prompt = messages(here, ask)
+                prompt = self._messages("predict", here, ask)
                 found.append((Request(prompt, 8, constraint=Choice(places), role="predict"), options))
         return found
 
@@ -262,7 +306,8 @@ class ChatFormat:
         for predicate in predicates:
             if predicate.name == "shut":
                 ask = f"Is {predicate.args[0]} closed, as far as you can guess? Answer yes or no."
-                request = Request(messages(here, ask), 4, constraint=Choice((_YES, _NO)), role="predict")
+                prompt = messages(here, ask)
+                request = Request(prompt, 4, constraint=Choice((_YES, _NO)), role="predict")
                 asked.append((request, [predicate]))
         return asked
 
@@ -288,8 +333,55 @@ def _known(state: State) -> Knowledge:
     return state
 
 
-def _read(model: type[_Answer], text: str) -> _Answer:
+def _read_act(text: str) -> chat_schema.ActAnswer:
     try:
-        return model.model_validate_json(text)
+        return chat_schema.ActAnswer.model_validate_json(text)
     except ValidationError as error:
-        raise InvalidOutputError(f"no {model.__name__}: {error.errors()[0]['msg']}") from None
+        raise InvalidOutputError(f"no ActAnswer: {error.errors()[0]['msg']}") from None
+
+
+@cache
+def worked() -> Examples:
+    """A worked example of each role, in a household of things and places that no game has."""
+    layout = Layout(Goal("pick_cool_then_place_in_recep", "melon", "rack"), ("counter 1", "fridge 1", "rack 1"))
+    shown = ChatFormat(HouseholdDomain(layout), examples={})
+    start = Knowledge.start(layout)
+    seen = replace(start, at=("counter 1",), inside=frozenset({("melon 1", "counter 1")})).found("counter 1", BARE)
+    held = replace(seen, inside=frozenset(), holding="melon 1")
+    cool = replace(held, at=("fridge 1",), marks=frozenset({("melon 1", "cool")})).found("fridge 1", SHUT)
+    rest = [
+        "take melon from counter 1",
+        "go to fridge 1",
+        "cool melon with fridge 1",
+        "go to rack 1",
+        "put melon in/on rack 1",
+    ]
+    said = [f"{action}{chat_schema.LEADS_TO}{result}" for action, result in zip(rest, _RESULTS, strict=True)]
+    rollout = shown.rollout_request(seen, rest)
+    assert rollout is not None
+    score, _ = shown.score_request(cool)
+    done = replace(cool, at=("rack 1",), holding="", inside=frozenset({("melon 1", "rack 1")})).found("rack 1", BARE)
+    [(where, _)] = shown.weigh_requests(start, [Predicate("in", ("melon", "fridge 1"))])
+    thought = "melon 1 is on counter 1; it has to be cooled with fridge 1 and put on rack 1."
+    return {
+        "plan": _pair(shown.plan_request(seen, {"steps": 9}), {"thought": thought, "actions": rest}),
+        "act": _pair(
+            shown.act_request(held, {"steps": 8}, None, ()),
+            {"thought": "The melon in my hand is not cool yet, and I am not at fridge 1.", "action": rest[1]},
+        ),
+        "rollout": _pair(rollout, {chat_schema.step_name(i): line for i, line in enumerate(said, 1)}),
+        "next": (
+            *_pair(shown.next_request(held, rest[1]), said[1]),
+            *_pair(shown.next_request(cool, "open rack 1"), f"open rack 1{chat_schema.LEADS_TO}nothing"),
+        ),
+        "score": (*_pair(score, "2"), *_pair(shown.score_request(done)[0], "0")),
+        "predict": _pair(where, "fridge 1"),
+    }
+
+
+_RESULTS = ("taken", "arrived, closed", "cooled", "arrived, cannot be closed", "put")
+
+
+def _pair(request: Request, answer: object) -> tuple[tuple[str, str], ...]:
+    assert not isinstance(request.prompt, str)
+    return ((request.prompt[-1].content, answer if isinstance(answer, str) else json.dumps(answer)),)

@@ -1,21 +1,22 @@
-"""The JSON that general models write about a household, as pydantic models."""
+"""The JSON that general models write about a household, as pydantic models of one household's places and things."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from envs.alfworld.commands import Command
-from envs.alfworld.state import BARE, OPEN, SHUT
+from envs.alfworld.game.kinds import LAMPS, OPENABLE, TREATMENTS, kind_of
+from envs.alfworld.state import BARE, KEPT, OPEN, SHUT
 
 MOST_PLANNED = 40
 """Most commands of a plan."""
 
-LONGEST_THOUGHT = 300
+LONGEST_THOUGHT = 200
 """Characters of a thought."""
 
 _PLACE, _THING = "[a-z]+ [0-9]+", "[a-z]+(?: [0-9]+)?"
@@ -28,14 +29,13 @@ _COMMAND = "|".join(
         f"use {_THING}(?: on {_PLACE})?",
     )
 )
-CommandText = Annotated[str, Field(pattern=f"^(?:{_COMMAND})$")]
-"""A command, as far as its form goes."""
+CommandText = Annotated[str, Field(pattern=f"^(?:{_COMMAND})$", max_length=100)]
+"""A command of any household, as far as its form goes: what is read where nothing was enforced."""
 
-_BEGINNING = re.compile(r'\s*\{\s*"actions"\s*:\s*\[')
-_TEXT = re.compile(r'\s*"([^"\\]{0,200})"\s*,?')
+NOTHING = "nothing"
+"""What comes of a command that is not possible."""
 
-Kind = Literal["nothing", "arrived", "opened", "closed", "taken", "put", "cleaned", "heated", "cooled", "switched on"]
-CHANGE: Mapping[str, Kind] = MappingProxyType(
+DONE: Mapping[str, str] = MappingProxyType(
     {
         "go": "arrived",
         "open": "opened",
@@ -53,31 +53,11 @@ CHANGE: Mapping[str, Kind] = MappingProxyType(
 IS: Mapping[str, str] = MappingProxyType({"closed": SHUT, "open": OPEN, "cannot be closed": BARE})
 """What a receptacle may be found to be."""
 
+LEADS_TO = " -> "
+"""Between a command and what comes of it."""
+
 _STRICT = ConfigDict(extra="forbid")
-
-
-class PlanAnswer(BaseModel):
-    """A whole plan."""
-
-    model_config = _STRICT
-    actions: list[CommandText] = Field(max_length=MOST_PLANNED)
-
-
-class Change(BaseModel):
-    """What one command changes."""
-
-    model_config = _STRICT
-    change: Kind
-    place: str = ""
-    thing: str = ""
-    found: Literal["", "closed", "open", "cannot be closed"] = ""
-
-
-class RolloutAnswer(BaseModel):
-    """What every command of a plan changes, in order."""
-
-    model_config = _STRICT
-    changes: list[Change] = Field(max_length=MOST_PLANNED)
+_THOUGHT = (str, Field(max_length=LONGEST_THOUGHT))
 
 
 class ActAnswer(BaseModel):
@@ -92,36 +72,70 @@ def _model(name: str, **fields: Any) -> type[BaseModel]:
     return create_model(name, __config__=_STRICT, **fields)
 
 
-def change_model(command: Command, *, sure: bool) -> type[BaseModel]:
-    """What one command may change; ``sure``: it does change something."""
-    kind = CHANGE[command.verb]
-    fields: dict[str, Any] = {"change": (Literal[kind] if sure else Literal["nothing", kind], ...)}
-    if command.thing:
-        fields["thing"] = (Literal[command.thing], ...)
-    if command.place:
-        fields["place"] = (Literal[command.place], ...)
-    if command.verb == "go":
-        fields["found"] = (Literal[tuple(IS)], ...)
-    return _model("CommandChange", **fields)
+@lru_cache(maxsize=64)
+def command_text(places: tuple[str, ...], kinds: tuple[str, ...]) -> Any:
+    """A command on the places of a household and on things of some kinds, with or without their numbers."""
+
+    def one(names: Sequence[str]) -> str:
+        return f"(?:{'|'.join(names)})"
+
+    thing = f"{one(kinds)}(?: [0-9]{{1,2}})?"
+    closable = [place for place in places if kind_of(place) in OPENABLE]
+    forms = [
+        f"go to {one(places)}",
+        f"take {thing} from {one(places)}",
+        f"put {thing} in/on {one(places)}",
+        *([f"(?:open|close) {one(closable)}"] if closable else []),
+    ]
+    for verb, (appliance, _) in TREATMENTS.items():
+        if there := [place for place in places if kind_of(place) == appliance]:
+            forms.append(f"{verb} {thing} with {one(there)}")
+    if lamps := [kind for kind in kinds if kind in LAMPS]:
+        forms.append(f"use {one(lamps)}(?: [0-9]{{1,2}})?(?: on {one(places)})?")
+    return Annotated[str, Field(pattern=f"^(?:{'|'.join(forms)})$")]
+
+
+@lru_cache(maxsize=64)
+def plan_model(places: tuple[str, ...], kinds: tuple[str, ...]) -> type[BaseModel]:
+    """A thought and a whole plan: at least one command; what is longer than the steps left is one all the same."""
+    commands: Any = list[command_text(places, kinds)]  # type: ignore[misc]
+    return _model("Plan", thought=_THOUGHT, actions=(commands, Field(min_length=1, max_length=MOST_PLANNED)))
+
+
+@lru_cache(maxsize=64)
+def free_model(places: tuple[str, ...], kinds: tuple[str, ...]) -> type[BaseModel]:
+    """A thought and any command of the household."""
+    return _model("Act", thought=_THOUGHT, action=(command_text(places, kinds), ...))
 
 
 def act_model(actions: tuple[str, ...]) -> type[BaseModel]:
     """A thought and one of some commands."""
-    return _model("ChosenAct", thought=(str, Field(max_length=LONGEST_THOUGHT)), action=(Literal[actions], ...))
+    return _model("ChosenAct", thought=_THOUGHT, action=(Literal[actions], ...))
 
 
-NO_CHANGE = _model("NoChange", change=(Literal["nothing"], ...))
-"""For a command that fails for certain."""
+def results(command: Command, *, status: str = "", sure: bool = False, none: bool = False) -> tuple[str, ...]:
+    """What may come of a command, each after the command itself.
+
+    Args:
+        command: The command.
+        status: What is known of its place; empty where nobody has looked.
+        sure: It does change something.
+        none: It certainly does not.
+    """
+    done, known = DONE[command.verb], SHUT if status == KEPT else status
+    told = [done]
+    if command.verb == "go":
+        told = [f"{done}, {word}" for word, found in IS.items() if known in ("", found)]
+    told = [] if none else told
+    return tuple(f"{command.text}{LEADS_TO}{result}" for result in (told if sure and told else [*told, NOTHING]))
 
 
-def beginning(text: str) -> list[str]:
-    """The texts at the beginning of a malformed plan."""
-    head = _BEGINNING.match(text)
-    if head is None:
-        return []
-    found: list[str] = []
-    at = head.end()
-    while len(found) < MOST_PLANNED and (item := _TEXT.match(text, at)):
-        found.append(item[1])
-        at = item.end()
-    return found
+def step_name(number: int) -> str:
+    """The field of a rollout's step, from 1."""
+    return f"step_{number}"
+
+
+def rollout_model(commands: Sequence[Command]) -> type[BaseModel]:
+    """What comes of each of some commands, one field a command: no more and no fewer."""
+    fields = {step_name(i): (Literal[results(command)], ...) for i, command in enumerate(commands, 1)}
+    return _model("Rollout", **fields)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from envs.alfworld.commands import Command
 from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.state import BARE, KEPT, NEW, OPEN, SHUT, Knowledge
 from tape.lm.base import Message
+from tape.protocols.prompt_format import turns
 
 RULES = """You act in a household by text commands, one step each:
 - go to PLACE: the only way to get near a place; it shows what is on it, or in it unless it is closed
 - open PLACE / close PLACE: for cabinets, drawers, fridges, microwaves and safes, though not every one of them can be
   closed; all that can be are closed at first; opening shows what is inside
 - take OBJECT from PLACE: with nothing in your hand, from a place you are at that is not closed
-- put OBJECT in/on PLACE: what is in your hand, if the place is not closed and such things are kept there
+- put OBJECT in/on PLACE: what is in your hand, if you are there, it is not closed and such things are kept there
 - clean OBJECT with a sinkbasin, heat OBJECT with a microwave, cool OBJECT with a fridge: while it is in your hand and
   you are there; neither microwave nor fridge need be open
 - use LAMP: switches on a desklamp or floorlamp where you are
@@ -21,15 +23,6 @@ You hold one object at most. Places have numbers (drawer 2). Name an object by i
 is not known. A command that is not possible changes nothing, and the step is spent.
 To look at something under a lamp, be at the lamp with the object in your hand and the lamp on. To put two things
 somewhere, put both into the same place. A thing that has to be clean, hot or cool must be made so before it is put."""
-
-FORM = (
-    'Of an arrival say what was found there: {"change": "arrived", "place": PLACE, "found": "open", "closed" or '
-    '"cannot be closed"}. Of others: {"change": "opened" or "closed", "place": PLACE}, '
-    '{"change": "taken" or "put", "thing": OBJECT, "place": PLACE}, {"change": "cleaned", "heated" or "cooled", '
-    '"thing": OBJECT, "place": PLACE}, {"change": "switched on", "thing": LAMP, "place": PLACE}. '
-    'A command that is not possible: {"change": "nothing"} with the same place and thing.'
-)
-"""How a change is written."""
 
 STATUS_TOLD = {NEW: "not looked at yet", SHUT: "closed, contents not seen", KEPT: "closed", OPEN: "open", BARE: ""}
 
@@ -63,7 +56,19 @@ def _named(thing: str) -> str:
     return kind_of(thing) if thing.endswith("?") else thing
 
 
-def messages(state: Knowledge, ask: str, remaining: Mapping[str, int] | None = None) -> tuple[Message, ...]:
-    """Rules, what is known, what is left of the budget, and the question."""
+def near(state: Knowledge, command: Command) -> str:
+    """Of what is known the part that decides whether a command is possible: the line of its place, and the hand."""
+    at, held, *places = [line for line in described(state).splitlines()[1:] if line != "Places:"]
+    about = [line.removeprefix("- ") for line in places if line.startswith(f"- {command.place}: ")]
+    return " ".join([at, held, *(f"{line}." for line in about)])
+
+
+def messages(
+    state: Knowledge,
+    ask: str,
+    remaining: Mapping[str, int] | None = None,
+    examples: Sequence[tuple[str, str]] = (),
+) -> tuple[Message, ...]:
+    """Rules, worked examples, what is known, what is left of the budget, and the question."""
     left = "".join(f"\n{kind} left: {count}" for kind, count in (remaining or {}).items())
-    return (Message("system", RULES), Message("user", f"{described(state)}{left}\n\n{ask}"))
+    return turns(RULES, examples, f"{described(state)}{left}\n\n{ask}")

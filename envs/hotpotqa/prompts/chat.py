@@ -3,61 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ValidationError
 
-from envs.hotpotqa.actions import read
+from envs.hotpotqa.actions import read, write
 from envs.hotpotqa.errors import HotpotError
+from envs.hotpotqa.evidence import reading_order
+from envs.hotpotqa.prompts import chat_schema as schema
+from envs.hotpotqa.prompts import chat_text as say
 from envs.hotpotqa.setting import Setting
 from envs.hotpotqa.state import Claim, QaState, Searched, as_state
 from envs.musique.question import Passage
-from tape.budget import in_units
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
-from tape.protocols.prompt_format import OfferedPath, offered_text
-from tape.tools.results import cut, filler
+from tape.protocols.answers import fields_of
+from tape.protocols.prompt_format import OfferedPath, offered_text, turns
+from tape.tools.results import filler
 
-RULES = """You answer a question that takes several look-ups. An action is one line:
-search: QUERY
-find: {"hop": 1, "sub": "...", "finding": "...", "title": "...", "bridge": "..."}
-answer: TEXT
-finish
-"search" retrieves paragraphs, "find" notes what one of them states in answer to a sub-question ("sub") and the entity
-to go on with, "answer" lets a short answer stand in place of an earlier one, and "finish" ends the episode with the
-answer that stands."""
+PLAN_TOKENS, ACT_TOKENS, ANSWER_TOKENS = 900, 320, 140
 
-WITHOUT_SEARCH = "The paragraphs are given; there is nothing to search."
-
-LONGEST_PARAGRAPHS, LONGEST_LIST, LONGEST_LINE = 12000, 2000, 400
-"""Bytes that are shown of the paragraphs, of the queries or findings, and of an answer or a refusal."""
-
-MOST_ACTIONS = 12
 _SCORES = {"good": 1.0, "poor": 0.1}
-_STRICT = ConfigDict(extra="forbid")
-
-
-class Planned(BaseModel):
-    """A plan."""
-
-    model_config = _STRICT
-    actions: list[str] = Field(max_length=MOST_ACTIONS)
-
-
-class Acted(BaseModel):
-    """A thought and an action."""
-
-    model_config = _STRICT
-    thought: str = Field(max_length=300)
-    action: str
-
-
-class FinalAnswer(BaseModel):
-    """The answer at a limit."""
-
-    model_config = _STRICT
-    answer: str = Field(max_length=300)
 
 
 class ChatQaFormat:
@@ -70,44 +37,52 @@ class ChatQaFormat:
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
 
-    def _messages(self, state: QaState, ask: str, remaining: Mapping[str, int] | None = None) -> tuple[Message, ...]:
-        text = cut("\n".join(f"[{p.title}] {p.text}" for p in state.paragraphs), LONGEST_PARAGRAPHS)
-        found = "\n".join(f"hop {c.hop}: {c.finding} [{c.title}]" for c in state.claims)
-        left = ", ".join(in_units(kind, count) for kind, count in (remaining or {}).items())
-        parts = [
-            f"Question: {state.question}",
-            "" if self._setting.searches else WITHOUT_SEARCH,
-            f"Paragraphs:\n{text}" if text else "",
-            f"Queries so far: {cut('; '.join(state.queries), LONGEST_LIST)}" if state.queries else "",
-            f"Findings so far:\n{cut(found, LONGEST_LIST)}" if found else "",
-            f"The answer that stands: {cut(state.answer, LONGEST_LINE)}" if state.answer else "",
-            f"Refused: {cut(state.note, LONGEST_LINE)}" if state.note else "",
-            f"Left of the budget: {left}" if left else "",
-            ask,
-        ]
-        return (Message("system", RULES), Message("user", "\n\n".join(part for part in parts if part)))
+    def _titles(self, state: QaState) -> tuple[str, ...]:
+        return tuple(passage.title for passage in self._shown(state))
+
+    def _shown(self, state: QaState) -> tuple[Passage, ...]:
+        """The paragraphs, those that share most with the question first."""
+        return tuple(reading_order(state.question, state.paragraphs))
+
+    def _messages(
+        self, state: QaState, ask: str, role: str = "", remaining: Mapping[str, int] | None = None
+    ) -> tuple[Message, ...]:
+        searches = self._setting.searches
+        text = say.told(state, self._shown(state), remaining, searches)
+        return turns(say.rules(searches), say.examples(role, searches), f"{text}\n\n{ask}")
 
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
-        """Ask for the actions that are left."""
-        ask = 'Write the actions that are left, ending with finish. Answer as JSON: {"actions": ["...", ...]}'
-        prompt = self._messages(as_state(state), ask, remaining)
-        return Request(prompt, 600, constraint=JsonSchema(Planned), role="plan")
+        """Ask for a thought and the steps that are left, at least one."""
+        here = as_state(state)
+        model = schema.plan_model(self._titles(here), self._setting.searches)
+        prompt = self._messages(here, say.ASK_PLAN, "plan", remaining)
+        return Request(prompt, PLAN_TOKENS, constraint=JsonSchema(model), role="plan")
 
     def read_plan(self, state: State, text: str) -> Plan:
-        """The actions up to the first that is none."""
-        del state
+        """The steps as actions, up to the first that is none."""
+        here = as_state(state)
+        model = schema.plan_model(self._titles(here), self._setting.searches)
+        steps: list[Any]
         try:
-            lines = Planned.model_validate_json(text).actions
+            answer: Any = model.model_validate_json(text)
+            steps, whole = answer.steps, True
         except ValidationError:
-            return Plan((), valid=False)
-        actions: list[Action] = []
-        for line in lines:
+            steps, whole = self._beginning(model, text), False
+        actions = schema.as_actions(steps, len(here.claims))
+        return Plan(tuple(write(action) for action in actions), valid=whole)
+
+    @staticmethod
+    def _beginning(model: type[BaseModel], text: str) -> list[Any]:
+        """The steps at the beginning of a malformed plan."""
+        items = fields_of(text)[0].get("steps")
+        steps: list[Any] = []
+        for item in items if isinstance(items, list) else []:
             try:
-                read(line)
-            except HotpotError:
-                return Plan(tuple(actions), valid=False)
-            actions.append(line.strip())
-        return Plan(tuple(actions))
+                one: Any = model.model_validate({"thought": "", "steps": [item]})
+            except ValidationError:
+                break
+            steps += one.steps
+        return steps[: schema.MOST_ACTIONS]
 
     def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
         """None: the domain declares what actions lead to."""
@@ -131,8 +106,7 @@ class ChatQaFormat:
 
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """Ask how good the end of a plan is."""
-        ask = "How good is this as the end of an attempt at the question? Answer good or poor."
-        prompt = self._messages(as_state(state), ask)
+        prompt = self._messages(as_state(state), say.ASK_SCORE, "score")
         return Request(prompt, 3, constraint=Choice(tuple(_SCORES)), role="score"), _SCORES
 
     def ask(self, state: State, question: str) -> tuple[Message, ...]:
@@ -142,38 +116,44 @@ class ChatQaFormat:
     def act_request(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
     ) -> Request:
-        """Ask for a thought and an action."""
-        hint = "A plan for what is left:\n" + "\n".join(plan) + "\n" if plan else ""
-        schema: type[BaseModel] = Acted
-        ask = f"{hint}Choose the next action."
-        if action is not None:
-            fixed: dict[str, Any] = {"thought": (str, Field(max_length=300)), "action": (Literal[action], ...)}
-            schema = create_model("FixedAct", __config__=_STRICT, **fixed)
-            ask = f"{hint}The next action is: {action}"
-        prompt = self._messages(
-            as_state(state), f'{ask} Answer as JSON: {{"thought": "...", "action": "..."}}', remaining
-        )
-        return Request(prompt, 300, constraint=JsonSchema(schema), role="act")
+        """Ask for a thought and a step; or for a thought about the action that comes next."""
+        here = as_state(state)
+        hint = "A plan for what is left:\n" + "\n".join(plan) + "\n\n" if plan else ""
+        if action is None:
+            model = schema.act_model(self._titles(here), self._setting.searches)
+            ask = f"{hint}{say.ASK_ACT}"
+        else:
+            model = schema.fixed_model(action)
+            ask = f"{hint}The next action is: {action}\nSay in one sentence what it is for, then repeat it."
+        prompt = self._messages(here, ask, "act" if action is None else "fixed", remaining)
+        return Request(prompt, ACT_TOKENS, constraint=JsonSchema(model), role="act")
 
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
         """The thought and the action."""
-        del state
+        here = as_state(state)
+        fields, _ = fields_of(text)
+        if isinstance(fields.get("action"), str):
+            try:
+                read(fields["action"])
+            except HotpotError as error:
+                raise InvalidOutputError(f"no action: {str(error)[:120]}") from None
+            return str(fields.get("thought", "")), fields["action"].strip()
         try:
-            acted = Acted.model_validate_json(text)
-            read(acted.action)
-        except (ValidationError, HotpotError) as error:
-            raise InvalidOutputError(f"no action: {str(error)[:120]}") from None
-        return acted.thought, acted.action.strip()
+            answer: Any = schema.act_model(self._titles(here), self._setting.searches).model_validate_json(text)
+        except ValidationError as error:
+            raise InvalidOutputError(f"no action: {error.errors()[0]['msg']}") from None
+        [action] = schema.as_actions([answer.step], len(here.claims))
+        return answer.thought, write(action)
 
     def answer_request(self, state: QaState) -> Request:
         """Ask for the answer at a limit."""
-        ask = 'No more actions can be taken. What is your answer? Answer as JSON: {"answer": "..."}'
-        return Request(self._messages(state, ask), 100, constraint=JsonSchema(FinalAnswer), role="answer")
+        prompt = self._messages(state, say.ASK_ANSWER, "answer")
+        return Request(prompt, ANSWER_TOKENS, constraint=JsonSchema(schema.FinalAnswer), role="answer")
 
     def longest_answer_request(self) -> Request:
         """With as much of everything as is shown."""
-        words, line = filler(LONGEST_LIST), filler(LONGEST_LINE)
-        searched = (Searched(words, (Passage("0", "x", filler(LONGEST_PARAGRAPHS)),)),)
+        words, line = filler(say.LONGEST_LIST), filler(say.LONGEST_LINE)
+        searched = (Searched(words, (Passage("0", "x", filler(say.LONGEST_PARAGRAPHS)),)),)
         state = QaState(self._setting.question, (), searched, (Claim(1, words, "x", "x", 1),), line, note=line)
         return self.answer_request(state)
 
@@ -184,7 +164,7 @@ class ChatQaFormat:
             InvalidOutputError: It cannot be read.
         """
         try:
-            return FinalAnswer.model_validate_json(text).answer.strip()
+            return schema.FinalAnswer.model_validate_json(text).answer.strip()
         except ValidationError as error:
             raise InvalidOutputError(f"no answer: {error.errors()[0]['msg']}") from None
 
@@ -196,6 +176,10 @@ class ChatQaFormat:
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""
         listed = offered_text(paths, remaining)
-        ask = f"Which of these plans is best?\n{listed}\nAnswer with its number."
+        ask = (
+            "Which of these plans is best: which rests on what the paragraphs state, answers the question and fits "
+            f"what is left?\n{listed}\nAnswer with its number."
+        )
         options = tuple(str(i) for i in range(1, len(paths) + 1))
-        return Request(self._messages(as_state(state), ask, remaining), 3, constraint=Choice(options), role="select")
+        prompt = self._messages(as_state(state), ask, "select", remaining)
+        return Request(prompt, 3, constraint=Choice(options), role="select")

@@ -2,59 +2,83 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from envs.scienceworld.domain import as_state
 from envs.scienceworld.prompts import chat_schema
 from envs.scienceworld.prompts.chat_text import messages
 from envs.scienceworld.reading import write_room
-from envs.scienceworld.state import MOST_HISTORY, ScienceState
+from envs.scienceworld.state import MOST_HISTORY, ScienceState, ScienceTask
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
+from tape.protocols.answers import fields_of, items_of
 from tape.protocols.predicates import Predicate
 from tape.protocols.prompt_format import OfferedPath, offered_text
 
 SCORES = {"failed": -1.0, "nothing": 0.0, "little": 0.1, "half": 0.25, "most": 0.4, "complete": 1.0}
 """How much of the task is done, and what that is worth; what the engine takes for a goal is worth at least .5."""
 
-_ACT_TOKENS, _NEXT_TOKENS, _TOKENS_A_COMMAND = 220, 900, 20
+# Some decoders put every value of a list on a line of its own, indented, hence the room beside a command.
+_TOKENS_A_COMMAND, _REST, _NEXT_TOKENS = 30, 40, 1200
+_ACT_TOKENS = chat_schema.LONGEST_THOUGHT + _TOKENS_A_COMMAND + _REST
 
 _GUESSED = {"reach": "is within reach", "open": "is open"}
 _YES, _NO = "yes", "no"
+_COMMAND: TypeAdapter[str] = TypeAdapter(chat_schema.CommandText)
 
 _Answer = TypeVar("_Answer", bound=BaseModel)
+Examples = Mapping[str, Sequence[tuple[str, str]]]
 
 
 class ChatFormat:
-    """Implements :class:`tape.aec.predictor.PredictingFormat` with chat messages."""
+    """Implements :class:`tape.aec.predictor.PredictingFormat` with chat messages.
+
+    Args:
+        examples: Worked examples by role, questions and answers; by default those of :func:`worked`.
+    """
+
+    def __init__(self, examples: Examples | None = None) -> None:
+        self._examples = worked() if examples is None else examples
+
+    def _messages(
+        self, role: str, state: State, ask: str, remaining: Mapping[str, int] | None = None
+    ) -> tuple[Message, ...]:
+        return messages(as_state(state), ask, remaining, self._examples.get(role, ()))
 
     # --- plans ------------------------------------------------------------------------------
 
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
-        """Ask for a JSON list of commands."""
+        """Ask for a thought and a JSON list of commands."""
         most = max(1, min(remaining.get("steps", chat_schema.MOST_PLANNED), chat_schema.MOST_PLANNED))
         ask = (
             f"Write the commands from here to the end of the task, at most {most}, one after the other. Guess where "
-            "things are that nobody has seen yet. Speak only of rooms that can be reached. "
-            'Answer as JSON: {"actions": ["go to kitchen", "pick up thermometer", ...]}'
+            "things are that nobody has seen yet. Speak only of rooms that can be reached. Think first, in one or two "
+            "sentences: what does the task ask for in which order, and what of it is done? "
+            'Answer as JSON with the fields "thought" and "actions", a list of commands.'
         )
-        prompt = messages(as_state(state), ask, remaining)
-        tokens = 16 + _TOKENS_A_COMMAND * most
-        return Request(prompt, tokens, constraint=JsonSchema(chat_schema.PlanAnswer), role="plan")
+        prompt = self._messages("plan", state, ask, remaining)
+        tokens = chat_schema.LONGEST_THOUGHT + _REST + _TOKENS_A_COMMAND * most
+        return Request(prompt, tokens, constraint=JsonSchema(chat_schema.PLAN), role="plan")
 
     def read_plan(self, state: State, text: str) -> Plan:
         """The commands of the JSON answer, or those at its beginning where it is malformed."""
         del state
-        try:
-            actions = tuple(chat_schema.PlanAnswer.model_validate_json(text).actions)
-        except ValidationError:
-            return Plan(tuple(chat_schema.beginning(text)), valid=False)
-        return Plan(actions, valid=bool(actions))
+        items, whole = items_of(text, "actions")
+        whole = whole and set(fields_of(text)[0]) <= {"thought", "actions"}
+        actions: list[Action] = []
+        for item in items[: chat_schema.MOST_PLANNED]:
+            try:
+                actions.append(_COMMAND.validate_python(item, strict=True))
+            except ValidationError:
+                break
+        return Plan(tuple(actions), valid=whole and 0 < len(items) == len(actions))
 
     # --- the world model --------------------------------------------------------------------
 
@@ -76,15 +100,17 @@ class ChatFormat:
         """Ask for what one command changes."""
         sure = ", which the world understands," if valid else ""
         ask = (
-            f'What does the command "{action}"{sure} lead to? If the world does not take it for a command here, answer '
-            f'as JSON: {{"command": "{action}", "valid": false}}. Else: {{"command": "{action}", "valid": true, '
-            '"room": the room you are in then, "gone": [lines of the description that are not there any more], '
-            '"new": [lines that are new; in another room all that you expect], "carry": [everything you carry then], '
-            '"focus": what it focuses on or "", "reading": what it measures or reads or "", "score": the score then, '
-            '"over": whether the task is over then}. Lines are written as in the description, doors included.'
+            f'What does the command "{action}"{sure} lead to? Answer as JSON. If the world does not take it for a '
+            'command here, with the fields "command" and "valid", false. Else with the fields "command"; "valid", '
+            'true; "room", the room you are in then; "gone", the lines of the description that are not there any more; '
+            '"new", the lines that are new (in another room all that you expect); "carry", everything you carry then; '
+            '"focus", what it focuses on or nothing; "reading", what it measures or reads or nothing; "score", the '
+            'score then; "over", whether the task is over then. Lines are written as in the description, doors '
+            "included."
         )
-        model = chat_schema.next_model(action, valid=valid)
-        return Request(messages(as_state(state), ask), _NEXT_TOKENS, constraint=JsonSchema(model), role="next")
+        model = chat_schema.next_model(action, as_state(state).lines, valid=valid)
+        prompt = self._messages("next", state, ask)
+        return Request(prompt, _NEXT_TOKENS, constraint=JsonSchema(model), role="next")
 
     def read_next(self, state: State, text: str) -> State | None:
         """The predicted state; None where the command is said not to be one, or the task is over before it.
@@ -101,7 +127,7 @@ class ChatFormat:
             "How much of the task is done? Answer with one word: failed if it cannot be completed any more, else "
             "nothing, little, half, most, or complete."
         )
-        prompt = messages(as_state(state), ask)
+        prompt = self._messages("score", state, ask)
         return Request(prompt, 4, constraint=Choice(tuple(SCORES)), role="score"), SCORES
 
     def ask(self, state: State, question: str) -> tuple[Message, ...]:
@@ -119,7 +145,8 @@ class ChatFormat:
             if predicate.name in _GUESSED:
                 said = f"{predicate.args[0]} {_GUESSED[predicate.name]}"
                 ask = f"Will it be so when a plan comes to need it: {said}? Answer yes or no."
-                request = Request(messages(as_state(state), ask), 4, constraint=Choice((_YES, _NO)), role="predict")
+                prompt = self._messages("predict", state, ask)
+                request = Request(prompt, 4, constraint=Choice((_YES, _NO)), role="predict")
                 asked.append((request, [predicate]))
         return asked
 
@@ -141,12 +168,16 @@ class ChatFormat:
     ) -> Request:
         """Ask for a thought and a command; with ``action`` the command is fixed and only the thought is free."""
         hint = f" Your plan goes on with: {'; '.join(plan)}. Keep to it while it fits what is known." if plan else ""
-        task = "Think in one sentence, then give the next command."
-        schema: type[BaseModel] = chat_schema.ActAnswer
+        task = "Think in one sentence: what does the task ask for next, and is it in sight? Then give the next command."
+        schema: type[BaseModel] = chat_schema.FREE_ACT
+        asked = as_state(state).choices
         if action is not None:
             schema, task = chat_schema.act_model(action), f'Say in one sentence why "{action}" is the next command.'
-        ask = f'{task}{hint} Answer as JSON: {{"thought": "...", "action": "..."}}'
-        prompt = messages(as_state(state), ask, remaining)
+        elif asked:
+            schema = chat_schema.act_model(*map(str, range(len(asked))))
+            task = "Think in one sentence, then answer with the number of what is meant."
+        ask = f'{task}{hint} Answer as JSON with the fields "thought" and "action", one command.'
+        prompt = self._messages("act", state, ask, remaining)
         return Request(prompt, _ACT_TOKENS, constraint=JsonSchema(schema), role="act")
 
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
@@ -169,7 +200,8 @@ class ChatFormat:
         listed = offered_text(paths, remaining)
         ask = f"Which of these plans completes the task within the steps left?\n{listed}\nAnswer with its number."
         options = tuple(str(number) for number in range(1, len(paths) + 1))
-        return Request(messages(as_state(state), ask, remaining), 3, constraint=Choice(options), role="select")
+        prompt = self._messages("select", state, ask, remaining)
+        return Request(prompt, 3, constraint=Choice(options), role="select")
 
 
 def predicted(state: ScienceState, answer: chat_schema.NextAnswer) -> ScienceState:
@@ -205,3 +237,45 @@ def _read(model: type[_Answer], text: str) -> _Answer:
         return model.model_validate_json(text)
     except ValidationError as error:
         raise InvalidOutputError(f"no {model.__name__}: {error.errors()[0]['msg']}") from None
+
+
+@cache
+def worked() -> Examples:
+    """A worked example of each role, from a game that there is not."""
+    asked = "Your task is to put the red shell in the blue box. First, focus on the red shell. Then, move it."
+    shell, box = "a red shell", "a blue box (containing nothing)"
+    rest = [box, "A door to the pier (that is closed)"]
+    start = ScienceState(
+        ScienceTask("sort-shells", 0, "", asked),
+        observation="",
+        look=write_room("boathouse", [shell, *rest]),
+        inventory=(),
+        rooms=("boathouse", "pier"),
+        visited=("boathouse",),
+    )
+    focused = replace(start, focused=("red shell",), history=("focus on red shell",), score=50)
+    done = replace(
+        focused,
+        look=write_room("boathouse", ["a blue box (containing a red shell)", rest[1]]),
+        history=(*focused.history, "move red shell to blue box"),
+        score=100,
+        done=True,
+    )
+    shown = ChatFormat(examples={})
+    command = "pick up red shell"
+    taken = chat_schema.NextAnswer(command=command, valid=True, room="boathouse", gone=[shell], carry=[shell], score=50)
+    left = {"steps": 8}
+    thought = "First the focus on the red shell, which is in sight; then it goes into the blue box, which is here too."
+    plan = {"thought": thought, "actions": ["focus on red shell", "move red shell to blue box"]}
+    act = {"thought": "The focus is done; the shell has to go into the blue box.", "action": plan["actions"][1]}
+    return {
+        "plan": [_pair(shown.plan_request(start, left), plan)],
+        "act": [_pair(shown.act_request(focused, left, None, ()), act)],
+        "next": [_pair(shown.next_request(focused, command), taken.model_dump())],
+        "score": [_pair(shown.score_request(done)[0], "complete"), _pair(shown.score_request(focused)[0], "half")],
+    }
+
+
+def _pair(request: Request, answer: object) -> tuple[str, str]:
+    assert not isinstance(request.prompt, str)
+    return request.prompt[-1].content, answer if isinstance(answer, str) else json.dumps(answer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -10,25 +10,43 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 MOST_PLANNED = 60
 """Most commands of a plan; what is longer is planned again where it ends."""
 
-LONGEST_THOUGHT = 300
+LONGEST_THOUGHT = 200
+"""Characters of a thought."""
+
+MOST_LINES = 40
+"""Lines that a prediction speaks of at most, in each list."""
 
 CommandText = Annotated[str, Field(pattern=r'^[^"\\\x00-\x1f]{1,120}$')]
-"""A command: any short text."""
+"""A command: any short text; what is read where nothing was enforced."""
 
-_BEGINNING = re.compile(r'\s*\{\s*"actions"\s*:\s*\[')
-_TEXT = re.compile(r'\s*"([^"\\\x00-\x1f]{1,120})"\s*,?')
+_THING = r"[A-Za-z0-9][A-Za-z0-9 ,.'-]{0,70}"
+_ALONE = "look around|inventory|wait|wait1|[0-9]{1,2}"
+_OF_ONE = (
+    "go to|teleport to|open|close|pick up|put down|examine|look at|look in|look on|read|activate|deactivate|use|flush|"
+    "eat|focus on|mix|disconnect"
+)
+_TO, _INTO, _ON = "move|connect", "pour|dunk", "use"
+_FORM = "|".join(
+    (
+        _ALONE,
+        f"(?:{_OF_ONE}) {_THING}",
+        f"(?:{_TO}) {_THING} to {_THING}",
+        f"(?:{_INTO}) {_THING} in(?:to)? {_THING}",
+        f"(?:{_ON}) {_THING} on {_THING}",
+    )
+)
+WrittenCommand = Annotated[str, Field(pattern=f"^(?:{_FORM})$")]
+"""A command with one of the verbs that there are, on things of any name."""
+
 _STRICT = ConfigDict(extra="forbid")
-
-
-class PlanAnswer(BaseModel):
-    """A whole plan."""
-
-    model_config = _STRICT
-    actions: list[CommandText] = Field(max_length=MOST_PLANNED)
+_THOUGHT = (str, Field(max_length=LONGEST_THOUGHT))
+_Line = Annotated[str, Field(max_length=300)]
+_Name = Annotated[str, Field(max_length=60)]
+_Score = Literal[(-100, *range(101))]  # type: ignore[valid-type]
 
 
 class NextAnswer(BaseModel):
-    """What a command leads to.
+    """What a command leads to, as it is read.
 
     Attributes:
         command: The command that was asked about.
@@ -57,38 +75,50 @@ class NextAnswer(BaseModel):
 
 
 class ActAnswer(BaseModel):
-    """A short thought and one command."""
+    """A short thought and one command, as they are read."""
 
     model_config = _STRICT
     thought: str = Field(max_length=LONGEST_THOUGHT)
     action: CommandText
 
 
-def act_model(action: str) -> type[BaseModel]:
-    """A thought, and a command that is fixed."""
+PLAN: type[BaseModel] = create_model(
+    "Plan",
+    __config__=_STRICT,
+    thought=_THOUGHT,
+    actions=(list[WrittenCommand], Field(min_length=1, max_length=MOST_PLANNED)),
+)
+"""A thought and a whole plan: at least one command."""
+
+FREE_ACT: type[BaseModel] = create_model("Act", __config__=_STRICT, thought=_THOUGHT, action=(WrittenCommand, ...))
+"""A thought and any command."""
+
+
+def act_model(*actions: str) -> type[BaseModel]:
+    """A thought, and one of some commands."""
+    chosen: Any = (Literal[actions], ...)
+    return create_model("FixedAct", __config__=_STRICT, thought=_THOUGHT, action=chosen)
+
+
+def next_model(action: str, lines: Sequence[str], *, valid: bool) -> type[BaseModel]:
+    """What a command leads to.
+
+    Args:
+        action: The command.
+        lines: The description now: no other lines can be gone.
+        valid: The world does take it for a command.
+    """
+    line: Any = Literal[tuple(dict.fromkeys(lines))] if lines else _Line
     fields: dict[str, Any] = {
-        "thought": (str, Field(max_length=LONGEST_THOUGHT)),
-        "action": (Literal[action], ...),
+        "command": (Literal[action], ...),
+        "valid": (Literal[True] if valid else bool, ...),
+        "room": (_Name, ""),
+        "gone": (Annotated[list[line], Field(max_length=len(set(lines)))], []),
+        "new": (Annotated[list[_Line], Field(max_length=MOST_LINES)], []),
+        "carry": (Annotated[list[_Line], Field(max_length=MOST_LINES)], []),
+        "focus": (_Name, ""),
+        "reading": (_Line, ""),
+        "score": (_Score, 0),
+        "over": (bool, False),
     }
-    return create_model("FixedAct", __config__=_STRICT, **fields)
-
-
-def next_model(action: str, *, valid: bool) -> type[BaseModel]:
-    """What a command leads to; ``valid``: the world does take it for one."""
-    fields: dict[str, Any] = {"command": (Literal[action], ...)}
-    if valid:
-        fields["valid"] = (Literal[True], ...)
-    return create_model("NextOf", __base__=NextAnswer, **fields)
-
-
-def beginning(text: str) -> list[str]:
-    """The texts at the beginning of a malformed plan."""
-    head = _BEGINNING.match(text)
-    if head is None:
-        return []
-    found: list[str] = []
-    at = head.end()
-    while len(found) < MOST_PLANNED and (item := _TEXT.match(text, at)):
-        found.append(item[1])
-        at = item.end()
-    return found
+    return create_model("NextOf", __config__=_STRICT, **fields)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from envs.scienceworld.state import ScienceState, ScienceTask
 from tape.budget import amount_of
 from tape.lm.base import Message
+from tape.protocols.prompt_format import turns
 
 NOTHING = "nothing"
+
+LONGEST_HISTORY = 2400
+"""Characters of what was done so far that a prompt repeats, the latest; what is earlier shows in the description."""
 
 RULES = """You carry out science experiments in a small world of rooms, by text commands, one step each:
 - look around; inventory; examine OBJECT; look in OBJECT; read OBJECT
@@ -24,9 +28,16 @@ Heating, cooling, growing and rolling take time: measure or look again, or wait.
 A command that the world does not understand changes nothing, and the step is spent."""
 
 
-def known(state: ScienceState) -> list[tuple[str, str]]:
-    """What is known, by name; the last answer of the world is not part of it."""
+def known(state: ScienceState, longest: int | None = None) -> list[tuple[str, str]]:
+    """What is known, by name; the last answer of the world is not part of it.
+
+    Args:
+        state: The state.
+        longest: Characters of what was done so far at most; None: all that is kept.
+    """
     done = [f"{number}. {action}" for number, action in enumerate(state.history, state.dropped + 1)]
+    while longest is not None and sum(len(item) + 2 for item in done) > longest:
+        done.pop(0)
     rows = [
         ("score", f"{state.score} of 100{', and the task is over' if state.done else ''}"),
         ("rooms that can be reached", ", ".join(state.rooms)),
@@ -51,13 +62,18 @@ def task_line(task: ScienceTask) -> str:
 
 def described(state: ScienceState) -> str:
     """What is known, in words."""
-    lines = [f"Task: {task_line(state.task)}", *(f"{name}: {text}" for name, text in known(state))]
+    lines = [f"Task: {task_line(state.task)}", *(f"{name}: {text}" for name, text in known(state, LONGEST_HISTORY))]
     if state.observation and not state.choices:
         lines.append(f"the world's last answer: {' '.join(state.observation.split())}")
     return "\n".join(lines)
 
 
-def messages(state: ScienceState, ask: str, remaining: Mapping[str, int] | None = None) -> tuple[Message, ...]:
-    """Rules, what is known, what is left of the budget, and the question."""
+def messages(
+    state: ScienceState,
+    ask: str,
+    remaining: Mapping[str, int] | None = None,
+    examples: Sequence[tuple[str, str]] = (),
+) -> tuple[Message, ...]:
+    """Rules, worked examples, what is known, what is left of the budget, and the question."""
     left = "".join(f"\n{kind} left: {amount_of(kind, count)}" for kind, count in (remaining or {}).items())
-    return (Message("system", RULES), Message("user", f"{described(state)}{left}\n\n{ask}"))
+    return turns(RULES, examples, f"{described(state)}{left}\n\n{ask}")

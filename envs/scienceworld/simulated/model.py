@@ -47,7 +47,7 @@ class SimulatedLM:
 
     def __init__(self, rates: Rates, name: str = "simulated:scienceworld") -> None:
         self.rates, self.name = rates, name
-        self.identity = f"simulated:scienceworld@1 {rates}"
+        self.identity = f"simulated:scienceworld@2 {rates}"
 
     def prompt_tokens(self, request: Request) -> int:
         """Words of the prompt."""
@@ -96,7 +96,7 @@ class SimulatedLM:
         at = position(steps, told.history, told.dropped)
         match request.role:
             case "plan":
-                return json.dumps({"actions": self._plan(told, steps, at, rng)})
+                return json.dumps({"thought": "", "actions": self._plan(told, steps, at, rng)})
             case "act":
                 return self._act(told, steps, at, request, rng)
             case "score":

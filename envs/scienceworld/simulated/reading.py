@@ -78,8 +78,9 @@ def read_prompt(request: Request) -> Told:
     Raises:
         ModelError: It is about no task of ScienceWorld.
     """
+    # What is asked comes last; before it stand the rules, and worked examples of other games.
     prompt = request.prompt
-    text = prompt if isinstance(prompt, str) else "\n".join(message.content for message in prompt)
+    text = prompt if isinstance(prompt, str) else prompt[-1].content
     task = _TASK.search(text)
     if task is None:
         raise ModelError(

@@ -2,55 +2,87 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from envs.travelplanner.cost import dollars
-from envs.travelplanner.domain import as_state
-from envs.travelplanner.offers import Restaurant, Stay
+from envs.travelplanner.domain import TripDomain, as_state
+from envs.travelplanner.offers import Flight, Restaurant, Stay
 from envs.travelplanner.prompts.common import TripFormat
-from envs.travelplanner.slots import CHECK, RENDER, Slot
+from envs.travelplanner.prompts.example import ACT, BOOKED, EXAMPLE, PLAN
+from envs.travelplanner.slots import CHECK, RENDER, WAYS, Slot
 from envs.travelplanner.state import TripState
-from envs.travelplanner.trip import Option
+from envs.travelplanner.trip import Option, conflicting
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
-from tape.protocols.prompt_format import OfferedPath, offered_text
+from tape.protocols.answers import fields_of
+from tape.protocols.prompt_format import OfferedPath, offered_text, turns
 
-RULES = """You plan a trip by booking one option for each slot, in the order of the slots. An action is
-"SLOT: OPTION", with an option exactly as it is listed. All prices are for the whole party, of a stay for all its
-nights. Bookings cannot be undone, and the budget may not be exceeded. No restaurant and no sight is visited twice.
-Self-driving goes with neither flights nor taxis on the same trip. Each required cuisine has to be eaten at least once.
-The last two actions are "budget: check" and "itinerary: render"."""
+RULES = """You plan a trip by booking one option for each slot, in the order of the slots, always one of the options
+that are listed, by the name it has there. All prices are for the whole party, of a stay for all its nights. Bookings
+cannot be undone, and all of them together may not cost more than the budget. No restaurant and no sight is visited
+twice. Self-driving goes with neither flights nor taxis on the same trip: who drives out has to be able to drive on and
+back. Each required cuisine has to be eaten at least once. Last, the budget is checked and the itinerary rendered."""
 
-PLAN_TOKENS, ACT_TOKENS = 2500, 300
-SHOWN = 12
-"""Options of a slot that are listed where all slots are."""
+LONGEST_THOUGHT = 200
+"""Characters of a thought."""
 
+_TOKENS_A_SLOT, _REST = 48, 60
+"""Tokens of a slot and the longest name of an option, on a line of its own as some decoders write it."""
 
-class _Plan(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    plan: list[str] = Field(max_length=60)
+ACT_TOKENS = LONGEST_THOUGHT + 2 * _TOKENS_A_SLOT
+SHOWN, LINES = 12, 70
+"""Options of a slot that are listed at most where all slots are, and of all slots together about."""
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9]+")
+_STRICT = ConfigDict(extra="forbid")
+_THOUGHT = (str, Field(max_length=LONGEST_THOUGHT))
+
+Examples = Mapping[str, Sequence[tuple[str, str]]]
 
 
 class _Act(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = _STRICT
     thought: str
     action: str
 
 
 @lru_cache(maxsize=256)
-def _fixed(action: str) -> type[BaseModel]:
-    """A thought, and an action that is given."""
-    fields: dict[str, Any] = {"thought": (str, ...), "action": (Literal[action], ...)}
-    return create_model("Fixed", __config__=ConfigDict(extra="forbid"), **fields)
+def _one_of(actions: tuple[str, ...]) -> type[BaseModel]:
+    """A thought, and one of some actions."""
+    fields: dict[str, Any] = {"thought": _THOUGHT, "action": (Literal[actions], ...)}
+    return create_model("Book", __config__=_STRICT, **fields)
+
+
+@lru_cache(maxsize=64)
+def _plan_of(offered: tuple[tuple[str, tuple[str, ...]], ...]) -> type[BaseModel]:
+    """A thought, and one of the options of every slot."""
+    fields: dict[str, Any] = {name: (Literal[options], ...) for name, options in offered}
+    return create_model("Trip", __config__=_STRICT, thought=_THOUGHT, **fields)
+
+
+def field_name(slot: Slot) -> str:
+    """What a slot is called in a plan: some endpoints take no blanks in names of fields."""
+    return _UNSAFE.sub("_", slot.name).strip("_")
 
 
 class ChatTripFormat(TripFormat):
-    """Implements :class:`tape.protocols.prompt_format.PromptFormat` with chat messages."""
+    """Implements :class:`tape.protocols.prompt_format.PromptFormat` with chat messages.
+
+    Args:
+        domain: The trip.
+        examples: Worked examples by role, questions and answers; by default those of :func:`worked`.
+    """
+
+    def __init__(self, domain: TripDomain, examples: Examples | None = None) -> None:
+        super().__init__(domain)
+        self._examples = worked() if examples is None else examples
 
     def _task(self) -> str:
         query = self._trip.query
@@ -71,9 +103,9 @@ class ChatTripFormat(TripFormat):
         lines.append(f"spent {dollars(spent)}, left {dollars(max(0, self._trip.query.budget - spent))}")
         return "\n".join([*lines, state.note] if state.note else lines)
 
-    def _messages(self, state: TripState, ask: str) -> tuple[Message, ...]:
+    def _messages(self, state: TripState, ask: str, role: str = "") -> tuple[Message, ...]:
         parts = [self._task(), f"Booked so far:\n{self._so_far(state)}", ask]
-        return (Message("system", RULES), Message("user", "\n\n".join(parts)))
+        return turns(RULES, self._examples.get(role, ()), "\n\n".join(parts))
 
     def _listed(self, options: Sequence[Option]) -> str:
         return "\n".join(f"- {option.name} ({self._told(option)})" for option in options)
@@ -81,6 +113,8 @@ class ChatTripFormat(TripFormat):
     @staticmethod
     def _told(option: Option) -> str:
         facts = [dollars(option.cost)]
+        if isinstance(option.offer, Flight):
+            facts += ["flight"]
         if isinstance(option.offer, Restaurant):
             facts += [", ".join(sorted(option.offer.cuisines))]
         if isinstance(option.offer, Stay):
@@ -89,32 +123,75 @@ class ChatTripFormat(TripFormat):
         return "; ".join(facts)
 
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
-        """Ask for all actions that are left."""
+        """Ask for one option of every open slot."""
         del remaining
-        here, groups = as_state(state), []
-        for group, slots in self._open_groups(here).items():
-            names = ", ".join(slot.name for slot in slots)
-            offered = self._listed(self._domain.menu(slots[0])[:SHOWN]) or {"budget": f"- {CHECK}"}.get(
-                group, f"- {RENDER}"
-            )
-            groups.append(f"{names}:\n{offered}")
-        listed = "\n".join(groups)
-        ask = f'Open slots in order, with options:\n{listed}\nAnswer as JSON: {{"plan": ["SLOT: OPTION", ...]}}'
-        return Request(self._messages(here, ask), PLAN_TOKENS, constraint=JsonSchema(_Plan), role="plan")
+        here, lists, offered = as_state(state), [], []
+        groups = self._open_groups(here)
+        for slots in groups.values():
+            names = [field_name(slot) for slot in slots]
+            options = self._shown(here, slots, max(3, LINES // len(groups)))
+            lists.append(f"{', '.join(names)}:\n{self._listed(options) or '- nothing is left'}")
+            # Where nothing is left whatever is named is refused; the answer needs something to name all the same.
+            offered += [(name, tuple(option.name for option in options) or ("nothing",)) for name in names]
+        ask = (
+            "Open slots in order, with their options:\n" + "\n".join(lists) + "\n\n"
+            "Choose an option for every slot: think first, in one sentence, how to travel and what may be spent; then "
+            "name the options. Each restaurant and each sight once; where one is named again, the cheapest that is not "
+            'named is taken in its place. Answer as JSON with the field "thought" and one field a slot.'
+        )
+        return Request(
+            self._messages(here, ask, "plan"),
+            LONGEST_THOUGHT + _REST + _TOKENS_A_SLOT * len(offered),
+            constraint=JsonSchema(_plan_of(tuple(offered))),
+            role="plan",
+        )
 
     def _open_groups(self, state: TripState) -> dict[str, list[Slot]]:
+        """The slots that are still to be booked, by group; of the checks at the end nothing is asked."""
         found: dict[str, list[Slot]] = {}
         for slot in self._trip.slots[len(state.booked) :]:
-            found.setdefault(slot.group, []).append(slot)
+            if slot.kind not in ("budget", "render"):
+                found.setdefault(slot.group, []).append(slot)
         return found
 
+    def _shown(self, state: TripState, slots: Sequence[Slot], most: int = SHOWN) -> list[Option]:
+        """The options of a group that are listed: the cheapest, and the cheapest of each mode and each cuisine."""
+        used = set(self._trip.in_group(state, slots[0]))
+        left = [
+            option
+            for option in self._domain.menu(slots[0])
+            if option.name not in used and not conflicting(state.mode, option.mode)
+        ]
+        count = max(len(slots) + 2, min(SHOWN, most))
+        kept = {option.index for option in left[:count]}
+        covered = 0
+        modes = set()
+        for option in left:
+            if option.cuisines & ~covered or (slots[0].kind in WAYS and option.mode not in modes):
+                kept.add(option.index)
+                covered |= option.cuisines
+                modes.add(option.mode)
+        return [option for option in left if option.index in kept]
+
     def read_plan(self, state: State, text: str) -> Plan:
-        """The actions; of a malformed answer none."""
-        del state
-        try:
-            return Plan(tuple(_Plan.model_validate_json(text).plan))
-        except ValidationError:
-            return Plan((), valid=False)
+        """The actions, up to the first slot that has no option; one that is named again is taken as the plan says."""
+        here, (fields, whole) = as_state(state), fields_of(text)
+        named = {group: set(self._trip.in_group(here, slots[0])) for group, slots in self._open_groups(here).items()}
+        actions: list[Action] = []
+        for slot in self._trip.slots[len(here.booked) :]:
+            if slot.kind in ("budget", "render"):
+                actions.append(f"{slot.name}: {CHECK if slot.kind == 'budget' else RENDER}")
+                continue
+            said = fields.get(field_name(slot))
+            if not isinstance(said, str) or not said.strip():
+                return Plan(tuple(actions), valid=False)
+            option = said.strip()
+            if option in named[slot.group]:
+                others = [each.name for each in self._domain.menu(slot) if each.name not in named[slot.group]]
+                option = (others or [option])[0]
+            named[slot.group].add(option)
+            actions.append(f"{slot.name}: {option}")
+        return Plan(tuple(actions), valid=whole)
 
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """Whether an itinerary is good is computed; the model can only agree."""
@@ -133,17 +210,29 @@ class ChatTripFormat(TripFormat):
         del remaining
         here = as_state(state)
         hint = "\nA plan for what is left:\n" + "\n".join(plan) if plan else ""
-        form = 'Answer as JSON: {"thought": "...", "action": "SLOT: OPTION"}'
+        form = 'Answer as JSON with the fields "thought", one sentence, and "action".'
         if action is not None:
-            ask = f"The next action is {action}.{hint}\n{form}"
+            ask = f"The next action is {action}.{hint}\nSay in one sentence why. {form}"
+            offered: tuple[str, ...] = (action,)
         else:
             slot = self._trip.slot(here)
-            named = {choice.partition(": ")[2] for choice in self.choices(here)}
-            options = [] if slot is None else [one for one in self._trip.options(slot) if one.name in named]
-            offered = self._listed(options) or "\n".join(f"- {name}" for name in sorted(named)) or "- nothing"
-            ask = f"The next slot is {slot.name if slot else 'none'}. Its options:\n{offered}{hint}\n{form}"
-        schema = _Act if action is None else _fixed(action)
-        return Request(self._messages(here, ask), ACT_TOKENS, constraint=JsonSchema(schema), role="act")
+            # What no filter leaves is refused, which is how the agent learns of it.
+            offered = tuple(self.choices(here) or self._anything(slot))
+            names = {choice.partition(": ")[2] for choice in offered}
+            told = {option.name: self._told(option) for option in (self._trip.options(slot) if slot else ())}
+            known = [f"- {name} ({facts})" for name, facts in told.items() if name in names]
+            listed = "\n".join([*known, *(f"- {name}" for name in sorted(names - told.keys()))])
+            ask = (
+                f"The next slot is {slot.name if slot else 'none'}. Its options:\n{listed}{hint}\nWhich one leaves a "
+                f"way on, money and meals for what is wanted? The action is the slot, a colon and the name. {form}"
+            )
+        schema = _one_of(offered)
+        return Request(self._messages(here, ask, "act"), ACT_TOKENS, constraint=JsonSchema(schema), role="act")
+
+    def _anything(self, slot: Slot | None) -> list[Action]:
+        if slot is None:
+            return ["none"]
+        return [f"{slot.name}: {option.name}" for option in self._trip.options(slot)[:SHOWN]] or [f"{slot.name}: none"]
 
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
         """The thought and the action."""
@@ -160,3 +249,19 @@ class ChatTripFormat(TripFormat):
         ask = f"Which of these plans is best within the budget?\n{listed}\nAnswer with its number."
         options = tuple(str(i) for i in range(1, len(paths) + 1))
         return Request(self._messages(as_state(state), ask), 3, constraint=Choice(options), role="select")
+
+
+@cache
+def worked() -> Examples:
+    """A worked example of a plan and of an action: the end of a trip that no set has."""
+    shown = ChatTripFormat(TripDomain(EXAMPLE, "cheapest"), examples={})
+    state = TripState(spent=0)
+    for action in BOOKED:
+        state = EXAMPLE.booked(state, action)
+    plan, act = shown.plan_request(state, {}), shown.act_request(state, {}, None, ())
+    return {"plan": ((_asked(plan), json.dumps(PLAN)),), "act": ((_asked(act), json.dumps(ACT)),)}
+
+
+def _asked(request: Request) -> str:
+    assert not isinstance(request.prompt, str)
+    return request.prompt[-1].content

@@ -12,80 +12,85 @@ from tape.budget import in_units
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
-from tape.protocols.prompt_format import OfferedPath, offered_text
+from tape.protocols.prompt_format import OfferedPath, offered_text, turns
 from tape.tools.calls import ANSWER, Call, answer, call, from_mapping, parse
 from tape.tools.domain import ToolDomain, as_state, describe
 from tape.tools.errors import InvalidCallError
 from tape.tools.prompts import chat_schema
+from tape.tools.prompts.chat_text import DEFAULT, READING, listed, reading_question
 from tape.tools.prompts.common import JUDGED_WRONG, ToolFormat
 from tape.tools.results import LONGEST_NOTE, LONGEST_QUESTION, LONGEST_RESULT, LONGEST_TEXT, cut, filler
 from tape.tools.state import Obtained, ToolState
-from tape.tools.tool import Tool
 
-RULES = """You solve a task by calling tools. A placeholder #1, #2, ... stands for the result of the first, second, ...
-successful call, and may be used as an argument, or inside a text argument; of a long result you are shown the beginning
-only, its placeholder stands for all of it. Every call costs what is listed; a call that does not fit into what is left
-of the budget is not made. Tools named KIND.VARIANT of one kind do the same at different
-prices and qualities. The last thing to do is to answer; there is only one answer."""
+RULES = """You solve a task by calling tools. The result of the first successful call is #1, of the second #2, and so
+on. In the arguments of a later call, or inside a text argument, and as the answer, write #1 or #2 in place of the
+result; of a long result you are shown the beginning only, its number stands for all of it. Every call costs what is
+listed; a call that does not fit into what is left of the budget is not made. The last thing to do is to answer; there
+is only one answer."""
 
 CHANGES = """Calls are made in the order in which you list them, each as often as you list it; what stands under
 "So far" has been done already. Only a call of a tool marked read-only is not made again while nothing has been changed.
 A call that failed can be made again once another call has changed something."""
 """What is said besides where some of the tools are not pure."""
 
-PLAN_TOKENS, ACT_TOKENS, ANSWER_TOKENS = 1200, 400, 100
+PLAN_TOKENS, ACT_TOKENS, ANSWER_TOKENS, READ_TOKENS = 1200, 400, 100, 200
 _SCORES = {"right": 1.0, "wrong": JUDGED_WRONG}
+
+Examples = Mapping[str, Sequence[tuple[str, str]]]
+"""Worked examples by role: ``plan``, ``act``, ``fixed``, ``score``, ``select``, ``read`` and ``answer``."""
 
 
 class ChatToolFormat(ToolFormat):
-    """Implements :class:`tape.protocols.prompt_format.ProjectingFormat` with chat messages."""
+    """Implements :class:`tape.protocols.prompt_format.ProjectingFormat` with chat messages.
 
-    def __init__(self, domain: ToolDomain) -> None:
+    Tools and rules are the system's turn, which all tasks with these tools share.
+
+    Args:
+        domain: The task and its tools.
+        examples: What is asked and answered before the real question; by default, examples with other tools.
+        longest: Characters of an argument that is a text.
+    """
+
+    def __init__(
+        self, domain: ToolDomain, examples: Examples = DEFAULT, longest: int = chat_schema.LONGEST_ARGUMENT
+    ) -> None:
         super().__init__(domain)
-        tools = domain.toolbox.all()
-        self._changes = not all(item.pure for item in tools)
-        self._rules = f"{RULES}\n{CHANGES}" if self._changes else RULES
-        self._tools = "\n".join(self._listed(item) for item in tools)
-
-    def _listed(self, item: Tool) -> str:
-        takes = ", ".join(
-            f"{key}: {field.get('type', 'value')}"
-            for key, field in item.arguments.model_json_schema().get("properties", {}).items()
-        )
-        worst = item.worst
-        costs = ", ".join(in_units(kind, count) for kind, count in worst.items() if count is not None)
-        costs += ", for the rest nobody knows" if None in worst.values() else ""
-        quality = "" if item.quality is None else f"; right with probability {item.quality:g}"
-        effect = " Destructive." if item.destructive else " Read-only." if item.pure and self._changes else ""
-        return f"- {item.name}({takes}): {item.description} Costs at most {costs}{quality}.{effect}"
+        self._examples, self._longest = examples, longest
+        pure = all(item.pure for item in domain.toolbox.all())
+        self._rules = "\n".join([RULES, *([] if pure else [CHANGES]), listed(domain.toolbox)])
 
     @cached_property
     def _plan(self) -> type[BaseModel]:
-        return chat_schema.plan_model(self._domain.toolbox)
+        return chat_schema.plan_model(self._domain.toolbox, self._longest)
+
+    @cached_property
+    def _first_plan(self) -> type[BaseModel]:
+        """Before anything is obtained: one call at least."""
+        return chat_schema.plan_model(self._domain.toolbox, self._longest, least=1)
 
     @cached_property
     def _act(self) -> type[BaseModel]:
-        return chat_schema.act_model(self._domain.toolbox)
+        return chat_schema.act_model(self._domain.toolbox, self._longest)
 
-    def _messages(self, state: ToolState, ask: str, remaining: Mapping[str, int] | None = None) -> tuple[Message, ...]:
+    def _messages(
+        self, state: ToolState, ask: str, role: str = "", remaining: Mapping[str, int] | None = None
+    ) -> tuple[Message, ...]:
         left = ", ".join(in_units(kind, count) for kind, count in (remaining or {}).items())
         # Predicted results come up in worst cases only, so they are as long as any that is shown.
         done = describe(state, unknown=filler(LONGEST_RESULT))
-        parts = [f"Tools:\n{self._tools}", f"Task: {self._domain.task}", f"So far:\n{done}"]
+        parts = [f"Task: {self._domain.task}", f"So far:\n{done}"]
         parts += [f"Left of the budget: {left}"] if left else []
-        return (Message("system", self._rules), Message("user", "\n\n".join([*parts, ask])))
+        return turns(self._rules, self._examples.get(role, ()), "\n\n".join([*parts, ask]))
 
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
-        """Ask for the calls that are still to be made, and the answer."""
+        """Ask for a thought, the calls that are still to be made, and the answer."""
         here = as_state(state)
         ask = (
-            "Write the calls that are still to be made, within the budget. "
-            f"The next result will be #{len(here.got) + 1}."
-            ' Answer as JSON: {"calls": [{"tool": NAME, "arguments": {...}}, ...], "answer": "#K"}'
+            "Say in a sentence how the task is solved, then list the calls that are still to be made, within the "
+            f"budget, and the answer. The next result will be #{len(here.got) + 1}."
         )
-        return Request(
-            self._messages(here, ask, remaining), PLAN_TOKENS, constraint=JsonSchema(self._plan), role="plan"
-        )
+        schema = JsonSchema(self._plan if here.got else self._first_plan)
+        return Request(self._messages(here, ask, "plan", remaining), PLAN_TOKENS, constraint=schema, role="plan")
 
     def read_plan(self, state: State, text: str) -> Plan:
         """The calls and the answer; of a malformed plan what can be read of its beginning."""
@@ -100,13 +105,14 @@ class ChatToolFormat(ToolFormat):
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """Ask whether the calls answer the task; a right answer is worth the quality of what it rests on."""
         here = as_state(state)
-        done = "\n".join(f"#{number} {found.call.symbol}" for number, found in enumerate(here.got, 1))
+        done = "\n".join(f"#{number} = {found.call.symbol}" for number, found in enumerate(here.got, 1))
         ask = (
             f"These calls were planned:\n{done or 'none'}\nand the answer {here.answer}. "
             "If every result is exact, is that the answer to the task? Answer right or wrong."
         )
         worth = {option: value * self.worth(state) for option, value in _SCORES.items()}
-        prompt = (Message("system", self._rules), Message("user", f"Task: {self._domain.task}\n\n{ask}"))
+        asked = f"Task: {self._domain.task}\n\n{ask}"
+        prompt = turns(self._rules, self._examples.get("score", ()), asked)
         return Request(prompt, 3, constraint=Choice(tuple(_SCORES)), role="score"), worth
 
     def ask(self, state: State, question: str) -> tuple[Message, ...]:
@@ -117,16 +123,16 @@ class ChatToolFormat(ToolFormat):
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
     ) -> Request:
         """Ask for a thought and one call, or the answer."""
-        hint = "\nA plan for what is left:\n" + "\n".join(plan) if plan else ""
+        hint = "A plan for what is left:\n" + "\n".join(plan) + "\n\n" if plan else ""
         if action is None:
-            form = '{"thought": "...", "call": {"tool": NAME, "arguments": {...}}}'
-            ask = f'Choose the next call; the tool "{ANSWER}" with the argument value ends the task.{hint}'
-            ask += f"\nAnswer as JSON: {form}"
-            schema = self._act
+            ask = (
+                f'{hint}Think in one sentence, then make the next call; the tool "{ANSWER}" ends the task with a value.'
+            )
+            role, schema = "act", self._act
         else:
-            ask = f'The next action is {action}.{hint}\nAnswer as JSON: {{"thought": "...", "action": "..."}}'
-            schema = chat_schema.fixed_model(action)
-        prompt = self._messages(as_state(state), ask, remaining)
+            ask = f"{hint}The next action is {action}.\nSay in one sentence what it is for, then repeat it."
+            role, schema = "fixed", chat_schema.fixed_model(action)
+        prompt = self._messages(as_state(state), ask, role, remaining)
         return Request(prompt, ACT_TOKENS, constraint=JsonSchema(schema), role="act")
 
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
@@ -143,32 +149,27 @@ class ChatToolFormat(ToolFormat):
 
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""
-        listed = offered_text(paths, remaining)
-        ask = f"Which of these plans is best within the budget?\n{listed}\nAnswer with its number."
+        offers = offered_text(paths, remaining)
+        ask = f"Which of these plans solves the task best within the budget?\n{offers}\nAnswer with its number."
         options = tuple(str(i) for i in range(1, len(paths) + 1))
-        return Request(self._messages(as_state(state), ask, remaining), 3, constraint=Choice(options), role="select")
+        prompt = self._messages(as_state(state), ask, "select", remaining)
+        return Request(prompt, 3, constraint=Choice(options), role="select")
 
     def project_request(self, state: State) -> Request | None:
         """Ask for what the last result says, where it is a text that has to be read."""
         found = as_state(state).unread()
-        return (
-            None
-            if found is None
-            else self._reading(found.call.symbol, self._question(as_state(state), found), found.text)
-        )
+        return None if found is None else self._reading(self._question(as_state(state), found), found.text)
 
-    def _reading(self, symbol: str, question: str, text: str) -> Request:
-        ask = (
-            f"The call {symbol} asks: {question}\nIts result:\n{cut(text, LONGEST_TEXT)}\n\n"
-            'What is the shortest answer that the result gives? Answer as JSON: {"found": true, "answer": "..."}; '
-            "found is false if it gives none."
-        )
-        return Request((Message("user", ask),), ANSWER_TOKENS, constraint=JsonSchema(chat_schema.Reading))
+    def _reading(self, question: str, text: str) -> Request:
+        prompt = turns(READING, self._examples.get("read", ()), reading_question(question, cut(text, LONGEST_TEXT)))
+        return Request(prompt, READ_TOKENS, constraint=JsonSchema(chat_schema.Reading), role="project")
 
     @staticmethod
     def _question(state: ToolState, found: Obtained) -> str:
+        """What was asked for: the value of the only argument, or all with their names."""
         values = found.call.values(state.values()[:-1])
-        return cut(", ".join(f"{name}: {value}" for name, value in values.items()), LONGEST_QUESTION)
+        told = [f"{name}: {value}" if len(values) > 1 else str(value) for name, value in values.items()]
+        return cut(", ".join(told), LONGEST_QUESTION)
 
     def read_project(self, state: State, text: str) -> ToolState:
         """The state with what was read, or with a failed call."""
@@ -185,12 +186,13 @@ class ChatToolFormat(ToolFormat):
         planned = parse(action)
         if planned.kind == ANSWER or not self._domain.toolbox.find(planned).reads:
             return None
-        return self._reading(planned.symbol, filler(LONGEST_QUESTION), filler(LONGEST_TEXT))
+        return self._reading(filler(LONGEST_QUESTION), filler(LONGEST_TEXT))
 
     def answer_request(self, state: ToolState) -> Request:
         """Ask for the answer."""
-        ask = 'No more calls can be made. Answer as JSON: {"answer": ...}; "#K" stands for a result.'
-        return Request(self._messages(state, ask), ANSWER_TOKENS, constraint=JsonSchema(chat_schema.FinalAnswer))
+        ask = "No more calls can be made. Give the answer: a value, or the number of a result, such as #1."
+        prompt = self._messages(state, ask, "answer")
+        return Request(prompt, ANSWER_TOKENS, constraint=JsonSchema(chat_schema.FinalAnswer), role="answer")
 
     def longest_answer_request(self) -> Request:
         """With :data:`tape.tools.prompts.chat_schema.MOST_CALLS` results as long as they are shown, and an error."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import or_
 from typing import Annotated, Any, Literal, Union
 
@@ -20,18 +20,32 @@ MOST_CALLS = 12
 LONGEST_THOUGHT = 300
 """Characters of a thought."""
 
+LONGEST_ARGUMENT = 1000
+"""Characters of a text that is an argument or an answer."""
+
+LONGEST_QUOTE, LONGEST_SPAN = 300, 120
+"""Characters of a sentence that is copied, and of what it says."""
+
+
+def _all_required(schema: dict[str, Any]) -> None:
+    """A decoder writes every field; who reads an answer forgives one that was left out."""
+    schema["required"] = list(schema["properties"])
+
+
 Placeholder = Annotated[str, Field(pattern=r"^#[1-9][0-9]?$")]
-Value = Annotated[float, Field(allow_inf_nan=False)] | str
+Value = Annotated[float, Field(allow_inf_nan=False)] | Annotated[str, Field(max_length=LONGEST_ARGUMENT)]
 _STRICT = ConfigDict(extra="forbid")
+_LENIENT = ConfigDict(extra="forbid", json_schema_extra=_all_required)
 _THOUGHT = (str, Field(max_length=LONGEST_THOUGHT))
 
 
 class Reading(BaseModel):
-    """What a text says about a question."""
+    """What a text says about a question: first the sentence that says it, then whether one does, then what it says."""
 
-    model_config = _STRICT
+    model_config = _LENIENT
+    quote: str = Field(default="", max_length=LONGEST_QUOTE)
     found: bool
-    answer: str
+    answer: str = Field(max_length=LONGEST_SPAN)
 
 
 class FinalAnswer(BaseModel):
@@ -45,22 +59,25 @@ def _model(name: str, /, **fields: Any) -> type[BaseModel]:
     return create_model(name, __config__=_STRICT, **fields)
 
 
-def _or_placeholder(kind: Any) -> Any:
-    return kind if kind is str else Union[kind, Placeholder]  # noqa: UP007 - some hints know no |
+def _or_placeholder(kind: Any, longest: int) -> Any:
+    if kind is str:
+        return Annotated[str, Field(max_length=longest)]
+    return Union[kind, Placeholder]  # noqa: UP007 - some hints know no |
 
 
 def _one_of(models: Sequence[type[BaseModel]]) -> Any:
     return reduce(or_, models)
 
 
-def call_models(toolbox: Toolbox) -> list[type[BaseModel]]:
+@lru_cache(maxsize=16)
+def call_models(toolbox: Toolbox, longest: int = LONGEST_ARGUMENT) -> tuple[type[BaseModel], ...]:
     """One model a tool: its name as the only value, and its arguments, each of which may be a placeholder."""
-    return [_call_model(item) for item in toolbox.all()]
+    return tuple(_call_model(item, longest) for item in toolbox.all())
 
 
-def _call_model(item: Tool) -> type[BaseModel]:
+def _call_model(item: Tool, longest: int) -> type[BaseModel]:
     fields = {
-        name: (_or_placeholder(field.annotation), ... if field.is_required() else field.default)
+        name: (_or_placeholder(field.annotation, longest), ... if field.is_required() else field.default)
         for name, field in item.arguments.model_fields.items()
     }
     title = item.name.replace(".", "_")
@@ -69,20 +86,34 @@ def _call_model(item: Tool) -> type[BaseModel]:
     )
 
 
-def plan_model(toolbox: Toolbox) -> type[BaseModel]:
-    """A list of calls and the answer."""
-    calls: Any = list[_one_of(call_models(toolbox))]  # type: ignore[misc]
-    return _model("Plan", calls=(calls, Field(max_length=MOST_CALLS)), answer=(Value, ...))
+@lru_cache(maxsize=16)
+def plan_model(toolbox: Toolbox, longest: int = LONGEST_ARGUMENT, least: int = 0) -> type[BaseModel]:
+    """A thought, a list of calls and the answer.
+
+    Args:
+        toolbox: The tools.
+        longest: Characters of an argument that is a text.
+        least: Fewest calls.
+    """
+    calls: Any = list[_one_of(call_models(toolbox, longest))]  # type: ignore[misc]
+    fields: dict[str, Any] = {
+        "thought": (str, Field(default="", max_length=LONGEST_THOUGHT)),
+        "calls": (calls, Field(min_length=least, max_length=MOST_CALLS)),
+        "answer": (Value, ...),
+    }
+    return create_model("Plan", __config__=_LENIENT, **fields)
 
 
-def act_model(toolbox: Toolbox) -> type[BaseModel]:
+@lru_cache(maxsize=16)
+def act_model(toolbox: Toolbox, longest: int = LONGEST_ARGUMENT) -> type[BaseModel]:
     """A thought and one call, or the answer."""
     final = _model(
         "answer_call", tool=(Literal[ANSWER], ...), arguments=(_model("answer_arguments", value=(Value, ...)), ...)
     )
-    return _model("Act", thought=_THOUGHT, call=(_one_of([*call_models(toolbox), final]), ...))
+    return _model("Act", thought=_THOUGHT, call=(_one_of([*call_models(toolbox, longest), final]), ...))
 
 
+@lru_cache(maxsize=64)
 def fixed_model(action: str) -> type[BaseModel]:
     """A thought and this action."""
     return _model("FixedAct", thought=_THOUGHT, action=(Literal[action], ...))

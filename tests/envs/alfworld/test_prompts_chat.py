@@ -15,7 +15,7 @@ from envs.alfworld.domain import HouseholdDomain
 from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.predicates import inside, searched, shut
 from envs.alfworld.prompts.chat import ChatFormat
-from envs.alfworld.prompts.chat_schema import CHANGE
+from envs.alfworld.prompts.chat_schema import DONE, LEADS_TO, NOTHING
 from envs.alfworld.simulator_model import RulesWorldModel
 from envs.alfworld.state import BARE, KEPT, OPEN, SHUT, Knowledge
 from experiments.training.household.plans import best_plan
@@ -48,8 +48,10 @@ COOK, READER = format_of(world_of(KITCHEN)), format_of(world_of(STUDY))
 
 def prompt(request: Request) -> str:
     assert not isinstance(request.prompt, str)
-    assert [message.role for message in request.prompt] == ["system", "user"]
-    return request.prompt[1].content
+    roles = [message.role for message in request.prompt]
+    assert (roles[0], roles[-1]) == ("system", "user")
+    assert roles[1:-1] == ["user", "assistant"] * (len(roles) // 2 - 1)  # worked examples
+    return request.prompt[-1].content
 
 
 def act(action: str) -> str:
@@ -96,7 +98,7 @@ def test_the_prompt_tells_what_is_known_and_what_is_left() -> None:
 def test_a_plan_is_read_by_kind_with_places_and_without_standing_moves() -> None:
     state = replace(known(STUDY), at=("bed 1",), inside=frozenset({("desklamp 1", "desk 2"), ("book 1", "bed 1")}))
     said = ["go to bed 1", "take book 1 from bed 1", "go to desk 2", "use desklamp 1"]
-    text = json.dumps({"actions": said})
+    text = json.dumps({"thought": "under the lamp", "actions": said})
     assert obeys(READER.plan_request(state, {"steps": 9}), text)
     plan = READER.read_plan(state, text)
     assert plan.actions == ("take book from bed 1", "go to desk 2", "use desklamp on desk 2")
@@ -111,6 +113,7 @@ def test_a_plan_is_read_by_kind_with_places_and_without_standing_moves() -> None
         ('{"actions": ["go to desk 1", "go to attic 1"]}', 1),
         ('{"actions": ["go to desk 1", "take teapot from desk 1"]}', 1),
         ('{"actions": ["go to desk 1"], "more": 1}', 1),
+        ('{"thought": "x", "actions": ["go to desk 1", 3, "go to desk 2"]}', 1),
         ('{"actions": []}', 0),
         ("I would go to desk 1.", 0),
         ("", 0),
@@ -125,14 +128,28 @@ def test_a_malformed_plan_keeps_its_readable_beginning(text: str, kept: int) -> 
 FOUND = {SHUT: "closed", KEPT: "closed", OPEN: "open", BARE: "cannot be closed"}
 
 
-def change(world: World, command: Command) -> str:
-    """What a command really changes, as a model that knows would say it."""
+def result(world: World, command: Command) -> str:
+    """What really comes of a command, as a model that knows would say it."""
     if not world.do(command):
-        return json.dumps({"change": "nothing", "place": command.place, "thing": command.thing})
-    said = {"change": CHANGE[command.verb], "place": command.place, "thing": command.thing}
-    if command.verb == "go":
-        said["found"] = FOUND[world.known.of(command.place)]
-    return json.dumps({name: value for name, value in said.items() if value})
+        return f"{command.text}{LEADS_TO}{NOTHING}"
+    found = f", {FOUND[world.known.of(command.place)]}" if command.verb == "go" else ""
+    return f"{command.text}{LEADS_TO}{DONE[command.verb]}{found}"
+
+
+def steps(*results: str) -> str:
+    """A rollout."""
+    return json.dumps({f"step_{i}": said for i, said in enumerate(results, 1)})
+
+
+def test_a_plan_has_at_least_one_command_and_speaks_of_what_there_is() -> None:
+    request = COOK.plan_request(KNOWN, {"steps": 2})
+    one, two = "open fridge 1", "take apple 2 from fridge 1"
+    for actions in ([one], [one, two]):
+        assert obeys(request, json.dumps({"thought": "", "actions": actions}))
+    wrong = ([], [one] * 41, ["open attic 1"], ["take teapot from fridge 1"], ["open countertop 1"], ["PLACE"])
+    for actions in wrong:
+        assert not obeys(request, json.dumps({"thought": "", "actions": actions}))
+    assert not obeys(request, json.dumps({"thought": "x" * 201, "actions": [one]}))
 
 
 @pytest.mark.slow
@@ -145,10 +162,10 @@ def test_what_really_changes_is_read_as_what_is_then_known(seed: int, task: str)
     for _ in range(12):
         command, before = sensible(world, rng), world.known
         request = prompt_format.next_request(before, command.text)
-        text = change(world, command)
+        text = result(world, command)
         there = [pair for pair in world.known.inside - before.inside if pair[1] == command.place]
         told = replace(before, assumed=frozenset(there)) if command.verb in ("go", "open") else before
-        if json.loads(text)["change"] == "nothing":
+        if text.endswith(NOTHING):
             assert prompt_format.read_next(told, text) is None
         else:
             assert obeys(request, text), (command, text)
@@ -166,42 +183,50 @@ def test_a_rollout_under_its_own_assumptions_is_that_of_the_rules(seed: int, tas
     plan = [command.text for command in best_plan(world.scene()) or () if command.verb != "use"]
     [predictions] = asyncio.run(RulesWorldModel(domain).rollout([(world.known, plan)]))
     expected = [prediction.state for prediction in predictions]
-    changes = []
+    told = []
     for action, state in zip(plan, expected, strict=False):
         command = read_command(action)
         assert command is not None
-        said = {"change": "nothing"}
+        told.append(f"{action}{LEADS_TO}{NOTHING}")
         if isinstance(state, Knowledge):
-            said = {"change": CHANGE[command.verb], "place": command.place, "thing": command.thing}
-            said |= {"found": FOUND[state.of(command.place)]} if command.verb == "go" else {}
-        changes.append(said)
+            found = f", {FOUND[state.of(command.place)]}" if command.verb == "go" else ""
+            told[-1] = f"{action}{LEADS_TO}{DONE[command.verb]}{found}"
     request = prompt_format.rollout_request(world.known, plan)
-    assert request is not None
-    assert obeys(request, json.dumps({"changes": changes}))
-    assert prompt_format.read_rollout(world.known, plan, json.dumps({"changes": changes})) == expected
+    if request is None:
+        assert not plan
+        return
+    rest = [f"{action}{LEADS_TO}{NOTHING}" for action in plan[len(told) :]]
+    assert obeys(request, steps(*told, *rest))
+    assert not obeys(request, steps(*told, *rest, "look -> nothing"))
+    assert prompt_format.read_rollout(world.known, plan, steps(*told)) == expected
 
 
 def test_a_rollout_ends_where_it_is_not_of_its_plan() -> None:
     plan = ["go to fridge 1", "open fridge 1", "take apple from fridge 1"]
-    changes = [
-        {"change": "arrived", "place": "fridge 1", "found": "closed"},
-        {"change": "opened", "place": "fridge 1"},
-        {"change": "taken", "thing": "apple", "place": "fridge 1"},
+    said = [
+        "go to fridge 1 -> arrived, closed",
+        "open fridge 1 -> opened",
+        "take apple from fridge 1 -> taken",
     ]
     start = known(KITCHEN)
     request = COOK.rollout_request(start, plan)
     assert request is not None
     assert "Suppose that there is: apple in/on fridge 1." in prompt(request)
-    states = COOK.read_rollout(start, plan, json.dumps({"changes": changes}))
+    states = COOK.read_rollout(start, plan, steps(*said))
     assert len(states) == 3
     assert isinstance(states[-1], Knowledge)
     assert states[-1].holding == "apple ?"
     assert "In your hand: apple." in prompt(COOK.plan_request(states[-1], {}))
-    wrong = [changes[0], {"change": "opened", "place": "microwave 1"}, changes[2]]
-    assert len(COOK.read_rollout(start, plan, json.dumps({"changes": wrong}))) == 1
-    assert COOK.read_rollout(start, plan, json.dumps({"changes": [changes[0], {"change": "nothing"}]}))[1:] == [None]
-    with pytest.raises(InvalidOutputError):
-        COOK.read_rollout(start, plan, '{"changes": 3}')
+    assert COOK.read_rollout(start, plan, steps(*said)[:-9]) == states[:2]  # of what is cut off the beginning counts
+    indented = json.dumps(json.loads(steps(*said)), indent=4)
+    assert COOK.read_rollout(start, plan, indented) == states
+    for wrong in ("open microwave 1 -> opened", "open fridge 1 -> taken", "open fridge 1", 3):
+        assert len(COOK.read_rollout(start, plan, json.dumps({"step_1": said[0], "step_2": wrong}))) == 1
+    assert COOK.read_rollout(start, plan, steps(said[0], "open fridge 1 -> nothing"))[1:] == [None]
+    for nothing in ('{"step_1": 3}', "{}", "arrived"):
+        with pytest.raises(InvalidOutputError):
+            COOK.read_rollout(start, plan, nothing)
+    assert COOK.rollout_request(start, []) is None
 
 
 @pytest.mark.parametrize(
@@ -209,17 +234,17 @@ def test_a_rollout_ends_where_it_is_not_of_its_plan() -> None:
     [
         "",
         "[]",
-        '{"change": "flown"}',
-        '{"change": "arrived", "place": "fridge 1"}',
-        '{"change": "arrived", "place": "attic 1", "found": "open"}',
-        '{"change": "put", "place": "fridge 1", "thing": "apple"}',
-        '{"change": "heated", "thing": "apple"}',
-        '{"change": "taken", "place": "fridge 1", "thing": "teapot"}',
-        '{"change": "opened"}',
-        '{"change": "switched on"}',
+        "fly to fridge 1 -> arrived",
+        "go to fridge 1",
+        "go to fridge 1 -> arrived",
+        "go to attic 1 -> arrived, open",
+        "put apple in/on fridge 1 -> put",
+        "heat apple with microwave 1 -> heated",
+        "take teapot from fridge 1 -> taken",
+        "open fridge 1 -> closed",
     ],
 )
-def test_what_is_no_change_in_this_household_is_invalid(text: str) -> None:
+def test_what_is_no_result_in_this_household_is_invalid(text: str) -> None:
     with pytest.raises(InvalidOutputError):
         COOK.read_next(known(KITCHEN), text)
 
@@ -228,8 +253,14 @@ def test_what_hand_and_furniture_rule_out_can_only_be_said_to_come_to_nothing() 
     held = replace(KNOWN, holding="apple 1")
     for here, action in [(KNOWN, "put apple in/on fridge 1"), (held, "take apple from fridge 1"), (KNOWN, "dance")]:
         request = COOK.next_request(here, action, valid=True)
-        assert obeys(request, '{"change": "nothing"}')
-        assert not obeys(request, '{"change": "put", "place": "fridge 1", "thing": "apple"}')
+        assert request.constraint == Choice((f"{action}{LEADS_TO}{NOTHING}",))
+
+
+def test_a_result_is_asked_for_beside_what_decides_it() -> None:
+    request = COOK.next_request(replace(KNOWN, holding="apple 1"), "put apple in/on fridge 1")
+    near = "You are at: fridge 1. In your hand: apple 1. fridge 1: closed, contents not seen."
+    assert near in prompt(request).splitlines()
+    assert request.constraint == Choice(("put apple in/on fridge 1 -> put", "put apple in/on fridge 1 -> nothing"))
 
 
 def test_a_free_action_is_read_by_kind() -> None:
@@ -240,10 +271,11 @@ def test_a_free_action_is_read_by_kind() -> None:
         ("take mug 1 from countertop 1", "take mug from countertop 1"),
         ("move apple 2 to fridge 1", "put apple in/on fridge 1"),
     ):
-        assert obeys(request, act(said))
+        assert obeys(request, act(said)) is not said.startswith("move")  # which is read all the same
         assert COOK.read_act(KNOWN, act(said)) == ("so be it", read)
         assert read in domain_of(world_of(KITCHEN)).admissible(KNOWN)
     for said in ("wait", "go to attic 1", "take teapot 1 from fridge 1"):
+        assert not obeys(request, act(said))
         with pytest.raises(InvalidOutputError):
             COOK.read_act(KNOWN, act(said))
 
@@ -328,7 +360,7 @@ def test_one_answer_settles_all_places_of_a_kind() -> None:
         st.recursive(
             st.text() | st.none(),
             lambda x: st.dictionaries(
-                st.sampled_from(["actions", "thought", "action", "change", "place", "thing", "found", "changes"]),
+                st.sampled_from(["actions", "thought", "action", "step_1", "step_2"]),
                 x | st.lists(x),
             ),
         ).map(json.dumps),
@@ -358,13 +390,13 @@ def test_tape_plays_a_household_through_the_chat_format() -> None:
         prompt_format = prompts.prompt_format(domain, "chat")
         assert isinstance(prompt_format, ChatFormat)
         if request.role == "plan":
-            return json.dumps({"actions": [c.text for c in best_plan(house.world.scene()) or ()]})
+            return json.dumps({"thought": "", "actions": [c.text for c in best_plan(house.world.scene()) or ()]})
         if request.role == "rollout":
             twin, commands = (
                 house.world.twin(),
-                [read_command(line.split(". ", 1)[1]) for line in prompt(request).splitlines() if line[:1].isdigit()],
+                [read_command(line.split(": ", 1)[1]) for line in prompt(request).splitlines() if line[:5] == "step_"],
             )
-            return json.dumps({"changes": [json.loads(change(twin, c)) for c in commands if c]})
+            return steps(*(result(twin, c) for c in commands if c))
         if request.role == "score":
             return str(len(best_plan(house.world.scene()) or ()))
         assert isinstance(request.constraint, JsonSchema)
@@ -372,7 +404,16 @@ def test_tape_plays_a_household_through_the_chat_format() -> None:
         return act(action)
 
     model = ScriptedLM(answer, obey=True)
-    result = TapeAgent(model, num_plans=2).run(house)
-    assert (result.success, result.end_state, result.malformed) == (True, "success", 0)
-    assert result.replans == 0
+    played = TapeAgent(model, num_plans=2).run(house)
+    assert (played.success, played.end_state, played.malformed) == (True, "success", 0)
+    assert played.replans == 0
     assert {request.role for request in model.requests} == {"plan", "rollout", "score", "act"}
+
+
+def test_an_arrival_finds_what_is_known() -> None:
+    for place, found in (("countertop 1", "cannot be closed"), ("fridge 1", "closed")):
+        request = COOK.next_request(replace(KNOWN, at=()), f"go to {place}")
+        assert request.constraint == Choice((f"go to {place} -> arrived, {found}", f"go to {place} -> nothing"))
+    unseen = COOK.next_request(KNOWN, "go to cabinet 1").constraint
+    assert isinstance(unseen, Choice)
+    assert len(unseen.options) == 4

@@ -60,7 +60,7 @@ def text_of(request: Request) -> str:
 FACTS = {"built": ("Belmar Yards", "Aldera"), "founded": ("Ada Quill", "Belmar Yards")}
 
 
-def knowing(change: Callable[[Request, str], str | None] = lambda *_: None) -> ScriptedLM:
+def knowing(change: Callable[[Request, str], str | None] = lambda *_: None, *, obey: bool = True) -> ScriptedLM:
     """Answers every prompt of SDP rightly, unless ``change`` has something else to say."""
 
     def reply(request: Request, sample: int) -> str:
@@ -68,21 +68,30 @@ def knowing(change: Callable[[Request, str], str | None] = lambda *_: None) -> S
         text = text_of(request)
         return change(request, text) or _right(request, text)
 
-    return ScriptedLM(reply, obey=True)
+    return ScriptedLM(reply, obey=obey)
+
+
+def sub_questions(*subs: str) -> str:
+    return json.dumps({str(number): sub for number, sub in enumerate(subs, 1)})
+
+
+def found(finding: str, title: str) -> str:
+    return json.dumps({"quote": f"It says {finding}.", "answer": finding, "title": title})
+
+
+def answer(text: str) -> str:
+    return json.dumps({"reason": "so it was found", "answer": text})
 
 
 def _right(request: Request, text: str) -> str:
     if request.role == "propose":
-        count = int(text.split("into exactly ")[1].split(maxsplit=1)[0])
-        return json.dumps({"sub_questions": SUBS[-count:]})
+        return sub_questions(*SUBS[-(1 if "into one sub-question" in text else 2) :])
     if request.role == "answer":
-        return json.dumps({"answer": "Ada Quill"})
+        return answer("Ada Quill")
     if request.role == "query":
-        return json.dumps({"query": "Aldera" if "Sub-question 1" in text else "Belmar Yards"})
+        return json.dumps({"query": "Aldera" if "Who built" in text else "Belmar Yards"})
     if request.role == "realize":
-        verb = "built" if "Sub-question 1" in text else "founded"
-        finding, title = FACTS[verb]
-        return json.dumps({"finding": finding, "title": title, "bridge": finding})
+        return found(*FACTS["built" if "Who built" in text else "founded"])
     assert request.role == "validate"
     if "follow from these findings" in text:
         return "yes" if "Proposed answer: Ada Quill" in text else "no"

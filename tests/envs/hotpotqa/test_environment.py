@@ -1,16 +1,20 @@
 """The environment: what can be done, what it costs, when it is judged."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from envs.hotpotqa import prompts
+from envs.hotpotqa.actions import Answer, Find, Finish, Parsed, Search, read, write
 from envs.hotpotqa.environment import HotpotEnvironment
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.operators import ending, hop_target
 from envs.hotpotqa.paragraphs import gold_chain, with_distractors
 from envs.hotpotqa.plugin import PLUGIN
+from envs.hotpotqa.prompts.chat_schema import as_step
 from envs.hotpotqa.sdp import HopAdapter
 from envs.hotpotqa.search import TitledCorpus
 from envs.musique.corpus import load_corpus, load_questions
@@ -20,8 +24,8 @@ from tape.agents.tape import TapeAgent
 from tape.budget import Budget
 from tape.errors import ConfigError, UnknownNameError
 from tape.lm.base import Request
-from tape.lm.scripted import ScriptedLM
-from tests.envs.hotpotqa.helpers import PASSAGES, QUESTION, environment, setting, text_of
+from tape.lm.scripted import ScriptedLM, obeys
+from tests.envs.hotpotqa.helpers import PASSAGES, QUESTION, answer, environment, setting, text_of
 
 
 def find(hop: int, finding: str, title: str) -> str:
@@ -188,24 +192,25 @@ def test_there_is_no_simulator_and_no_other_format() -> None:
 
 # --- other agents -----------------------------------------------------------------------------
 
-MOVES = ["search: Aldera", find(1, "Belmar Yards", "Aldera"), "answer: Ada Quill", "finish"]
+FOUND = Find(1, "Belmar Yards", "Aldera", "Belmar Yards", "Who built Aldera?")
+MOVES = [Search("Aldera"), FOUND, Answer("Ada Quill"), Finish()]
 
 
-def player(moves: list[str]) -> ScriptedLM:
+def player(moves: Sequence[Parsed]) -> ScriptedLM:
     """Plans and makes these moves."""
 
     def reply(request: Request, sample: int) -> str:
         del sample
         text = text_of(request)
-        done = sum(mark in text for mark in ("Queries so far", "Findings so far", "The answer that stands"))
+        done = sum(mark in text for mark in ("Searched so far", "Found so far", "The answer that stands"))
         if request.role == "plan":
-            return json.dumps({"actions": moves[done:]})
+            return json.dumps({"thought": "so", "steps": [as_step(step) for step in moves[done:]]})
         if request.role == "score":
             return "good"
         if request.role == "act" and "The next action is: " in text:
-            fixed = text.split("The next action is: ")[1].split(" Answer as JSON")[0]
+            fixed = text.split("The next action is: ")[1].splitlines()[0]
             return json.dumps({"thought": "as planned", "action": fixed})
-        return json.dumps({"thought": "go on", "action": moves[done]})
+        return json.dumps({"thought": "go on", "step": as_step(moves[done])})
 
     return ScriptedLM(reply, obey=True)
 
@@ -214,13 +219,46 @@ def player(moves: list[str]) -> ScriptedLM:
 def test_other_agents_play_it_with_a_general_model(agent: Any) -> None:
     result = agent(player(MOVES)).run(environment("open"), budget=Budget({"steps": 9}))
     assert result.end_state == "success", result.detail
-    assert result.actions == MOVES
+    assert result.actions == [write(move) for move in MOVES]
     assert result.measures == {"exact_match": 1.0, "f1": 1.0}
     assert result.answer == QUESTION.answers[0]
 
 
+@pytest.mark.parametrize("mode", ["distractor", "open"])
+def test_every_kind_of_step_is_read_back_and_searches_are_offered_where_there_are_any(mode: str) -> None:
+    env = environment(mode)
+    env.step(write(MOVES[0]))
+    form = env.prompt_format("chat")
+    for move in MOVES:
+        text = json.dumps({"thought": "so", "step": as_step(move)})
+        if isinstance(move, Search) and mode == "distractor":
+            assert not obeys(form.act_request(env.state, {}, None, ()), text)
+            continue
+        assert obeys(form.act_request(env.state, {}, None, ()), text)
+        assert form.read_act(env.state, text) == ("so", write(move))
+    assert not obeys(form.plan_request(env.state, {}), json.dumps({"thought": "so", "steps": []}))
+
+
+def test_of_a_plan_that_was_cut_off_the_beginning_is_kept() -> None:
+    env = environment()
+    text = json.dumps({"thought": "so", "steps": [as_step(move) for move in MOVES[1:]]})
+    plan = env.prompt_format("chat").read_plan(env.state, text[: text.index('"finish"')])
+    assert (plan.valid, plan.actions) == (False, tuple(write(move) for move in MOVES[1:3]))
+
+
+def test_findings_are_those_of_the_hops_in_turn() -> None:
+    env = environment()
+    steps = [as_step(FOUND), as_step(replace(FOUND, finding="Ada Quill", title="Belmar Yards"))]
+    plan = env.prompt_format("chat").read_plan(env.state, json.dumps({"thought": "", "steps": steps}))
+    found = [read(action) for action in plan.actions]
+    assert [(f.hop, f.finding, f.bridge) for f in found if isinstance(f, Find)] == [
+        (1, "Belmar Yards", "Belmar Yards"),
+        (2, "Ada Quill", "Ada Quill"),
+    ]
+
+
 def test_an_answer_that_stands_when_the_steps_are_used_up_counts() -> None:
-    moves = [*MOVES[:3], *(f"search: {k}" for k in range(9))]
+    moves = [*MOVES[:3], *(Search(str(k)) for k in range(9))]
     result = ReactAgent(player(moves)).run(environment("open"), budget=Budget({"steps": 4}))
     assert (result.end_state, result.steps) == ("success", 4)
 
@@ -228,8 +266,8 @@ def test_an_answer_that_stands_when_the_steps_are_used_up_counts() -> None:
 def test_at_a_limit_the_model_may_answer_whatever_it_has() -> None:
     def reply(request: Request, sample: int) -> str:
         if request.role == "answer":
-            return json.dumps({"answer": "Ada Quill"})
-        return str(player(["search: x"])._reply(request, sample))
+            return answer("Ada Quill")
+        return str(player([Search("x")])._reply(request, sample))
 
     env = environment("open")
     agent = ReactAgent(ScriptedLM(reply), on_limit="final_answer")
@@ -237,7 +275,7 @@ def test_at_a_limit_the_model_may_answer_whatever_it_has() -> None:
     assert (result.end_state, result.success, result.final_answer) == (
         "success",
         True,
-        json.dumps({"answer": "Ada Quill"}),
+        answer("Ada Quill"),
     )
 
 

@@ -1,6 +1,5 @@
 """PROPOSE, REALIZE and REPLAN: functions of the typed state alone."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -19,7 +18,7 @@ from envs.musique.corpus import load_corpus, load_questions
 from tape.sdp.operators import Realized
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain
-from tests.envs.hotpotqa.helpers import PASSAGES, QUESTION, SUBS, environment, knowing, run, tools_for
+from tests.envs.hotpotqa.helpers import PASSAGES, QUESTION, SUBS, environment, knowing, run, sub_questions, tools_for
 
 ENV = environment()
 ROLES = tools_for(knowing(), ENV).roles
@@ -199,9 +198,9 @@ def test_replanning_keeps_certified_hops_and_knows_what_failed_at_this_one() -> 
 
 def test_a_decomposition_of_the_wrong_length_is_no_chain() -> None:
     def short(request: object, text: str) -> str | None:
-        return json.dumps({"sub_questions": ["only one"]}) if "Split what is left" in text else None
+        return sub_questions("only one") if "Split the question" in text else None
 
-    tools = tools_for(knowing(short), ENV)
+    tools = tools_for(knowing(short, obey=False), ENV)
     chain = ENV.sdp().operators(tools).propose
     start = QaState(QUESTION.text)
     assert run(chain.propose(CertifiedState((), fields_of(start), start))) == ()

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from envs.hotpotqa.actions import write
 from envs.hotpotqa.environment import HotpotEnvironment
 from envs.hotpotqa.paragraphs import with_distractors
 from envs.hotpotqa.plugin import PLUGIN
@@ -17,7 +18,7 @@ from tape.agents.sdp import SdpAgent
 from tape.engine.result import EpisodeResult
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
-from tests.envs.hotpotqa.helpers import QUESTION, environment, knowing, setting
+from tests.envs.hotpotqa.helpers import QUESTION, answer, environment, found, knowing, setting, sub_questions
 from tests.envs.hotpotqa.test_environment import MOVES, player
 
 
@@ -40,12 +41,12 @@ def test_a_model_that_knows_is_certified_hop_by_hop(mode: str, benchmark: str) -
 
 
 def test_a_wrong_title_costs_nothing_and_a_wrong_finding_an_attempt() -> None:
-    wrong = iter([("Belmar Yards", "Overview"), ("Fenn Garrow", "Elmo Works")])
+    wrong = iter([("Belmar Yards", "Corvo (film)"), ("Fenn Garrow", "Elmo Works")])
 
     def change(request: Request, text: str) -> str | None:
         if request.role != "realize" or (made := next(wrong, None)) is None:
             return None
-        return json.dumps({"finding": made[0], "title": made[1], "bridge": made[0]})
+        return found(*made)
 
     result = play(environment(), knowing(change))
     assert (result.success, result.rejections, result.steps) == (True, 1, 4)
@@ -53,10 +54,10 @@ def test_a_wrong_title_costs_nothing_and_a_wrong_finding_an_attempt() -> None:
 
 def test_after_b_failures_it_replans_and_keeps_the_first_hop(tmp_path: Path) -> None:
     def change(request: Request, text: str) -> str | None:
-        if request.role == "realize" and "Sub-question 2: Who founded" in text:
-            return json.dumps({"finding": "not mentioned", "title": "", "bridge": ""})
+        if request.role == "realize" and "Question: Who founded" in text:
+            return found("", "")
         if request.role == "propose" and "did not work out" in text:
-            return json.dumps({"sub_questions": ["By whom was #1 founded?"]})
+            return sub_questions("By whom was #1 founded?")
         return None
 
     trace = tmp_path / "trace.jsonl"
@@ -71,7 +72,7 @@ def test_after_b_failures_it_replans_and_keeps_the_first_hop(tmp_path: Path) -> 
 def test_caps_hold_where_nothing_is_ever_found() -> None:
     def change(request: Request, text: str) -> str | None:
         del text
-        return json.dumps({"finding": "unknown", "title": "", "bridge": ""}) if request.role == "realize" else None
+        return found("unknown", "") if request.role == "realize" else None
 
     for mode, benchmark, cap in (("distractor", "hotpotqa", 20), ("open", "musique", 25)):
         result = play(environment(mode, benchmark=benchmark), knowing(change))
@@ -85,7 +86,7 @@ def test_an_answer_that_the_validator_rejects_is_revised() -> None:
     answers = iter(["unknown", "Ada Quill"])
 
     def change(request: Request, text: str) -> str | None:
-        return json.dumps({"answer": next(answers)}) if request.role == "answer" else None
+        return answer(next(answers)) if request.role == "answer" else None
 
     result = play(environment(), knowing(change))
     assert (result.success, result.rejections) == (True, 1)
@@ -98,7 +99,7 @@ def test_nobody_is_told_that_a_rejected_answer_was_right() -> None:
         if request.role == "validate" and "follow from these findings" in text:
             return "no"
         if request.role == "answer":
-            return json.dumps({"answer": "Fenn Garrow" if "rejected" in text else "Ada Quill"})
+            return answer("Fenn Garrow" if "rejected" in text else "Ada Quill")
         return None
 
     result = play(environment(benchmark="musique"), knowing(change))
@@ -147,7 +148,7 @@ def test_chains_from_walks_and_samples_are_played_with_a_general_model(chain: st
 
     result = SdpAgent(ScriptedLM(reply), sdp={"chain": chain}).run(environment("open"))
     assert (result.end_state, result.certified, result.chain_length) == ("success", 4, 4)
-    assert result.actions == MOVES[:3]
+    assert result.actions == [write(move) for move in MOVES[:3]]
 
 
 # --- our own questions ------------------------------------------------------------------------

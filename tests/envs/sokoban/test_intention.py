@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.sokoban.domain import SokobanDomain
-from envs.sokoban.prompts.chat import ChatFormat, announced_move
+from envs.sokoban.prompts.chat import ChatFormat
+from envs.sokoban.prompts.chat_text import WORDS as SPELT
 from envs.sokoban.prompts.compact import CompactFormat
+from envs.sokoban.prompts.intention import announced_move
 from envs.sokoban.state import ACTIONS
 from tape.lm.base import Request
 from tape.lm.scripted import obeys
@@ -132,7 +134,7 @@ TEMPLATES = (
 def test_words_and_letters_in_the_answers_of_both_formats(template: str, action: str, spelt: bool) -> None:
     thought = template.format(WORDS[action] if spelt else action)
     other = "U" if action != "U" else "D"
-    answer = json.dumps({"thought": thought, "action": other}, separators=(",", ":"))
+    answer = json.dumps({"thought": thought, "action": SPELT[other]}, separators=(",", ":"))
     free: Request = CHAT.act_request(ROOM.start, {"steps": 5}, None, [])
     fixed = CHAT.act_request(ROOM.start, {"steps": 5}, other, [])
     assert obeys(free, answer)

@@ -13,6 +13,7 @@ from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.generator import generate
 from envs.sokoban.prompts import compact_text as compact
 from envs.sokoban.prompts.chat import ChatFormat
+from envs.sokoban.prompts.chat_text import MOVES, WORDS, outcome
 from envs.sokoban.prompts.compact import CompactFormat
 from envs.sokoban.simulator import step
 from envs.sokoban.state import ACTIONS, State
@@ -21,6 +22,8 @@ from tape.agents.tape import TapeAgent
 from tape.errors import ConfigError, InvalidOutputError, UnknownNameError
 from tape.lm.base import Choice, JsonSchema, Regex, Request
 from tape.lm.scripted import ScriptedLM, obeys
+from tape.protocols import Observation
+from tests.tape.chat_player import compact_state
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, bundled_tokenizer
 
 TWO = generate(5, 8, boxes=2, rows=8, cols=8)
@@ -76,10 +79,9 @@ def test_a_plan_keeps_its_readable_beginning() -> None:
 def test_a_fixed_action_leaves_no_other_admissible() -> None:
     for prompt_format in (CompactFormat(SokobanDomain(ROOM)), ChatFormat(SokobanDomain(ROOM))):
         request = prompt_format.act_request(ROOM.start, {"steps": 5}, "R", ["R", "R"])
-        assert isinstance(request.constraint, Regex)
         texts = {
             CompactFormat: [f" next: push {a} action: {a}" for a in ACTIONS],
-            ChatFormat: [json.dumps({"thought": "so", "action": a}, separators=(",", ":")) for a in ACTIONS],
+            ChatFormat: [json.dumps({"thought": "so", "action": WORDS[a]}) for a in ACTIONS],
         }[type(prompt_format)]
         admitted = [a for a, text in zip(ACTIONS, texts, strict=True) if obeys(request, text)]
         assert admitted == ["R"]
@@ -94,9 +96,9 @@ def test_acting_is_free_without_an_action_and_shows_a_plan_only_where_there_is_o
         hinted = prompt_format.act_request(ROOM.start, {"steps": 5}, None, ["R", "U"])
         assert isinstance(alone.constraint, constraint)
         assert alone.constraint == hinted.constraint
-        assert " R U" in str(hinted.prompt)
-        assert " R U" not in str(alone.prompt)
-        assert "plan" not in str(alone.prompt)
+        shown = " R U" if constraint is Regex else "Your plan goes on with right, up:"
+        assert shown in str(hinted.prompt)
+        assert shown not in str(alone.prompt)
 
 
 def test_boards_beyond_the_vocabulary_are_refused_at_the_start() -> None:
@@ -124,23 +126,26 @@ class ChatScript(SimulatedModel):
     def _answer(self, request: Request, sample: int) -> str:
         assert not isinstance(request.prompt, str)
         text = request.prompt[-1].content
-        domain = SokobanDomain(self.level)
-        state = domain.project(type(domain.observation(self.level.start))("\n".join(text.splitlines()[:5])))
+        words = compact_state(text).split()
+        state = SokobanDomain(self.level).project(Observation("\n".join(_fields(words))))
         if request.role == "plan":
-            return json.dumps({"actions": self.plans or self.shortest(state)})
+            return json.dumps({"thought": "so", "actions": [WORDS[a] for a in self.plans or self.shortest(state)]})
         if request.role == "rollout":
-            outcomes, current = [], state
-            for action in re.search(r"other: ([UDLR ]+)\.", text)[1].split():  # type: ignore[index]
-                after = step(self.level, current, action)
-                current = after or current
-                cells = [list(divmod(c, self.level.cols)) for c in (current.player, *current.boxes)]
-                outcomes.append({"valid": after is not None, "player": cells[0], "boxes": cells[1:]})
-            return json.dumps({"outcomes": outcomes})
+            outcomes, current = {}, state
+            for number, word in enumerate(text.split("led: ")[1].split(".")[0].split(", "), 1):
+                outcomes[str(number)] = outcome(self.level, current, MOVES[word])
+                current = step(self.level, current, MOVES[word]) or current
+            return json.dumps(outcomes)
         if request.role == "score":
             return "solved" if self.table[state] == 0 else "hopeless" if self.table[state] is None else "possible"
-        fixed = re.search(r'"action":"([UDLR])"', str(getattr(request.constraint, "pattern", "")))
-        move = fixed[1] if fixed else self.shortest(state)[0]
-        return json.dumps({"thought": f"I go {move}", "action": move}, separators=(",", ":"))
+        fixed = re.search(r"The next move is (\w+)\.", text)
+        word = fixed[1] if fixed else WORDS[self.shortest(state)[0]]
+        return json.dumps({"thought": f"I go {word}", "action": word})
+
+
+def _fields(words: list[str]) -> list[str]:
+    """The words of a compact state, a field a line, as an observation has them."""
+    return [" ".join(line.split()) for line in re.findall(r"\w+: [^:]*(?= \w+:|$)", " ".join(words))]
 
 
 @pytest.mark.parametrize("execution", ["constrained", "forced", "free"])
@@ -152,7 +157,7 @@ def test_tape_plays_through_the_chat_format(execution: str) -> None:
     assert result.lm_calls["rollout"] == 1, "equal plans are rolled out once, in one request"
 
 
-@pytest.mark.parametrize("garbage", ["", "{", '{"actions": ["U", "JUMP"]}', '{"outcomes": 3}', "null", "[]"])
+@pytest.mark.parametrize("garbage", ["", "{", '{"actions": ["up", "jump"]}', '{"1": 3}', "null", "[]"])
 def test_malformed_json_is_counted_and_survived(garbage: str) -> None:
     model = ScriptedLM(lambda request, _: "possible" if isinstance(request.constraint, Choice) else garbage)
     result = TapeAgent(model).run(SokobanEnvironment(CORRIDOR, 5))
@@ -160,20 +165,50 @@ def test_malformed_json_is_counted_and_survived(garbage: str) -> None:
     assert result.malformed > 0
 
 
-def test_chat_keeps_the_readable_beginning_of_a_plan_and_of_a_rollout() -> None:
+def test_a_plan_has_at_least_one_move_and_no_more_than_steps() -> None:
+    request = ChatFormat(SokobanDomain(ROOM)).plan_request(ROOM.start, {"steps": 2})
+    admitted = [n for n in range(5) if obeys(request, json.dumps({"thought": "", "actions": ["up"] * n}))]
+    assert admitted == [1, 2]
+
+
+def test_a_rollout_has_the_outcomes_of_exactly_the_moves_asked_for() -> None:
+    request = ChatFormat(SokobanDomain(ROOM)).rollout_request(ROOM.start, ["U", "R"])
+    assert request is not None
+    told = {str(i): outcome(ROOM, ROOM.start, a) for i, a in enumerate("URU", 1)}
+    kept = [n for n in range(4) if obeys(request, json.dumps({k: told[k] for k in list(told)[:n]}))]
+    assert kept == [2]
+    swapped = {"1": told["2"], "2": told["1"]}
+    assert not obeys(request, json.dumps(swapped))
+
+
+@given(st.integers(0, 400), st.integers(1, 3))
+def test_of_a_rollout_that_was_cut_off_the_beginning_is_kept(at: int, indent: int) -> None:
     prompt_format = ChatFormat(SokobanDomain(ROOM))
-    cut = prompt_format.read_plan(None, '{"actions": ["R", "R", "L')
-    assert (cut.actions, cut.valid) == (("R", "R"), False)
-    good = '{"valid": true, "player": [2, 3], "boxes": [[2, 4]]}'
-    lost = '{"valid": true, "player": [99, 3], "boxes": [[2, 4]]}'
-    states = prompt_format.read_rollout(ROOM.start, ["R"] * 3, f'{{"outcomes": [{good}, {lost}, {good}]}}')
-    assert len(states) == 1
+    states, told, here = [], {}, ROOM.start
+    for number, action in enumerate("UDR", 1):
+        told[str(number)] = outcome(ROOM, here, action)
+        here = step(ROOM, here, action) or here
+        states.append(here)
+    text = json.dumps(told, indent=indent)
+    try:
+        read = prompt_format.read_rollout(ROOM.start, "UDR", text[:at])
+    except InvalidOutputError:
+        read = []
+    assert read == states[: len(read)]
+    assert len(read) >= sum(text[:at].count(mark) for mark in ("},",))
+
+
+def test_chat_keeps_the_readable_beginning_of_a_plan() -> None:
+    prompt_format = ChatFormat(SokobanDomain(ROOM))
+    for text in ('{"actions": ["right", "right", "le', '{"thought": "x", "actions": ["right", "right", "jump", "up"]}'):
+        cut = prompt_format.read_plan(None, text)
+        assert (cut.actions, cut.valid) == (("R", "R"), False)
 
 
 def test_a_chat_rollout_that_stops_too_early_is_counted() -> None:
     class Short(ChatScript):
         def _reply(self, request, sample):  # type: ignore[no-untyped-def]
-            return '{"outcomes": []}' if request.role == "rollout" else super()._reply(request, sample)
+            return "{}" if request.role == "rollout" else super()._reply(request, sample)
 
     result = TapeAgent(Short(ROOM), probe=False).run(SokobanEnvironment(ROOM, 8))
     assert result.malformed > 0
@@ -182,12 +217,13 @@ def test_a_chat_rollout_that_stops_too_early_is_counted() -> None:
 
 def test_chat_answers_about_cells_off_the_board_are_invalid_output() -> None:
     prompt_format = ChatFormat(SokobanDomain(ROOM))
+    good = outcome(ROOM, ROOM.start, "U")
     with pytest.raises(InvalidOutputError):
-        prompt_format.read_next(ROOM.start, '{"valid": true, "player": [99, 0], "boxes": [[1, 1]]}')
-    assert prompt_format.read_next(ROOM.start, '{"valid": false, "player": [0, 0], "boxes": []}') is None
-    [state] = prompt_format.read_rollout(
-        ROOM.start, ["U"], '{"outcomes": [{"valid": true, "player": [1, 2], "boxes": [[2, 4]]}]}'
-    )
+        prompt_format.read_next(ROOM.start, json.dumps(good | {"player": "(99,0)"}))
+    assert prompt_format.read_next(ROOM.start, json.dumps(good | {"meets": "wall"})) is None
+    assert prompt_format.read_next(ROOM.start, json.dumps(good)) == step(ROOM, ROOM.start, "U")
+    lost = {"1": good, "2": good | {"move": "down", "player": "(99,3)"}}
+    [state] = prompt_format.read_rollout(ROOM.start, ["U", "D", "U"], json.dumps(lost))
     assert isinstance(state, State)
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from envs.travelplanner.declared_lm import DeclaredLM
 from envs.travelplanner.environment import TripEnvironment
-from envs.travelplanner.prompts.chat import ChatTripFormat
+from envs.travelplanner.prompts.chat import ChatTripFormat, field_name
+from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Trip
 from tape.agents.base import Agent
 from tape.agents.plan_and_act import PlanAndActAgent
@@ -19,7 +20,8 @@ from tape.agents.tape import TapeAgent
 from tape.errors import ConstraintError, InvalidOutputError, UnknownNameError
 from tape.lm.base import Choice, JsonSchema, Request
 from tape.lm.registry import open_model
-from tape.lm.scripted import ScriptedLM
+from tape.lm.scripted import ScriptedLM, obeys
+from tape.protocols import Plan
 from tests.envs.travelplanner.trips import complete, trip
 
 AGENTS: list[type[Agent]] = [TapeAgent, ReactAgent, PlanAndActAgent, PlanAndActReplanAgent]
@@ -53,7 +55,7 @@ def test_any_chat_model_can_play(agent: type[Agent], execution: str) -> None:
     def script(request: Request, sample: int) -> str:
         del sample
         if request.role == "plan":
-            return json.dumps({"plan": actions})
+            return planned(made, actions[len(env._state.booked) :])
         if request.role == "act":
             assert isinstance(request.constraint, JsonSchema)
             fixed = request.constraint.model.model_json_schema()["properties"]["action"].get("const")
@@ -76,6 +78,7 @@ def test_constrained_execution_admits_the_planned_action_alone() -> None:
     request = prompt_format.act_request(state, {}, first, [first])
     assert isinstance(request.constraint, JsonSchema)
     request.constraint.model.model_validate({"thought": "", "action": first})
+    assert request == prompt_format.act_request(state, {}, first, [first])  # one schema, made once
     with pytest.raises(ValueError, match="action"):
         request.constraint.model.model_validate({"thought": "", "action": "outbound: taxi2"})
 
@@ -86,14 +89,72 @@ def test_prompts_name_the_task_the_options_and_what_was_refused() -> None:
     env.reset(0)
     env.step("outbound: F0")
     prompt_format = ChatTripFormat(env.domain)
-    text = prompt_format.act_request(env._state, {}, None, []).prompt[1].content
+    text = prompt_format.act_request(env._state, {}, None, []).prompt[-1].content
     assert "refused: there is no 'F0'" in text
     assert made.query.origin in text
     assert all(f"- {choice.partition(': ')[2]} (" in text for choice in prompt_format.choices(env._state))
-    plan = prompt_format.plan_request(env._state, {}).prompt[1].content
-    assert all(slot.name in plan for slot in made.slots)
+    plan = prompt_format.plan_request(env._state, {}).prompt[-1].content
+    assert all(field_name(slot) in plan for slot in made.slots[:-2])
     for cuisine in made.query.constraints.cuisines:
         assert cuisine in plan
+
+
+def planned(made: Trip, actions: list[str]) -> str:
+    """A plan of bookings as a model writes it: one field a slot, the checks at the end left out."""
+    names = {slot.name: field_name(slot) for slot in made.slots[:-2]}
+    booked = (action.partition(": ") for action in actions)
+    return json.dumps({"thought": "", **{names[slot]: option for slot, _, option in booked if slot in names}})
+
+
+@pytest.mark.parametrize("days", [3, 5, 7])
+def test_a_plan_names_one_of_the_listed_options_of_every_slot(days: int) -> None:
+    made = trip("schema", days, "hard", "loose")
+    prompt_format, state = ChatTripFormat(TripEnvironment(made.query, made.world).domain), TripState(spent=0)
+    request, actions = prompt_format.plan_request(state, {}), actions_of(made)
+    text = planned(made, actions)
+    assert obeys(request, text)
+    plan = prompt_format.read_plan(state, text)
+    assert (list(plan.actions), plan.valid) == (actions, True)
+    fields = json.loads(text)
+    for change in ({"outbound": "SLOT"}, {"day_1_lunch": "OPTION"}, {"more": "x"}, {"thought": "x" * 201}):
+        assert not obeys(request, json.dumps(fields | change))
+    assert not obeys(request, json.dumps({name: said for name, said in fields.items() if name != "return"}))
+
+
+def test_of_a_plan_that_breaks_off_the_beginning_is_kept() -> None:
+    made = rich()
+    prompt_format, state = ChatTripFormat(TripEnvironment(made.query, made.world).domain), TripState(spent=0)
+    text = json.dumps(json.loads(planned(made, actions_of(made))), indent=2)
+    plan = prompt_format.read_plan(state, text[: text.index("day_1_lunch") + 20])
+    assert (list(plan.actions), plan.valid) == (actions_of(made)[:4], False)
+    for text in ("", "{", "[]", '{"outbound": 3}', '{"outbound": " "}'):
+        assert prompt_format.read_plan(state, text) == Plan((), valid=False)
+
+
+def test_a_restaurant_that_is_named_twice_gives_way_to_the_cheapest_that_is_not() -> None:
+    made = rich()
+    prompt_format, state = ChatTripFormat(TripEnvironment(made.query, made.world).domain), TripState(spent=0)
+    fields = json.loads(planned(made, actions_of(made)))
+    meals = [name for name in fields if name.startswith("day_") and not name.endswith("attraction")]
+    plan = prompt_format.read_plan(state, json.dumps(fields | dict.fromkeys(meals, fields[meals[0]])))
+    eaten = [action.partition(": ")[2] for action in plan.actions if "attraction" not in action and "day" in action]
+    assert eaten[0] == fields[meals[0]]
+    assert len(set(eaten)) == len(eaten) == len(meals)
+    assert set(eaten) <= {option.name for option in made.options(made.slots[made.meal_slots[0]])}
+
+
+def test_where_no_option_is_left_one_can_be_named_all_the_same_and_is_refused() -> None:
+    made = trip("poor", 3, "easy", "loose")
+    poor = Trip(replace(made.query, budget=0), made.world)
+    env = TripEnvironment(poor.query, poor.world)
+    state = env.reset(0).data
+    prompt_format = ChatTripFormat(env.domain)
+    assert not prompt_format.choices(state)
+    request = prompt_format.act_request(state, {}, None, [])
+    assert isinstance(request.constraint, JsonSchema)
+    field = request.constraint.model.model_json_schema()["properties"]["action"]
+    for action in field.get("enum", [field.get("const")]):
+        assert poor.refusal(state, action)
 
 
 def test_answers_that_cannot_be_read_are_said_to_be() -> None:

@@ -81,7 +81,7 @@ def test_what_is_not_possible_is_refused_with_a_reason() -> None:
     made = trip("refuse", 5, "hard")
     env = playing(made)
     actions = actions_of(made)
-    assert "SLOT: OPTION" in refused(env, "fly me to the moon")
+    assert "a slot, a colon and an option" in refused(env, "fly me to the moon")
     assert "next slot is outbound" in refused(env, actions[3])
     assert "there is no" in refused(env, "outbound: F0")
     ways = [0, *(i for i, slot in enumerate(made.slots) if slot.kind == "inter_city")]

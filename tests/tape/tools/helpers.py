@@ -10,8 +10,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tape.budget import Budget
 from tape.lm.base import JsonSchema, Request
-from tape.tools import Tool, ToolFailedError, tool
+from tape.tools import Tool, ToolEnvironment, ToolFailedError, tool
 from tape.tools.calls import Call, call
 from tape.tools.domain import ToolDomain
 from tape.tools.state import ToolState
@@ -176,6 +177,12 @@ def prompt(request: Request) -> str:
     return "\n".join(message.content for message in request.prompt)
 
 
+def asked(request: Request) -> str:
+    """What the model is asked now, after the rules and the worked examples."""
+    assert not isinstance(request.prompt, str)
+    return request.prompt[-1].content
+
+
 def fixed_action(request: Request) -> str | None:
     """The action that an act request asks for, if it asks for one."""
     assert isinstance(request.constraint, JsonSchema)
@@ -191,8 +198,15 @@ def follow(plan: Sequence[tuple[str, dict[str, Any]]], final: Any = None) -> Cal
     """Answers act requests by the next call of a plan, told from how many results the model is shown; then answers."""
 
     def act(request: Request) -> str:
-        done = len(re.findall(r"^#\d+ \S+\(", prompt(request), re.MULTILINE))
+        done = len(re.findall(r"^#\d+ \S+\(", asked(request), re.MULTILINE))
         name, arguments = plan[done] if done < len(plan) else ("answer", {"value": final or f"#{done}"})
         return json.dumps({"thought": "next", "call": {"tool": name, "arguments": arguments}})
 
     return act
+
+
+def computing(**caps: Any) -> ToolEnvironment:
+    """A task whose right answer is 89, under some caps."""
+    return ToolEnvironment(
+        "What is 3 * 4 * 7 + 5?", TOOLS, budget=Budget.of(**caps), judge=lambda value: abs(value - 89) < 1e-6
+    )

@@ -27,20 +27,15 @@ from tests.tape.tools.helpers import script
 from tests.tape.tools.hostile import Hostile, described, listing, result
 from tests.tape.tools.hostile_server import NUMBER, answer
 
-SOON = 20.0
-"""Seconds that nothing here may take, on however busy a machine."""
-
 
 def inside(server: Hostile, body: Callable[[dict[str, Tool]], Any], **settings: Any) -> Any:
     async def play() -> Any:
         async with server.tools(**settings) as tools:
             return await body(tools)
 
-    began = time.monotonic()
     try:
         return asyncio.run(play())
     finally:
-        assert time.monotonic() - began < SOON
         server.require_gone()
 
 
@@ -290,12 +285,6 @@ def test_nor_when_the_interpreter_ends_first(tmp_path: Path) -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 3, ended.stderr
-    for _ in range(100):
-        try:
-            server.require_gone()
-            return
-        except AssertionError:
-            time.sleep(0.05)
     server.require_gone()
 
 

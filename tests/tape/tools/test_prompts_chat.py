@@ -1,6 +1,7 @@
 """The chat prompt format: what general models are shown, what schema binds them, and how their answers are read."""
 
 import json
+import re
 from datetime import date
 from enum import Enum
 from typing import Any, Literal
@@ -19,6 +20,7 @@ from tape.tools.prompts.chat import ChatToolFormat
 from tape.tools.prompts.common import JUDGED_WRONG
 from tape.tools.results import LONGEST_RESULT, LONGEST_TEXT, cut
 from tape.tools.state import ToolState
+from tape.tools.tool import make_tool
 from tests.tape.offers import offers
 from tests.tape.tools.helpers import TOOLS, add, after, domain, fixed_action, note, plans, prompt
 
@@ -61,6 +63,35 @@ def test_a_plan_is_asked_for_with_tools_prices_state_and_budget() -> None:
     assert "The next result will be #2." in text
 
 
+def test_variants_that_all_kinds_have_alike_are_listed_once() -> None:
+    def kind_of(name: str, variant: str, usd: str) -> Tool:
+        def function(a: float) -> float:
+            return a
+
+        function.__doc__ = f"{name} a number."
+        return make_tool(function, kind=name, variant=variant, usd=usd)
+
+    alike = [kind_of(name, *row) for name in ("halve", "double") for row in (("quick", "0.1"), ("exact", "0.2"))]
+    text = prompt(prompt_format(*alike).plan_request(after(), {}))
+    assert "- halve(a: number): halve a number.\n- double(a: number): double a number.\n" in text
+    assert text.count("- quick: costs at most ") == text.count("- exact: costs at most ") == 1
+    assert "as in halve.quick" in text
+    other = prompt(prompt_format(*alike[:3], kind_of("double", "exact", "0.3")).plan_request(after(), {}))
+    assert "- double.exact(a: number): double a number. Costs at most " in other
+
+
+def test_the_schema_has_every_field_written_and_every_text_bounded() -> None:
+    here, state = prompt_format(add, search), ToolState().with_call(call("search", query="x"), '"y"', "y")
+    requests = [here.plan_request(after(), {}), here.act_request(after(), {}, None, ()), here.project_request(state)]
+    for request in [*requests, here.answer_request(after())]:
+        assert request is not None
+        assert isinstance(request.constraint, JsonSchema)
+        schema = request.constraint.model.model_json_schema()
+        assert schema["required"] == list(schema["properties"])
+        texts = re.findall(r'\{[^{}]*"type": "string"[^{}]*\}', json.dumps(schema))
+        assert all(any(f'"{bound}"' in text for bound in ("maxLength", "pattern", "const", "enum")) for text in texts)
+
+
 def test_what_only_reads_and_what_destroys_is_said_where_tools_differ_in_that() -> None:
     @tool(usd=1, destructive=True)
     def drop(name: str) -> None:
@@ -87,8 +118,9 @@ def test_plans_of_schema_form_are_read_back(calls: list[Any]) -> None:
         {"tool": made.tool, "arguments": {k: v if v.startswith("#") else json.loads(v) for k, v in made.args}}
         for made in calls
     ]
-    text = json.dumps({"calls": items, "answer": f"#{max(1, len(calls))}" if calls else 1})
-    assert obeys(here.plan_request(after(), {}), text)
+    text = json.dumps({"thought": "so", "calls": items, "answer": f"#{max(1, len(calls))}" if calls else 1})
+    assert obeys(here.plan_request(after(call("note", text="x")), {}), text)
+    assert obeys(here.plan_request(after(), {}), text) == bool(calls), "before anything is obtained a call is made"
     plan = here.read_plan(after(), text)
     assert plan.valid
     assert {parse(action).symbol.partition("(")[0] for action in plan.actions[:-1]} == {made.kind for made in calls}
@@ -249,7 +281,7 @@ def test_what_was_read_is_the_result_and_nothing_found_a_failure() -> None:
     here = prompt_format(search)
     state = ToolState().with_call(call("search", query="who"), '"text"', "text")
     assert here.read_project(state, '{"found": true, "answer": " Ann "}').values() == ["Ann"]
-    for nothing in ('{"found": false, "answer": "Ann"}', '{"found": true, "answer": "  "}'):
+    for nothing in ('{"quote": "", "found": false, "answer": "Ann"}', '{"found": true, "answer": "  "}'):
         assert here.read_project(state, nothing).failed == (call("search", query="who"),)
     with pytest.raises(InvalidOutputError):
         here.read_project(state, "Ann")

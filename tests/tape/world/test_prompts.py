@@ -44,7 +44,7 @@ def admits(request: Request | None, answer: Any) -> bool:
     pytest.importorskip("outlines_core")
     assert request is not None
     assert isinstance(request.constraint, JsonSchema)
-    written = json.dumps(answer, separators=(",", ":"))
+    written = json.dumps(answer)
     return re.fullmatch(to_pattern(request.constraint), written) is not None
 
 
@@ -78,11 +78,12 @@ def test_every_question_tells_rules_actions_costs_task_and_state(prompts: WorldF
 def test_plans_are_constrained_and_read(prompts: WorldFormat) -> None:
     request = prompts.plan_request(START, {})
     walk, deliver = step("Walk", to="mill"), step("Deliver")
-    assert admits(request, {"actions": [walk, deliver]})
-    assert not admits(request, {"actions": [step("Walk", to="sea")]})
-    assert not admits(request, {"actions": [walk] * 21})
+    assert admits(request, {"thought": "By the ford.", "actions": [walk, deliver]})
+    for actions in ([step("Walk", to="sea")], [walk] * 21, []):
+        assert not admits(request, {"thought": "", "actions": actions})
+    assert not admits(request, {"actions": [walk]})
     assert prompts.read_plan(START, json.dumps({"actions": [walk, deliver]})) == Plan((WALK, DELIVER))
-    assert prompts.read_plan(START, '{"actions": []}') == Plan(())
+    assert prompts.read_plan(START, '{"actions": []}') == Plan((), valid=False)
     assert prompts.plan_request(START, {"steps": 2}).max_tokens < request.max_tokens
 
 
@@ -133,6 +134,9 @@ def test_rollouts_are_read_up_to_what_is_invalid_or_unreadable(prompts: WorldFor
     request = prompts.rollout_request(START, [FORD, WALK, DELIVER])
     ford, mill = {"at": "ford", "delivered": []}, {"at": "mill", "delivered": []}
     assert admits(request, {"states": [ford, mill, None]})
+    for states in ([], [ford, mill], [ford, mill, mill, None]):
+        assert not admits(request, {"states": states})
+    assert prompts.rollout_request(START, []) is None
     assert f"1. {FORD}\n2. {WALK}\n3. {DELIVER}" in text(request)
 
     def read(states: list[Any], cut: int = 0) -> list[str | None]:
@@ -194,7 +198,8 @@ def test_what_is_read_out_of_a_text_is_a_state(prompts: WorldFormat) -> None:
     seen = WorldState(START.text, seen="You stand at the ford.", action=FORD)
     request = prompts.project_request(seen)
     assert "You stand at the ford." in text(request)
-    assert not admits(request, {"state": None})
+    assert admits(request, {"quote": "You stand at the ford.", "state": {"at": "ford", "delivered": []}})
+    assert not admits(request, {"quote": "", "state": None})
     read = prompts.read_project(seen, '{"state": {"at": "ford", "delivered": []}}')
     assert read == WorldState('{"at": "ford", "delivered": [], "log": ["began"]}')
     assert prompts.project_request(read) is None

@@ -1,0 +1,328 @@
+"""Small cases with known answers for every role that a general model plays on ALFWorld tasks.
+
+The households are drawn by the project's own generator with seeds that no set of games has, and all is known of them
+from the start, so that every answer can be held against the rules.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from envs.alfworld import rules
+from envs.alfworld.commands import Command, read_command
+from envs.alfworld.domain import HouseholdDomain
+from envs.alfworld.game.generator import draw_house
+from envs.alfworld.game.goal import TASK_TYPES
+from envs.alfworld.game.kinds import LAMPS, TREATMENTS, kind_of
+from envs.alfworld.prompts import prompt_format
+from envs.alfworld.state import BARE, KEPT, SHUT, Knowledge, Layout
+from tape.errors import InvalidOutputError
+from tape.lm.base import Choice, Request
+from tape.protocols import OfferedPath, Plan
+from tape.protocols.prompt_format import PromptFormat
+from tape.protocols.role_cases import RoleCase, judged_by, known_role
+
+ROLES = ("plan", "rollout", "next", "score", "select", "act")
+"""The roles, in the order of an episode."""
+
+_LONGEST = 14
+"""Most commands to the goal that are looked for."""
+
+_FOUND = {SHUT: "closed", KEPT: "closed", BARE: "cannot be closed"}
+_DONE = {"open": "opened", "close": "closed", "take": "taken", "put": "put", "use": "switched on"}
+_DONE |= {"clean": "cleaned", "heat": "heated", "cool": "cooled"}
+
+
+def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
+    """Cases of one role; the same for the same seed.
+
+    Raises:
+        UnknownNameError: There is no such role or prompt format.
+    """
+    known_role(role, ROLES, "alfworld")
+    return [_case(prompts, role, random.Random(f"role cases:alfworld:{role}:{seed}:{n}"), n) for n in range(count)]
+
+
+def _case(prompts: str, role: str, rng: random.Random, number: int) -> RoleCase:
+    state, plan = _moment(rng, TASK_TYPES[number % len(TASK_TYPES)], role)
+    domain = HouseholdDomain(state.layout)
+    written = prompt_format(domain, prompts)
+    make: dict[str, Callable[..., RoleCase]] = {
+        "plan": _plan,
+        "rollout": _rollout,
+        "next": _next,
+        "score": _score,
+        "select": _select,
+        "act": _act,
+    }
+    return make[role](f"{number}", rng, domain, written, state, plan)
+
+
+# --- households ---------------------------------------------------------------------------------
+
+
+def _moment(rng: random.Random, task: str, role: str) -> tuple[Knowledge, list[Command]]:
+    """A moment of a task, and a shortest way from there to its end."""
+    while True:
+        house = draw_house(rng, task, 0.1)
+        together: dict[int, list[str]] = {}
+        for receptacle in house.receptacles:
+            together.setdefault(receptacle.place, []).append(receptacle.name)
+        layout = Layout(
+            house.goal,
+            tuple(receptacle.name for receptacle in house.receptacles),
+            tuple(tuple(names) for names in together.values() if len(names) > 1),
+        )
+        status = tuple(KEPT if receptacle.openable else BARE for receptacle in house.receptacles)
+        state = Knowledge(layout, inside=frozenset(house.inside), status=status)
+        plan = shortest(state)
+        if plan is None:
+            continue
+        done = rng.randint(0, len(plan) - 1) if role in ("next", "act") else 0
+        if role == "score":
+            done = rng.choice((0, len(plan) - 2, len(plan) - 1, len(plan)))
+        for command in plan[:done]:
+            after = rules.apply(state, command)
+            assert after is not None
+            state = after
+        return state, plan[done:]
+
+
+def shortest(state: Knowledge) -> list[Command] | None:
+    """The fewest commands to the goal where all is known; None where that takes more than :data:`_LONGEST`."""
+    domain = HouseholdDomain(state.layout)
+    known = {domain.key(state)}
+    queue = deque([(state, list[Command]())])
+    while queue:
+        here, path = queue.popleft()
+        if rules.satisfied(here):
+            return path
+        for command in _useful(here) if len(path) < _LONGEST else ():
+            after = rules.apply(here, command)
+            if after is not None and domain.key(after) not in known:
+                known.add(domain.key(after))
+                queue.append((after, [*path, command]))
+    return None
+
+
+def _useful(state: Knowledge) -> list[Command]:
+    """The commands that a shortest way may be made of."""
+    goal, layout = state.layout.goal, state.layout
+    appliance = TREATMENTS[goal.treatment][0] if goal.treatment else ""
+    there = {where for thing, where in state.inside if kind_of(thing) in goal.kinds}
+    places = [r for r in layout.receptacles if r in there or kind_of(r) in (goal.target, appliance)]
+    found = [Command(verb, place) for verb in ("open",) for place in state.at]
+    if state.holding:
+        kind = kind_of(state.holding)
+        found += [Command("put", place, kind) for place in state.at]
+        found += [Command(goal.treatment, place, kind) for place in state.at if goal.treatment]
+    else:
+        found += [Command("take", place, goal.thing) for place in state.at]
+    found += [Command("use", place, goal.target) for place in state.at if goal.target in LAMPS]
+    return [*found, *(Command("go", place) for place in places)]
+
+
+def _said(before: Knowledge, command: Command) -> str:
+    """What comes of a command, as the chat format has it written."""
+    after = rules.apply(before, command)
+    if after is None:
+        return f"{command.text} -> nothing"
+    if command.verb == "go":
+        return f"{command.text} -> arrived, {_FOUND.get(after.of(command.place), 'open')}"
+    return f"{command.text} -> {_DONE[command.verb]}"
+
+
+def _along(state: Knowledge, commands: Sequence[Command]) -> list[Knowledge | None]:
+    """The states after commands, up to the first that is not possible."""
+    found: list[Knowledge | None] = []
+    here: Knowledge | None = state
+    for command in commands:
+        assert here is not None
+        here = rules.apply(here, command)
+        found.append(here)
+        if here is None:
+            break
+    return found
+
+
+# --- the roles ----------------------------------------------------------------------------------
+
+
+def _plan(
+    id: str,
+    rng: random.Random,
+    domain: HouseholdDomain,
+    written: PromptFormat,
+    state: Knowledge,
+    plan: Sequence[Command],
+) -> RoleCase:
+    del rng
+    request = written.plan_request(state, {"steps": len(plan) + 6})
+
+    def read(text: str) -> Plan:
+        found = written.read_plan(state, text)
+        if not found.valid:
+            raise InvalidOutputError("not a whole plan")
+        return found
+
+    def right(found: Plan) -> bool | str:
+        here: Knowledge | None = state
+        for action in found.actions:
+            command = read_command(action)
+            here = None if here is None or command is None else rules.apply(here, command)
+            if here is None:
+                return f"not possible: {action}"
+            if domain.satisfied(here):
+                return True
+        return "the goal is not reached"
+
+    ideal = json.dumps({"thought": "", "actions": [command.text for command in plan]})
+    return RoleCase("plan", id, request, judged_by(read, right), ideal)
+
+
+def _rollout(
+    id: str,
+    rng: random.Random,
+    domain: HouseholdDomain,
+    written: PromptFormat,
+    state: Knowledge,
+    plan: Sequence[Command],
+) -> RoleCase:
+    asked = list(plan[:5])
+    if rng.random() < 0.4:
+        del asked[rng.randrange(len(asked))]
+    asked = asked or list(plan[:1])
+    actions = [command.text for command in asked]
+    truth = _along(state, asked)
+    request = written.rollout_request(state, actions)
+    assert request is not None, "commands can be rolled out"
+    here: Knowledge | None = state
+    said = {}
+    for i, command in enumerate(asked, 1):
+        said[f"step_{i}"] = f"{command.text} -> nothing" if here is None else _said(here, command)
+        here = None if here is None else rules.apply(here, command)
+    expected = [_name(domain, after) for after in truth]
+    judge = judged_by(
+        lambda text: [_name(domain, after) for after in written.read_rollout(state, actions, text)],
+        lambda found: found == expected or f"{sum(a == b for a, b in zip(found, expected, strict=False))} steps right",
+    )
+    return RoleCase("rollout", id, request, judge, json.dumps(said))
+
+
+def _name(domain: HouseholdDomain, state: object) -> str | None:
+    return None if state is None else domain.key(state)
+
+
+def _next(
+    id: str,
+    rng: random.Random,
+    domain: HouseholdDomain,
+    written: PromptFormat,
+    state: Knowledge,
+    plan: Sequence[Command],
+) -> RoleCase:
+    command = plan[0]
+    if rng.random() < 0.5:
+        others = [read_command(action) for action in domain.admissible(state)]
+        about = [c for c in others if c is not None and (not c.thing or kind_of(c.thing) in state.layout.goal.kinds)]
+        # As often what is impossible as what is possible: most of what can be said is not.
+        want = rng.random() < 0.3
+        about = [c for c in about if (rules.apply(state, c) is not None) is want] or about
+        command = rng.choice(about)
+    request = written.next_request(state, command.text)
+    truth = _name(domain, rules.apply(state, command))
+    judge = judged_by(
+        lambda text: _name(domain, written.read_next(state, text)),
+        lambda found: found == truth or ("called possible" if truth is None else "called impossible or other"),
+    )
+    return RoleCase("next", id, request, judge, _said(state, command), chance=_guessed(request))
+
+
+def _guessed(request: Request) -> float | None:
+    return 1 / len(request.constraint.options) if isinstance(request.constraint, Choice) else None
+
+
+def _score(
+    id: str,
+    rng: random.Random,
+    domain: HouseholdDomain,
+    written: PromptFormat,
+    state: Knowledge,
+    plan: Sequence[Command],
+) -> RoleCase:
+    del rng, domain
+    request, _ = written.score_request(state)
+    truth = str(len(plan))
+    judge = judged_by(_one_of(request), lambda said: said == truth or f"said {said}, is {truth}")
+    return RoleCase("score", id, request, judge, truth, chance=_guessed(request))
+
+
+def _one_of(request: Request) -> Callable[[str], str]:
+    """Reads a choice."""
+
+    def read(text: str) -> str:
+        assert isinstance(request.constraint, Choice)
+        if text.strip() not in request.constraint.options:
+            raise InvalidOutputError(f"none of the options: {text[:80]!r}")
+        return text.strip()
+
+    return read
+
+
+def _select(
+    id: str,
+    rng: random.Random,
+    domain: HouseholdDomain,
+    written: PromptFormat,
+    state: Knowledge,
+    plan: Sequence[Command],
+) -> RoleCase:
+    del domain
+    steps = [command.text for command in plan]
+    # One that stops short, and one that goes astray at first and then runs out of steps.
+    drawn = [tuple(steps), tuple(steps[:-1]), (steps[0], *steps[2:])]
+    rng.shuffle(drawn)
+    plans = list(dict.fromkeys(drawn))
+    offered = [_offered(number, each, goal=each == tuple(steps)) for number, each in enumerate(plans, 1)]
+    request = written.select_request(state, offered, {"steps": len(steps) + 1})
+    truth = str(plans.index(tuple(steps)) + 1)
+    judge = judged_by(_one_of(request), lambda said: said == truth or f"said {said}, is {truth}")
+    return RoleCase("select", id, request, judge, truth, chance=_guessed(request))
+
+
+def _offered(number: int, actions: Sequence[str], *, goal: bool) -> OfferedPath:
+    scores = [round(0.1 + 0.05 * step, 2) for step in range(len(actions))]
+    return OfferedPath(
+        actions=tuple(actions),
+        nodes=tuple(f"s{number}{step}" for step in range(1, len(actions) + 1)),
+        scores=(*scores[:-1], 1.0 if goal else 0.1),
+        goal=goal,
+        confidence=0.8,
+        cost={"steps": len(actions)},
+    )
+
+
+def _act(
+    id: str,
+    rng: random.Random,
+    domain: HouseholdDomain,
+    written: PromptFormat,
+    state: Knowledge,
+    plan: Sequence[Command],
+) -> RoleCase:
+    del rng, domain
+    request = written.act_request(state, {"steps": len(plan) + 3}, None, ())
+
+    def right(acted: tuple[str, str]) -> bool | str:
+        command = read_command(acted[1])
+        after = None if command is None else rules.apply(state, command)
+        if after is None:
+            return f"not possible: {acted[1]}"
+        rest = shortest(after)
+        return True if rest is not None and len(rest) < len(plan) else f"no nearer to the goal: {acted[1]}"
+
+    ideal = json.dumps({"thought": "", "action": plan[0].text})
+    return RoleCase("act", id, request, judged_by(lambda text: written.read_act(state, text), right), ideal)

@@ -1,0 +1,204 @@
+"""Made-up questions with known answers for every role: look-ups, readings, answers."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from envs.musique.chat_examples import chat_format
+from envs.musique.environment import KIND, tools
+from envs.musique.made_questions import MadeQuestion, make_question, says
+from envs.musique.metrics import exact_match
+from envs.musique.question import Passage
+from envs.musique.retrieval import RETRIEVERS, Searchable
+from envs.musique.words import query_text
+from tape.errors import UnknownNameError
+from tape.protocols.prompt_format import OfferedPath
+from tape.protocols.role_cases import Judged, RoleCase, judged_by, known_role
+from tape.seeds import derive
+from tape.tools.calls import ANSWER, Call, call, parse
+from tape.tools.domain import ToolDomain
+from tape.tools.errors import InvalidCallError
+from tape.tools.prompts.chat import ChatToolFormat
+from tape.tools.state import ToolState
+
+ROLES = ("plan", "act", "project", "score", "select", "answer")
+
+_VARIANT = RETRIEVERS[-1].name
+_READ = 3
+"""Paragraphs that are read at once, as many as a search brings."""
+
+_NOWHERE = 0.2
+"""Of look-ups whose paragraphs do not say."""
+
+_LEFT = {"steps": 9}
+
+
+class _Unsearched(Searchable):
+    """Searched by nobody: cases make no calls."""
+
+    def scores(self, query: str) -> npt.NDArray[np.float64]:
+        del query
+        return np.zeros(len(self.passages))
+
+
+def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
+    """See :class:`tape.protocols.role_cases.ProbedPlugin`."""
+    known_role(role, ROLES, "MuSiQue")
+    if prompts != "chat":
+        raise UnknownNameError("prompt format of these cases", prompts, ["chat"])
+    make: Callable[[MadeQuestion, ChatToolFormat, random.Random, str], RoleCase] = {
+        "plan": _plan, "act": _act, "project": _project, "score": _score, "select": _select, "answer": _answer,
+    }[role]  # fmt: skip
+    cases, toolbox = [], tools(_Unsearched([Passage("1", "Nothing", "Nothing.")]))
+    for number in range(count):
+        rng = random.Random(derive(seed, "role_cases", "musique", role, number))
+        made = make_question(seed, "musique", role, number)
+        cases.append(make(made, chat_format(ToolDomain(made.asked.text, toolbox)), rng, f"{seed}-{number}"))
+    return cases
+
+
+def _queries(made: MadeQuestion) -> list[str]:
+    """The look-ups, later ones of earlier answers."""
+    return [
+        query_text(relation, subject if hop == 0 else f"#{hop}")
+        for hop, (relation, subject, _) in enumerate(made.asked.chain)
+    ]
+
+
+def _call(query: str) -> Call:
+    return call(KIND, _VARIANT, query=query)
+
+
+def _written(query: str) -> dict[str, Any]:
+    return {"tool": f"{KIND}.{_VARIANT}", "arguments": {"query": query}}
+
+
+def _after(made: MadeQuestion, queries: Sequence[str], hops: int) -> ToolState:
+    state = ToolState()
+    for query, (_, _, answer) in list(zip(queries, made.asked.chain, strict=True))[:hops]:
+        state = state.with_call(_call(query), json.dumps(answer))
+    return state
+
+
+def _asks(action: str, made: MadeQuestion, hop: int) -> bool:
+    """Whether a call looks up a hop, by reference or by name."""
+    relation, subject, _ = made.asked.chain[hop]
+    try:
+        found = parse(action)
+    except InvalidCallError:
+        return False
+    if found.kind != KIND:
+        return False
+    query = str(json.loads(dict(found.args)["query"]))
+    return any(says(query, relation, name) for name in (subject, *([f"#{hop}"] if hop else [])))
+
+
+def _plan(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
+    del rng
+    start, hops = ToolState(), len(made.asked.chain)
+    final = call(ANSWER, value=f"#{hops}").text
+
+    def judge(text: str) -> Judged:
+        plan = form.read_plan(start, text)
+        asks = len(plan.actions) == hops + 1 and all(_asks(plan.actions[hop], made, hop) for hop in range(hops))
+        return Judged(plan.valid, plan.valid and asks and plan.actions[-1] == final, "; ".join(plan.actions)[:200])
+
+    calls = [_written(query) for query in _queries(made)]
+    ideal = json.dumps({"thought": "One after the other.", "calls": calls, "answer": f"#{hops}"})
+    return RoleCase("plan", name, form.plan_request(start, _LEFT), judge, ideal)
+
+
+def _act(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
+    queries = _queries(made)
+    done = rng.randrange(len(queries))
+    state = _after(made, queries, done)
+    ideal = json.dumps({"thought": "This is missing.", "call": _written(queries[done])})
+    judge = judged_by(lambda text: form.read_act(state, text)[1], lambda action: _asks(action, made, done))
+    return RoleCase("act", name, form.act_request(state, _LEFT, None, ()), judge, ideal)
+
+
+def _project(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
+    hop = rng.randrange(len(made.asked.chain))
+    relation, subject, answer = made.asked.chain[hop]
+    nowhere = rng.random() < _NOWHERE
+    passages = [*([] if nowhere else [made.gold[hop]]), *made.others][:_READ]
+    text = " ".join(passage.text for passage in rng.sample(passages, len(passages)))
+    state = ToolState().with_call(_call(query_text(relation, subject)), json.dumps(text), text)
+    request = form.project_request(state)
+    assert request is not None, "there is a text to read"
+
+    def right(read: ToolState) -> bool | str:
+        found = read.values()
+        if not found:
+            return nowhere or "nothing found"
+        return (not nowhere and exact_match(str(found[0]), [answer])) or str(found[0])
+
+    quote = next((f"{part}." for part in made.gold[hop].text.rstrip(".").split(". ") if answer in part), "")
+    told = {"quote": "", "found": False, "answer": ""} if nowhere else {"quote": quote, "found": True, "answer": answer}
+    judge = judged_by(lambda text: form.read_project(state, text), right)
+    return RoleCase("project", name, request, judge, json.dumps(told))
+
+
+def _one_of(options: tuple[str, ...], truth: str) -> Callable[[str], Judged]:
+    return lambda text: Judged(text in options, text == truth, text[:60])
+
+
+def _erring(made: MadeQuestion, rng: random.Random) -> list[str]:
+    """Look-ups of which one asks for another relation, or the order of two is lost."""
+    queries = _queries(made)
+    relations = [relation for relation, _, _ in made.asked.chain]
+    others = [relation for relation, _ in made.world.truth if relation not in relations]
+    at = rng.randrange(len(queries))
+    wrong = query_text(rng.choice(others), made.asked.chain[0][1] if at == 0 else f"#{at}")
+    return [*queries[:at], wrong, *queries[at + 1 :]]
+
+
+def _score(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
+    good = rng.random() < 0.5
+    queries = _queries(made) if good else _erring(made, rng)
+    state = ToolState()
+    for query in queries:
+        state = state.with_call(_call(query))
+    request, values = form.score_request(replace(state, answer=f"#{len(queries)}"))
+    truth = "right" if good else "wrong"
+    return RoleCase("score", name, request, _one_of(tuple(values), truth), truth, 1 / len(values))
+
+
+def _select(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
+    queries = _queries(made)
+    offered = [queries, _erring(made, rng), queries[:1]]
+    order = rng.sample(range(len(offered)), len(offered))
+    number = str(order.index(0) + 1)
+    request = form.select_request(ToolState(), [_offered(offered[i]) for i in order], _LEFT)
+    options = tuple(str(i) for i in range(1, len(order) + 1))
+    return RoleCase("select", name, request, _one_of(options, number), number, 1 / len(options))
+
+
+def _offered(queries: Sequence[str]) -> OfferedPath:
+    """A path as the engine shows it; every end is scored alike, so that the model has to judge."""
+    actions = (*(_call(query).text for query in queries), call(ANSWER, value=f"#{len(queries)}").text)
+    nodes = (*(f"{i} results" for i in range(1, len(actions))), "answered")
+    return OfferedPath(actions, nodes, (*(0.1 for _ in queries), 1.0), True, 1.0, {"steps": len(actions)})
+
+
+def _answer(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
+    del rng
+    queries = _queries(made)
+    state = _after(made, queries, len(queries))
+
+    def right(given: Call) -> bool | str:
+        try:
+            value = str(given.values(state.values())["value"])
+        except InvalidCallError as error:
+            return str(error)
+        return exact_match(value, [made.answer]) or value
+
+    judge = judged_by(lambda text: form.read_answer(state, text), right)
+    return RoleCase("answer", name, form.answer_request(state), judge, json.dumps({"answer": f"#{len(queries)}"}))

@@ -1,0 +1,270 @@
+"""Small cases with known answers for every role that a general model plays in ScienceWorld.
+
+The moments are made up: a room with a few things, which no task of the simulator has, and what little of the world
+decides the answers (doors, what is carried, what is focused on) is worked out here. No simulator is asked.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from envs.scienceworld.prompts import prompt_format
+from envs.scienceworld.reading import write_room
+from envs.scienceworld.state import ScienceState, ScienceTask
+from tape.errors import InvalidOutputError
+from tape.lm.base import Choice, Request
+from tape.protocols import OfferedPath, Plan
+from tape.protocols.prompt_format import PromptFormat
+from tape.protocols.role_cases import RoleCase, judged_by, known_role
+
+ROLES = ("plan", "next", "score", "select", "act")
+"""The roles, in the order of an episode; whole plans are not predicted at once."""
+
+_ROOMS = ("attic", "cellar", "pantry", "library", "garage", "studio")
+_THINGS = ("green marble", "wooden spoon", "brass key", "wool sock", "tin whistle", "paper kite", "clay pot")
+_BOXES = ("yellow box", "white basket", "grey tray", "black bag")
+
+
+def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
+    """Cases of one role; the same for the same seed.
+
+    Raises:
+        UnknownNameError: There is no such role or prompt format.
+    """
+    known_role(role, ROLES, "scienceworld")
+    make = {"plan": _plan, "next": _next, "score": _score, "select": _select, "act": _act}[role]
+    written = prompt_format(prompts)
+    return [make(f"{n}", random.Random(f"role cases:science:{role}:{seed}:{n}"), written) for n in range(count)]
+
+
+# --- a small world ------------------------------------------------------------------------------
+
+
+class _Game:
+    """Two rooms with a door between them; a thing in the other one has to be focused on and put into a box here.
+
+    Args:
+        rng: Draws names.
+        near: The thing is in the room where the game begins.
+    """
+
+    def __init__(self, rng: random.Random, *, near: bool) -> None:
+        self.here, self.there = rng.sample(_ROOMS, 2)
+        self.thing, self.other = rng.sample(_THINGS, 2)
+        self.box, place = rng.choice(_BOXES), "" if near else self.there
+        where = f" in the {place}" if place else ""
+        self.task = ScienceTask(
+            "put-away",
+            rng.randrange(90),
+            "",
+            f"Your task is to put the {self.thing}{where} in the {self.box}. First, focus on the {self.thing}. Then, "
+            f"move it to the {self.box}.",
+        )
+        self.near, self.open = near, rng.random() < 0.5
+
+    def start(self) -> ScienceState:
+        """The first moment."""
+        things = [f"a {self.other}", *([f"a {self.thing}"] if self.near else [])]
+        state = ScienceState(self.task, "", self._look(self.here, things, is_open=self.open), ())
+        return replace(state, rooms=tuple(sorted((self.here, self.there))), visited=(self.here,))
+
+    def _look(self, room: str, things: Sequence[str], *, is_open: bool) -> str:
+        box = [f"a {self.box} (containing nothing)"] if room == self.here else []
+        to = self.there if room == self.here else self.here
+        return write_room(room, [*things, *box, f"A door to the {to} (that is {'open' if is_open else 'closed'})"])
+
+    def path(self) -> list[str]:
+        """A way to the end."""
+        if self.near:
+            return [f"focus on {self.thing}", f"move {self.thing} to {self.box}"]
+        door = [] if self.open else [f"open door to {self.there}"]
+        out = [*door, f"go to {self.there}", f"focus on {self.thing}", f"pick up {self.thing}"]
+        return [*out, f"go to {self.here}", f"move {self.thing} to {self.box}"]
+
+    def after(self, state: ScienceState, command: str) -> ScienceState | None:
+        """The state after a command; None where the world does not take it for one."""
+        room, carried = state.room, state.inventory
+        door = dict(room.doors)
+        line, verb = f"a {self.thing}", command.split(maxsplit=1)[0]
+        in_sight = line in room.things
+        named = next((thing for thing in (self.thing, self.other) if command.endswith(thing)), "")
+        here = named and (f"a {named}" in room.things or f"a {named}" in carried)
+        gone = replace(state, history=(*state.history, command), path=(*state.path, command))
+        lines = list(state.lines)
+        if command in (f"open door to {to}" for to in door) and not door[command.removeprefix("open door to ")]:
+            return replace(gone, look=write_room(room.name, [one.replace("is closed", "is open") for one in lines]))
+        if command in (f"go to {to}" for to in door) and door[command.removeprefix("go to ")]:
+            to = command.removeprefix("go to ")
+            things = [f"a {self.other}"] if to == self.here else [] if line in carried else [line]
+            look = self._look(to, things, is_open=True)
+            return replace(gone, look=look, visited=tuple(dict.fromkeys((*state.visited, to))))
+        if verb == "focus" and here:
+            wrong = named != self.thing
+            focused = (*state.focused, named)
+            return replace(gone, focused=focused, done=wrong, score=-100 if wrong else 50)
+        if command == f"pick up {named}" and f"a {named}" in room.things:
+            left = [one for one in lines if one != f"a {named}"]
+            return replace(gone, look=write_room(room.name, left), inventory=(*carried, f"a {named}"))
+        if command == f"move {self.thing} to {self.box}" and room.name == self.here and (in_sight or line in carried):
+            empty = f"a {self.box} (containing nothing)"
+            left = [
+                f"a {self.box} (containing a {self.thing})" if one == empty else one for one in lines if one != line
+            ]
+            done = self.thing in state.focused
+            put = replace(gone, look=write_room(room.name, left), inventory=tuple(c for c in carried if c != line))
+            return replace(put, score=100 if done else state.score, done=done)
+        return gone if command in ("look around", "inventory", "wait", "wait1") else None
+
+    def left(self, state: ScienceState) -> list[str]:
+        """The commands that are left where the path has been followed so far, detours through looking aside."""
+        done = [command for command in state.history if command in self.path()]
+        return self.path()[len(done) :]
+
+
+def _reached(game: _Game, state: ScienceState, commands: Sequence[str]) -> ScienceState | None:
+    here: ScienceState | None = state
+    for command in commands:
+        if here is None or here.done:
+            break
+        here = game.after(here, command)
+    return here
+
+
+def _moment(rng: random.Random, number: str, most_done: int | None = None) -> tuple[_Game, ScienceState]:
+    game = _Game(rng, near=int(number) % 2 == 0)
+    path = game.path()
+    done = path[: rng.randint(0, min(len(path) - 1, len(path) if most_done is None else most_done))]
+    state = _reached(game, game.start(), done)
+    assert state is not None
+    return game, state
+
+
+# --- the roles ----------------------------------------------------------------------------------
+
+
+def _plan(id: str, rng: random.Random, written: PromptFormat) -> RoleCase:
+    game, state = _moment(rng, id, 0)
+
+    def read(text: str) -> Plan:
+        plan = written.read_plan(state, text)
+        if not plan.valid:
+            raise InvalidOutputError("not a whole plan")
+        return plan
+
+    def right(plan: Plan) -> bool | str:
+        end = _reached(game, state, plan.actions)
+        return "a command is not understood" if end is None else end.complete or "the task is not done"
+
+    ideal = json.dumps({"thought": "", "actions": game.path()})
+    return RoleCase("plan", id, written.plan_request(state, {"steps": 12}), judged_by(read, right), ideal)
+
+
+def _next(id: str, rng: random.Random, written: PromptFormat) -> RoleCase:
+    game, state = _moment(rng, id)
+    commands = [game.left(state)[0]]
+    if rng.random() < 0.4:
+        commands = [f"pick up {game.thing if game.thing in game.left(state)[-1] else game.other}", "open drawer"]
+        commands += [f"go to {rng.choice(_ROOMS)}", f"activate {game.box}", "look around"]
+    command = rng.choice(commands)
+    truth = game.after(state, command)
+
+    def right(found: object) -> bool | str:
+        if found is None or truth is None:
+            return found is truth or ("called valid" if truth is None else "called invalid")
+        assert isinstance(found, ScienceState)
+        return found.place == truth.place or "another state"
+
+    def read(text: str) -> object:
+        return written.read_next(state, text)
+
+    request, ideal = written.next_request(state, command), _told(state, command, truth)
+    return RoleCase("next", id, request, judged_by(read, right), ideal)
+
+
+def _told(state: ScienceState, command: str, after: ScienceState | None) -> str:
+    """The answer that says what is true."""
+    if after is None:
+        return json.dumps({"command": command, "valid": False})
+    same = after.room.name == state.room.name
+    said = {
+        "command": command,
+        "valid": True,
+        "room": after.room.name,
+        "gone": [line for line in state.lines if line not in after.lines] if same else [],
+        "new": [line for line in after.lines if line not in state.lines] if same else after.lines,
+        "carry": list(after.inventory),
+        "focus": after.focused[-1] if len(after.focused) > len(state.focused) else "",
+        "reading": "",
+        "score": after.score,
+        "over": after.done,
+    }
+    return json.dumps(said)
+
+
+def _score(id: str, rng: random.Random, written: PromptFormat) -> RoleCase:
+    game = _Game(rng, near=True)
+    start = game.start()
+    at: dict[str, list[str]] = {
+        "nothing": [],
+        "complete": game.path(),
+        "failed": [f"focus on {game.other}"],
+    }
+    truth = list(at)[int(id) % len(at)]
+    state = _reached(game, start, at[truth])
+    assert state is not None
+    request, _ = written.score_request(state)
+    return _chosen("score", id, request, truth)
+
+
+def _select(id: str, rng: random.Random, written: PromptFormat) -> RoleCase:
+    game, state = _moment(rng, id, 0)
+    path = game.path()
+    plans = [path, path[:-1], [f"focus on {game.other}", *path[1:]]]
+    rng.shuffle(plans)
+    offered = [
+        OfferedPath(
+            tuple(plan),
+            tuple(f"s{number}{step}" for step, _ in enumerate(plan, 1)),
+            (*((0.1,) * (len(plan) - 1)), 1.0 if plan is path else -1.0 if plan[-1] == path[-1] else 0.25),
+            goal=plan is path,
+            confidence=0.8,
+            cost={"steps": len(plan)},
+        )
+        for number, plan in enumerate(plans, 1)
+    ]
+    request = written.select_request(state, offered, {"steps": len(path) + 2})
+    return _chosen("select", id, request, str(plans.index(path) + 1))
+
+
+def _chosen(role: str, id: str, request: Request, truth: str) -> RoleCase:
+    """A case whose answer is one of the request's options."""
+    assert isinstance(request.constraint, Choice)
+    options = request.constraint.options
+
+    def read(text: str) -> str:
+        if text.strip() not in options:
+            raise InvalidOutputError(f"none of the options: {text[:80]!r}")
+        return text.strip()
+
+    right: Callable[[str], bool | str] = lambda said: said == truth or f"said {said}, is {truth}"  # noqa: E731
+    return RoleCase(role, id, request, judged_by(read, right), truth, chance=1 / len(options))
+
+
+def _act(id: str, rng: random.Random, written: PromptFormat) -> RoleCase:
+    game, state = _moment(rng, id)
+    rest = game.left(state)
+
+    def right(acted: tuple[str, str]) -> bool | str:
+        after = game.after(state, acted[1])
+        if after is None:
+            return f"not understood: {acted[1]}"
+        end = _reached(game, after, [command for command in rest if command != acted[1]])
+        brings = acted[1] in rest and end is not None and end.complete
+        return brings or f"no nearer to the end: {acted[1]}"
+
+    ideal = json.dumps({"thought": "", "action": rest[0]})
+    request = written.act_request(state, {"steps": len(rest) + 4}, None, ())
+    return RoleCase("act", id, request, judged_by(lambda text: written.read_act(state, text), right), ideal)

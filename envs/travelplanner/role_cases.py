@@ -1,0 +1,141 @@
+"""Small cases with known answers for every role that a general model plays on trips: generated ones of three days."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+
+from envs.travelplanner.domain import TripDomain
+from envs.travelplanner.generator import generate
+from envs.travelplanner.prompts import prompt_format
+from envs.travelplanner.prompts.chat import field_name
+from envs.travelplanner.proposal import first_complete
+from envs.travelplanner.query import Level
+from envs.travelplanner.state import TripState
+from envs.travelplanner.trip import Trip
+from tape.errors import InvalidOutputError
+from tape.lm.base import Choice
+from tape.protocols import OfferedPath, Plan
+from tape.protocols.prompt_format import PromptFormat
+from tape.protocols.role_cases import RoleCase, judged_by, known_role
+
+ROLES = ("plan", "act", "select")
+"""The roles, in the order of an episode; what bookings lead to and what itineraries are worth is computed."""
+
+_LEVELS: tuple[Level, ...] = ("easy", "medium", "hard")
+
+
+def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
+    """Cases of one role; the same for the same seed.
+
+    Raises:
+        UnknownNameError: There is no such role or prompt format.
+    """
+    known_role(role, ROLES, "travelplanner")
+    make = {"plan": _plan, "act": _act, "select": _select}[role]
+    cases = []
+    for number in range(count):
+        name = f"role cases {role} {seed} {number}"
+        rng = random.Random(name)
+        trip, actions = _trip(name, number)
+        domain = TripDomain(trip, "cheapest")
+        cases.append(make(f"{number}", rng, domain, prompt_format(domain, prompts), actions))
+    return cases
+
+
+def _trip(name: str, number: int) -> tuple[Trip, list[str]]:
+    """A trip with a loose budget, and bookings that make a good itinerary of it."""
+    for attempt in range(20):
+        query, world = generate(f"{name} {attempt}", 3, _LEVELS[number % len(_LEVELS)], "loose")
+        trip = Trip(query, world)
+        actions = first_complete(TripDomain(trip, "cheapest"), TripState(spent=0))
+        if actions and _fault(trip, TripState(spent=0), actions) is None:
+            return trip, actions
+    raise AssertionError(f"no trip of {name!r} can be made")
+
+
+def _fault(trip: Trip, state: TripState, actions: Sequence[str]) -> str | None:
+    """What is wrong with bookings up to the rendered itinerary; None where nothing is."""
+    for action in actions:
+        refused = trip.refusal(state, action)
+        if refused is not None:
+            return refused
+        state = trip.booked(state, action)
+    return None if trip.slot(state) is None else "the itinerary is not rendered"
+
+
+def _after(trip: Trip, actions: Sequence[str]) -> TripState:
+    state = TripState(spent=0)
+    for action in actions:
+        state = trip.booked(state, action)
+    return state
+
+
+def _plan(id: str, rng: random.Random, domain: TripDomain, written: PromptFormat, actions: list[str]) -> RoleCase:
+    del rng
+    state = TripState(spent=0)
+
+    def read(text: str) -> Plan:
+        plan = written.read_plan(state, text)
+        if not plan.valid:
+            raise InvalidOutputError("not a whole plan")
+        return plan
+
+    named = {field_name(slot): action.partition(": ")[2] for slot, action in zip(domain.trip.slots, actions[:-2])}  # noqa: B905 - the checks at the end are not asked for
+    judge = judged_by(read, lambda plan: _fault(domain.trip, state, plan.actions) or True)
+    return RoleCase("plan", id, written.plan_request(state, {}), judge, json.dumps({"thought": "", **named}))
+
+
+def _act(id: str, rng: random.Random, domain: TripDomain, written: PromptFormat, actions: list[str]) -> RoleCase:
+    trip, done = domain.trip, rng.randrange(len(actions) - 2)
+    state = _after(trip, actions[:done])
+
+    def right(acted: tuple[str, str]) -> bool | str:
+        refused = trip.refusal(state, acted[1])
+        if refused is not None:
+            return refused
+        after = trip.booked(state, acted[1])
+        rest = first_complete(domain, after)
+        return True if rest and _fault(trip, after, rest) is None else "no way on, or no money for it"
+
+    ideal = json.dumps({"thought": "", "action": actions[done]})
+    request = written.act_request(state, {}, None, ())
+    return RoleCase("act", id, request, judged_by(lambda text: written.read_act(state, text), right), ideal)
+
+
+def _select(id: str, rng: random.Random, domain: TripDomain, written: PromptFormat, actions: list[str]) -> RoleCase:
+    trip = domain.trip
+    # One that stops at the last day, and one that pays for more than there is.
+    paths = [(actions, 1.0), (actions[: len(actions) * 2 // 3], 1.0), (actions, 1.5)]
+    rng.shuffle(paths)
+    left = {"trip_usd": trip.query.budget, "steps": len(actions)}
+    offered = [_offered(trip, number, path, dearer) for number, (path, dearer) in enumerate(paths, 1)]
+    request = written.select_request(TripState(spent=0), offered, left)
+    truth = str(paths.index((actions, 1.0)) + 1)
+
+    def read(text: str) -> str:
+        assert isinstance(request.constraint, Choice)
+        if text.strip() not in request.constraint.options:
+            raise InvalidOutputError(f"none of the options: {text[:80]!r}")
+        return text.strip()
+
+    judge = judged_by(read, lambda said: said == truth or f"said {said}, is {truth}")
+    return RoleCase("select", id, request, judge, truth, chance=1 / len(paths))
+
+
+def _offered(trip: Trip, number: int, actions: Sequence[str], dearer: float) -> OfferedPath:
+    state, cost = TripState(spent=0), 0
+    for action in actions:
+        cost += trip.price(state, action)
+        state = trip.booked(state, action)
+    cost = cost if dearer == 1 else max(trip.query.budget + 5_000, round(cost * dearer))
+    whole = trip.slot(state) is None
+    return OfferedPath(
+        actions=tuple(actions),
+        nodes=tuple(f"s{number}{step}" for step, _ in enumerate(actions, 1)),
+        scores=(*((0.0,) * (len(actions) - 1)), 1.0 if whole else 0.0),
+        goal=whole,
+        confidence=1.0,
+        cost={"trip_usd": cost, "steps": len(actions)},
+    )

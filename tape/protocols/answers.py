@@ -1,0 +1,78 @@
+"""Reading the JSON that models write, of what was cut off the beginning: plans and rollouts are good up to there."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+_BETWEEN = re.compile(r"[ \t\n\r]*,?[ \t\n\r]*")
+_COLON = re.compile(r"[ \t\n\r]*:[ \t\n\r]*")
+
+
+def fields_of(text: str) -> tuple[dict[str, Any], bool]:
+    """The fields of a JSON object.
+
+    Returns:
+        All of them and True; or, where the text is no JSON object, those at its beginning that can be read (of a list
+        that breaks off its first items) and False.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return _beginning(text), False
+    return (data, True) if isinstance(data, dict) else ({}, False)
+
+
+def items_of(text: str, name: str) -> tuple[list[Any], bool]:
+    """The list in a JSON object's field.
+
+    Returns:
+        Its items, or those at its beginning that can be read; and whether object and list are whole.
+    """
+    fields, whole = fields_of(text)
+    items = fields.get(name)
+    return (items, whole) if isinstance(items, list) else ([], False)
+
+
+def _beginning(text: str) -> dict[str, Any]:
+    """The fields that can be read one after the other."""
+    found: dict[str, Any] = {}
+    decoder, at = json.JSONDecoder(), text.find("{") + 1
+    while at:
+        key, at = _next(decoder, text, _after(_BETWEEN, text, at))
+        colon = _COLON.match(text, at) if isinstance(key, str) else None
+        if colon is None:
+            break
+        start = colon.end()
+        value, at = _next(decoder, text, start)
+        if at == 0 and text[start : start + 1] == "[":
+            value = _items(decoder, text, start + 1)
+        elif at == 0:
+            break
+        found[str(key)] = value
+    return found
+
+
+def _items(decoder: json.JSONDecoder, text: str, at: int) -> list[Any]:
+    """The items of a list that breaks off."""
+    found: list[Any] = []
+    while at:
+        value, at = _next(decoder, text, _after(_BETWEEN, text, at))
+        if at:
+            found.append(value)
+    return found
+
+
+def _next(decoder: json.JSONDecoder, text: str, at: int) -> tuple[Any, int]:
+    """The value that stands there and where it ends; 0 where there is none, or it may go on beyond the text."""
+    try:
+        value, end = decoder.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return None, 0
+    return (None, 0) if end == len(text) and isinstance(value, (int, float)) else (value, end)
+
+
+def _after(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at

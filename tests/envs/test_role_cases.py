@@ -1,0 +1,113 @@
+"""Every role of every environment, asked of an ideal model: right answers are admitted, read back and judged right."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from functools import cache
+
+import pytest
+
+from tape.analysis.roles import measure
+from tape.errors import UnknownNameError
+from tape.lm.base import Choice, JsonSchema
+from tape.lm.scripted import ScriptedLM, obeys
+from tape.plugins import load, names
+from tape.protocols.role_cases import Judged, ProbedPlugin, RoleCase, judged_by
+
+ENVIRONMENTS = "tape.environments"
+PLUGINS = {name: plugin for name in names(ENVIRONMENTS) if isinstance(plugin := load(ENVIRONMENTS, name), ProbedPlugin)}
+ROLES = [(name, role) for name, plugin in PLUGINS.items() for role in plugin.roles]
+LONGEST = 2048
+"""Tokens that a prompt has at most."""
+COUNT = 4
+
+
+@cache
+def cases(name: str, role: str, count: int = COUNT, seed: int = 3) -> tuple[RoleCase, ...]:
+    return tuple(PLUGINS[name].role_cases("chat", role, count, seed))
+
+
+def pieces(text: str) -> int:
+    """As many tokens as a text has at most for usual tokenizers: digits and signs each, words by seven letters."""
+    return len(re.findall(r"\d|[^\W\d_]{1,7}|[^\w\s]|_|\n+", text))
+
+
+def test_there_are_environments_with_cases() -> None:
+    assert {"sokoban", "gsm_hard", "musique", "hotpotqa"} <= set(PLUGINS)
+
+
+@pytest.mark.parametrize(("name", "role"), ROLES)
+def test_an_ideal_model_is_right_in_every_case(name: str, role: str) -> None:
+    made = cases(name, role)
+    assert len({case.id for case in made}) == len(made) == COUNT
+    answers = {case.request: case.ideal for case in made}
+    model = ScriptedLM(lambda request, _: answers[request], obey=True)
+    if not made[0].scored:
+        found = asyncio.run(measure(model, made))
+        assert (found.valid, found.right, found.failure) == (COUNT, COUNT, ""), [a.judged.why for a in found.answers]
+    for case in made:
+        assert case.role == role == case.request.role
+        assert obeys(case.request, case.ideal)
+        assert case.judge(case.ideal) == Judged(True, True, case.judge(case.ideal).why)
+
+
+@pytest.mark.parametrize(("name", "role"), ROLES)
+def test_prompts_fit_and_answers_have_room_however_they_are_laid_out(name: str, role: str) -> None:
+    for case in cases(name, role):
+        assert not isinstance(case.request.prompt, str)
+        assert case.request.prompt[-1].role == "user"
+        assert sum(pieces(message.content) + 8 for message in case.request.prompt) <= LONGEST
+        assert pieces(case.ideal) * 1.5 <= case.request.max_tokens or isinstance(case.request.constraint, Choice)
+
+
+@pytest.mark.parametrize(("name", "role"), ROLES)
+def test_what_is_no_answer_is_not_valid(name: str, role: str) -> None:
+    for case in cases(name, role, 2):
+        for text in ("", "{", "null", "banana", "[]", "{}"):
+            assert not case.judge(text).right
+        if isinstance(case.request.constraint, JsonSchema):
+            assert not case.judge("").valid
+
+
+@pytest.mark.parametrize("name", PLUGINS)
+def test_the_same_seed_makes_the_same_cases_and_another_makes_others(name: str) -> None:
+    plugin = PLUGINS[name]
+    role = plugin.roles[0]
+    one, again, other = (plugin.role_cases("chat", role, 3, seed) for seed in (5, 5, 6))
+    assert [case.request.fingerprint("m") for case in one] == [case.request.fingerprint("m") for case in again]
+    assert [case.ideal for case in one] == [case.ideal for case in again]
+    assert {case.request.fingerprint("m") for case in one}.isdisjoint(c.request.fingerprint("m") for c in other)
+    with pytest.raises(UnknownNameError, match="fly"):
+        plugin.role_cases("chat", "fly", 1, 0)
+
+
+def test_a_model_that_fails_is_told_with_what_was_answered_before() -> None:
+    [*made] = cases("sokoban", "act")
+    answers = iter([made[0].ideal, "{"])
+    model = ScriptedLM(lambda *_: next(answers), obey=True)
+    found = asyncio.run(measure(model, made, batch=1))
+    assert (found.n, found.right) == (1, 1)
+    assert "breaks the constraint" in found.failure
+
+
+def test_nothing_is_asked_after_the_time_is_up() -> None:
+    found = asyncio.run(measure(ScriptedLM(["x"]), cases("sokoban", "act"), until=0.0))
+    assert (found.n, found.valid_interval, found.chance, found.prompt_tokens) == (0, (0.0, 1.0), None, (0.0, 0))
+
+
+def test_cases_of_several_roles_are_not_measured_as_one() -> None:
+    with pytest.raises(ValueError, match="one role"):
+        asyncio.run(measure(ScriptedLM(["x"]), [*cases("sokoban", "act"), *cases("sokoban", "plan")]))
+
+
+def test_a_judge_tells_why() -> None:
+    def read(text: str) -> str:
+        if not text:
+            raise UnknownNameError("text", text, ["a"])
+        return text
+
+    judge = judged_by(read, lambda text: text == "a")
+    assert judge("a") == Judged(True, True, "")
+    assert judge("b") == Judged(True, False, "b")
+    assert not judge("").valid
