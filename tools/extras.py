@@ -49,7 +49,10 @@ BASE = ("local", "solvers", "sokoban", "plots", "search", "mcp")
 """Extras that are installed with the project itself: all that is played and drawn offline with nothing but Python, the
 demo's MCP server among it."""
 
-NOT_SURVEYED = frozenset({*BASE, "all", "dev"})
+BUILDS_LLAMA_CPP = ("llama", "smollm2")
+"""Extras that build llama.cpp, for many minutes; who wants them asks for them by name, and no test needs them."""
+
+NOT_SURVEYED = frozenset({*BASE, *BUILDS_LLAMA_CPP, "all", "dev"})
 """Extras that are not looked at one by one: those, the union of all, and the test tools."""
 
 

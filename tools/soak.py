@@ -1,7 +1,8 @@
 """Runs the long sweeps and writes what came out to soak-results/: ``python -m tools.soak [pytest arguments]``.
 
-The sweeps are the tests marked ``soak``, and all property tests with all their examples (Hypothesis marks them
-``hypothesis``; under ``make test`` they try a quarter, see tests/profiles.py).
+The sweeps are the tests marked ``soak``, those with a general language model (``lm``, skipped where none is installed),
+and all property tests with all their examples (Hypothesis marks them ``hypothesis``; under ``make test`` they try a
+quarter, see tests/profiles.py).
 
 pytest's report lies in soak-results/pytest.xml.partial while the sweeps run; at the end soak-results/soak.json lists
 every sweep with its outcome and its time. With arguments that select some of them, the results of the others stay, and
@@ -88,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"The sweeps run for a long time; their results go to {RESULTS}", flush=True)
     report = ["-o", "junit_family=xunit1", f"--junitxml={partial}"]
     # A sweep may take longer than what is allowed a test in make test before all stacks are dumped.
-    chosen = ["-m", "soak or hypothesis", "--hypothesis-profile=soak", "-o", "faulthandler_timeout=0"]
+    chosen = ["-m", "soak or hypothesis or lm", "--hypothesis-profile=soak", "-o", "faulthandler_timeout=0"]
     command = [sys.executable, "-m", "pytest", "-v", *chosen, *report, *arguments]
     environment = {**os.environ, "TAPE_SOAK_RESULTS": str(RESULTS)}
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import Any
 
 
 def main(argv: Sequence[str]) -> int:
@@ -14,14 +15,17 @@ def main(argv: Sequence[str]) -> int:
     from tape.lm.hosted.providers import Provider
     from tape.plugins import LOCAL, load, missing_extra, names
 
-    reason = missing_extra("local", *LOCAL)
-    local = f"not usable: {reason}" if reason else ""
+    local = _problem(missing_extra("local", *LOCAL))
     rows = [(name, text, local) for name, text in describe()]
     notes = {
         "hf": ("hf:PATH_OR_ID", "a local transformers checkpoint"),
+        "gguf": ("gguf:PATH[#TOKENIZER]", "a GGUF file, by transformers; converted once into the user's cache"),
+        "llama": ("llama:PATH", "a GGUF file in llama.cpp, in this process"),
+        "smollm2": ("smollm2", "SmolLM2-135M-Instruct, a general chat model, offline once installed"),
         "scripted": ("scripted:FILE.json", "for tests"),
         "declared": ("declared:first|random", "no model: an option of a list, for trips"),
     }
+    problems = {"hf": local, **_problems_of_files()}
     for backend in names("tape.models"):
         if backend == "bundled":
             continue
@@ -39,13 +43,45 @@ def main(argv: Sequence[str]) -> int:
                 (name, text, "ready; whether it answers is not tried" if missing is None else f"not usable: {missing}")
             )
         else:
-            rows.append((name, text, local if backend == "hf" else ""))
+            rows.append((name, text, problems.get(backend, "")))
+        if backend == "smollm2":
+            rows += [(name, text, problems[backend]) for name, text in _adapters()]
     width = max(len(name) for name, _, _ in rows)
     for name, text, problem in rows:
         print(f"{name:<{width}}  {text}" + (f"   {problem}" if problem else ""))
     print(
-        "Models on this machine (bundled:, hf:, a server at localhost or 127.x.x.x) cost $0 unless --prices FILE says "
-        "otherwise.\nA proxy on this machine to a model that is paid for needs its price there, else a cap on usd does "
-        "not count it."
+        "Models on this machine (bundled:, hf:, gguf:, llama:, smollm2, a server at localhost or 127.x.x.x) cost $0 "
+        "unless --prices FILE says otherwise.\nA proxy on this machine to a model that is paid for needs its price "
+        "there, else a cap on usd does not count it."
     )
     return 0
+
+
+def _problem(reason: str | None) -> str:
+    return f"not usable: {reason}" if reason else ""
+
+
+def _problems_of_files() -> dict[str, str]:
+    """Why models in GGUF files cannot be used, by backend; empty where they can."""
+    from tape.lm.gguf import READERS
+    from tape.lm.smollm2 import missing
+    from tape.plugins import missing_extra
+
+    gguf = missing_extra("gguf", *READERS)
+    return {
+        "gguf": _problem(gguf),
+        "llama": _problem(missing_extra("llama", "llama_cpp")),
+        "smollm2": _problem(missing() or gguf),
+    }
+
+
+def _adapters() -> list[tuple[str, str]]:
+    """The shipped adapters of smollm2, and what they do."""
+    from tape.errors import ModelError
+    from tape.lm.smollm2 import adapters, adapters_folder
+    from tape.reading import read_json
+
+    cards = {
+        name: read_json(adapters_folder() / name / "card.json", dict[str, Any], error=ModelError) for name in adapters()
+    }
+    return [(f"smollm2:{name}", f"the same with an adapter: {card.get('about', '')}") for name, card in cards.items()]

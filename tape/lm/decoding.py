@@ -2,90 +2,38 @@
 
 Our own key-value-cache loop around a network's forward pass. The ``generate`` of transformers has one random
 state and one length limit per batch; here every sample has its own seed, constraint, temperature and limit, and
-a finished one leaves the batch. ``python -m experiments.benches.lm`` compares their times.
+a finished one leaves the batch. There are two loops. This one pads the prompts of a batch and goes on with all of them
+in step, and nothing is kept from one call to the next: the bundled models answer by it, to the last bit. General models
+are decoded by :mod:`tape.lm.tree_decoding`, which reads once what prompts share.
+``python -m experiments.benches.local_lm`` compares their times.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from functools import lru_cache, partial
+from typing import Any, TypeAlias
 
-import numpy as np
 import torch
 
 from tape.errors import ConstraintError, ModelError
 from tape.lm.base import FREE, Choice, Completion, Price, Request, Usage
 from tape.lm.beam_search import Search
-from tape.lm.outlines_engine import ConstraintCompiler, Processor, Tokenizer, encode
-from tape.seeds import derive
+from tape.lm.network import Cache, Network
+from tape.lm.outlines_engine import ConstraintCompiler, Processor, Tokenizer, encode, written_so
+from tape.lm.samples import Sample, draw, new_sample
+from tape.lm.tree_decoding import Job, OptionsJob, SampleJob, SearchJob, TreeDecoder
 from tape.waiting import interruptible
 
 MAX_ROWS = 128
 """Most sequences in one forward pass."""
 
+PAIRS = 1 << 16
+"""Pairs of tokens of which it is remembered whether the tokenizer splits a text so."""
 
-@dataclass
-class _Row:
-    """One sample being decoded."""
-
-    prompt: list[int]
-    request: Request
-    rng: np.random.Generator | None
-    tokens: list[int] = field(default_factory=list)
-    logprob: float = 0.0
-    finish: str = ""
-
-
-class Cache(Protocol):
-    """Keys and values of the tokens that a network has read."""
-
-    def batch_select_indices(self, indices: torch.Tensor) -> None:
-        """Keep only these rows, (kept,) of int64; one that comes twice is copied."""
-
-
-CacheT = TypeVar("CacheT", bound=Cache)
-
-
-class Network(Protocol[CacheT]):
-    """A causal language model's forward pass.
-
-    Attributes:
-        device: Where its inputs must be.
-        window: Most tokens of a sequence.
-    """
-
-    @property
-    def device(self) -> torch.device:
-        """Where its inputs must be."""
-
-    @property
-    def window(self) -> int:
-        """Most tokens of a sequence."""
-
-    def new_cache(self) -> CacheT:
-        """An empty cache."""
-
-    def forward(
-        self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, cache: CacheT | None, keep: int
-    ) -> torch.Tensor:
-        """Logits of the last positions.
-
-        Args:
-            ids: New tokens, (rows, length).
-            mask: 1 for a token, 0 for padding, over all tokens so far, (rows, cached + length).
-            positions: Of the new tokens, from 0, (rows, length).
-            cache: What was read before; it grows by the new tokens. None: nothing was, nothing is kept.
-            keep: For how many positions, from the end.
-
-        Returns:
-            (rows, keep, vocabulary).
-
-        Raises:
-            RuntimeError: It failed, for instance for want of memory.
-            IndexError: A token is outside the vocabulary.
-        """
+_Scored: TypeAlias = list[tuple[list[int], list[list[int]]]]
+"""Tokens of a prompt, and of each of its options."""
 
 
 class LocalLM:
@@ -99,6 +47,8 @@ class LocalLM:
         identity: Changes whenever its answers may.
         prompt_format: ``compact`` or ``chat``.
         price: Zero for a local model.
+        trees: Whether to decode with trees where the network can: what prompts share is read once, and text that a
+            constraint forces is written as the tokenizer writes it.
     """
 
     def __init__(
@@ -111,10 +61,13 @@ class LocalLM:
         identity: str,
         prompt_format: str,
         price: Price | None = FREE,
+        trees: bool = False,
     ) -> None:
         self._network, self._tokenizer, self._compiler = network, tokenizer, compiler
         self.name, self.identity, self.prompt_format, self.price = name, identity, prompt_format, price
         self._eos = compiler.eos
+        self._adjoin = lru_cache(maxsize=PAIRS)(partial(written_so, tokenizer))
+        self._trees = _tree_decoder(network, name) if trees else None
 
     def _encode(self, request: Request) -> list[int]:
         if isinstance(request.prompt, str):
@@ -135,24 +88,34 @@ class LocalLM:
         prompts = [self._encode(request) for request in requests]
         for prompt in prompts:
             self._check_window(len(prompt))
-        searched = [i for i, request in enumerate(requests) if _is_searched(request)]
-        searches = {i: self._new_search(requests[i], prompts[i]) for i in searched}
-        rows: dict[int, list[_Row]] = {}
+        samples: dict[int, list[Sample]] = {}
+        searches: dict[int, Search] = {}
         for i, (request, prompt) in enumerate(zip(requests, prompts, strict=True)):
-            if i not in searches:
-                rows[i] = [_Row(prompt, request, _generator(request, k)) for k in range(request.n)]
-        flat = [row for mine in rows.values() for row in mine]
+            if _is_searched(request):
+                searches[i] = self._new_search(request, prompt)
+            else:
+                samples[i] = self._new_samples(request, prompt)
         with interruptible():
-            for first in range(0, len(flat), MAX_ROWS):
-                self._decode(flat[first : first + MAX_ROWS])
-            for batch in _batches(list(searches.values())):
-                self._search(batch)
+            if self._trees is not None:
+                self._trees.run([self._job(samples.get(i), searches.get(i)) for i in range(len(requests))])
+            else:
+                flat = [sample for mine in samples.values() for sample in mine]
+                for first in range(0, len(flat), MAX_ROWS):
+                    self._decode(flat[first : first + MAX_ROWS])
+                for batch in _batches(list(searches.values())):
+                    self._search(batch)
         return [
-            self._found(searches[i]) if i in searches else self._sampled(prompt, rows[i])
+            self._found(searches[i]) if i in searches else self._sampled(prompt, samples[i])
             for i, prompt in enumerate(prompts)
         ]
 
-    def _sampled(self, prompt: Sequence[int], rows: Sequence[_Row]) -> Completion:
+    def _job(self, samples: list[Sample] | None, search: Search | None) -> Job:
+        if search is not None:
+            return SearchJob(search)
+        assert samples is not None  # a request has the ones or the other
+        return SampleJob(samples, self._eos)
+
+    def _sampled(self, prompt: Sequence[int], rows: Sequence[Sample]) -> Completion:
         """The answer that independent samples come to."""
         return Completion(
             tuple(self._tokenizer.decode(row.tokens) for row in rows),
@@ -172,10 +135,28 @@ class LocalLM:
             Usage(len(search.prompt), max(search.computed, sum(len(b.tokens) + (b.finish == "stop") for b in beams))),
         )
 
+    def _processor(self, request: Request) -> tuple[Processor | None, list[int]]:
+        """Masks by a request's constraint, if it has one; and what every answer begins with."""
+        if request.constraint is None:
+            return None, []
+        processor = self._compiler.processor(request.constraint, jump=self._trees is not None)
+        return processor, processor.begin()
+
     def _new_search(self, request: Request, prompt: list[int]) -> Search:
-        constraint = request.constraint
-        processor = None if constraint is None else self._compiler.processor(constraint)
-        return Search(prompt, request, processor, self._eos, self._network.window)
+        processor, begun = self._processor(request)
+        adjoin = None if self._trees is None else self._adjoin
+        search = Search(prompt, request, processor, self._eos, self._network.window, adjoin)
+        search.begin(begun)
+        return search
+
+    def _new_samples(self, request: Request, prompt: list[int]) -> list[Sample]:
+        processor, begun = self._processor(request)
+        found = []
+        for k in range(request.n):
+            own = processor if k == 0 or processor is None else processor.copied()
+            found.append(new_sample(prompt, request, k, own, self._network.window))
+            found[-1].begin(begun, self._eos, found[-1].longest)
+        return found
 
     def _check_window(self, prompt: int) -> None:
         if prompt >= self._network.window:
@@ -193,12 +174,10 @@ class LocalLM:
         return ids, mask, (mask.cumsum(1) - 1).clamp(min=0)
 
     @torch.inference_mode()
-    def _decode(self, rows: list[_Row]) -> None:
+    def _decode(self, rows: list[Sample]) -> None:
         prompts = list(dict.fromkeys(tuple(row.prompt) for row in rows))  # its samples share the pass over a prompt
         ids, mask, positions = self._pad(prompts)
         cache = self._network.new_cache()
-        processors = self._processors(rows)
-        live = list(range(len(rows)))
         logits = self._forward(ids, mask, positions, cache)[:, -1]
         if len(prompts) < len(rows):
             number = {prompt: i for i, prompt in enumerate(prompts)}
@@ -206,17 +185,17 @@ class LocalLM:
             cache.batch_select_indices(copies)
             mask, positions, logits = mask[copies], positions[copies], logits[copies]
         while True:
-            chosen = self._choose(rows, live, logits, processors)
-            still = [i for i, index in enumerate(live) if not rows[index].finish]
+            chosen = draw(rows, logits, self._eos)
+            still = [i for i, row in enumerate(rows) if not row.finish]
             if not still:
                 return
-            if len(still) < len(live):
+            if len(still) < len(rows):
                 keep = torch.tensor(still, device=ids.device)
                 cache.batch_select_indices(keep)
                 mask, positions = mask[keep], positions[keep]
                 chosen = [chosen[i] for i in still]
-                live = [live[i] for i in still]
-            mask = torch.cat([mask, mask.new_ones(len(live), 1)], 1)
+                rows = [rows[i] for i in still]
+            mask = torch.cat([mask, mask.new_ones(len(rows), 1)], 1)
             positions = positions[:, -1:] + 1
             step = torch.tensor(chosen, device=ids.device)[:, None]
             logits = self._forward(step, mask, positions, cache)[:, -1]
@@ -253,43 +232,6 @@ class LocalLM:
         except (RuntimeError, IndexError) as error:
             raise ModelError(f"{self.name}: the forward pass failed: {error}") from error
 
-    def _processors(self, rows: list[_Row]) -> dict[int, Processor]:
-        """A logits processor for every constrained row; a guide belongs to one row for good."""
-        return {
-            i: self._compiler.processor(row.request.constraint)
-            for i, row in enumerate(rows)
-            if row.request.constraint is not None
-        }
-
-    def _choose(
-        self, rows: list[_Row], live: list[int], logits: torch.Tensor, processors: dict[int, Processor]
-    ) -> list[int]:
-        """Pick the next token of every live row; sets ``finish`` where a row ends."""
-        device = logits.device
-        for i, index in enumerate(live):
-            if index in processors:
-                row = rows[index]
-                seen = torch.tensor([row.prompt + row.tokens], device=device)
-                logits[i : i + 1] = processors[index](seen, logits[i : i + 1].clone())
-        logp = torch.log_softmax(logits, -1)
-        greedy = logits.argmax(-1).tolist()
-        chosen: list[int] = []
-        for i, index in enumerate(live):
-            row = rows[index]
-            token = greedy[i] if row.rng is None else _sample(logits[i], row.request.temperature, row.rng)
-            row.logprob += float(logp[i, token])
-            if token == self._eos:
-                row.finish = "stop"
-            else:
-                row.tokens.append(token)
-                if (
-                    len(row.tokens) >= row.request.max_tokens
-                    or len(row.prompt) + len(row.tokens) >= self._network.window
-                ):
-                    row.finish = "length"
-            chosen.append(token)
-        return chosen
-
     def _options(self, request: Request) -> list[list[int]]:
         if not isinstance(request.constraint, Choice):
             raise ConstraintError("score_options needs requests with a Choice")
@@ -306,7 +248,7 @@ class LocalLM:
         Raises:
             ConstraintError: A request has no choice, or an option cannot be written.
         """
-        scored: list[tuple[list[int], list[list[int]]]] = []
+        scored: _Scored = []
         for request in requests:
             options = self._options(request)
             assert request.constraint is not None
@@ -314,33 +256,48 @@ class LocalLM:
             prompt = self._encode(request)
             self._check_window(len(prompt) + max(map(len, options)))
             scored.append((prompt, options))
+        with interruptible():
+            logs = self._by_trees(scored) if self._trees is not None else self._by_passes(scored)
+        answers = []
+        for (prompt, options), mine in zip(scored, logs, strict=True):
+            top = max(mine)
+            weights = [math.exp(value - top) for value in mine]
+            total = sum(weights)
+            usage = Usage(len(prompt), 1 if _single(options) else sum(len(o) + 1 for o in options))
+            answers.append((tuple(w / total for w in weights), usage))
+        return answers
+
+    def _by_trees(self, scored: _Scored) -> list[list[float]]:
+        """Log-probability of every option of every request."""
+        assert self._trees is not None
+        jobs = [OptionsJob(prompt, options, self._eos) for prompt, options in scored]
+        self._trees.run(jobs)
+        return [job.logs for job in jobs]
+
+    def _by_passes(self, scored: _Scored) -> list[list[float]]:
+        """The same, by passes over prompts and options together."""
         flat: list[tuple[list[int], list[int]]] = []
         for prompt, options in scored:
             # Where every option is one token, one pass over the prompt scores them all.
             flat += [(prompt, [])] if _single(options) else [(prompt, o) for o in options]
         values: list[torch.Tensor] = []
-        with interruptible():
-            for first in range(0, len(flat), MAX_ROWS):
-                values += self._option_logits(flat[first : first + MAX_ROWS])
-        answers = []
+        for first in range(0, len(flat), MAX_ROWS):
+            values += self._option_logits(flat[first : first + MAX_ROWS])
+        found = []
         taken = 0
-        for prompt, options in scored:
-            single = _single(options)
-            mine = values[taken : taken + (1 if single else len(options))]
+        for _, options in scored:
+            mine = values[taken : taken + (1 if _single(options) else len(options))]
             taken += len(mine)
-            if single:
-                logs = [float(mine[0][0, o[0]]) for o in options]
+            if _single(options):
+                found.append([float(mine[0][0, o[0]]) for o in options])
             else:
-                logs = [
-                    sum(float(row[j, token]) for j, token in enumerate([*o, self._eos]))
-                    for row, o in zip(mine, options, strict=True)
-                ]
-            top = max(logs)
-            weights = [math.exp(value - top) for value in logs]
-            total = sum(weights)
-            usage = Usage(len(prompt), 1 if single else sum(len(o) + 1 for o in options))
-            answers.append((tuple(w / total for w in weights), usage))
-        return answers
+                found.append(
+                    [
+                        sum(float(row[j, token]) for j, token in enumerate([*o, self._eos]))
+                        for row, o in zip(mine, options, strict=True)
+                    ]
+                )
+        return found
 
     @torch.inference_mode()
     def _option_logits(self, flat: list[tuple[list[int], list[int]]]) -> list[torch.Tensor]:
@@ -351,14 +308,14 @@ class LocalLM:
         return [logp[i, keep - len(option) - 1 :] for i, (_, option) in enumerate(flat)]
 
 
+def _tree_decoder(network: Any, name: str) -> TreeDecoder | None:
+    """What decodes with trees; None where the network reads none."""
+    return None if getattr(network, "shape", None) is None else TreeDecoder(network, name)
+
+
 def _is_searched(request: Request) -> bool:
     """Whether its samples are drawn without replacement; not where a step would take more rows than fit."""
     return request.distinct and 1 < request.n <= MAX_ROWS and request.temperature > 0
-
-
-def _generator(request: Request, sample: int) -> np.random.Generator | None:
-    """The random numbers of an independent sample; a greedy one needs none."""
-    return np.random.default_rng(derive(request.seed, sample)) if request.temperature > 0 else None
 
 
 def _batches(searches: Sequence[Search]) -> list[list[Search]]:
@@ -376,11 +333,3 @@ def _batches(searches: Sequence[Search]) -> list[list[Search]]:
 
 def _single(options: list[list[int]]) -> bool:
     return all(len(option) == 1 for option in options)
-
-
-def _sample(logits: torch.Tensor, temperature: float, rng: np.random.Generator) -> int:
-    """Draw one token by inverting the cumulative distribution, with the row's own generator."""
-    scaled = logits.double().numpy(force=True) / temperature
-    weights = np.exp(scaled - scaled.max())
-    cumulative = np.cumsum(weights)
-    return int(min(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"), len(weights) - 1))

@@ -11,9 +11,10 @@ Source: https://github.com/huggingface/transformers, ``models/llama/modeling_lla
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import torch
 from pydantic import Field
@@ -22,6 +23,7 @@ from safetensors.torch import load_file
 from torch.nn.functional import embedding, linear, scaled_dot_product_attention, silu
 
 from tape.errors import ModelError
+from tape.lm.trees import Feed, Shape, attend, gathered, grown
 from tape.reading import read_json, shaped, short
 
 FIXED = {
@@ -31,7 +33,10 @@ FIXED = {
     "mlp_bias": False,
     "tie_word_embeddings": True,
 }
-"""What a checkpoint's configuration must say; heads must have keys of their own and RoPE no scaling besides."""
+"""What a checkpoint's configuration must say; RoPE must have no scaling besides."""
+
+Mixer: TypeAlias = Callable[[int, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+"""Attention of a layer by its queries, keys and values, each (rows, heads, length, head width), to the same."""
 
 _Size = Annotated[int, Field(ge=1, le=1 << 31)]
 _Few = Annotated[int, Field(ge=1, le=4096)]
@@ -84,19 +89,20 @@ class LayerCache:
 
 
 class Llama:
-    """Implements :class:`tape.lm.decoding.Network`.
+    """Implements :class:`tape.lm.network.Network` and :class:`tape.lm.network.TreeNetwork`.
 
     Args:
         folder: ``config.json`` and ``model.safetensors``, whose numbers are used as float32.
+        grouped: Whether several heads may share their keys; no bundled checkpoint's do.
 
     Raises:
         ModelError: It is another architecture.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, grouped: bool = False) -> None:
         file = folder / "config.json"
         record = read_json(file, dict[str, Any], error=ModelError)
-        _check(file, record)
+        _check(file, record, grouped)
         config = shaped(record, _Config, str(file), error=ModelError)
         self.window, self.device = config.max_position_embeddings, torch.device("cpu")
         self._eps, self._width = config.rms_norm_eps, config.head_dim
@@ -116,34 +122,58 @@ class Llama:
         """An empty cache."""
         return LayerCache()
 
+    @property
+    def shape(self) -> Shape:
+        """Of its keys and values."""
+        key = self._weights["layers.0.self_attn.k_proj.weight"]
+        return Shape(len(self._layers), key.shape[0] // self._width, self._width)
+
     @torch.inference_mode()
     def forward(
         self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, cache: LayerCache | None, keep: int
     ) -> torch.Tensor:
-        """Logits of the last positions, (rows, keep, vocabulary); see :class:`tape.lm.decoding.Network`."""
-        hidden = embedding(ids, self._weights["embed_tokens.weight"])
+        """Logits of the last positions, (rows, keep, vocabulary); see :class:`tape.lm.network.Network`."""
         allowed = _attention_mask(ids.shape[1], mask)
+
+        def mix(layer: int, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+            if cache is not None:
+                key, value = cache.update(layer, key, value)
+            return self._mixed(query, key, value, allowed)
+
+        # Contiguous, or torch multiplies row by row, which changes the last bit.
+        return self._logits(self._norm("norm", self._hidden(ids, positions, mix))[:, -keep:].contiguous())
+
+    @torch.inference_mode()
+    def read(self, feeds: Sequence[Feed]) -> torch.Tensor:
+        """Logits of new tokens of trees; see :class:`tape.lm.network.TreeNetwork`."""
+        ids, places, wanted = gathered(feeds, self.device)
+
+        def mix(layer: int, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+            return attend(feeds, layer, query[0], key[0], value[0], self._width**-0.5)[None].transpose(1, 2)
+
+        hidden = self._hidden(ids[None], places[None], mix)
+        grown(feeds)
+        return self._logits(self._norm("norm", hidden[0, wanted]))
+
+    def _hidden(self, ids: torch.Tensor, positions: torch.Tensor, mix: Mixer) -> torch.Tensor:
+        """What the last layer says of new tokens, (rows, length, hidden)."""
+        hidden = embedding(ids, self._weights["embed_tokens.weight"])
         angles = positions[..., None].float() * self._frequencies
         angles = torch.cat((angles, angles), -1)[:, None]
         rotation = angles.cos(), angles.sin()
         for layer in self._layers:
             name = f"layers.{layer}."
-            hidden = hidden + self._attention(
-                layer, self._norm(name + "input_layernorm", hidden), allowed, rotation, cache
-            )
+            hidden = hidden + self._attention(layer, self._norm(name + "input_layernorm", hidden), rotation, mix)
             normed = self._norm(name + "post_attention_layernorm", hidden)
             gated = silu(self._linear(name + "mlp.gate_proj", normed)) * self._linear(name + "mlp.up_proj", normed)
             hidden = hidden + self._linear(name + "mlp.down_proj", gated)
-        # Contiguous, or torch multiplies row by row, which changes the last bit.
-        return linear(self._norm("norm", hidden)[:, -keep:].contiguous(), self._weights["embed_tokens.weight"])
+        return hidden
+
+    def _logits(self, normed: torch.Tensor) -> torch.Tensor:
+        return linear(normed, self._weights["embed_tokens.weight"])
 
     def _attention(
-        self,
-        layer: int,
-        hidden: torch.Tensor,
-        allowed: torch.Tensor | None,
-        rotation: tuple[torch.Tensor, torch.Tensor],
-        cache: LayerCache | None,
+        self, layer: int, hidden: torch.Tensor, rotation: tuple[torch.Tensor, torch.Tensor], mix: Mixer
     ) -> torch.Tensor:
         """Self-attention, (rows, length, hidden) to the same."""
         name, rows, length = f"layers.{layer}.self_attn.", hidden.shape[0], hidden.shape[1]
@@ -151,18 +181,26 @@ class Llama:
             self._linear(f"{name}{part}_proj", hidden).view(rows, length, -1, self._width).transpose(1, 2)
             for part in "qkv"
         )
-        query, key = _rotate(query, *rotation), _rotate(key, *rotation)
-        if cache is not None:
-            key, value = cache.update(layer, key, value)
-        mixed = scaled_dot_product_attention(
+        mixed = mix(layer, _rotate(query, *rotation), _rotate(key, *rotation), value)
+        return self._linear(name + "o_proj", mixed.transpose(1, 2).reshape(rows, length, -1))
+
+    def _mixed(
+        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, allowed: torch.Tensor | None
+    ) -> torch.Tensor:
+        """Values by attention, (rows, heads, length, head width)."""
+        rows, heads, length, _ = query.shape
+        if key.shape[1] < heads and length == 1:
+            query = query.reshape(rows, key.shape[1], -1, self._width)  # one token: heads as if they were tokens
+        elif key.shape[1] < heads:
+            key, value = (part.repeat_interleave(heads // key.shape[1], 1) for part in (key, value))
+        return scaled_dot_product_attention(
             query,
             key,
             value,
             attn_mask=allowed,
             is_causal=allowed is None and length > 1,
             scale=self._width**-0.5,
-        )
-        return self._linear(name + "o_proj", mixed.transpose(1, 2).reshape(rows, length, -1))
+        ).reshape(rows, heads, length, self._width)
 
     def _linear(self, name: str, hidden: torch.Tensor) -> torch.Tensor:
         return linear(hidden, self._weights[name + ".weight"])
@@ -174,10 +212,10 @@ class Llama:
         return normed
 
 
-def _check(file: Path, config: dict[str, Any]) -> None:
+def _check(file: Path, config: dict[str, Any], grouped: bool) -> None:
     """Refuse a checkpoint that this file would read wrongly."""
     wrong = [f"{name} = {short(config.get(name))}" for name, value in FIXED.items() if config.get(name) != value]
-    if config.get("num_key_value_heads") != config.get("num_attention_heads"):
+    if not grouped and config.get("num_key_value_heads") != config.get("num_attention_heads"):
         wrong.append("grouped keys")
     rope = config.get("rope_parameters")
     if not isinstance(rope, dict) or rope.get("rope_type") != "default" or "rope_theta" not in rope:

@@ -33,10 +33,20 @@ GRAMMAR = '%llguidance {{"no_forcing": true}}\nstart: /{}/'
 
 
 class Processor(Protocol):
-    """Masks the logits of one sequence by a constraint; it must see the sequence after every token."""
+    """Masks the logits of one sequence by a constraint; it is told every token of the sequence."""
 
-    def __call__(self, tokens: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
-        """Logits, (1, vocabulary), with -inf for every token that may not follow ``tokens``, (1, length)."""
+    def begin(self) -> list[int]:
+        """The tokens that every sequence begins with; they count as told. To be asked once, at the beginning."""
+
+    def masked(self, logits: torch.Tensor) -> torch.Tensor:
+        """Logits, (1, vocabulary), with -inf for every token that may not come next."""
+
+    def take(self, token: int) -> list[int]:
+        """Tell it the next token, which is not the end.
+
+        Returns:
+            The tokens that must follow, perhaps the end; they count as told.
+        """
 
     def copied(self) -> Processor:
         """The same for a sequence that begins like this one."""
@@ -72,6 +82,12 @@ def encode(tokenizer: Tokenizer, text: str) -> list[int]:
         raise ConstraintError(f"the tokenizer cannot write {text[:200]!r}: {error}") from error
 
 
+def written_so(tokenizer: Tokenizer, first: int, second: int) -> bool:
+    """Whether the tokenizer splits the text of two tokens into these very ones; also where they are parts of one."""
+    text = tokenizer.decode([first, second])
+    return "\ufffd" in text or encode(tokenizer, text) == [first, second]
+
+
 class ConstraintCompiler:
     """Compiles constraints for one tokenizer; one vocabulary, one cache.
 
@@ -102,13 +118,38 @@ class ConstraintCompiler:
         """
         self._automaton(constraint)
 
-    def processor(self, constraint: Constraint) -> Processor:
+    def processor(self, constraint: Constraint, *, jump: bool = False) -> Processor:
         """A fresh logits processor for one sequence; it raises ConstraintError where no token can go on.
+
+        Args:
+            constraint: What the sequence must look like.
+            jump: Whether text that must come next is written as the tokenizer writes it, without asking the model,
+                which could only choose how to split it into tokens.
 
         Raises:
             ConstraintError: As for :meth:`check`.
         """
-        return MaskProcessor(self._automaton(constraint).fresh())
+        return MaskProcessor(self._automaton(constraint).fresh(), self._forced if jump else None)
+
+    def _forced(self, automaton: Automaton) -> list[int]:
+        """The tokens that must come next, perhaps the end; the automaton is told them."""
+        text = automaton.forced_text()
+        if not text:
+            return [self.eos] if automaton.must_end() else []
+        try:
+            ids = encode(self._tokenizer, text)
+        except ConstraintError:
+            return []  # a word of which only the beginning is forced, for a tokenizer that knows whole words
+        ahead = automaton.copied()
+        if not ahead.takes(ids):
+            return []  # it writes something else
+        if ahead.must_end():
+            automaton.takes(ids)
+            return [*ids, self.eos]
+        # What comes after it may be one token with its last characters: those are the model's to split.
+        del ids[-1]
+        automaton.takes(ids)
+        return ids
 
     def _automaton(self, constraint: Constraint) -> Automaton:
         pattern = to_decoder(constraint)
@@ -204,10 +245,27 @@ class Automaton:
         else:
             self._taken.append(token)
 
+    def forced_text(self) -> str:
+        """The text that must come next, as far as it consists of whole characters."""
+        found: bytes = self._matcher.compute_ff_bytes()
+        try:
+            return found.decode()
+        except UnicodeDecodeError as error:
+            return found[: error.start].decode()
+
+    def must_end(self) -> bool:
+        """Whether the text is complete, and nothing may follow."""
+        return bool(self._matcher.is_stopped() and self._matcher.is_accepting())
+
+    def takes(self, tokens: Sequence[int]) -> bool:
+        """Take tokens; where they are not all allowed, the automaton cannot be walked any further."""
+        taken: int = self._matcher.try_consume_tokens(list(tokens))
+        self._taken += tokens[:taken]
+        return taken == len(tokens)
+
     def admits(self, tokens: Sequence[int]) -> bool:
         """Whether tokens, and the end after them, may follow; the automaton cannot be walked any further."""
-        all_taken: bool = self._matcher.try_consume_tokens(list(tokens)) == len(tokens)
-        return all_taken and bool(self._matcher.is_accepting())
+        return self.takes(tokens) and bool(self._matcher.is_accepting())
 
     def _go_alone(self, what: str) -> None:
         """Build the automaton anew along this sequence, for others may have used up what one may hold.
@@ -227,33 +285,41 @@ class Automaton:
 
 
 class MaskProcessor:
-    """Masks the logits of one sequence by an automaton.
+    """Masks the logits of one sequence by an automaton; implements :class:`Processor`.
 
     Args:
         automaton: It belongs to this processor alone.
+        forced: Gives the tokens that must come next and tells the automaton; None: every token is the model's.
     """
 
-    def __init__(self, automaton: Automaton) -> None:
-        self._automaton = automaton
-        self._started = False
+    def __init__(self, automaton: Automaton, forced: Callable[[Automaton], list[int]] | None = None) -> None:
+        self._automaton, self._forced = automaton, forced
 
     def copied(self) -> MaskProcessor:
         """The same for a sequence that begins like this one."""
-        found = MaskProcessor(self._automaton.copied())
-        found._started = self._started
-        return found
+        return MaskProcessor(self._automaton.copied(), self._forced)
 
-    def __call__(self, tokens: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
-        """Logits, (1, vocabulary), with -inf for every token that is forbidden after ``tokens``, (1, length).
+    def begin(self) -> list[int]:
+        """The tokens that every sequence begins with."""
+        return [] if self._forced is None else self._forced(self._automaton)
+
+    def take(self, token: int) -> list[int]:
+        """Tell it the next token; the tokens that must follow.
 
         Raises:
-            ConstraintError: The last token is not allowed, or no token can go on.
+            ConstraintError: The token is not allowed.
+        """
+        self._automaton.advance(token)
+        return [] if self._forced is None else self._forced(self._automaton)
+
+    def masked(self, logits: torch.Tensor) -> torch.Tensor:
+        """Logits, (1, vocabulary), with -inf for every token that is forbidden.
+
+        Raises:
+            ConstraintError: No token can go on.
         """
         import torch
 
-        if self._started:
-            self._automaton.advance(int(tokens[0, -1]))
-        self._started = True  # what is there at first is the prompt
         mask = self._automaton.allowed()
         # A network may have more outputs than the vocabulary has tokens, or fewer; nothing says what more would write.
         outputs = logits.shape[1]

@@ -113,7 +113,8 @@ def missing_price(name: str) -> str:
     """What is said where a hard cap on US dollars meets a model without a price."""
     return (
         f"usd is capped, but the price of {name} is unknown. Put what it costs (US dollars per million tokens) into a "
-        f"file, {_example(name)}, and pass it with --prices FILE; or lift the cap on usd"
+        f"file, {_example(name)}, and pass it with --prices FILE; or add the option price=0 to its name, for a server "
+        "that costs nothing (NAME@URL#price=0); or lift the cap on usd"
     )
 
 

@@ -1,6 +1,9 @@
-"""Models by one string, ``BACKEND:ARGUMENT``."""
+"""Models by one string, ``BACKEND:ARGUMENT``, or one word."""
 
 from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
 
 from tape.errors import UnknownNameError
 from tape.lm.base import LanguageModel
@@ -8,6 +11,9 @@ from tape.lm.price_table import priced
 from tape.plugins import load, names
 
 GROUP = "tape.models"
+
+WORDS = ("smollm2",)
+"""Models that are named by their backend alone."""
 
 
 def open_model(name: str) -> LanguageModel:
@@ -28,9 +34,24 @@ def open_backend(name: str) -> LanguageModel:
         ModelError: It exists but cannot be loaded.
     """
     backend, colon, argument = name.partition(":")
-    if not colon or backend not in names(GROUP):
-        known = [f"{b}:..." for b in names(GROUP)]
-        raise UnknownNameError("model", name, known, "A model is BACKEND:NAME; `tape models` lists what is here.")
+    if backend not in names(GROUP) or not (colon or backend in WORDS):
+        known = [b if b in WORDS else f"{b}:..." for b in names(GROUP)]
+        hint = "A model is BACKEND:NAME or one of the words; `tape models` lists what is here."
+        meant = _meant(name)
+        raise UnknownNameError("model", name, known, f"Did you mean {meant!r}? {hint}" if meant else hint)
     opener = load(GROUP, backend)
     model: LanguageModel = opener(argument)
     return model
+
+
+def _meant(name: str) -> str:
+    """The model that somebody may have meant who named none: a file, a folder, or nearly a word; empty for none."""
+    if name.lower().endswith(".gguf"):
+        return f"gguf:{name}"
+    if Path(name).is_dir():
+        return f"hf:{name}"
+    from tape.lm.bundled import sizes
+
+    shipped = {size: f"bundled:{size}" for size in sizes()} | {word: word for word in WORDS}
+    near = get_close_matches(name, shipped, n=1)
+    return shipped[near[0]] if near else ""

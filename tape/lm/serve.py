@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 
 from tape.errors import ConfigError, TapeError
 from tape.lm.base import BatchError, EndpointError, LanguageModel
-from tape.lm.serve_chat import complete, constraint_of
+from tape.lm.serve_chat import complete, constraint_of, events
 from tape.lm.serve_connections import MOST_WAITING, BusyError, GoneError, Server, TimedReader, Turns, error_body
 from tape.reading import parse_json
 
@@ -156,7 +156,11 @@ class Handler(BaseHTTPRequestHandler, ABC):
             body = parse_json(raw, "the body", error=ConfigError)
             if not isinstance(body, dict):
                 raise ConfigError("the body is no JSON object")
-            self.reply(200, self.answer(body))
+            answer = self.answer(body)
+            if body.get("stream"):
+                self._send(200, "".join(events(answer, body)).encode(), "text/event-stream")
+            else:
+                self.reply(200, answer)
         except GoneError:
             self.close_connection = True
         except BusyError:
@@ -184,14 +188,12 @@ class Handler(BaseHTTPRequestHandler, ABC):
 
     def reply(self, status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> None:
         """Send a JSON object."""
-        raw = json.dumps(body).encode()
+        self._send(status, json.dumps(body).encode(), "application/json", headers)
+
+    def _send(self, status: int, raw: bytes, kind: str, headers: dict[str, str] | None = None) -> None:
         self.connection.settimeout(SECONDS)
         self.send_response(status)
-        for name, value in {
-            "Content-Type": "application/json",
-            "Content-Length": str(len(raw)),
-            **(headers or {}),
-        }.items():
+        for name, value in {"Content-Type": kind, "Content-Length": str(len(raw)), **(headers or {})}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(raw)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from tape.errors import ConfigError, ConstraintError
@@ -33,6 +34,29 @@ LARGEST_SCHEMA = 20_000
 """Parts of a schema once each is written out wherever it is used, as a regular expression must."""
 MOST_RECURSION = 3
 """How often the compiler of schemas writes a part out inside itself."""
+
+_TOOLS = (
+    "no tools are called here; describe them in a message, ask for the call by a json_schema in response_format, and "
+    "leave this out"
+)
+_WHOLE = "answers are drawn from the model's whole distribution, by temperature and seed alone; leave this out"
+UNSERVED = {
+    "tools": _TOOLS,
+    "tool_choice": _TOOLS,
+    "functions": _TOOLS,
+    "function_call": _TOOLS,
+    "logprobs": "only whole answers have a probability here, tokens have none that is told; leave this out",
+    "top_logprobs": "only whole answers have a probability here, tokens have none that is told; leave this out",
+    "stop": "an answer ends where the model, its schema or max_tokens ends it; leave this out",
+    "logit_bias": _WHOLE,
+    "top_p": _WHOLE,
+    "presence_penalty": _WHOLE,
+    "frequency_penalty": _WHOLE,
+}
+"""Fields that would change the answer, and what is said of them: to pass them over in silence would be to lie."""
+
+_NEUTRAL: dict[str, Any] = {"tool_choice": "none", "function_call": "none", "top_p": 1}
+"""Values of such fields that ask for nothing, beside what is false."""
 
 
 def complete(model: LanguageModel, body: dict[str, Any]) -> dict[str, Any]:
@@ -65,6 +89,28 @@ def complete(model: LanguageModel, body: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def events(answer: dict[str, Any], body: dict[str, Any]) -> Iterator[str]:
+    """A chat completion as the stream of events that a client with ``stream`` reads, each sample in one piece.
+
+    Args:
+        answer: Of :func:`complete`.
+        body: What was asked.
+    """
+    shared = {**{name: answer[name] for name in ("id", "created", "model")}, "object": "chat.completion.chunk"}
+    with_usage = bool(_object(body, "stream_options").get("include_usage"))
+    if with_usage:
+        shared["usage"] = None
+    chunks: list[dict[str, Any]] = []
+    for choice in answer["choices"]:
+        for delta, finish in ((choice["message"], None), ({}, choice["finish_reason"])):
+            part = {"index": choice["index"], "delta": delta, "finish_reason": finish, "logprobs": None}
+            chunks.append({**shared, "choices": [part]})
+    if with_usage:
+        chunks.append({**shared, "choices": [], "usage": answer["usage"]})
+    yield from (f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
+    yield "data: [DONE]\n\n"
+
+
 def request_of(model: LanguageModel, body: dict[str, Any]) -> tuple[Request, bool]:
     """What a body asks of a model, and whether the answer is to be wrapped in ``{"answer": ...}``.
 
@@ -72,8 +118,12 @@ def request_of(model: LanguageModel, body: dict[str, Any]) -> tuple[Request, boo
         ConfigError: The body is malformed, or asks for too much.
         ConstraintError: The schema cannot be enforced.
     """
-    if body.get("stream"):
-        raise ConfigError("stream is not served; leave it out")
+    for name, said in UNSERVED.items():
+        if body.get(name) and body[name] != _NEUTRAL.get(name):
+            raise ConfigError(f"{name} is not served: {said}")
+    if not isinstance(body.get("stream", False), bool | None):
+        raise ConfigError(f"stream has the wrong type: it is true or false, got {str(body['stream'])[:100]!r}")
+    _object(body, "stream_options")
     prompt = _prompt(model, body.get("messages"))
     samples = _number(body, "n", 1, MOST_SAMPLES)
     tokens = _number(body, "max_completion_tokens", _number(body, "max_tokens", 256, MOST_TOKENS), MOST_TOKENS)

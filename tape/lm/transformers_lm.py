@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
 from transformers import DynamicCache
 
-from tape.lm.base import FREE, Price, Request
-from tape.lm.decoding import LocalLM
+from tape.lm.base import FREE, Price
+from tape.lm.chat import ChatLM
+from tape.lm.chat_template import ChatTemplate, Turn
+from tape.lm.ends import joined_ends
+from tape.lm.exact_tokenizer import exact
 from tape.lm.outlines_engine import transformers_compiler
+from tape.lm.transformers_trees import read_trees, shape_of
+from tape.lm.trees import Feed
 
 
 class TransformersNetwork:
@@ -17,11 +23,14 @@ class TransformersNetwork:
 
     Args:
         model: A causal LM.
+        ends: Tokens that end an answer; the first one stands for all of them.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, ends: Iterable[int] = ()) -> None:
         self._model = model.eval()
-        self.window = int(model.config.max_position_embeddings)
+        self._ends = tuple(ends)
+        self.window = int(model.config.get_text_config().max_position_embeddings)
+        self.shape = shape_of(model)
 
     @property
     def device(self) -> torch.device:
@@ -36,7 +45,7 @@ class TransformersNetwork:
     def forward(
         self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, cache: DynamicCache | None, keep: int
     ) -> torch.Tensor:
-        """Logits of the last positions, (rows, keep, vocabulary); see :class:`tape.lm.decoding.Network`."""
+        """Logits of the last positions, (rows, keep, vocabulary); see :class:`tape.lm.network.Network`."""
         out = self._model(
             input_ids=ids,
             attention_mask=mask,
@@ -46,10 +55,14 @@ class TransformersNetwork:
             logits_to_keep=keep,
         )
         logits: torch.Tensor = out.logits
-        return logits
+        return joined_ends(logits, self._ends)
+
+    def read(self, feeds: Sequence[Feed]) -> torch.Tensor:
+        """Logits of new tokens of trees; see :class:`tape.lm.network.TreeNetwork`."""
+        return joined_ends(read_trees(self._model, feeds), self._ends)
 
 
-class TransformersLM(LocalLM):
+class TransformersLM(ChatLM):
     """Implements :class:`tape.lm.base.LanguageModel` on a transformers model and tokenizer.
 
     Args:
@@ -59,6 +72,7 @@ class TransformersLM(LocalLM):
         identity: Changes whenever its answers may.
         prompt_format: ``compact`` or ``chat``.
         price: Zero for a local model.
+        trees: As of :class:`tape.lm.decoding.LocalLM`.
 
     Raises:
         ConstraintError: The tokenizer has no end-of-sequence token.
@@ -73,21 +87,30 @@ class TransformersLM(LocalLM):
         identity: str,
         prompt_format: str,
         price: Price | None = FREE,
+        trees: bool = True,
     ) -> None:
+        # What an answer is written and read by; prompts are read as the model has learnt it.
+        writing = exact(tokenizer)
+
+        def render(turns: list[Turn], switches: Mapping[str, Any]) -> str:
+            return str(tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False, **switches))
+
         super().__init__(
-            TransformersNetwork(model),
-            tokenizer,
-            transformers_compiler(model, tokenizer),
+            TransformersNetwork(model, _ends(model, tokenizer)),
+            writing,
+            transformers_compiler(model, writing),
             name=name,
             identity=identity,
             prompt_format=prompt_format,
             price=price,
+            trees=trees,
+            template=ChatTemplate(render, name) if tokenizer.chat_template else None,
+            read=lambda text: tokenizer.encode(text, add_special_tokens=False),
         )
-        self._chat = tokenizer
 
-    def _encode(self, request: Request) -> list[int]:
-        if isinstance(request.prompt, str) or not self._chat.chat_template:
-            return super()._encode(request)
-        messages = [{"role": m.role, "content": m.content} for m in request.prompt]
-        encoded = self._chat.apply_chat_template(messages, add_generation_prompt=True, return_dict=True)
-        return list(encoded["input_ids"])
+
+def _ends(model: Any, tokenizer: Any) -> list[int]:
+    """The tokens that end an answer: the tokenizer's, and those of the generation configuration, often a list."""
+    listed = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
+    found = listed if isinstance(listed, list) else [listed]
+    return list(dict.fromkeys(int(end) for end in (tokenizer.eos_token_id, *found) if end is not None))

@@ -29,7 +29,7 @@ class AnthropicWire:
     model: str
     base_url: str
     key: str = field(repr=False)
-    native: frozenset[str] = frozenset(("schema",))
+    native: frozenset[str] = frozenset(("schema", "compact"))
     samples: bool = False
 
     def open(self) -> Session:

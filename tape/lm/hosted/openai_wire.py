@@ -16,12 +16,15 @@ from tape.lm.hosted.stainless import post
 from tape.lm.hosted.wire import Call, Failure, Reply, Sample, Session, count
 from tape.redaction import hide
 
-Flavour = Literal["openai", "vllm", "sglang"]
+Flavour = Literal["openai", "compatible", "vllm", "sglang", "llamacpp"]
 
 NATIVE: dict[Flavour, frozenset[str]] = {
-    "openai": frozenset(("schema",)),
+    # OpenAI itself writes JSON without white space; what is compatible with it may write more.
+    "openai": frozenset(("schema", "compact")),
+    "compatible": frozenset(("schema",)),
     "vllm": frozenset(("schema", "regex", "choice", "grammar")),
     "sglang": frozenset(("schema", "regex", "grammar")),
+    "llamacpp": frozenset(("schema", "gbnf", "grammar")),
 }
 
 NO_KEY = "none"
@@ -46,7 +49,7 @@ class OpenAIWire:
     model: str
     base_url: str
     key: str = field(repr=False)
-    flavour: Flavour = "openai"
+    flavour: Flavour = "compatible"
     length_field: str = "max_tokens"
     seed_field: str = "seed"
     seed_bits: int = 63
@@ -117,10 +120,12 @@ def _structured(flavour: Flavour, form: Form) -> dict[str, Any]:
             asked: Any = JsonSchema(form.value)
         case "regex":
             asked = Regex(form.value)
+        case "grammar" if flavour == "llamacpp":
+            return {"grammar": form.value}
         case "grammar":
             asked = CFG(form.value)
-    adapters = {"openai": OpenAITypeAdapter, "vllm": VLLMTypeAdapter, "sglang": SGLangTypeAdapter}
-    fields: dict[str, Any] = adapters[flavour]().format_output_type(asked)
+    adapters = {"vllm": VLLMTypeAdapter, "sglang": SGLangTypeAdapter}
+    fields: dict[str, Any] = adapters.get(flavour, OpenAITypeAdapter)().format_output_type(asked)
     return {**fields, **fields.pop("extra_body", {})}
 
 

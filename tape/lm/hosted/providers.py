@@ -78,7 +78,8 @@ class Provider:
 
         Args:
             argument: What stands after the provider's name.
-            price: Its price per token. If it is not declared, it is unknown, but zero for a server on this machine.
+            price: Its price per token. If it is not declared, it is unknown, but zero for a server on this machine and
+                with the option ``price=0``.
 
         Raises:
             ConfigError: The argument is malformed, or the URL holds a secret.
@@ -94,7 +95,7 @@ class Provider:
         if redacted([argument, url]) != [argument, url]:
             raise ConfigError(f"{self.name}: the model string holds the key; it belongs into {self.key} alone")
         self._check_url(url)
-        limits, prompt_format = _options(self.name, found["options"] or "")
+        limits, prompt_format, free = _options(self.name, found["options"] or "")
         require_extra(self.package, self.package, "outlines", what=f"{self.name}:{found['model']}")
         if not key and self.needs_key and url == self.url:
             raise ModelError(f"{self.name}:{found['model']} needs a key: set the environment variable {self.key}")
@@ -105,7 +106,7 @@ class Provider:
             name=f"{self.name}:{argument}",
             identity=f"{self.name}:{found['model']}@{url}",
             prompt_format=prompt_format,
-            price=FREE if price is None and is_here(url) else price,
+            price=FREE if price is None and (free or is_here(url)) else price,
             limits=limits,
         )
 
@@ -143,30 +144,39 @@ def is_here(url: str) -> bool:
         return False  # a name
 
 
-def _options(provider: str, text: str) -> tuple[Limits, str]:
-    """Read ``concurrency=4,format=compact``."""
+def _options(provider: str, text: str) -> tuple[Limits, str, bool]:
+    """Read ``concurrency=4,format=compact,price=0``: limits, prompt format, and whether the server costs nothing."""
     kinds = {field.name: float if "float" in str(field.type) else int for field in fields(Limits)}
     values: dict[str, float] = {}
-    prompt_format = PROMPT_FORMATS[0]
+    prompt_format, free = PROMPT_FORMATS[0], False
     for part in filter(None, text.split(",")):
         name, _, value = part.partition("=")
         if name == "format" and value in PROMPT_FORMATS:
             prompt_format = value
             continue
+        if name == "price":
+            if value != "0":
+                raise ConfigError(
+                    f"{provider}: the only price in a model's string is price=0, for a server that costs nothing, got "
+                    f"{part!r}; other prices are declared in a file (--prices FILE, docs/budgets.md)"
+                )
+            free = True
+            continue
         try:
             values[name] = kinds[name](value)
         except (KeyError, ValueError):
             raise ConfigError(
-                f"{provider}: {part!r} is no option; there are format={'|'.join(PROMPT_FORMATS)} and numbers for "
-                f"{', '.join(kinds)}"
+                f"{provider}: {part!r} is no option; there are format={'|'.join(PROMPT_FORMATS)}, price=0 and numbers "
+                f"for {', '.join(kinds)}"
             ) from None
-    return Limits(**values), prompt_format  # type: ignore[arg-type]  # ints where ints are declared
+    return Limits(**values), prompt_format, free  # type: ignore[arg-type]  # ints where ints are declared
 
 
 def _openai(model: str, url: str, key: str) -> Wire:
     # OpenAI's own models take max_completion_tokens only, most other servers max_tokens only.
     own = urlsplit(url).hostname == "api.openai.com"
-    return OpenAIWire(model, url, key, length_field="max_completion_tokens" if own else "max_tokens")
+    length_field = "max_completion_tokens" if own else "max_tokens"
+    return OpenAIWire(model, url, key, "openai" if own else "compatible", length_field=length_field)
 
 
 OPENAI = Provider(
@@ -234,7 +244,7 @@ LLAMACPP = Provider(
     "llamacpp",
     "a llama.cpp server",
     "http://localhost:8080/v1",
-    lambda model, url, key: OpenAIWire(model, url, key, seed_bits=31),
+    lambda model, url, key: OpenAIWire(model, url, key, "llamacpp", seed_bits=31),
     key="LLAMACPP_API_KEY",
 )
 

@@ -99,7 +99,10 @@ class Wire(Protocol):
 
     @property
     def native(self) -> frozenset[str]:
-        """The kinds of :class:`tape.lm.hosted.forms.Form` that the endpoint enforces as they are."""
+        """The kinds of :class:`tape.lm.hosted.forms.Form` that the endpoint enforces as they are.
+
+        Besides, ``gbnf``: what can be said by a grammar of llama.cpp is; ``compact``: JSON comes without white space.
+        """
 
     @property
     def samples(self) -> bool:

@@ -169,3 +169,17 @@ def test_many_are_searched_in_several_batches() -> None:
 
 def test_distinct_samples_are_another_entry_of_a_cache() -> None:
     assert usual().fingerprint("m") != replace(usual(), distinct=False).fingerprint("m")
+
+
+def test_pairs_that_may_not_adjoin_are_left_out_unless_nothing_else_is_left() -> None:
+    request = Request("", max_tokens=2, n=20, temperature=1.0)
+    search = Search([9], request, None, EOS, 100, lambda first, second: (first, second) != (1, 2))
+    while live := search.live:
+        search.grow(torch.stack([logits_after(tuple(beam.tokens)) for beam in live]))
+    every = {name for name, _ in every_sequence(2, 1.0)}
+    assert set(names(search)) == every - {"(1, 2)"}
+    none = Search([9], replace(request, n=3), None, EOS, 100, lambda first, second: False)
+    while live := none.live:
+        no_end = [logits_after(tuple(beam.tokens)).index_fill(0, torch.tensor([EOS]), -math.inf) for beam in live]
+        none.grow(torch.stack(no_end))
+    assert all(len(beam.tokens) == 2 for beam in none.beams)

@@ -242,7 +242,7 @@ def test_a_byte_level_tokenizer_writes_every_text_however_it_splits_it() -> None
 def test_masks_end_where_the_vocabulary_does() -> None:
     torch = pytest.importorskip("torch")
     for outputs in (2, 3, 7):
-        masked = MaskProcessor(automaton("ab?", ["a", "b"]))(torch.tensor([[0]]), torch.zeros((1, outputs)))
+        masked = MaskProcessor(automaton("ab?", ["a", "b"])).masked(torch.zeros((1, outputs)))
         assert masked.tolist() == [[0.0, *[float("-inf")] * (outputs - 1)]]
 
 

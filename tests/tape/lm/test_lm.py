@@ -1,7 +1,9 @@
 """Constrained decoding on a real (tiny, random) transformer: every trap of the design has a test."""
 
 import asyncio
+import json
 import math
+import re
 import time
 from dataclasses import replace
 from datetime import timedelta
@@ -163,12 +165,26 @@ def test_numeric_bounds_of_a_schema_are_checked_after_decoding() -> None:
         kind: Literal["a", "b"]
 
     pattern = to_pattern(JsonSchema(Bounded))
-    import re
-
     # The decoder's pattern admits 9, pydantic does not: so readers validate again.
-    assert re.fullmatch(pattern, '{"n":9,"kind":"a"}')
+    assert re.fullmatch(pattern, '{"n": 9, "kind": "a"}')
     with pytest.raises(ValueError, match="less than or equal to 3"):
         Bounded.model_validate_json('{"n":9,"kind":"a"}')
+
+
+def test_json_has_the_layout_that_models_have_read() -> None:
+    class Item(BaseModel):
+        mark: Literal["\ue000", "a:b", "c,d"]
+        more: list[int] = Field(max_length=3)
+
+    class Answer(BaseModel):
+        items: list[Item]
+
+    pattern = to_pattern(JsonSchema(Answer))
+    for marks in ([], ["\ue000"], ["a:b", "c,d"]):
+        value = {"items": [{"mark": mark, "more": [1, 2]} for mark in marks]}
+        assert re.fullmatch(pattern, json.dumps(value, ensure_ascii=False))
+        assert not marks or not re.fullmatch(pattern, json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+        assert not marks or not re.fullmatch(pattern, json.dumps(value, ensure_ascii=False, indent=1))
 
 
 def test_fingerprints_cover_everything_that_matters() -> None:

@@ -20,7 +20,7 @@ from tape.lm.price_table import PricedLM, PriceTable, missing_price, priced
 from tape.lm.scripted import ScriptedLM
 from tests.tape.helpers import CORRIDOR
 
-SCRIPT = '{"actions": ["R", "R", "R"]}'
+SCRIPT = '{"thought": "right", "actions": ["right", "right", "right"]}'
 
 
 def table(folder: Path, **models: object) -> Path:
@@ -125,7 +125,7 @@ def test_the_command_line_takes_prices(tmp_path: Path, capsys: pytest.CaptureFix
     command += ["--out", str(out), "--prices", str(prices)]
     assert main([*command, "--run-budget", "usd=0.0001"]) == 3
     said = capsys.readouterr()
-    assert "the run's budget is exhausted: a model call (plan): usd of the run ledger: $0.0604 requested" in said.err
+    assert "the run's budget is exhausted: a model call (plan): usd of the run ledger: $0.1928 requested" in said.err
     assert "larger --run-budget" in said.err
     assert main([*command, "--run-budget", "usd=9"]) == 0
     assert "left for the run: $8.9" in capsys.readouterr().out

@@ -1,0 +1,276 @@
+"""What constraints cost at a real vocabulary, by Outlines' backends: time, memory, and whether masks are right.
+
+``python -m experiments.benches.constraints --tokenizer FOLDER`` takes a tokenizer of transformers, asks every
+environment's chat prompts for their constraints, and walks each along texts that meet it (Python's ``re`` says so).
+Of each backend: seconds to make its vocabulary and to compile, of the first mask and of the others; megabytes that
+stay after the constraints and after fifty more actions; and how many of the texts it refuses.
+
+Backends: ``llguidance``, which is used; ``outlines_core`` and ``xgrammar``, where they are installed. A backend that
+takes longer than ``--patience`` seconds for a constraint is not asked for more of that kind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import random
+import re
+import statistics
+import sys
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.errors import NonInteractiveExampleWarning
+from transformers import AutoTokenizer
+
+from tape.errors import TapeError
+from tape.lm.base import Constraint, Regex, Request
+from tape.lm.constraints import to_decoder, to_pattern
+from tape.plugins import load, names
+
+ACTIONS = 50
+"""Different actions of the episode whose memory is measured."""
+
+LONGEST = 400
+"""Characters of a text that is walked along."""
+
+
+def requests_of(environment: str) -> Iterator[tuple[str, Request]]:
+    """What an environment's first task is asked by chat prompts, by role; what it needs data for is left out."""
+    plugin = load("tape.environments", environment)
+    parser = argparse.ArgumentParser()
+    plugin.add_arguments(parser)
+    try:
+        env = plugin.make(next(iter(plugin.tasks(vars(parser.parse_args([]))))))
+        chat = env.prompt_format("chat")
+        state = env.domain.project(env.reset(0))
+    except TapeError as error:
+        print(f"{environment}: left out: {error}", file=sys.stderr)
+        return
+    actions = list(env.domain.admissible(state) or ())[:2] if hasattr(env.domain, "admissible") else []
+    makers: dict[str, Callable[[], Any]] = {
+        "plan": lambda: chat.plan_request(state, {"steps": 8}),
+        "act": lambda: chat.act_request(state, {}, None, []),
+        "score": lambda: chat.score_request(state)[0],
+        "rollout": lambda: chat.rollout_request(state, actions),
+        "fixed act": lambda: chat.act_request(state, {}, actions[0], actions),
+        "next": lambda: chat.next_request(state, actions[0]),
+        "project": lambda: chat.project_request(state),
+    }
+    for role, make in makers.items():
+        with suppress(TapeError, AttributeError, IndexError, KeyError, NotImplementedError, StopIteration):
+            if (found := make()) is not None:
+                yield role, found
+
+
+def texts_of(pattern: str, count: int) -> list[str]:
+    """Texts that match a pattern as a whole."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NonInteractiveExampleWarning)
+        # Of a class, plain letters more often than the rest of Unicode.
+        drawn = st.from_regex(re.compile(pattern), fullmatch=True, alphabet=st.characters(max_codepoint=126))
+        found = [drawn.example() for _ in range(count)]
+    return [text for text in found if re.fullmatch(pattern, text) and len(text) <= LONGEST]
+
+
+class Llguidance:
+    """The backend that is used, as it is used."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        from llguidance.hf import from_tokenizer
+
+        from tape.lm.outlines_engine import ConstraintCompiler
+
+        self._compiler = ConstraintCompiler(tokenizer, lambda: from_tokenizer(tokenizer))
+
+    def walk(self, constraint: Constraint) -> tuple[Callable[[], object], Callable[[int], object], Callable[[], bool]]:
+        """A compiled constraint: makes a mask; takes a token, or raises; says whether the text may end."""
+        automaton = self._compiler._automaton(constraint).fresh()
+        return automaton.allowed, automaton.advance, lambda: bool(automaton.allowed()[self._compiler.eos])
+
+
+class OutlinesCore:
+    """Outlines' own automata over tokens, complete before the first mask."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        from outlines.models.transformers import TransformerTokenizer
+        from outlines_core import Vocabulary
+
+        own = TransformerTokenizer(tokenizer)
+        tokens: dict[str | bytes, list[int]] = defaultdict(list)
+        for text, token in tokenizer.get_vocab().items():
+            if token not in tokenizer.all_special_ids:
+                tokens[own.convert_token_to_string(text)].append(token)
+        self._vocabulary = Vocabulary(tokenizer.eos_token_id, dict(tokens))
+
+    def walk(self, constraint: Constraint) -> tuple[Callable[[], object], Callable[[int], object], Callable[[], bool]]:
+        """As for :class:`Llguidance`."""
+        from outlines_core import Guide, Index
+
+        guide = Guide(Index(to_pattern(constraint), self._vocabulary))
+        return guide.get_tokens, guide.advance, guide.is_finished
+
+
+class Xgrammar:
+    """Push-down automata over bytes, with masks for each of their nodes made beforehand."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        import xgrammar
+
+        info = xgrammar.TokenizerInfo.from_huggingface(tokenizer, vocab_size=len(tokenizer))
+        self._x, self._compiler = xgrammar, xgrammar.GrammarCompiler(info, max_threads=1)
+        self._mask = xgrammar.allocate_token_bitmask(1, info.vocab_size)
+
+    def walk(self, constraint: Constraint) -> tuple[Callable[[], object], Callable[[int], object], Callable[[], bool]]:
+        """As for :class:`Llguidance`."""
+        matcher = self._x.GrammarMatcher(self._compiler.compile_regex(to_pattern(constraint)))
+
+        def take(token: int) -> None:
+            if not matcher.accept_token(token):
+                raise ValueError(f"token {token} is refused")
+
+        return lambda: matcher.fill_next_token_bitmask(self._mask), take, matcher.is_completed
+
+    def __repr__(self) -> str:
+        return "xgrammar"
+
+
+BACKENDS: dict[str, Callable[[Any], Any]] = {
+    "llguidance": Llguidance,
+    "outlines_core": OutlinesCore,
+    "xgrammar": Xgrammar,
+}
+
+
+def megabytes() -> float:
+    """Memory of this process."""
+    gc.collect()
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * 4096 / 1e6
+
+
+def seconds(call: Callable[[], Any]) -> tuple[float, Any]:
+    """Processor time of a call of this thread, and what it gave."""
+    began = time.thread_time()
+    found = call()
+    return time.thread_time() - began, found
+
+
+def judged(backend: Any, tokenizer: Any, cases: Sequence[tuple[str, Constraint, list[str]]], patience: float) -> Any:
+    """Walk every constraint along its texts."""
+    rows: dict[str, dict[str, Any]] = {}
+    tired: set[str] = set()
+    for name, constraint, texts in cases:
+        role = name.split(": ")[1]
+        if role in tired:
+            rows[name] = {"left_out": "another of this kind took too long"}
+            continue
+        row: dict[str, Any] = {"texts": len(texts), "refused": 0, "failed": ""}
+        first, masks = [], []
+        try:
+            row["compile_s"], _ = seconds(lambda constraint=constraint: backend.walk(constraint))
+            for text in texts:
+                mask, take, ended = backend.walk(constraint)
+                try:
+                    for i, token in enumerate(tokenizer.encode(text, add_special_tokens=False)):
+                        took, _ = seconds(mask)
+                        (masks if i else first).append(took)
+                        take(token)
+                    row["refused"] += not ended()
+                except (TapeError, ValueError, RuntimeError):
+                    row["refused"] += 1
+        except (TapeError, ValueError, RuntimeError, TypeError, MemoryError) as error:
+            row["failed"] = str(error)[:200]
+        row |= {"first_mask_s": max(first, default=0.0), "mask_ms": 1000 * statistics.mean(masks or [0.0])}
+        row["worst_mask_ms"] = 1000 * max(masks, default=0.0)
+        rows[name] = {key: round(value, 5) if isinstance(value, float) else value for key, value in row.items()}
+        if row.get("compile_s", 0.0) > patience:
+            tired.add(role)
+    return rows
+
+
+def many_actions(backend: Any, tokenizer: Any, patience: float) -> dict[str, Any]:
+    """An episode of actions that are all different, each with a thought."""
+    before, spent = megabytes(), 0.0
+    for number in range(ACTIONS):
+        action = f"take plate {number} from cabinet {number}"
+        fixed = Regex(rf'\{{"thought":"[^"\\\x00-\x1f]{{0,200}}","action":"{action}"\}}')
+        text = f'{{"thought":"I need plate {number} to set the table, so I take it.","action":"{action}"}}'
+
+        def step(fixed: Regex = fixed, text: str = text) -> None:
+            mask, take, _ = backend.walk(fixed)
+            for token in tokenizer.encode(text, add_special_tokens=False):
+                mask()
+                take(token)
+
+        took, _ = seconds(step)
+        spent += took
+        if spent > patience * 5:
+            return {"actions": number + 1, "seconds": round(spent, 2), "megabytes": round(megabytes() - before, 1)}
+    return {"actions": ACTIONS, "seconds": round(spent, 2), "megabytes": round(megabytes() - before, 1)}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.benches.constraints",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--tokenizer", required=True, help="a folder, or a model of the local hub cache")
+    parser.add_argument("--environments", nargs="*", default=names("tape.environments"))
+    parser.add_argument("--backends", nargs="*", default=[*BACKENDS], choices=[*BACKENDS])
+    parser.add_argument("--texts", type=int, default=5, help="a constraint")
+    parser.add_argument("--patience", type=float, default=20.0)
+    parser.add_argument("--out", type=Path)
+    args = parser.parse_args(argv)
+    random.seed(0)
+    tokenizer = AutoTokenizer.from_pretrained(args.tokenizer, local_files_only=True)
+    cases = []
+    for environment in args.environments:
+        for role, request in requests_of(environment):
+            if request.constraint is not None:
+                to_decoder(request.constraint)
+                texts = texts_of(to_pattern(request.constraint), args.texts)
+                cases.append((f"{environment}: {role}", request.constraint, texts))
+    result: dict[str, Any] = {"vocabulary": len(tokenizer), "constraints": len(cases), "backends": {}}
+    for name in args.backends:
+        try:
+            made, backend = seconds(lambda name=name: BACKENDS[name](tokenizer))
+        except ImportError as error:
+            print(f"{name}: left out: {error}", file=sys.stderr)
+            continue
+        before = megabytes()
+        rows = judged(backend, tokenizer, cases, args.patience)
+        kept = megabytes() - before
+        done = [row for row in rows.values() if "compile_s" in row]
+        result["backends"][name] = {
+            "vocabulary_s": round(made, 3),
+            "worst_compile_s": max((row["compile_s"] for row in done), default=0.0),
+            "worst_first_mask_s": max((row["first_mask_s"] for row in done), default=0.0),
+            "mean_mask_ms": round(statistics.mean(row["mask_ms"] for row in done or [{"mask_ms": 0.0}]), 3),
+            "worst_mask_ms": max((row["worst_mask_ms"] for row in done), default=0.0),
+            "texts": sum(row["texts"] for row in done),
+            "refused": sum(row["refused"] for row in done),
+            "failed": sum(bool(row["failed"]) for row in done),
+            "left_out": len(rows) - len(done),
+            "megabytes": round(kept, 1),
+            "fifty_actions": many_actions(backend, tokenizer, args.patience),
+            "constraints": rows,
+        }
+        shown = {key: value for key, value in result["backends"][name].items() if key != "constraints"}
+        print(f"{name}: {json.dumps(shown)}", flush=True)
+    if args.out is not None:
+        args.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

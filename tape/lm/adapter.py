@@ -1,0 +1,205 @@
+"""Low-rank adapters of a Llama's matrices, stored in eight bits, added to the weights before a model is opened.
+
+An adapter is a folder with ``adapter.safetensors`` and ``card.json``. For each adapted matrix ``NAME`` of the base (as
+its files call it) it has four tensors: ``NAME.down`` (rank, in) and ``NAME.up`` (out, rank) of int8, and
+``NAME.down_scale`` (rank,) and ``NAME.up_scale`` (rank,) of float32. What is added is
+``(up * up_scale) @ (down * down_scale[:, None])``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+
+from tape.errors import ModelError
+from tape.reading import read_json
+
+MATRICES = (
+    ("self_attn", "q_proj"),
+    ("self_attn", "k_proj"),
+    ("self_attn", "v_proj"),
+    ("self_attn", "o_proj"),
+    ("mlp", "gate_proj"),
+    ("mlp", "up_proj"),
+    ("mlp", "down_proj"),
+)
+"""The matrices of a layer that are adapted: the part of the layer, and the name in it."""
+
+FILE, CARD = "adapter.safetensors", "card.json"
+_WEIGHTS = "model.safetensors"
+_PARTS = ("down", "up", "down_scale", "up_scale")
+
+
+class AdapterCard(BaseModel):
+    """What an adapter's ``card.json`` says, as far as it is read here.
+
+    Attributes:
+        name: For instance ``smollm2#reader``.
+        base: The model that it belongs to.
+        about: What it does.
+        rank: Of its matrices.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    name: str
+    base: str
+    about: str
+    rank: int = Field(ge=1)
+
+
+def quantised(matrix: torch.Tensor, over: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Round a matrix to eight bits.
+
+    Args:
+        matrix: Two-dimensional.
+        over: The dimension that a scale spans: 1 for a scale for each row, 0 for each column.
+
+    Returns:
+        The int8 matrix, and the float32 scales (one-dimensional).
+    """
+    scale = matrix.float().abs().amax(over).clamp(min=1e-12) / 127
+    rounded = (matrix.float() / scale.unsqueeze(over)).round().clamp(-127, 127)
+    return rounded.to(torch.int8), scale
+
+
+def card_of(folder: Path) -> AdapterCard:
+    """Read an adapter's card.
+
+    Raises:
+        ModelError: It cannot be read; names the file and the field.
+    """
+    return read_json(folder / CARD, AdapterCard, error=ModelError)
+
+
+def adapter_digest(folder: Path) -> str:
+    """A hash of an adapter's factors.
+
+    Raises:
+        ModelError: There is no such file.
+    """
+    return hashlib.sha256(_content(folder / FILE)).hexdigest()[:16]
+
+
+def save(factors: Mapping[str, tuple[torch.Tensor, torch.Tensor]], folder: Path) -> None:
+    """Write an adapter's factors in eight bits.
+
+    Args:
+        factors: ``down`` (rank, in) and ``up`` (out, rank) of each matrix; a scale of what is added is part of ``up``.
+        folder: It must be there.
+    """
+    from safetensors.torch import save_file
+
+    tensors: dict[str, torch.Tensor] = {}
+    for name, (down, up) in factors.items():
+        tensors[f"{name}.down"], tensors[f"{name}.down_scale"] = quantised(down, 1)
+        tensors[f"{name}.up"], tensors[f"{name}.up_scale"] = quantised(up, 0)
+    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / FILE)
+
+
+def load(folder: Path) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
+    """Read an adapter's factors.
+
+    Returns:
+        ``down`` (rank, in) and ``up`` (out, rank) of each matrix, float32.
+
+    Raises:
+        ModelError: The file is missing or is no adapter; says what is wrong.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load as load_tensors
+
+    file = folder / FILE
+    try:
+        tensors = load_tensors(_content(file))
+    except SafetensorError as error:
+        raise ModelError(f"{file}: not a safetensors file: {error}; install the package again") from error
+    names = dict.fromkeys(name.rpartition(".")[0] for name in tensors)
+    found: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
+    for name in names:
+        parts = [tensors.get(f"{name}.{part}") for part in _PARTS]
+        if not _fit(*parts):
+            raise ModelError(
+                f"{file}: {name} is no pair of int8 factors with finite float32 scales of one rank; an adapter is "
+                "written by tape.lm.adapter.save"
+            )
+        down, up, down_scale, up_scale = (part for part in parts if part is not None)
+        found[name] = (down.float() * down_scale[:, None], up.float() * up_scale)
+    if not found:
+        raise ModelError(f"{file}: holds no factors; an adapter is written by tape.lm.adapter.save")
+    return found
+
+
+def _fit(*parts: torch.Tensor | None) -> bool:
+    if any(part is None for part in parts):
+        return False
+    down, up, down_scale, up_scale = (part for part in parts if part is not None)
+    if not (down.ndim == up.ndim == 2 and down.dtype == up.dtype == torch.int8):
+        return False
+    scales = (down_scale, up_scale)
+    return down.shape[0] == up.shape[1] and all(
+        s.shape == (down.shape[0],) and s.dtype == torch.float32 and bool(s.isfinite().all()) for s in scales
+    )
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise ModelError(f"cannot read the adapter {file}: {error.strerror}; name a folder with {FILE}") from error
+
+
+def add(weights: dict[str, torch.Tensor], folder: Path) -> None:
+    """Add an adapter to a model's weights, in place.
+
+    Args:
+        weights: By the names that the base's files have.
+        folder: Of the adapter.
+
+    Raises:
+        ModelError: The adapter cannot be read, or it is another model's: a matrix is missing or has another shape.
+            Nothing is added then.
+    """
+    factors = load(folder)
+    for name, (down, up) in factors.items():
+        shape = (up.shape[0], down.shape[1])
+        here = tuple(weights[name].shape) if name in weights else "not there"
+        if here != shape:
+            raise ModelError(
+                f"the adapter {folder} does not fit this model: it changes {name} of shape {shape}, which is {here}; "
+                f"it belongs to {card_of(folder).base}"
+            )
+    for name, (down, up) in factors.items():
+        weight = weights[name]
+        weights[name] = (weight.float() + up @ down).to(weight.dtype)
+
+
+def write_merged(base: Path, adapter: Path, out: Path) -> None:
+    """Write a checkpoint to which an adapter has been added; it is opened as any other.
+
+    Args:
+        base: A folder with ``model.safetensors`` and what belongs to it, which is copied.
+        adapter: The adapter's folder.
+        out: An empty folder.
+
+    Raises:
+        ModelError: One of the two cannot be read, or they do not fit.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file, save_file
+
+    file = base / _WEIGHTS
+    try:
+        weights = load_file(file)
+    except (SafetensorError, OSError) as error:
+        raise ModelError(f"cannot read the weights {file}, to which an adapter is added: {error}") from error
+    add(weights, adapter)
+    save_file(weights, out / _WEIGHTS, metadata={"format": "pt"})
+    for other in base.iterdir():
+        if other.is_file() and other.name != _WEIGHTS:
+            shutil.copy(other, out / other.name)

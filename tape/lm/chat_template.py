@@ -1,0 +1,125 @@
+"""From chat messages to the text of a prompt, by the template that a model brings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from tape.errors import ModelError
+from tape.lm.base import Message
+
+Turn: TypeAlias = "dict[str, str]"
+Render: TypeAlias = "Callable[[list[Turn], Mapping[str, Any]], str]"
+"""Renders turns, the answer's beginning included; its second argument are more variables of the template."""
+
+NO_THOUGHT: Mapping[str, Any] = {"enable_thinking": False, "thinking": False}
+"""What switches thinking off in the templates that offer it, as Qwen3's, Granite's and DeepSeek's name it; others do
+not look. An answer begins with what its constraint asks for; the prompts have a field of their own for thoughts."""
+
+MARK = "mark-of-the-system"
+
+
+class ChatTemplate:
+    """How one model's chat messages become a prompt.
+
+    A system message goes into the user's turn where the template refuses it, or passes over it without a word. A
+    thought that the template has begun is closed.
+
+    Args:
+        render: Renders turns by the model's template.
+        name: The model, for errors.
+
+    Raises:
+        ModelError: The template fails on a plain question.
+    """
+
+    def __init__(self, render: Render, name: str) -> None:
+        self._render, self._name = render, name
+        self.merges = False
+        system, user = {"role": "system", "content": MARK}, {"role": "user", "content": "question"}
+        try:
+            self.merges = MARK not in render([system, user], NO_THOUGHT)
+        except Exception:  # a template may raise what it likes
+            self.merges = True
+        self.text([Message("user", "question")])
+
+    def text(self, messages: Sequence[Message]) -> str:
+        """The prompt that messages come to.
+
+        Raises:
+            ModelError: The template fails on them.
+        """
+        turns = [{"role": message.role, "content": message.content} for message in messages]
+        try:
+            text = self._render(_merged(turns) if self.merges else turns, NO_THOUGHT)
+        except Exception as error:  # a template may raise what it likes
+            raise ModelError(
+                f"the chat template of {self._name} fails on turns of {', '.join(t['role'] for t in turns)}: {error}; "
+                "put one that takes them into the tokenizer's folder as chat_template.jinja"
+            ) from error
+        thought = text.rstrip()
+        return f"{thought}\n\n</think>\n\n" if thought.endswith("<think>") else text
+
+
+def _merged(turns: Sequence[Turn]) -> list[Turn]:
+    """The turns with what the system says at the beginning of the user's first."""
+    said = [turn["content"] for turn in turns if turn["role"] == "system"]
+    others = [dict(turn) for turn in turns if turn["role"] != "system"]
+    if not said:
+        return others
+    first = next((i for i, turn in enumerate(others) if turn["role"] == "user"), None)
+    if first is None:
+        return [{"role": "user", "content": "\n\n".join(said)}, *others]
+    others[first]["content"] = "\n\n".join([*said, others[first]["content"]])
+    return others
+
+
+def jinja_render(source: str, tokens: Mapping[str, str]) -> Render:
+    """What renders a template as transformers does.
+
+    Args:
+        source: The template.
+        tokens: Texts of special tokens by name, as ``bos_token``.
+
+    Raises:
+        ModelError: It is no template.
+    """
+    import jinja2
+    from jinja2.ext import Extension, loopcontrols
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    class Generation(Extension):
+        """``{% generation %}``, by which training finds the answers: its body, as it is."""
+
+        tags = {"generation"}  # noqa: RUF012
+
+        def parse(self, parser: Any) -> Any:
+            line = next(parser.stream).lineno
+            body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+            return jinja2.nodes.Scope(body, lineno=line)
+
+    def refuse(message: str) -> None:
+        raise jinja2.TemplateError(message)
+
+    def to_json(value: object, **options: Any) -> str:
+        return json.dumps(value, ensure_ascii=False, **options)
+
+    def now(form: str) -> str:
+        return datetime.now().strftime(form)
+
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[Generation, loopcontrols]
+    )
+    environment.filters["tojson"] = to_json
+    environment.globals.update(raise_exception=refuse, strftime_now=now)
+    try:
+        template = environment.from_string(source)
+    except jinja2.TemplateError as error:
+        raise ModelError(f"the chat template cannot be read: {error}") from error
+
+    def render(turns: list[Turn], switches: Mapping[str, Any]) -> str:
+        return template.render(messages=turns, add_generation_prompt=True, **tokens, **switches)
+
+    return render

@@ -1,0 +1,275 @@
+"""Decoding with trees: prompts that begin alike are read once, forced text is written without asking the model.
+
+Each request is a job with a tree of its own (:mod:`tape.lm.trees`). Every forward pass reads what all jobs under way
+have not read yet: a whole prompt of one that begins, a token of each sample of another, and behind it the tokens that
+its constraint forces. A job leaves when its last sample ends, and one that waits takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+from typing import Protocol
+
+import torch
+
+from tape.errors import ModelError
+from tape.lm.beam_search import Search
+from tape.lm.network import TreeNetwork
+from tape.lm.samples import Sample, Written, draw
+from tape.lm.trees import Feed, PrefixStore, Tree
+
+LIVE_BYTES = 2 << 30
+"""Keys and values of all jobs under way, at most, as far as several are under way."""
+
+LIVE_SAMPLES = 128
+"""Samples of all jobs under way, at most, as far as several are under way."""
+
+
+class Job(Protocol):
+    """A request under way.
+
+    Attributes:
+        prompt: Tokens to be read first, forced ones at the beginning of the answer included.
+        paths: What goes on after it; each has tokens that are to be read.
+        most: Tokens that may be read after the prompt.
+        samples: How many there are.
+        whole: Whether logits are asked for of every token of the paths, and not of the last one alone.
+    """
+
+    prompt: list[int]
+    most: int
+    samples: int
+    whole: bool
+
+    @property
+    def paths(self) -> Sequence[Written]:
+        """Those that go on; the job is done where there is none."""
+
+    @property
+    def begun(self) -> int:
+        """How many of the prompt's last tokens are the beginning of the answer."""
+
+    def begin(self, logits: torch.Tensor) -> None:
+        """Go on by what comes after the prompt, (1, vocabulary)."""
+
+    def go_on(self, logits: torch.Tensor) -> None:
+        """Go on by what comes after the paths' tokens, (asked, vocabulary)."""
+
+
+class SampleJob:
+    """Independent samples of one request; implements :class:`Job`.
+
+    Args:
+        samples: The samples, which have begun alike.
+        eos: The end-of-sequence token.
+    """
+
+    whole = False
+
+    def __init__(self, samples: Sequence[Sample], eos: int) -> None:
+        self._all, self._eos = samples, eos
+        first = samples[0]
+        self.prompt, self.begun, self.samples = [*first.prompt, *first.tokens], len(first.tokens), len(samples)
+        self.most = self.samples * first.longest
+
+    @property
+    def paths(self) -> list[Sample]:
+        """The samples that go on."""
+        return [sample for sample in self._all if not sample.finish]
+
+    def begin(self, logits: torch.Tensor) -> None:
+        """Draw every sample's first token."""
+        self.go_on(logits.repeat(len(self.paths), 1))
+
+    def go_on(self, logits: torch.Tensor) -> None:
+        """Draw the next token of every sample."""
+        paths = self.paths
+        for path in paths:
+            path.unread = []
+        draw(paths, logits, self._eos)
+
+
+class SearchJob:
+    """Distinct samples of one request; implements :class:`Job`.
+
+    Args:
+        search: The search, which has begun.
+    """
+
+    whole = False
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        begun = search.beams[0].tokens
+        self.prompt, self.begun, self.samples = [*search.prompt, *begun], len(begun), search.request.n
+        # Beams that are dropped on the way stay in the tree.
+        self.most = 2 * self.samples * search.longest
+
+    @property
+    def paths(self) -> Sequence[Written]:
+        """The beams that go on."""
+        return self._search.live
+
+    def begin(self, logits: torch.Tensor) -> None:
+        """Go on with the best beams of all that come of it."""
+        self._search.grow(logits)
+
+    def go_on(self, logits: torch.Tensor) -> None:
+        """Go on with the best beams of all that come of them."""
+        self._search.grow(logits)
+
+
+class OptionsJob:
+    """The probabilities of some options after a prompt; implements :class:`Job`.
+
+    Args:
+        prompt: Its tokens.
+        options: The tokens of each option.
+        eos: The end-of-sequence token, which follows each.
+
+    Attributes:
+        logs: Log-probability of each option; of its only token, without the end, where each has one.
+    """
+
+    whole, begun = True, 0
+
+    def __init__(self, prompt: list[int], options: Sequence[list[int]], eos: int) -> None:
+        self.prompt, self._options, self._eos = prompt, options, eos
+        self.most, self.samples = sum(map(len, options)), len(options)
+        self._single = all(len(option) == 1 for option in options)
+        self.logs = [0.0] * len(options)
+        self.paths: list[Written] = [Written(None)]  # it has begun, and is not done
+
+    def begin(self, logits: torch.Tensor) -> None:
+        """Score the options' first tokens; the rest are read, if there are any."""
+        first = torch.log_softmax(logits[0], -1)
+        ends = [option[0] if option else self._eos for option in self._options]
+        self.logs = [float(first[token]) for token in ends]
+        more = [] if self._single else [option for option in self._options if option]
+        self.paths = [Written(None, [*option], unread=[*option]) for option in more]
+
+    def go_on(self, logits: torch.Tensor) -> None:
+        """Score what follows the options' first tokens."""
+        logp, row = torch.log_softmax(logits, -1), 0
+        for number, option in enumerate(self._options):
+            for token in [*option[1:], self._eos] if option else []:
+                self.logs[number] += float(logp[row, token])
+                row += 1
+        self.paths = []
+
+
+class TreeDecoder:
+    """Runs jobs on a network.
+
+    Args:
+        network: It must have a shape.
+        name: Of the model, for messages.
+    """
+
+    def __init__(self, network: TreeNetwork, name: str) -> None:
+        assert network.shape is not None
+        self._network, self._shape, self._name = network, network.shape, name
+        self._store = PrefixStore()
+        self._alone = Lock()  # a server answers in several threads
+
+    @torch.inference_mode()
+    def run(self, jobs: Sequence[Job]) -> None:
+        """Run jobs to their ends.
+
+        Raises:
+            ModelError: The forward pass failed.
+            ConstraintError: A constraint cannot be met by the tokenizer.
+        """
+        with self._alone:
+            self._run(jobs)
+
+    def _run(self, jobs: Sequence[Job]) -> None:
+        waiting = [job for job in jobs if job.paths]
+        trees: dict[int, Tree] = {}
+        live: list[Job] = []
+        while waiting or live:
+            starting = self._starting(waiting, live)
+            waiting = [job for job in waiting if all(job is not other for other in starting)]
+            feeds = [_next(job, trees[id(job)]) for job in live]
+            for job in starting:
+                feed = self._beginning(job)
+                trees[id(job)] = feed.tree
+                feeds.append(feed)
+            logits, row = self._read(feeds), 0
+            for i, (job, feed) in enumerate(zip([*live, *starting], feeds, strict=True)):
+                mine = logits[row : row + len(feed.wanted)]
+                row += len(feed.wanted)
+                if i < len(live):
+                    job.go_on(mine)
+                else:
+                    self._store.keep(job.prompt, feed.tree)
+                    job.begin(mine)
+            live = [job for job in [*live, *starting] if job.paths]
+            trees = {id(job): trees[id(job)] for job in live}
+
+    def _starting(self, waiting: Sequence[Job], live: Sequence[Job]) -> list[Job]:
+        """The jobs that begin in the next pass, in their order; always one where none is under way."""
+        found: list[Job] = []
+        tokens = LIVE_BYTES // self._shape.bytes - sum(len(job.prompt) + job.most for job in live)
+        samples = LIVE_SAMPLES - sum(job.samples for job in live)
+        being_read = set()
+        for job in waiting:
+            tokens -= len(job.prompt) + job.most
+            samples -= job.samples
+            if (live or found) and (tokens < 0 or samples < 0):
+                break
+            # One that begins like another that begins now waits for a pass, and then finds that part read.
+            missing = self._store.missing(job.prompt)
+            if missing is None or missing not in being_read:
+                found.append(job)
+                being_read.add(missing)
+        return found
+
+    def _beginning(self, job: Job) -> Feed:
+        """A job's tree, and what is still to be read of its prompt."""
+        blocks = self._store.longest(job.prompt)
+        tree = Tree(self._shape, self._network.device, len(job.prompt) + min(job.most, 256))
+        tree.load(blocks)
+        rest = job.prompt[tree.length :]
+        return Feed(tree, rest, [*range(tree.length, len(job.prompt))], [len(rest) - 1])
+
+    def _read(self, feeds: Sequence[Feed]) -> torch.Tensor:
+        """Logits that are asked for, (asked, vocabulary), float32."""
+        try:
+            return self._network.read(feeds).float()
+        except (RuntimeError, IndexError) as error:
+            raise ModelError(f"{self._name}: the forward pass failed: {error}") from error
+
+
+def _next(job: Job, tree: Tree) -> Feed:
+    """What a job that has begun reads next."""
+    prompt, spans = len(job.prompt), []
+    tokens: list[int] = []
+    places: list[int] = []
+    wanted: list[int] = []
+    for path in job.paths:
+        first, count = len(tokens), len(path.unread)
+        tokens += path.unread
+        place = prompt + len(path.tokens) - job.begun
+        places += range(place - count, place)
+        wanted += range(first, first + count) if job.whole else [first + count - 1]
+        spans.append((path, first, count))
+    plain = len(spans) == 1 and len(spans[0][0].columns) == tree.length - prompt
+    feed = Feed(tree, tokens, places, wanted, None if plain else _visible(spans, prompt, tree.length, len(tokens)))
+    if feed.sees is not None:
+        feed.sees = feed.sees.to(tree.device)
+    for path, first, count in spans:
+        path.columns += range(tree.length + first, tree.length + first + count)
+    return feed
+
+
+def _visible(spans: Sequence[tuple[Written, int, int]], prompt: int, read: int, new: int) -> torch.Tensor:
+    """Which token each new one may see, (new, read + new) of bool: the prompt, its own path, itself."""
+    sees = torch.zeros((new, read + new), dtype=torch.bool)
+    sees[:, :prompt] = True
+    for path, first, count in spans:
+        sees[first : first + count, path.columns] = True
+        for index in range(count):
+            sees[first + index, read + first : read + first + index + 1] = True
+    return sees

@@ -1,0 +1,63 @@
+"""Hosted models behind a real HTTP endpoint on loopback, for tests."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from tape.lm.base import (
+    Completion,
+    Constraint,
+    Message,
+    Price,
+    Request,
+)
+from tape.lm.hosted.model import HostedLM
+from tape.lm.hosted.providers import OPENAI
+from tests.tape.lm.endpoint import Endpoint
+
+PROMPT = (Message("system", "You play."), Message("user", "What next?"))
+
+
+PRICE = Price(Decimal("1e-6"), Decimal("2e-6"))
+
+
+CANARY = "sk-canary-0123456789abcdef"
+
+
+class Move(BaseModel):
+    action: Literal["U", "D"]
+    row: int = Field(ge=0, le=9)
+    cell: tuple[int, int] = (0, 0)
+
+
+MOVE = '{"action":"U","row":3,"cell":[1,2]}'
+
+
+def wrapped(text: str) -> Callable[[dict[str, Any]], list[str]]:
+    return lambda body: [json.dumps({"answer": text})] * body.get("n", 1)
+
+
+def says(text: str) -> Callable[[dict[str, Any]], list[str]]:
+    return lambda body: [text] * body.get("n", 1)
+
+
+def opened(endpoint: Endpoint, provider: Any = OPENAI, price: Price | None = None, **limits: Any) -> HostedLM:
+    """The model behind an endpoint; it waits for nothing before a retry."""
+    asked = ",".join(f"{name}={value}" for name, value in {"backoff": 0, "timeout": 30, **limits}.items())
+    model = provider(f"test@{endpoint.url}#{asked}", price)
+    assert isinstance(model, HostedLM)
+    return model
+
+
+async def settled(model: Any, request: Request) -> list[Any]:
+    return await asyncio.gather(model.generate([request]), return_exceptions=True)
+
+
+def ask(model: Any, constraint: Constraint | None = None, **fields: Any) -> Completion:
+    [completion] = asyncio.run(model.generate([Request(PROMPT, 20, constraint, **fields)]))
+    assert isinstance(completion, Completion)
+    return completion

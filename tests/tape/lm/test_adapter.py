@@ -1,0 +1,156 @@
+"""Adapters: what is added is exactly what the file says, and nothing is added from a file that is not right."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
+
+from tape.errors import MissingExtraError, ModelError, UnknownNameError
+from tape.lm import smollm2
+from tape.lm.adapter import CARD, FILE, adapter_digest, add, card_of, load, quantised, save, write_merged
+from tape.lm.registry import open_model
+
+NAME = "model.layers.0.mlp.up_proj.weight"
+
+
+def made(folder: Path, *, rank: int = 2, rows: int = 4, columns: int = 3, seed: int = 0) -> Path:
+    """An adapter of one matrix."""
+    folder.mkdir(exist_ok=True)
+    generator = torch.Generator().manual_seed(seed)
+    factors = (torch.randn(rank, columns, generator=generator), torch.randn(rows, rank, generator=generator))
+    save({NAME: factors}, folder)
+    card = {"name": "tiny:one", "base": "a tiny model", "about": "nothing", "rank": rank}
+    (folder / CARD).write_text(json.dumps(card))
+    return folder
+
+
+@given(st.integers(1, 6), st.integers(1, 9), st.integers(0, 1), st.integers(0, 99))
+def test_a_number_is_off_by_half_a_step_at_most(rows: int, columns: int, over: int, seed: int) -> None:
+    matrix = torch.randn(rows, columns, generator=torch.Generator().manual_seed(seed))
+    rounded, scale = quantised(matrix, over)
+    assert rounded.dtype == torch.int8
+    steps = scale.unsqueeze(over).expand_as(matrix)
+    assert ((rounded.float() * steps - matrix).abs() <= steps * 0.5001).all()
+
+
+def test_zeros_stay_zeros() -> None:
+    rounded, scale = quantised(torch.zeros(2, 3), 1)
+    assert not rounded.any()
+    assert (scale > 0).all()
+
+
+def test_what_is_added_is_the_product_of_the_stored_factors(tmp_path: Path) -> None:
+    folder = made(tmp_path / "adapter")
+    stored = load_file(folder / FILE)
+    down = stored[f"{NAME}.down"].double() * stored[f"{NAME}.down_scale"].double()[:, None]
+    up = stored[f"{NAME}.up"].double() * stored[f"{NAME}.up_scale"].double()
+    base, other = torch.randn(4, 3), torch.randn(5)
+    weights = {NAME: base.clone(), "model.norm.weight": other.clone()}
+    add(weights, folder)
+    torch.testing.assert_close(weights[NAME].double(), base.double() + up @ down, rtol=1e-6, atol=1e-6)
+    assert torch.equal(weights["model.norm.weight"], other)
+    assert not torch.equal(weights[NAME], base)
+
+
+def test_a_merged_checkpoint_has_the_sum_and_all_other_files(tmp_path: Path) -> None:
+    folder = made(tmp_path / "adapter")
+    base, out = tmp_path / "base", tmp_path / "out"
+    base.mkdir()
+    out.mkdir()
+    weight = torch.randn(4, 3)
+    save_file({NAME: weight, "other": torch.ones(2)}, base / "model.safetensors")
+    (base / "config.json").write_text("{}")
+    write_merged(base, folder, out)
+    expected = {NAME: weight.clone()}
+    add(expected, folder)
+    merged = load_file(out / "model.safetensors")
+    assert torch.equal(merged[NAME], expected[NAME])
+    assert torch.equal(merged["other"], torch.ones(2))
+    assert (out / "config.json").read_text() == "{}"
+    assert torch.equal(load_file(base / "model.safetensors")[NAME], weight)
+
+
+def test_the_digest_is_of_the_factors(tmp_path: Path) -> None:
+    one, same, another = (made(tmp_path / name, seed=seed) for name, seed in (("a", 0), ("b", 0), ("c", 1)))
+    assert adapter_digest(one) == adapter_digest(same) != adapter_digest(another)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("down", None),
+        ("up_scale", None),
+        ("down", torch.zeros(2, 3)),
+        ("up", torch.zeros(4, 3, dtype=torch.int8)),
+        ("up", torch.zeros(8, dtype=torch.int8)),
+        ("down_scale", torch.ones(3)),
+        ("down_scale", torch.tensor([1.0, float("nan")])),
+        ("up_scale", torch.ones(2, dtype=torch.float64)),
+    ],
+)
+def test_factors_that_do_not_belong_together_are_refused(tmp_path: Path, part: str, value: torch.Tensor | None) -> None:
+    folder = made(tmp_path / "adapter")
+    tensors = load_file(folder / FILE)
+    tensors.pop(f"{NAME}.{part}")
+    if value is not None:
+        tensors[f"{NAME}.{part}"] = value
+    save_file(tensors, folder / FILE)
+    with pytest.raises(ModelError, match=f"{FILE}.*up_proj"):
+        load(folder)
+
+
+def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=f"cannot read the adapter .*{FILE}"):
+        load(tmp_path)
+    (tmp_path / FILE).write_bytes(b"no tensors")
+    with pytest.raises(ModelError, match="not a safetensors file"):
+        load(tmp_path)
+    save_file({}, tmp_path / FILE)
+    with pytest.raises(ModelError, match="no factors"):
+        load(tmp_path)
+    (tmp_path / CARD).write_text('{"name": "x"}')
+    with pytest.raises(ModelError, match=CARD):
+        card_of(tmp_path)
+
+
+def test_an_adapter_of_another_model_is_refused_and_nothing_is_added(tmp_path: Path) -> None:
+    folder = made(tmp_path / "adapter")
+    both = {key: value for name in (NAME, "another.weight") for key, value in _renamed(folder, name).items()}
+    save_file(both, folder / FILE)
+    weight = torch.randn(4, 3)
+    weights = {NAME: weight.clone()}
+    with pytest.raises(
+        ModelError, match=r"another\.weight of shape \(4, 3\), which is not there; it belongs to a tiny model"
+    ):
+        add(weights, folder)
+    assert torch.equal(weights[NAME], weight)
+    with pytest.raises(ModelError, match=r"which is \(3, 4\)"):
+        add({NAME: torch.zeros(3, 4)}, made(tmp_path / "fitting"))
+
+
+def _renamed(folder: Path, name: str) -> dict[str, torch.Tensor]:
+    return {key.replace(NAME, name): value for key, value in load_file(folder / FILE).items()}
+
+
+def test_shipped_adapters_are_small_and_readable() -> None:
+    for name in smollm2.adapters():
+        folder = smollm2.adapters_folder() / name
+        card, factors = card_of(folder), load(folder)
+        assert card.name == f"smollm2:{name}"
+        assert all(down.shape[0] == up.shape[1] == card.rank for down, up in factors.values())
+        assert sum(file.stat().st_size for file in folder.iterdir()) < 8_000_000
+
+
+def test_an_unknown_adapter_and_a_missing_extra_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="smollm2:cook"):
+        open_model("smollm2:cook")
+    shutil.copytree(made(tmp_path / "made"), tmp_path / "adapters" / "reader")
+    monkeypatch.setattr(smollm2, "adapters_folder", lambda: tmp_path / "adapters")
+    monkeypatch.setattr(smollm2, "PACKAGE", "no_such_package")
+    with pytest.raises(MissingExtraError, match="smollm2"):
+        open_model("smollm2:reader")

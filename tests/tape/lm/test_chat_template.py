@@ -1,0 +1,173 @@
+"""Chat templates: systems that are refused or dropped, thoughts, errors; and how local tokenizers and ends behave."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from tape.errors import ModelError
+from tape.lm.base import Choice, Forced, JsonSchema, Message, Regex, Request
+from tape.lm.chat_template import ChatTemplate, Turn, jinja_render
+from tape.lm.ends import joined_ends
+from tape.lm.exact_tokenizer import exact, without_prefix
+from tape.lm.transformers_lm import TransformersLM
+from tests.tape.lm.tiny_gguf import llama2_tokenizer
+
+ASKED = (Message("system", "Be terse."), Message("user", "Where?"))
+TURNS = "{% for m in messages %}[{{ m.role }}] {{ m.content }}\n{% endfor %}"
+REFUSES = (
+    "{% if messages[0]['role'] == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}" + TURNS
+)
+DROPS = "{% for m in messages if m.role != 'system' %}[{{ m.role }}] {{ m.content }}\n{% endfor %}"
+THINKS = (
+    TURNS + "{% if add_generation_prompt %}[assistant] "
+    "{% if enable_thinking is defined and enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}{% endif %}"
+)
+
+
+def template(source: str) -> ChatTemplate:
+    return ChatTemplate(jinja_render(source, {"bos_token": "<s>"}), "a-model")
+
+
+@pytest.mark.parametrize("source", [REFUSES, DROPS])
+def test_a_template_without_a_system_has_it_in_the_users_turn(source: str) -> None:
+    assert template(source).text(ASKED) == "[user] Be terse.\n\nWhere?\n"
+
+
+def test_a_system_without_a_user_becomes_one() -> None:
+    assert template(REFUSES).text((Message("system", "Go."),)) == "[user] Go.\n"
+
+
+def test_only_the_first_of_the_users_turns_changes() -> None:
+    example = (ASKED[0], Message("user", "A?"), Message("assistant", "B."), ASKED[1])
+    assert template(REFUSES).text(example) == "[user] Be terse.\n\nA?\n[assistant] B.\n[user] Where?\n"
+
+
+def test_a_template_with_a_system_is_left_alone() -> None:
+    assert template(TURNS).text(ASKED) == "[system] Be terse.\n[user] Where?\n"
+
+
+def test_thinking_is_switched_off() -> None:
+    assert template(THINKS).text(ASKED).endswith("[assistant] <think>\n\n</think>\n\n")
+
+
+def test_a_thought_that_the_template_begins_is_closed() -> None:
+    text = template(TURNS + "{% if add_generation_prompt %}[assistant] <think>\n{% endif %}").text(ASKED)
+    assert text.endswith("[assistant] <think>\n\n</think>\n\n")
+
+
+def test_a_template_that_fails_on_a_question_is_refused_at_the_start() -> None:
+    with pytest.raises(ModelError, match=r"the chat template of a-model fails on turns of user: no\b.*chat_template"):
+        template("{{ raise_exception('no') }}")
+    with pytest.raises(ModelError, match="cannot be read"):
+        template("{% if %}")
+
+
+def test_a_template_that_fails_later_says_on_which_turns() -> None:
+    strict = "{% if messages|length > 1 %}{{ raise_exception('one turn only') }}{% endif %}" + TURNS
+    talk = (Message("user", "A?"), Message("assistant", "B."))
+    with pytest.raises(ModelError, match="fails on turns of user, assistant: one turn only"):
+        template(strict).text(talk)
+
+
+def test_our_rendering_is_that_of_transformers() -> None:
+    source = (
+        "{{ bos_token }}{%- for m in messages %}\n    {% if m.role == 'user' %}\n"
+        "{% generation %}{{ m.content | tojson }}{% endgeneration %}{% else %}{{ m.content | trim }}{% endif %}\n"
+        "{% if loop.last %}{% break %}{% endif %}{% endfor %}\n{{ strftime_now('%Y') }}"
+        "{% set seen = namespace(n=0) %}{% for m in messages %}{% set seen.n = seen.n + 1 %}{% endfor %}{{ seen.n }}"
+    )
+    tokenizer = llama2_tokenizer("legacy")
+    turns: list[Turn] = [{"role": "system", "content": " é <b> "}, {"role": "user", "content": 'say "é" & <b>'}]
+    theirs = tokenizer.apply_chat_template(turns, chat_template=source, add_generation_prompt=True, tokenize=False)
+    assert jinja_render(source, {"bos_token": "<s>"})(turns, {}) == theirs
+
+
+def lm(tokenizer: PreTrainedTokenizerFast, **options: Any) -> TransformersLM:
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    torch.manual_seed(0)
+    config = LlamaConfig(vocab_size=len(tokenizer), eos_token_id=2, bos_token_id=1, **sizes)
+    model = LlamaForCausalLM(config)
+    for name, value in options.items():
+        setattr(model.generation_config, name, value)
+    return TransformersLM(model, tokenizer, name="llama2", identity="llama2", prompt_format="chat")
+
+
+@pytest.mark.parametrize("kind", ["legacy", "first", "always"])
+def test_every_choice_can_be_written_by_a_tokenizer_that_adds_a_space(kind: str) -> None:
+    model = lm(llama2_tokenizer(kind))
+    constraints = (Choice(("go drawer 1", "open drawer")), Forced('go "x"\n é'), Choice((" U", " D", "U")))
+    for constraint in constraints * 2:  # the second time as the first
+        [answer] = asyncio.run(model.generate([Request("hi", 40, constraint, n=4, temperature=2.0)]))
+        allowed = (constraint.text,) if isinstance(constraint, Forced) else constraint.options
+        assert set(answer.texts) <= set(allowed)
+        assert answer.finish == ("stop",) * 4
+    [(weights, _)] = asyncio.run(model.score_options([Request("hi", 9, constraints[2])]))
+    assert sum(weights) == pytest.approx(1)
+    [answer] = asyncio.run(model.generate([Request("hi", 40, Regex("go (a|b)"))]))
+    assert answer.texts[0] in ("go a", "go b")
+
+
+@pytest.mark.parametrize("kind", ["legacy", "first"])
+def test_prompts_are_read_as_the_model_has_learnt_it(kind: str) -> None:
+    tokenizer = llama2_tokenizer(kind)
+    tokenizer.chat_template = "{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}"
+    request = Request((Message("user", "go drawer"),), 4)
+    ids = lm(tokenizer)._encode(request)
+    assert ids == tokenizer.apply_chat_template([{"role": "user", "content": "go drawer"}])["input_ids"]
+    assert lm(tokenizer).prompt_tokens(request) == len(ids)
+
+
+def test_a_tokenizer_that_adds_nothing_is_itself() -> None:
+    from tests.tape.helpers import bundled_tokenizer
+
+    tokenizer = bundled_tokenizer()
+    assert exact(tokenizer) is tokenizer
+    definition = tokenizer.backend_tokenizer.to_str()
+    assert without_prefix(without_prefix(definition)) == without_prefix(definition)
+
+
+def test_any_of_several_ends_ends_an_answer() -> None:
+    logits = torch.tensor([[0.0, 1.0, 2.0, 3.0]])
+    joined = joined_ends(logits, [2, 0, 9])
+    assert joined[0, 2] == pytest.approx(float(torch.tensor([0.0, 2.0]).logsumexp(0)))
+    assert joined[0, 0] == float("-inf")
+    assert joined[0, [1, 3]].tolist() == [1, 3]
+    assert logits[0, 0] == 0
+    assert joined_ends(logits, [2]) is logits
+
+
+def test_the_ends_of_the_generation_configuration_count() -> None:
+    tokenizer = llama2_tokenizer("first")
+    everything = list(range(3, len(tokenizer)))
+    [answer] = asyncio.run(lm(tokenizer, eos_token_id=[2, *everything]).generate([Request("go", 5)]))
+    assert answer.finish == ("stop",)
+    assert answer.texts == ("",)
+    [answer] = asyncio.run(lm(tokenizer, eos_token_id=2).generate([Request("go", 5)]))
+    assert answer.finish == ("length",)
+
+
+def test_a_model_without_a_system_role_answers_messages() -> None:
+    from pydantic import BaseModel
+
+    class Deed(BaseModel):
+        sure: bool
+
+    tokenizer = llama2_tokenizer("first")
+    tokenizer.chat_template = REFUSES
+    [answer] = asyncio.run(lm(tokenizer).generate([Request(ASKED, 30, JsonSchema(Deed))]))
+    assert Deed.model_validate_json(answer.texts[0])
+
+
+def test_switches_reach_the_template() -> None:
+    seen: list[Mapping[str, Any]] = []
+
+    def render(turns: list[Turn], switches: Mapping[str, Any]) -> str:
+        seen.append(switches)
+        return "".join(turn["content"] for turn in turns)
+
+    ChatTemplate(render, "a-model").text(ASKED)
+    assert all(switches["enable_thinking"] is False for switches in seen)

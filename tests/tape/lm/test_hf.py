@@ -1,0 +1,50 @@
+"""Checkpoints of transformers: what they lack is said at the start, and what they compute in."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from tape.errors import ModelError
+from tape.lm.hf import computes_in
+from tape.lm.registry import open_model
+from tests.tape.lm.test_serve import general_model
+
+pytestmark = pytest.mark.slow
+
+
+def test_without_a_chat_template_it_is_refused(tmp_path: Path) -> None:
+    general_model(tmp_path)
+    (tmp_path / "chat_template.jinja").unlink()
+    with pytest.raises(ModelError, match=r"has no chat template.*chat_template\.jinja"):
+        open_model(f"hf:{tmp_path}")
+
+
+def test_a_context_that_is_too_short_is_refused(tmp_path: Path) -> None:
+    general_model(tmp_path)
+    model = AutoModelForCausalLM.from_pretrained(tmp_path)
+    model.config.max_position_embeddings = 1024
+    model.save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match=r"reads at most 1024 tokens, and prompts take up to 2048; use a model"):
+        open_model(f"hf:{tmp_path}")
+
+
+@pytest.mark.parametrize(("flags", "dtype"), [((), "float32"), (("avx512_bf16",), "bfloat16")])
+def test_half_precision_where_the_processor_computes_in_it(
+    tmp_path: Path,
+    flags: tuple[str, ...],
+    dtype: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    general_model(tmp_path)
+    AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.bfloat16).save_pretrained(tmp_path)
+    AutoTokenizer.from_pretrained(tmp_path).save_pretrained(tmp_path)
+    monkeypatch.setattr("tape.lm.hf._cpu_flags", lambda: frozenset(flags))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    capfd.readouterr()
+    model = open_model(f"hf:{tmp_path}")
+    assert model.identity.endswith(f"/{dtype}")
+    assert capfd.readouterr().err == ""  # no bars
+    assert not computes_in(torch.float16)

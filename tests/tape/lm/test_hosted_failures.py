@@ -1,0 +1,144 @@
+"""Hosted models whose endpoint fails: what is tried again, what is not, and what is left of a batch."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tape.budget import Budget, Ledger
+from tape.lm.accounting import AccountedLM
+from tape.lm.base import (
+    BatchError,
+    Choice,
+    Completion,
+    EndpointError,
+    Request,
+)
+from tape.lm.batching import EpisodeBatch
+from tape.lm.cache import CachedLM
+from tape.lm.hosted.limits import Limits
+from tape.lm.hosted.model import HostedLM
+from tests.tape.lm.endpoint import FAULTS, Endpoint
+from tests.tape.lm.hosting import CANARY, ask, opened, says, wrapped
+
+pytest.importorskip("openai")
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+
+
+@pytest.mark.parametrize("fault", ["429", "500", "503", "cut", "html", "garbage", "list", "no choices", "odd choices"])
+def test_retryable_failures_are_retried(fault: str) -> None:
+    with Endpoint(says("up"), [fault, fault]) as endpoint:
+        completion = ask(opened(endpoint))
+    assert completion.texts == ("up",)
+    assert len(endpoint.bodies) == 3
+    # Only where the endpoint has certainly computed nothing is nothing booked for the failed calls.
+    free = fault == "429"
+    assert completion.usage.calls == (1 if free else 3)
+    assert completion.usage.source == ("reported" if free else "assumed")
+
+
+def test_a_hanging_call_is_cut_off_and_retried() -> None:
+    with Endpoint(says("up"), ["hang"]) as endpoint:
+        completion = ask(opened(endpoint, timeout=3))
+    assert completion.texts == ("up",)
+    assert completion.usage.calls == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"), [("echo", "401"), ("quota", "pay first"), ("bad request", "too long"), ("429 later", "3600")]
+)
+def test_other_failures_are_not_retried(fault: str, words: str) -> None:
+    with Endpoint(says("up"), [fault]) as endpoint, pytest.raises(BatchError, match=words) as caught:
+        ask(opened(endpoint), Choice(("up", "down")))
+    assert len(endpoint.bodies) == 1
+    [failure] = caught.value.answers
+    assert failure.usage.calls == 0
+
+
+def test_retries_end() -> None:
+    with Endpoint(says("up"), ["500"], forever=True) as endpoint, pytest.raises(BatchError, match="tried 3 times"):
+        ask(opened(endpoint, retries=2))
+    assert len(endpoint.bodies) == 3
+
+
+def test_an_endpoint_that_is_not_there_costs_nothing() -> None:
+    with Endpoint(says("up")) as endpoint:
+        model = opened(endpoint, retries=1)
+    with pytest.raises(BatchError, match="cannot be reached") as caught:
+        ask(model)
+    assert caught.value.answers[0].usage.calls == 0
+
+
+def test_waits_grow_and_retry_after_is_kept() -> None:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    with Endpoint(says("up"), ["500", "500", "500", "503"]) as endpoint:
+        wire = opened(endpoint)._wire
+        model = HostedLM(wire, name="m", identity="m", limits=Limits(backoff=1.0, max_wait=3.0), sleep=sleep)
+        ask(model)
+    assert 0.5 <= waits[0] <= 1 <= waits[1] <= 2
+    assert 1.5 <= waits[2] <= 3
+    assert waits[3] == 0
+
+
+def test_the_others_of_a_batch_keep_their_answers(tmp_path: Any) -> None:
+    def answers(body: dict[str, Any]) -> list[str]:
+        return ["up" if body["messages"][-1]["content"] != "bad" else "?"]
+
+    async def episode(batch: EpisodeBatch, index: int, text: str, ledger: Ledger) -> list[Completion]:
+        try:
+            lm = AccountedLM(batch.member(index), ledger)
+            return await lm.generate([Request("fine", 5), Request(text, 5)])
+        finally:
+            await batch.leave()
+
+    async def play(model: Any) -> list[Any]:
+        batch = EpisodeBatch(model, 3)
+        ledgers = [Ledger(Budget({"calls": 9})) for _ in range(3)]
+        texts = ("first", "bad", "last")
+        done = await asyncio.gather(
+            *(episode(batch, i, text, ledger) for i, (text, ledger) in enumerate(zip(texts, ledgers, strict=True))),
+            return_exceptions=True,
+        )
+        return [*done, *(ledger.used["calls"] for ledger in ledgers)]
+
+    class Picky(Endpoint):
+        def fault(self) -> str:
+            return "bad request" if self.bodies[-1]["messages"][-1]["content"] == "bad" else ""
+
+    with Picky(answers) as endpoint:
+        cache = CachedLM(opened(endpoint, concurrency=1), tmp_path / "cache")
+        first, bad, last, *calls = asyncio.run(play(cache))
+        asked = len(endpoint.bodies)
+        asyncio.run(play(cache))
+        again = len(endpoint.bodies) - asked
+        cache.close()
+    assert [c.texts for c in first] == [c.texts for c in last] == [("up",), ("up",)]
+    assert isinstance(bad, BatchError)
+    assert isinstance(bad.answers[0], Completion)
+    assert isinstance(bad.answers[1], EndpointError)
+    assert calls == [2, 1, 2]
+    assert again == 1, "what was answered is in the cache, what failed is asked again"
+
+
+@pytest.mark.parametrize("fault", sorted(FAULTS))
+@pytest.mark.filterwarnings("ignore::tape.errors.EndpointWarning")
+def test_every_fault_ends_in_an_answer_or_a_counted_failure(fault: str) -> None:
+    with Endpoint(wrapped("up"), [fault], forever=True) as endpoint:
+        model = opened(endpoint, timeout=2 if fault == "hang" else 30, retries=1, repairs=1)
+        ledger = Ledger(Budget({"calls": 100}))
+        try:
+            completion = ask(AccountedLM(model, ledger), Choice(("up", "down")))
+        except BatchError:
+            pass
+        else:
+            assert completion.usage.calls == ledger.used["calls"]
+    assert 1 <= len(endpoint.bodies) <= 4
+    assert set(ledger.violations) == ({"tokens"} if fault == "huge usage" else set())

