@@ -1,0 +1,175 @@
+"""Examples from a file in the public MuSiQue format: hops of its questions, and gaps made in its paragraphs."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from envs.musique.loader import records
+from envs.musique.metrics import normalise
+from envs.musique.question import Passage
+from experiments.training.reader.example import Asked, Sheet, sentences, shortened
+
+MOST_WORDS = 90
+"""Of a paragraph in training; in evaluation they are whole."""
+_REFERENCE = re.compile(r"#(\d)")
+_YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
+_NUMBER = re.compile(r"\b\d[\d,.]*\d\b|\b\d\b")
+_NAME = re.compile(r"[A-Z][\w'’-]+(?: (?:(?:of|the|de) )*[A-Z][\w'’-]+)*")
+
+
+@dataclass(frozen=True)
+class Hop:
+    """One hop of a public question.
+
+    Attributes:
+        id: Of the question, and the hop's number.
+        question: With the answers of earlier hops put in; ``SUBJECT >> RELATION`` or a sentence.
+        answers: Those that count.
+        gold: The paragraph with the answer.
+        others: The other paragraphs of its question.
+    """
+
+    id: str
+    question: str
+    answers: tuple[str, ...]
+    gold: Passage
+    others: tuple[Passage, ...]
+
+
+def is_for_training(question: str) -> bool:
+    """Half of the questions of a file, by the hash of their ids; what is reported comes from the other half."""
+    return hashlib.sha256(question.encode()).digest()[0] % 2 == 0
+
+
+def load_hops(path: Path) -> tuple[list[Hop], list[Hop]]:
+    """The hops for training and those for reports; no paragraph of the latter is among the former.
+
+    Raises:
+        QuestionFileError: The file is not as it should be.
+    """
+    training: list[Hop] = []
+    reported: list[Hop] = []
+    for _, record in records(path):
+        (training if is_for_training(record["id"]) else reported).extend(_hops(record))
+    closed = {p.title for hop in reported for p in (hop.gold, *hop.others)}
+    kept = []
+    for hop in training:
+        if hop.gold.title not in closed:
+            others = tuple(p for p in hop.others if p.title not in closed)
+            kept.append(Hop(hop.id, hop.question, hop.answers, hop.gold, others))
+    return kept, reported
+
+
+def _hops(record: Mapping[str, Any]) -> list[Hop]:
+    passages = {p["idx"]: Passage(str(p["idx"]), p["title"], p["paragraph_text"]) for p in record["paragraphs"]}
+    steps = record["question_decomposition"]
+    found = []
+    for number, step in enumerate(steps, 1):
+        text = _REFERENCE.sub(lambda match: steps[int(match[1]) - 1]["answer"], step["question"])
+        answers = [step["answer"]]
+        if number == len(steps):
+            answers += [record["answer"], *record["answer_aliases"]]
+        gold = step["paragraph_support_idx"]
+        others = tuple(p for idx, p in passages.items() if idx != gold)
+        found.append(Hop(f"{record['id']}:{number}", text, tuple(dict.fromkeys(answers)), passages[gold], others))
+    return found
+
+
+def stating(passage: Passage, question: str, answer: str) -> tuple[str, str] | None:
+    """The sentence that answers a question and the answer as it is written there; None where none has it."""
+    asked = set(normalise(question).split())
+    pattern = re.compile(rf"(?<!\w){re.escape(answer)}(?!\w)", re.IGNORECASE)
+    found = [(said, match[0]) for said in sentences(passage.text) if (match := pattern.search(said))]
+    return max(found, key=lambda pair: len(asked & set(normalise(pair[0]).split())), default=None)
+
+
+def hop_sheet(rng: random.Random, hops: Sequence[Hop], count: int) -> Sheet | None:
+    """The paragraph of a hop among others, asked in two or three ways; None where this draw has no answer in it."""
+    hop = rng.choice(hops)
+    said = stating(hop.gold, hop.question, hop.answers[0])
+    if said is None:
+        return None
+    quote, answer = said
+    others = rng.sample(hop.others, min(len(hop.others), count))
+    there = rng.random() >= 0.12
+    shown = [shortened(hop.gold, quote, MOST_WORDS), *others[: count - 1]] if there else others
+    shown = [shortened(p, quote if p.title == hop.gold.title else "", MOST_WORDS) for p in shown]
+    rng.shuffle(shown)
+    texts = dict.fromkeys(reworded(rng, hop.question) for _ in range(2))
+    asked = [Asked(text, quote, answer, hop.gold.title) if there else Asked(text) for text in texts]
+    # What is said in the others is asked too, so that the place of the gold paragraph tells nothing.
+    gaps = (gap(rng, passage) for passage in shown)
+    return Sheet(tuple(shown), (*asked, *[one for one in gaps if one is not None]))
+
+
+def reworded(rng: random.Random, question: str) -> str:
+    """``SUBJECT >> RELATION`` in one of several ways; a question as it is."""
+    subject, arrow, relation = question.partition(" >> ")
+    if not arrow:
+        return question if question.endswith("?") or rng.random() < 0.5 else f"{question}?"
+    return rng.choice(
+        (
+            question,
+            f"{relation} of {subject}",
+            f"What is the {relation} of {subject}?",
+            f"{subject}: {relation}",
+            f"Who or what is the {relation} of {subject}?",
+        )
+    )
+
+
+def gap_sheet(rng: random.Random, passages: Sequence[Passage], count: int, questions: int) -> Sheet | None:
+    """Paragraphs with gap questions; None where this draw has too few."""
+    shown = [shortened(passage, "", MOST_WORDS) for passage in rng.sample(passages, count)]
+    asked: dict[str, Asked] = {}
+    for _ in range(3 * questions):
+        made = gap(rng, rng.choice(shown))
+        if made is not None and len(asked) < questions:
+            asked.setdefault(made.answer, made)
+    if rng.random() < 0.3:
+        made = gap(rng, rng.choice(passages))
+        if made is not None and made.title not in {p.title for p in shown}:
+            asked[""] = Asked(made.question, gap=made.gap)
+    return Sheet(tuple(shown), tuple(asked.values())) if len(asked) > 1 else None
+
+
+def gap(rng: random.Random, passage: Passage) -> Asked | None:
+    """A question whose answer is a name, year or number of a sentence; None where the one drawn has none."""
+    said = rng.choice(sentences(passage.text))
+    spans = [match.span() for pattern in (_YEAR, _NAME, _NUMBER) for match in pattern.finditer(said)]
+    spans = [(a, b) for a, b in spans if a > 12 and normalise(said[a:b]) and said.count(said[a:b]) == 1]
+    if not spans or len(said.split()) > 60:
+        return None
+    first, last = rng.choice(spans)
+    answer, before, after = said[first:last], said[:first].rstrip(), said[last:].strip(" .,;")
+    before = re.sub(r"^(?:It|He|She|They|This|The [a-z]+) (?=\w)", f"{passage.title} ", before)
+    known = passage.title.split(" (")[0].split()[0].lower() in before.lower()
+    lead = before if known or rng.random() < 0.3 else f"{passage.title}: {before}"
+    lead = " ".join(lead.split()[-22:])
+    how = rng.random()
+    if how < 0.25:
+        return Asked(lead, said, answer, passage.title, gap=True)
+    if how < 0.4:
+        return Asked(f"{lead} ... {' '.join(after.split()[:8])}".strip(), said, answer, passage.title, gap=True)
+    if how < 0.55:
+        relation = " ".join(re.sub(r"[^\w\s]", " ", before).split()[-3:])
+        return Asked(f"{passage.title} >> {relation}", said, answer, passage.title)
+    return Asked(f"{lead} {_asking(rng, answer, before)}?", said, answer, passage.title)
+
+
+def _asking(rng: random.Random, answer: str, before: str) -> str:
+    if _YEAR.fullmatch(answer):
+        return rng.choice(("which year", "what year", "when"))
+    if _NUMBER.fullmatch(answer):
+        return rng.choice(("how many", "what number"))
+    if before.endswith((" by", " with", " to")):
+        return rng.choice(("whom", "whom or what", "which person or group"))
+    if before.endswith((" in", " at", " near", " from")):
+        return rng.choice(("which place", "where", "what"))
+    return rng.choice(("who or what", "what", "which name"))

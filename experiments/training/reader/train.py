@@ -1,0 +1,177 @@
+"""Train the reader's adapter: ``python -m experiments.training.reader.train --base FOLDER --out DIR [--public FILE]``.
+
+Resumable: run the same command again after Ctrl-C or a kill. Every row is a function of the seed and its number. The
+learning rate warms up, holds, and falls to nothing over the last part, so a run can be cut short: give fewer
+``--steps`` and go on from what was saved, as long as the fall had not begun.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from experiments.training.reader.data import Row, Source
+from experiments.training.reader.lora import LowRank, adapt
+
+STATE = "state.pt"
+SAVE_EVERY = 5
+"""Steps between two points from which training can resume."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a training run is made of; it is stored in the model card.
+
+    Attributes:
+        steps: Of the optimizer.
+        rows: For each step.
+        rank: Of the adapter.
+        scale: Of what it adds.
+        first: The first layer that is adapted; those below are left as they are.
+        lr: Learning rate after warming up.
+        warmup: Steps.
+        decay: Share of the steps over which the learning rate falls.
+        clip: Largest norm of a gradient.
+        seed: Of the rows and of the first weights.
+    """
+
+    steps: int
+    rows: int = 3
+    rank: int = 16
+    scale: float = 2.0
+    first: int = 8
+    lr: float = 1e-3
+    warmup: int = 8
+    decay: float = 0.35
+    clip: float = 1.0
+    seed: int = 0
+
+
+def learning_rate(recipe: Recipe, step: int) -> float:
+    """Warm up, hold, then fall linearly to nothing."""
+    start = int(recipe.steps * (1 - recipe.decay))
+    if step < recipe.warmup:
+        return recipe.lr * (step + 1) / recipe.warmup
+    return recipe.lr * min(1.0, (recipe.steps - step) / max(1, recipe.steps - start))
+
+
+def attention(_module: Any, q: Any, k: Any, v: Any, mask: Any, *, scaling: float | None = None, **_: Any) -> Any:
+    """Attention in float32, whatever the rest is computed in; heads may share keys."""
+    out = torch.nn.functional.scaled_dot_product_attention(
+        q.float(), k.float(), v.float(), attn_mask=mask, scale=scaling, enable_gqa=True
+    )
+    return out.transpose(1, 2).to(q.dtype), None
+
+
+ALL_ATTENTION_FUNCTIONS.register("f32_gqa", attention)
+
+
+def loss_of(model: Any, row: Row) -> torch.Tensor:
+    """Negative log-likelihood of the answers of a row: the mean over a token, then over answers."""
+    hidden = model.model(
+        input_ids=row.ids[None], attention_mask=row.mask(), position_ids=row.positions[None], use_cache=False
+    ).last_hidden_state[0]
+    wanted = row.target >= 0
+    logits = model.lm_head(hidden[wanted]).float()
+    losses = torch.nn.functional.cross_entropy(logits, row.target[wanted], reduction="none")
+    weight = row.weight[wanted]
+    return (losses * weight).sum() / weight.sum()
+
+
+def train(recipe: Recipe, model: Any, source: Source, out: Path) -> dict[str, LowRank]:
+    """Train, logging to ``out/log.jsonl``; the state is in ``out/state.pt``.
+
+    Args:
+        recipe: How.
+        model: The base, a Llama of transformers; adapters are put into it.
+        source: Of rows.
+        out: Folder; made where it is not there.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(recipe.seed)
+    model.set_attn_implementation("f32_gqa")
+    adapters = adapt(model, recipe.rank, recipe.scale, recipe.first)
+    parameters = [p for one in adapters.values() for p in (one.down, one.up)]
+    optimizer = torch.optim.AdamW(parameters, lr=recipe.lr, betas=(0.9, 0.98), weight_decay=0.0)
+    first, seconds, cpu = 0, 0.0, 0.0
+    if (out / STATE).exists():
+        saved = torch.load(out / STATE, weights_only=True)
+        for name, one in adapters.items():
+            one.down.data, one.up.data = saved["adapters"][name]
+        optimizer.load_state_dict(saved["optimizer"])
+        first, seconds, cpu = saved["step"], saved["seconds"], saved["cpu_seconds"]
+    started, cpu_started = time.time() - seconds, time.process_time() - cpu
+    with (out / "log.jsonl").open("a", encoding="utf-8") as log:
+        for step in range(first, recipe.steps):
+            for group in optimizer.param_groups:
+                group["lr"] = learning_rate(recipe, step)
+            total = 0.0
+            tokens = 0
+            for number in range(recipe.rows):
+                row = source.row(recipe.seed, step * recipe.rows + number)
+                loss = loss_of(model, row) / recipe.rows
+                torch.autograd.backward(loss)
+                total, tokens = total + loss.item(), tokens + len(row.ids)
+            torch.nn.utils.clip_grad_norm_(parameters, recipe.clip)
+            optimizer.step()
+            optimizer.zero_grad()
+            took = {
+                "seconds": round(time.time() - started, 1),
+                "cpu_seconds": round(time.process_time() - cpu_started, 1),
+            }
+            log.write(json.dumps({"step": step + 1, "loss": round(total, 4), "tokens": tokens, **took}) + "\n")
+            log.flush()
+            if (step + 1) % SAVE_EVERY == 0 or step + 1 == recipe.steps:
+                state = {
+                    "adapters": {name: (one.down.data, one.up.data) for name, one in adapters.items()},
+                    "optimizer": optimizer.state_dict(),
+                    "step": step + 1,
+                    "recipe": asdict(recipe),
+                    **took,
+                }
+                torch.save(state, out / "state.tmp")
+                (out / "state.tmp").replace(out / STATE)
+    return adapters
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train from the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.training.reader.train",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--base", type=Path, required=True, help="folder of the base model, as transformers saves it")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the run")
+    parser.add_argument(
+        "--public", type=Path, help="a file in the MuSiQue format; half of its questions are trained on"
+    )
+    parser.add_argument("--steps", type=int, default=150)
+    parser.add_argument("--rows", type=int, default=Recipe.rows)
+    parser.add_argument("--lr", type=float, default=Recipe.lr)
+    parser.add_argument("--decay", type=float, default=Recipe.decay, help="share of the steps at the end")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=1)
+    args = parser.parse_args(arguments)
+    torch.set_num_threads(args.threads)
+    recipe = Recipe(args.steps, rows=args.rows, lr=args.lr, decay=args.decay, seed=args.seed)
+    source = Source(AutoTokenizer.from_pretrained(args.base), args.public)
+    model = AutoModelForCausalLM.from_pretrained(args.base, dtype=torch.bfloat16)
+    train(recipe, model, source, args.out)
+    digest = hashlib.sha256(args.public.read_bytes()).hexdigest() if args.public else None
+    told = {"recipe": asdict(recipe), "public": digest, "threads": args.threads, "torch": torch.__version__}
+    (args.out / "recipe.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,263 @@
+"""Training the reader: what it is shown, that packed rows are what they stand for, and the quick path to an adapter."""
+
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from tokenizers import ByteLevelBPETokenizer
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from envs.musique.wordings import RELATIONS
+from experiments.training.reader import made_up, public, ship
+from experiments.training.reader.data import Row, Source, pack
+from experiments.training.reader.example import Sheet, sentences, shortened
+from experiments.training.reader.forms import draw_form
+from experiments.training.reader.lora import adapt
+from experiments.training.reader.train import Recipe, attention, learning_rate, loss_of, train
+from tape.lm.adapter import CARD, FILE, MATRICES, card_of, load, write_merged
+from tape.lm.bundled import weights_folder
+from tape.lm.smollm2 import adapters_folder
+
+
+def test_training_never_has_the_last_wording_of_a_group() -> None:
+    rng = random.Random(3)
+    for _ in range(200):
+        sheet = made_up.sheet(rng, rng.choice((1, 2, 3)), 6)
+        texts = {p.title: sentences(p.text) for p in sheet.passages}
+        for asked in sheet.asked:
+            assert not any(_worded(asked.question, relation.questions[-1]) for relation in RELATIONS.values())
+            if asked.answer:
+                assert asked.quote in texts[asked.title]
+                assert asked.answer in asked.quote or asked.answer == asked.title
+                assert not any(_worded(asked.quote, relation.sentences[-1]) for relation in RELATIONS.values())
+            else:
+                assert (asked.quote, asked.title) == ("", "")
+
+
+def _worded(text: str, form: str) -> bool:
+    """Whether a text has a wording; names stand in the gaps."""
+    pattern = re.sub(r"\\\{[sox]\\\}", r"(?:the \\w+|[A-Z]\\w+(?: [A-Z]\\w+)?)", re.escape(form))
+    return re.fullmatch(pattern, text) is not None or re.fullmatch(pattern, text[0].lower() + text[1:]) is not None
+
+
+def test_cases_for_reports_have_held_out_wordings_alone() -> None:
+    for number in range(50):
+        [asked] = made_up.sheet(random.Random(number), 3, 1, held_out=True).asked
+        relation, subject = asked.fact
+        assert asked.question.lower() == RELATIONS[relation].questions[-1].format(x=subject).lower()
+        assert asked.answer in asked.quote or asked.answer == asked.title
+
+
+def record(number: int, *titles: str) -> dict[str, Any]:
+    """A public question of two hops."""
+    names = [*titles, f"Aside {number}"]
+    paragraphs = [
+        {
+            "idx": i,
+            "title": t,
+            "paragraph_text": f"{t} was opened in 19{number:02}. Its head is Ann {t}. It is big.",
+            "is_supporting": i < 2,
+        }
+        for i, t in enumerate(names)
+    ]
+    steps = [
+        {"id": 1, "question": f"{titles[0]} >> head", "answer": f"Ann {titles[0]}", "paragraph_support_idx": 0},
+        {"id": 2, "question": "when was #1 opened?", "answer": f"19{number:02}", "paragraph_support_idx": 1},
+    ]
+    rest = {"answer": f"19{number:02}", "answer_aliases": ["long ago"], "answerable": True}
+    return {
+        "id": f"2hop__{number}",
+        "paragraphs": paragraphs,
+        "question": "x?",
+        "question_decomposition": steps,
+        **rest,
+    }
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    found = tmp_path / "public.jsonl"
+    rows = [
+        record(number, f"Hall {number}", "Common Hall" if number < 12 else f"Gate {number}") for number in range(10, 40)
+    ]
+    found.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return found
+
+
+def test_nothing_that_is_reported_on_is_trained_on(file: Path) -> None:
+    training, reported = public.load_hops(file)
+    assert training
+    assert reported
+    shown = {p.title for hop in training for p in (hop.gold, *hop.others)}
+    assert not shown & {p.title for hop in reported for p in (hop.gold, *hop.others)}
+    assert not {hop.id.split(":")[0] for hop in training} & {hop.id.split(":")[0] for hop in reported}
+    second = next(hop for hop in reported if hop.id.endswith(":2"))
+    assert second.question.startswith("when was Ann ")
+    assert second.answers[1:] == ("long ago",)
+
+
+def test_public_sheets_quote_what_they_show(file: Path) -> None:
+    rng, hops = random.Random(1), public.load_hops(file)[0]
+    passages = [hop.gold for hop in hops]
+    found = [public.hop_sheet(rng, hops, 2) for _ in range(60)] + [
+        public.gap_sheet(rng, passages, 2, 5) for _ in range(60)
+    ]
+    sheets = [sheet for sheet in found if sheet is not None]
+    assert len(sheets) > 60
+    for sheet in sheets:
+        texts = {p.title: p.text for p in sheet.passages}
+        for asked in sheet.asked:
+            assert asked.quote in texts.get(asked.title, "")
+            assert asked.answer in asked.quote
+            assert bool(asked.answer) == bool(asked.title)
+    assert any(not asked.answer for sheet in sheets for asked in sheet.asked)
+
+
+def test_a_shortened_paragraph_keeps_its_sentence() -> None:
+    passage = public.Passage("1", "T", "One two three. Four five six. Seven eight nine.")
+    assert shortened(passage, "Four five six.", 6).text == "One two three. Four five six."
+    assert shortened(passage, "Seven eight nine.", 3).text == "Seven eight nine."
+    assert shortened(passage, "", 99).text == passage.text
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    rng = random.Random(0)
+    texts = [p.text for _ in range(60) for p in made_up.sheet(rng, 3, 1).passages]
+    texts += [draw_form(rng).system for _ in range(200)]
+    bpe = ByteLevelBPETokenizer()
+    bpe.train_from_iterator(texts, vocab_size=900, special_tokens=["<|im_start|>", "<|im_end|>"], show_progress=False)
+    return PreTrainedTokenizerFast(tokenizer_object=bpe._tokenizer, eos_token="<|im_end|>")
+
+
+def tiny(vocabulary: int, **options: Any) -> Any:
+    """A random Llama whose heads share keys."""
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=vocabulary, hidden_size=24, intermediate_size=32, num_hidden_layers=3, num_attention_heads=4,
+        num_key_value_heads=2, head_dim=6, tie_word_embeddings=True, **options,
+    )  # fmt: skip
+    return LlamaForCausalLM(config)
+
+
+def test_questions_of_a_row_do_not_see_each_other(tokenizer: Any) -> None:
+    rng = random.Random(7)
+    form, sheet = draw_form(rng), made_up.sheet(rng, 3, 4)
+    assert len(sheet.asked) > 1
+    model = tiny(len(tokenizer))
+    model.set_attn_implementation("f32_gqa")
+    together = loss_of(model, pack(tokenizer, form, sheet)).item()
+    apart = [loss_of(model, pack(tokenizer, form, Sheet(sheet.passages, (asked,)))).item() for asked in sheet.asked]
+    assert together == pytest.approx(sum(apart) / len(apart), rel=1e-4)
+    alone = pack(tokenizer, form, Sheet(sheet.passages, sheet.asked[:1]))
+    model.set_attn_implementation("sdpa")  # one question: an ordinary conversation
+    logits = model(input_ids=alone.ids[None]).logits[0]
+    wanted = alone.target >= 0
+    plain = torch.nn.functional.cross_entropy(logits[wanted], alone.target[wanted])
+    assert apart[0] == pytest.approx(plain.item(), rel=1e-4)
+
+
+def test_a_row_is_a_function_of_seed_and_number(tokenizer: Any, file: Path) -> None:
+    one, same = (Source(tokenizer, file) for _ in range(2))
+    for number in range(5):
+        assert torch.equal(one.row(1, number).ids, same.row(1, number).ids)
+    assert not torch.equal(one.row(1, 0).ids[:40], one.row(2, 0).ids[:40]) or len(one.row(1, 0).ids) != len(
+        one.row(2, 0).ids
+    )
+
+
+def test_the_learning_rate_holds_and_falls() -> None:
+    recipe = Recipe(100, warmup=4, decay=0.5)
+    rates = [learning_rate(recipe, step) / recipe.lr for step in range(100)]
+    assert rates[0] == 0.25
+    assert rates[4:50] == [1.0] * 46
+    assert rates[50:] == sorted(rates[50:], reverse=True)
+    assert rates[-1] == pytest.approx(0.02)
+
+
+@pytest.mark.slow
+def test_the_quick_path_to_an_adapter(tokenizer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+
+    recipe = Recipe(4, rows=1, rank=4, first=1, lr=5e-3, warmup=1)
+    source = Source(tokenizer)
+    base = tmp_path / "base"
+    tiny(len(tokenizer)).save_pretrained(base)
+    whole = train(recipe, tiny(len(tokenizer)), source, tmp_path / "whole")
+    assert set(whole) == {f"model.layers.{layer}.{part}.{name}.weight" for layer in (1, 2) for part, name in MATRICES}
+
+    # Cut after two steps and gone on with, it comes to the same.
+    monkeypatch.setattr("experiments.training.reader.train.SAVE_EVERY", 2)
+    with pytest.raises(KeyboardInterrupt):
+        train(recipe, tiny(len(tokenizer)), _Stopped(source, 2), tmp_path / "cut")
+    again = train(recipe, tiny(len(tokenizer)), source, tmp_path / "cut")
+    assert all(torch.equal(one.up, again[name].up) for name, one in whole.items())
+    assert any(one.up.any() for one in whole.values())
+
+    told = {"recipe": vars(recipe), "public": None, "threads": 1, "torch": torch.__version__}
+    (tmp_path / "whole" / "recipe.json").write_text(json.dumps(told))
+    out = tmp_path / "adapter"
+    ship.main([str(tmp_path / "whole"), "--out", str(out)])
+    assert card_of(out).rank == 4
+    assert json.loads((out / CARD).read_text())["training"]["steps"] == 4
+    assert "4 steps of 1 rows" in (out / "MODEL_CARD_READER.md").read_text()
+
+    # The merged checkpoint answers as the adapted model does, up to what eight bits lose.
+    merged = tmp_path / "merged"
+    merged.mkdir()
+    write_merged(base, out, merged)
+    factors = load(out)
+    adapted = tiny(len(tokenizer))
+    adapted.set_attn_implementation("f32_gqa")
+    for name, one in adapt(adapted, 4, 1.0, 1).items():
+        one.down.data, one.up.data = factors[name]
+    ids = torch.arange(30)[None]
+    with torch.no_grad():
+        opened = LlamaForCausalLM.from_pretrained(merged)
+        torch.testing.assert_close(
+            opened(input_ids=ids).logits,
+            adapted.eval()(input_ids=ids, attention_mask=_causal(30)).logits,
+            atol=1e-4,
+            rtol=1e-4,
+        )
+    assert set(load_file(merged / "model.safetensors")) == set(load_file(base / "model.safetensors"))
+
+
+def _causal(length: int) -> torch.Tensor:
+    return torch.full((length, length), float("-inf")).triu(1)[None, None]
+
+
+class _Stopped(Source):
+    """Stops a training run after so many rows, as a kill does, but after the state was saved."""
+
+    def __init__(self, source: Source, rows: int) -> None:
+        self._source, self._rows = source, rows
+
+    def row(self, seed: int, number: int) -> Row:
+        if number >= self._rows:
+            raise KeyboardInterrupt
+        return self._source.row(seed, number)
+
+
+def test_attention_of_shared_keys_is_that_of_repeated_ones() -> None:
+    torch.manual_seed(0)
+    q, k, v = torch.randn(1, 4, 5, 6), torch.randn(1, 2, 5, 6), torch.randn(1, 2, 5, 6)
+    found, _ = attention(None, q, k, v, _causal(5), scaling=None)
+    repeated = torch.nn.functional.scaled_dot_product_attention(
+        q, k.repeat_interleave(2, 1), v.repeat_interleave(2, 1), is_causal=True
+    )
+    torch.testing.assert_close(found.transpose(1, 2), repeated)
+
+
+def test_the_model_card_is_made_of_the_machine_readable_one() -> None:
+    folder = adapters_folder() / ship.NAME
+    if not (folder / CARD).exists():
+        pytest.skip("no reader ships")
+    facts = json.loads((folder / CARD).read_text(encoding="utf-8"))
+    assert (weights_folder() / "MODEL_CARD_READER.md").read_text(encoding="utf-8") == ship.text(facts)
+    assert facts["bytes"] == (folder / FILE).stat().st_size
+    assert facts["parameters"] == sum(down.numel() + up.numel() for down, up in load(folder).values())
