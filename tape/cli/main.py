@@ -22,6 +22,7 @@ COMMANDS = {
     "solve": "pick the best path of a plan graph under a budget: tape solve GRAPH.json --budget steps=8",
     "serve": "serve a model to OpenAI clients on this machine: tape serve bundled:mini",
     "models": "list the language models that can be used here",
+    "probe": "say what a model can do here, and which settings fit: tape probe MODEL [ENVIRONMENT]",
     "solvers": "list the solvers that can be used here",
 }
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tape.budget import Budget
 from tape.cli.numbers import whole
@@ -16,6 +17,11 @@ from tape.cli.switches import add_switches, config_of, explain_unknown, methods_
 from tape.interrupts import cleaning_up
 from tape.plugins import load, names
 from tape.runner.spec import MOST_BATCH, MOST_REPEATS, MOST_SEED
+
+if TYPE_CHECKING:
+    from tape.lm.base import LanguageModel
+    from tape.runner.configurations import Configuration
+    from tape.runner.directory import RunDirectory
 
 LARGER = "Finished episodes are kept; the same command with a larger --run-budget goes on"
 
@@ -42,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
 
     solvers.get(config.solver)  # an unknown solver is a usage error now, not in the middle of a run
     load("tape.agents", args.agent)
-    from tape.show.progress import display, loading, show_results, working
+    from tape.show.progress import loading, working
 
     with working(f"reading the tasks of {argv[0]}"):
         tasks = plugin.tasks(options)[: args.limit]
@@ -50,9 +56,7 @@ def main(argv: Sequence[str]) -> int:
     from tape.runner.configurations import Configuration
     from tape.runner.directory import RunDirectory
     from tape.runner.models import open_at_price
-    from tape.runner.runner import Runner, errored
     from tape.runner.spec import RunSpec
-    from tape.runner.workers import open_pool
 
     with loading(f"loading {args.model}"):
         model = open_at_price(args.model, args.cache, args.prices)
@@ -74,8 +78,31 @@ def main(argv: Sequence[str]) -> int:
     configurations = [Configuration(spec.label(), spec, tuple(tasks))]
     run_budget = Budget.parse(args.run_budget)
     check_before(configurations, {args.model: model}, run_budget, args.workers)
-    boards = 4 if args.workers == "1" else 0
+    if args.auto_roles:
+        from tape.cli.auto_roles import auto_roles
+
+        configurations = [auto_roles(configurations[0], model, plugin, frozenset(vars(args)), directory, run_budget)]
+        check_before(configurations, {args.model: model}, run_budget, args.workers)
     command = shlex.join(["tape", "run", *argv, *([] if args.out else ["--out", str(out)])])
+    return _play(args, configurations, directory, model, command)
+
+
+def _play(
+    args: argparse.Namespace,
+    configurations: Sequence[Configuration],
+    directory: RunDirectory,
+    model: LanguageModel,
+    command: str,
+) -> int:
+    """Play what is left of a run and print its table; returns the exit code."""
+    from tape.runner.runner import Runner, errored
+    from tape.runner.summary import fault_note
+    from tape.runner.workers import open_pool
+    from tape.show.progress import display, show_results
+
+    [configuration] = configurations
+    label = f"{configuration.tasks[0].level_set} {configuration.name} {args.model}"
+    boards = 4 if args.workers == "1" else 0
 
     def kept() -> str:
         if not directory.episodes_file.exists():
@@ -85,12 +112,14 @@ def main(argv: Sequence[str]) -> int:
     with cleaning_up(kept):
         with (
             open_pool(args.workers, cache=args.cache, prices=args.prices, opened={args.model: model}) as pool,
-            display(f"{tasks[0].level_set} {spec.label()} {args.model}", quiet=args.quiet, boards=boards) as shown,
+            display(label, quiet=args.quiet, boards=boards) as shown,
         ):
-            runner = Runner(configurations, directory, pool, shown.watcher(), run_budget=run_budget)
+            runner = Runner(configurations, directory, pool, shown.watcher(), run_budget=Budget.parse(args.run_budget))
             groups = runner.run()
         show_results(groups)
-        print(f"results: {out / 'summary.json'}   replay: tape show {out}")
+        if said := fault_note(groups, directory.episodes()):
+            print(f"tape run: {said}", file=sys.stderr)
+        print(f"results: {directory.path / 'summary.json'}   replay: tape show {directory.path}")
     if runner.exhausted is not None:
         print(f"the run's budget is exhausted: {runner.exhausted}. {LARGER}", file=sys.stderr)
         return 3
@@ -146,5 +175,11 @@ def _parser(environment: str, model: str, methods: Sequence[str]) -> argparse.Ar
         help="the run directory; the same command resumes it (default: runs/ENVIRONMENT-TIME, a new one)",
     )
     parser.add_argument("--quiet", action="store_true", help="ten plain lines at most, even on a terminal")
+    parser.add_argument(
+        "--auto-roles",
+        action="store_true",
+        help="give roles that the model is no good at to what the environment declares, as `tape probe` measures it "
+        "(at most five minutes, where it is not in the cache yet)",
+    )
     add_switches(parser, methods)
     return parser

@@ -27,7 +27,7 @@ def main(argv: Sequence[str]) -> int:
     from tape.runner.directory import RunDirectory
     from tape.runner.runner import find_episode
     from tape.show.progress import one_line, working
-    from tape.show.replay import describe, episode_name, pictures
+    from tape.show.replay import describe, episode_name, pictures, roles
     from tape.trace import read_trace
 
     directory = RunDirectory(args.directory)
@@ -44,7 +44,8 @@ def main(argv: Sequence[str]) -> int:
     events = list(read_trace(directory.trace_file(line["key"])))
     for note in directory.learn_units():
         print(note, file=sys.stderr)
-    for text in describe(events):
+    spec = configurations.get(line["cell"])
+    for text in [*(roles(spec) if spec else []), *describe(events)]:
         print(text, flush=True)
         if args.delay > 0:
             time.sleep(args.delay)

@@ -46,6 +46,7 @@ _HELP = {
     "world_model": "simulator: an upper bound only",
     "costs": "lm: plan with costs that the model predicts; every step must still fit at its declared worst",
     "goal_test": "lm: the model's score says what reaches the goal, also where the environment declares a test",
+    "scorer": "declared: predicted states are scored by what the environment declares, without a call",
     "projector": "lm: the model also merges states that it takes for the same, as the paper's abstraction does",
     "planning_reserve": "kept from the selector for later planning calls, for instance tokens=500",
     "on_limit": "at a limit stop, or spend a call kept back on an answer, where the environment takes one",

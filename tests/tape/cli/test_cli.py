@@ -29,7 +29,7 @@ def levels(tmp_path: Path) -> str:
 def script(tmp_path: Path) -> str:
     """A model that always answers the same; chat prompts, so scores fail: use open_loop with it."""
     path = tmp_path / "script.json"
-    path.write_text(json.dumps(['{"actions": ["R", "R", "R"]}']))
+    path.write_text(json.dumps(['{"thought": "right", "actions": ["right", "right", "right"]}']))
     return f"scripted:{path}"
 
 

@@ -64,7 +64,7 @@ def places(folder: Path) -> dict[str, str]:
     run = write_run(folder / "run", [episode(), episode(success=False)])
     graph().save(folder / "graph.json", start="start")
     write(folder / "levels.xsb", [CORRIDOR])
-    (folder / "script.json").write_text(json.dumps(['{"actions": ["R", "R"]}']))
+    (folder / "script.json").write_text(json.dumps(['{"thought": "right", "actions": ["right", "right"]}']))
     return {
         "run": str(run),
         "graph": str(folder / "graph.json"),

@@ -1,0 +1,255 @@
+"""From what was measured to the agent's settings: who should play each role.
+
+A role is taken from the model where it is no good at it and the environment has something declared or exact to play it.
+What good enough means is a rule of thumb for each role (:data:`NEEDED`), written where it is applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tape.agents.base import Agent, LmAgent
+from tape.agents.tape import TapeAgent
+from tape.analysis.probe.record import Probe, RoleRecord
+from tape.engine.scorer import require_declared_scores
+from tape.engine.settings import TapeConfig
+from tape.errors import ConfigError
+from tape.plugins import load
+from tape.protocols import DeclaredDomain, Environment, EnvironmentPlugin, Task
+from tape.protocols.predicates import AssumingDomain, OpenDomain, PredicateDomain
+from tape.waiting import run_sync
+
+FEWEST = 5
+"""With fewer cases nothing is said of a role."""
+
+FEWEST_CHOICES = 12
+"""With fewer cases what is better than chance, but not significantly so, is no reason to take a role away."""
+
+NEEDED = {
+    "next": (0.8, "a path of several predictions is only as good as all of them together"),
+    "rollout": (0.5, "else most paths are selected on wrong predictions"),
+    "act": (0.5, "else it is wrong more often than right"),
+    "project": (0.5, "an answer rests on everything that is read on the way"),
+    "answer": (0.5, "else it is wrong more often than right"),
+}
+"""The least share right that makes a role worth giving to the model, and why; roles that choose among options have to
+be better than chance as well."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a model is good enough for a role.
+
+    Attributes:
+        good: None where too few cases were measured.
+        why: The figures, and what would be needed.
+    """
+
+    good: bool | None
+    why: str
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What fits.
+
+    Attributes:
+        settings: Switches of :class:`TapeConfig` that differ from the defaults, by name.
+        reasons: Why, by the same names.
+        notes: What else is worth knowing, a sentence each.
+    """
+
+    settings: Mapping[str, str]
+    reasons: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+def verdict(record: RoleRecord | None, plans: int = 4) -> Verdict:
+    """Judge one role.
+
+    Args:
+        record: What was measured; None where nothing was.
+        plans: Plans that are sampled at once.
+    """
+    if record is not None and record.failure and record.n < FEWEST:
+        return Verdict(False, f"the model fails: {record.failure}")
+    if record is None or record.n < FEWEST:
+        said = "not measured" if record is None or not record.n else f"only {record.n} cases"
+        return Verdict(None, said)
+    low, high = record.interval
+    share = record.right / record.n
+    said = f"{record.right} of {record.n} right ({low:.2f} to {high:.2f})"
+    if record.valid < record.n:
+        said += f", {record.n - record.valid} unreadable"
+    chance = record.chance
+    if chance is not None:
+        if chance >= 1:
+            return Verdict(None, "there is nothing to choose")
+        if low <= chance < share and record.n < FEWEST_CHOICES:
+            return Verdict(None, f"{said}: too few to tell it from chance, {chance:.2f}")
+        if low <= chance:
+            return Verdict(False, f"{said}: not shown to be better than chance, {chance:.2f}")
+        said += f", chance {chance:.2f}"
+    need, because = NEEDED.get(record.role, (0.0, ""))
+    if record.role == "plan":
+        need = 1 - 0.5 ** (1 / plans)
+        because = f"else most samplings of {plans} plans hold no right one"
+    if share < need or record.right == 0:
+        return Verdict(False, f"{said}: {max(need, 0.01):.2f} are needed, {because or 'none is right'}")
+    return Verdict(True, said)
+
+
+def advise(
+    probe: Probe,
+    plugin: EnvironmentPlugin,
+    task: Task,
+    config: TapeConfig | None = None,
+    given: frozenset[str] | None = None,
+    agent: str = "tape",
+) -> Advice:
+    """Say who should play each role.
+
+    Args:
+        probe: What was measured.
+        plugin: The environment.
+        task: One of its tasks, to try on what is declared.
+        config: The agent's switches otherwise.
+        given: The switches that somebody has set, which are left alone.
+        agent: The agent's name.
+    """
+    return _Adviser(probe, plugin, task, config or TapeConfig(), given or frozenset(), agent).advice()
+
+
+class _Adviser:
+    def __init__(
+        self,
+        probe: Probe,
+        plugin: EnvironmentPlugin,
+        task: Task,
+        config: TapeConfig,
+        given: frozenset[str],
+        agent: str,
+    ) -> None:
+        self._plugin, self._task, self._config, self._given = plugin, task, config, given
+        self._agent: type[Agent] = load("tape.agents", agent)
+        self._env = plugin.make(task)
+        self._roles = probe.roles
+        self._settings: dict[str, str] = {}
+        self._reasons: dict[str, str] = {}
+        self._notes: list[str] = []
+
+    def advice(self) -> Advice:
+        if issubclass(self._agent, TapeAgent) and self._config.aec is None:
+            self._world_model()
+            self._scorer()
+            self._proposer()
+            self._execution()
+            self._selector()
+        else:
+            self._notes.append(f"the agent {self._agent.name!r} here has no role that something declared could play")
+        self._reading()
+        if {"world_model", "scorer", "proposer", "execution"} <= self._settings.keys():
+            self._notes.append(
+                "with these settings the model decides nothing any more: what is measured then is the search through "
+                "what the environment declares, and no result of this model"
+            )
+        return Advice(self._settings, self._reasons, tuple(self._notes))
+
+    def _bad(self, role: str) -> str:
+        """Why a role is to be taken from the model; empty where it is not."""
+        found = verdict(self._roles.get(role), self._config.num_plans)
+        return f"{role}: {found.why}" if found.good is False else ""
+
+    def _give(self, setting: str, value: str, why: str) -> None:
+        if setting in self._given:
+            self._notes.append(f"{setting} is left as it was given, although {why}")
+            return
+        self._settings[setting], self._reasons[setting] = value, why
+
+    def _world_model(self) -> None:
+        if isinstance(self._env.domain, DeclaredDomain) or self._config.world_model != "lm":
+            return  # nothing is predicted by the model
+        why = self._bad("rollout" if "rollout" in self._roles else "next")
+        if not why:
+            return
+        if knows_no_more(self._plugin, self._env):
+            self._give("world_model", "simulator", why)
+            return
+        self._notes.append(
+            f"{why}; the outcomes of actions are not all declared here, so the model has to predict them: expect to "
+            "replan at most steps (--replan-every-step), or take a better model"
+        )
+
+    def _scorer(self) -> None:
+        if self._config.scorer != "lm" or self._config.goal_test == "lm":
+            return
+        if not (why := self._bad("score")):
+            return
+        try:
+            require_declared_scores(self._env.domain)
+        except ConfigError:
+            self._notes.append(f"{why}; no goal test is declared here, so the model has to score states all the same")
+            return
+        self._give("scorer", "declared", why)
+
+    def _proposer(self) -> None:
+        if self._config.proposer != "lm" or not (why := self._bad("plan")):
+            return
+        if self._searchable():
+            self._give("proposer", "two_frontier", why)
+            return
+        self._notes.append(
+            f"{why}; nothing declared here can plan in its place: more plans a round help where some are right "
+            "(--num-plans), else a better model"
+        )
+
+    def _searchable(self) -> bool:
+        """Whether the search through declared predicates finds a plan for the task."""
+        domain = self._env.domain
+        if not isinstance(domain, PredicateDomain) or not issubclass(self._agent, LmAgent):
+            return False
+        from tape.aec.two_frontier import Limits, TwoFrontierProposer, queryable
+
+        proposer = TwoFrontierProposer(domain, Limits(nodes=4000, width=64, novel=True), assumable=queryable(domain))
+        state = domain.project(self._env.reset(0))
+        try:
+            [plans] = run_sync(proposer.propose([(state, dict(self._task.budget))], 1, 0))
+        except ConfigError:
+            return False  # its actions are open
+        return any(plan.actions for plan in plans)
+
+    def _execution(self) -> None:
+        settled = self._config.settled(self._env.domain).execution
+        if settled == "constrained" and (why := self._bad("act")):
+            self._give("execution", "forced", f"{why}, so its thoughts about planned actions are not worth a call each")
+
+    def _selector(self) -> None:
+        if why := self._bad("select"):
+            if self._config.selector == "lm" and "selector" not in self._given:
+                self._give("selector", "solver", why)
+            else:
+                self._notes.append(f"{why}; leave selecting to the solver, as by default")
+
+    def _reading(self) -> None:
+        if why := self._bad("project"):
+            self._notes.append(f"{why}; nothing declared can read in its place: a model that reads better is needed")
+        if why := self._bad("answer"):
+            self._notes.append(f"{why}; so a last answer at a limit (--on-limit final_answer) is not worth its call")
+
+
+def knows_no_more(plugin: EnvironmentPlugin, env: Environment) -> bool:
+    """Whether an environment has an exact world model that uses nothing but what is declared and seen.
+
+    So it is where all effects of actions are declared and nothing is hidden, as on Sokoban. Elsewhere a simulator knows
+    what the agent cannot know, and is an upper bound to be asked for by name.
+    """
+    domain = env.domain
+    declared = isinstance(domain, PredicateDomain) and not isinstance(domain, OpenDomain | AssumingDomain)
+    if not declared or not domain.deterministic:
+        return False
+    try:
+        plugin.simulator(env)
+    except ConfigError:
+        return False
+    return True

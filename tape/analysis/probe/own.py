@@ -1,0 +1,164 @@
+"""Cases of environments that bring none, made by playing them: what an action leads to, and whether a plan succeeds."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tape.errors import TapeError, UnknownNameError
+from tape.protocols import (
+    Action,
+    AsyncEnvironment,
+    DeclaredDomain,
+    Environment,
+    EnvironmentPlugin,
+    MarksDestructive,
+    State,
+    Task,
+)
+from tape.protocols.predicates import map_plain
+from tape.protocols.prompt_format import PromptFormat
+from tape.protocols.role_cases import Judged, ProbedPlugin, RoleCase, judged_by
+from tape.seeds import derive
+from tape.waiting import run_sync
+
+MOST_WALK = 4
+"""Actions from the start to where a case is."""
+
+
+def cases_of(
+    plugin: EnvironmentPlugin, tasks: Sequence[Task], prompts: str, count: int, seed: int = 0
+) -> dict[str, list[RoleCase]]:
+    """Cases of every role, in the order of an episode; empty where none can be made.
+
+    They are those that the environment brings (:class:`ProbedPlugin`), where it has any in this prompt format.
+    Elsewhere they are made by acting in its tasks, where it says that this changes nothing outside (``replayable``).
+
+    Args:
+        plugin: The environment.
+        tasks: Its tasks; not asked for where the environment brings cases.
+        prompts: The prompt format.
+        count: Of each role.
+        seed: Of the cases.
+    """
+    if isinstance(plugin, ProbedPlugin):
+        try:
+            return {role: plugin.role_cases(prompts, role, count, seed) for role in plugin.roles}
+        except UnknownNameError:
+            pass  # not in this prompt format
+    if not getattr(plugin, "replayable", False) or not tasks:
+        return {}
+    made = {
+        role: [case for number in range(count) if (case := make(plugin, tasks, prompts, number, seed)) is not None]
+        for role, make in (("plan", _plan), ("next", _next))
+    }
+    return {role: cases for role, cases in made.items() if cases}
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Somewhere in a task.
+
+    Attributes:
+        env: The environment, there.
+        state: The state.
+        again: Makes an environment that is there too.
+    """
+
+    env: Environment
+    state: State
+    again: Callable[[], Environment]
+
+
+def _step(env: Environment, action: Action) -> State:
+    acted = run_sync(env.astep(action)) if isinstance(env, AsyncEnvironment) else env.step(action)
+    return env.domain.project(acted[0])
+
+
+def _place(plugin: EnvironmentPlugin, task: Task, rng: random.Random) -> _Place:
+    """A state some random actions from the start, none of which ends the task."""
+    env = plugin.make(task)
+    state, taken = env.domain.project(env.reset(0)), list[Action]()
+    for _ in range(rng.randrange(MOST_WALK)):
+        if not (actions := _harmless(env, state)):
+            break
+        action = rng.choice(actions)
+        after = _step(env, action)
+        if env.success():
+            env = _at(plugin, task, taken)
+            break
+        state, taken = after, [*taken, action]
+    return _Place(env, state, lambda: _at(plugin, task, taken))
+
+
+def _at(plugin: EnvironmentPlugin, task: Task, taken: Sequence[Action]) -> Environment:
+    env = plugin.make(task)
+    env.reset(0)
+    for action in taken:
+        _step(env, action)
+    return env
+
+
+def _harmless(env: Environment, state: State) -> list[Action]:
+    domain = env.domain
+    listed = domain.admissible(state) or ()
+    return [one for one in listed if not (isinstance(domain, MarksDestructive) and domain.destructive(one))]
+
+
+def _next(plugin: EnvironmentPlugin, tasks: Sequence[Task], prompts: str, number: int, seed: int) -> RoleCase | None:
+    """What a random action leads to; None where outcomes are declared, drawn at random, or actions are open."""
+    rng = random.Random(derive(seed, "probe", plugin.name, "next", number))
+    task = tasks[number % len(tasks)]
+    here = _place(plugin, task, rng)
+    domain = here.env.domain
+    if isinstance(domain, DeclaredDomain) or not domain.deterministic or plugin.reads:
+        return None
+    if not (actions := _harmless(here.env, here.state)):
+        return None
+    action = rng.choice(actions)
+    form = here.env.prompt_format(prompts)
+    after = _step(here.again(), action)
+    [before, truth] = map(domain.key, map_plain(domain, [here.state, after]))
+
+    def right(found: State | None) -> bool | str:
+        if found is None:
+            return before == truth or "said to be impossible"
+        told = domain.key(map_plain(domain, [found])[0])
+        return told == truth or f"{told} instead of {truth}"
+
+    judge = judged_by(lambda text: form.read_next(here.state, text), right)
+    return RoleCase("next", f"{seed}-{number}", form.next_request(here.state, action), judge, "")
+
+
+def _plan(plugin: EnvironmentPlugin, tasks: Sequence[Task], prompts: str, number: int, seed: int) -> RoleCase | None:
+    """Whether a plan succeeds when it is played as it is; None where a model has to read what comes of its actions."""
+    if plugin.reads or number >= len(tasks):
+        return None  # from elsewhere than the start there may be no way to the goal
+    task = tasks[number]
+    form, start = _begun(plugin, task, prompts)
+
+    def judge(text: str) -> Judged:
+        plan = form.read_plan(start, text)
+        if not plan.valid or not plan.actions:
+            return Judged(False, False, "no plan")
+        env = _at(plugin, task, ())
+        shown = " ".join(plan.actions)[:160]
+        for action in plan.actions[: task.budget.get("steps")]:
+            domain = env.domain
+            if isinstance(domain, MarksDestructive) and domain.destructive(action):
+                return Judged(True, False, f"{shown}: not tried, it may destroy something")
+            try:
+                _step(env, action)
+            except TapeError as error:
+                return Judged(True, False, f"{shown}: {error}"[:200])
+            if env.success():
+                return Judged(True, True)
+        return Judged(True, False, shown)
+
+    return RoleCase("plan", f"{seed}-{number}", form.plan_request(start, dict(task.budget)), judge, "")
+
+
+def _begun(plugin: EnvironmentPlugin, task: Task, prompts: str) -> tuple[PromptFormat, State]:
+    env = plugin.make(task)
+    return env.prompt_format(prompts), env.domain.project(env.reset(0))

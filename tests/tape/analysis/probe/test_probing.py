@@ -1,0 +1,296 @@
+"""Models of known accuracy are found to be just that; money and time are kept; what was measured is not asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from envs.sokoban.plugin import SokobanPlugin
+from tape.analysis.probe.measuring import Limits, Prober
+from tape.analysis.probe.own import cases_of
+from tape.analysis.probe.probing import Probing, Wanted, probe
+from tape.analysis.probe.record import Probe, ProbeError, file_of, keep, kept
+from tape.analysis.probe.report import as_json, report
+from tape.errors import ModelError, UnknownCostError
+from tape.lm.base import LanguageModel, Price
+from tape.lm.scripted import ScriptedLM
+from tape.protocols import Task
+from tape.protocols.role_cases import RoleCase
+from tape.testing.line import LineModel
+from tape.waiting import run_sync
+from tests.tape.analysis.probe.models import Babbling, Guessing, Ideal, LinePlugin
+
+CASES = 10
+
+
+class Remembering(SokobanPlugin):
+    """Makes each set of cases once."""
+
+    made: ClassVar[dict[Any, list[RoleCase]]] = {}
+
+    def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
+        """As Sokoban makes them."""
+        asked = (prompts, role, count, seed)
+        if asked not in self.made:
+            self.made[asked] = super().role_cases(*asked)
+        return self.made[asked]
+
+
+PLUGIN = Remembering()
+MICRO = Price(Decimal("1e-6"), Decimal("1e-6"))
+"""A millionth of a dollar per token."""
+
+
+@pytest.fixture(scope="module")
+def cases() -> Mapping[str, list[RoleCase]]:
+    return cases_of(PLUGIN, (), "chat", CASES)
+
+
+@pytest.fixture(scope="module")
+def tasks() -> list[Task]:
+    return PLUGIN.tasks({"levels": "easy", "slack": 2})[:2]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def wanted(model: LanguageModel, tasks: list[Task], **more: Any) -> Wanted:
+    settings: dict[str, Any] = {"limits": Limits(CASES, 600.0), "episode": False, **more}
+    return Wanted(model, "scripted:x", PLUGIN, "sokoban", tasks, **settings)
+
+
+def measured(model: LanguageModel, tasks: list[Task], **more: Any) -> Probing:
+    found = Probing(wanted(model, tasks, **more))
+    found.run()
+    return found
+
+
+def test_an_ideal_model_is_good_at_everything(cases: Mapping[str, list[RoleCase]], tasks: list[Task]) -> None:
+    found = measured(Ideal(cases), tasks)
+    assert {role: (r.n, r.valid, r.right) for role, r in found.probe.roles.items()} == dict.fromkeys(
+        cases, (CASES,) * 3
+    )
+    assert not found.advice().settings
+    assert found.probe.first is not None
+    assert "keep the default settings" in report(found.probe, found.advice())
+
+
+def test_a_babbling_model_is_understood_nowhere_and_decides_nothing(tasks: list[Task]) -> None:
+    found = measured(Babbling(), tasks)
+    writing = [r for r in found.probe.roles.values() if r.role not in ("score", "select")]
+    assert writing
+    assert all((r.n, r.valid, r.right) == (CASES, 0, 0) for r in writing)
+    advice = found.advice()
+    assert (
+        advice.settings.items()
+        >= {"proposer": "two_frontier", "world_model": "simulator", "execution": "forced"}.items()
+    )
+    assert "10 unreadable" in advice.reasons["proposer"]
+
+
+def test_a_guessing_scorer_is_no_better_than_chance(tasks: list[Task]) -> None:
+    model = Guessing(cases_of(PLUGIN, (), "chat", 24))
+    found = measured(model, tasks, limits=Limits(24, 600.0))
+    score = found.probe.roles["score"]
+    assert score.valid == 24
+    assert score.chance is not None
+    assert score.interval[0] <= score.chance
+    advice = found.advice()
+    assert advice.settings["scorer"] == "declared"
+    assert "better than chance" in advice.reasons["scorer"]
+    assert "proposer" not in advice.settings, "it plans ideally"
+
+
+def test_what_the_model_is_no_good_at_goes_to_what_is_declared_and_an_episode_shows_it(
+    cases: Mapping[str, list[RoleCase]], tasks: list[Task]
+) -> None:
+    model = Ideal(cases, wrong=cases)
+    found = measured(model, tasks, episode=True)
+    assert all(r.right == 0 and r.valid > 0 for r in found.probe.roles.values())
+    advice = found.advice()
+    every = {"proposer": "two_frontier", "world_model": "simulator", "scorer": "declared", "execution": "forced"}
+    assert advice.settings == every
+    assert any("decides nothing any more" in note for note in advice.notes)
+    played = found.probe.episode
+    assert played is not None
+    assert played.success, "nothing of it depends on the model"
+    assert played.calls == 0
+    assert played.settings == every
+    shown = report(found.probe, advice)
+    assert "tape run sokoban --model scripted:x --world-model simulator" in shown
+    assert "success after" in shown
+
+
+def test_what_somebody_has_set_is_left_alone(cases: Mapping[str, list[RoleCase]], tasks: list[Task]) -> None:
+    found = measured(Ideal(cases, wrong=cases), tasks, given=frozenset({"scorer"}))
+    advice = found.advice()
+    assert "scorer" not in advice.settings
+    assert any(note.startswith("scorer is left as it was given") for note in advice.notes)
+
+
+def test_money_is_a_hard_cap(cases: Mapping[str, list[RoleCase]], tasks: list[Task]) -> None:
+    cap = 4000
+    model = Ideal(cases, price=MICRO)
+    found = measured(model, tasks, limits=Limits(CASES, 600.0, cap), episode=True)
+    assert found.probe.usd is not None
+    assert 0 < found.probe.usd <= cap
+    assert 0 < found.probe.measured < CASES * len(cases)
+    assert "no more money" in found.probe.stopped
+    assert found.probe.episode is None
+    before = found.probe.usd
+    again = measured(model, tasks, limits=Limits(CASES, 600.0, cap))
+    assert again.probe.usd is not None
+    assert before < again.probe.usd <= before + cap, "each call of the command has a cap of its own"
+    assert again.probe.measured > found.before
+
+
+def test_a_model_of_unknown_price_is_refused_under_a_cap(
+    cases: Mapping[str, list[RoleCase]], tasks: list[Task]
+) -> None:
+    with pytest.raises(UnknownCostError, match="the price of scripted:x is unknown"):
+        Probing(wanted(Ideal(cases, price=None), tasks, limits=Limits(usd=1)))
+    assert measured(Ideal(cases, price=None), tasks).probe.usd is None
+
+
+def test_no_batch_is_begun_that_would_not_be_finished_in_time(cases: Mapping[str, list[RoleCase]]) -> None:
+    now = [0.0]
+    probe = Probe(environment="sokoban", model="x", identity="x", prompts="chat")
+    prober = Prober(Ideal(cases), probe, Limits(CASES, 100.0), clock=lambda: now[0])
+
+    def noted() -> None:
+        now[0] += 10.0
+        for record in probe.roles.values():
+            record.seconds = 10.0 * record.n  # a batch of four would take forty seconds
+
+    prober._noted = noted
+    run_sync(prober.ask(cases))
+    counts = {role: record.n for role, record in probe.roles.items()}
+    assert all(n >= 1 for n in counts.values()), "every role has its turn before any has its second"
+    assert probe.measured < CASES * len(cases)
+    assert probe.stopped == "the time for it was over"
+    assert now[0] <= 100.0
+
+
+def test_an_interrupt_keeps_what_is_measured_and_the_rest_is_asked_later(
+    cases: Mapping[str, list[RoleCase]], tasks: list[Task]
+) -> None:
+    model = Ideal(cases)
+    first = Probing(wanted(model, tasks))
+
+    def interrupt(probe: Probe) -> None:
+        if probe.measured >= 20:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        first.run(interrupt)
+    done = first.probe.measured
+    assert 20 <= done < CASES * len(cases)
+    model.requests.clear()
+    second = Probing(wanted(model, tasks))
+    assert second.before == done
+    second.run()
+    assert len(model.requests) == CASES * len(cases) - done
+    assert second.complete
+    model.requests.clear()
+    third = Probing(wanted(model, tasks))
+    assert third.complete
+    third.run()
+    assert not model.requests
+
+
+def test_answers_to_other_prompts_do_not_count(cases: Mapping[str, list[RoleCase]], tasks: list[Task]) -> None:
+    found = measured(Ideal(cases), tasks)
+    for answer in found.probe.roles["plan"].answers:
+        answer.request = "of another prompt"
+    keep(found.probe)
+    later = Probing(wanted(Ideal(cases), tasks))
+    assert later.before == CASES * (len(cases) - 1)
+    later.run()
+    assert later.probe.roles["plan"].n == CASES
+
+
+def test_a_cache_that_cannot_be_read_is_measured_anew(cases: Mapping[str, list[RoleCase]], tasks: list[Task]) -> None:
+    model = Ideal(cases)
+    measured(model, tasks)
+    file_of(model.identity, "sokoban", 0).write_text("{")
+    assert kept(model.identity, "sokoban") is None
+    assert Probing(wanted(model, tasks)).before == 0
+
+
+def test_a_cache_that_cannot_be_written_says_what_to_do(
+    cases: Mapping[str, list[RoleCase]], tasks: list[Task], cache: Path
+) -> None:
+    cache.write_text("a file")
+    with pytest.raises(ProbeError, match="let XDG_CACHE_HOME name a folder"):
+        measured(Ideal(cases), tasks)
+
+
+def test_a_model_that_answers_nowhere_is_an_error_that_says_why(tasks: list[Task]) -> None:
+    class Dead(ScriptedLM):
+        async def generate(self, requests: Any) -> Any:
+            raise ModelError("nobody listens at this address")
+
+        async def score_options(self, requests: Any) -> Any:
+            raise ModelError("nobody listens at this address")
+
+    with pytest.raises(ProbeError, match="answers in no role of sokoban: nobody listens"):
+        measured(Dead([""]), tasks)
+
+
+def test_an_endpoint_is_not_paid_for_the_same_call_twice_and_may_fail_once(
+    cases: Mapping[str, list[RoleCase]], tasks: list[Task]
+) -> None:
+    class Remote(Ideal):
+        remote = True
+        failures = 1
+
+        async def generate(self, requests: Any) -> Any:
+            if requests[0].role == "plan" and self.failures:
+                self.failures -= 1
+                raise ModelError("too many requests")
+            return await super().generate(requests)
+
+    model = Remote(cases)
+    found = measured(model, tasks)
+    assert found.probe.first is not None
+    assert found.probe.first.again is None
+    assert len(model.requests) == found.probe.measured == CASES * len(cases)
+    assert not any(record.failure for record in found.probe.roles.values())
+
+
+def test_an_environment_without_cases_is_played_instead() -> None:
+    found, advice = probe(LineModel(), LinePlugin(), cases=8, minutes=1)
+    counts = {role: (r.n, r.right) for role, r in found.roles.items()}
+    assert counts == {"plan": (7, 7), "next": (8, 8)}, "a plan for each task"
+    assert found.episode is not None
+    assert found.episode.success
+    assert not advice.settings
+    model = LineModel({("plan", 0): "left", **{("next", cell): "0" for cell in range(1, 9)}})
+    worse, advice = probe(model, LinePlugin(), cases=8, minutes=1)
+    assert worse.roles["plan"].right == 0
+    assert worse.roles["next"].right < 8
+    assert any("nothing declared here can plan in its place" in note for note in advice.notes)
+
+
+def test_an_environment_that_may_act_on_the_world_is_not_played() -> None:
+    class Real(LinePlugin):
+        replayable = False
+
+    with pytest.raises(ProbeError, match="not declared `replayable`"):
+        probe(LineModel(), Real(), cases=8)
+
+
+def test_the_figures_are_there_for_programs_too(cases: Mapping[str, list[RoleCase]], tasks: list[Task]) -> None:
+    found = measured(Guessing(cases), tasks)
+    told = as_json(found.probe, found.advice())
+    assert told["roles"]["plan"]["right"] == CASES
+    assert told["roles"]["plan"]["good_enough"] is True
+    assert told["roles"]["score"]["good_enough"] is None, "better than chance, and too few cases to be sure"
+    assert told["advice"]["command"].startswith("tape run sokoban --model scripted:x")
