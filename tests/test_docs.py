@@ -38,6 +38,7 @@ EXTRAS = PROJECT["optional-dependencies"]
 
 PARSED = {
     r" --model '?(openai|hf|anthropic|gemini):": "a hosted model",
+    r"\bsmollm2\b": "an extra that no test needs",
     r" --data \S": "public data that the repository does not hold",
     r"\b(DIR|RUN|ENVIRONMENT|GRAPH\.json|FILE\S*)\b": "a placeholder",
     r"^tape serve": "it serves until it is stopped",
@@ -236,6 +237,7 @@ def test_the_commands_of_a_page_run_one_after_the_other(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     mine = [command for where, command in SHELL if where == page]
     run = [command for command in mine if reason(command) is None]
     for block in of("python"):

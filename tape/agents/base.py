@@ -25,7 +25,7 @@ from tape.engine.context import RoleContext, require_roles
 from tape.engine.episode import ActionRefused, Episode, EpisodeEnded, environment_faults
 from tape.engine.proposer import LmProposer
 from tape.engine.result import EpisodeResult
-from tape.engine.scorer import LmScorer
+from tape.engine.scorer import DeclaredScorer, LmScorer, require_declared_scores
 from tape.engine.settings import LM_ROLES, METHOD_FIELDS, TapeConfig
 from tape.engine.verification import verifying_method
 from tape.engine.world_model import DeclaredWorldModel, LmWorldModel
@@ -119,6 +119,8 @@ class Agent(ABC):
             verifying.require(env.domain)
         if config.proposer == "two_frontier":
             require_predicates(env.domain, "proposer='two_frontier'")
+        if config.scorer == "declared":
+            require_declared_scores(env.domain)
 
     @classmethod
     def configure(cls, config: TapeConfig) -> TapeConfig:
@@ -374,8 +376,8 @@ class LmAgent(Agent):
         return LmWorldModel(episode.roles)
 
     def scorer(self, episode: Episode) -> Scorer:
-        """R_theta."""
-        return LmScorer(episode.roles)
+        """R_theta: the model's scores, or what is declared."""
+        return DeclaredScorer(episode.roles) if self.config.scorer == "declared" else LmScorer(episode.roles)
 
     def actor(self, episode: Episode) -> Actor:
         """pi_Act, free to choose."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 from tape.agents.base import LmAgent
 from tape.engine.episode import Episode
 from tape.engine.settings import TapeConfig
-from tape.engine.steps import end_if_broken, sample_plans
+from tape.engine.steps import end_if_broken, require_read, sample_plans
 
 
 class OpenLoopAgent(LmAgent):
@@ -23,6 +23,7 @@ class OpenLoopAgent(LmAgent):
 
     async def _play(self, episode: Episode) -> None:
         [plan] = await sample_plans(episode, self.proposer(episode), 1)
+        require_read([plan])
         for done, action in enumerate(plan.actions, 1):
             before = episode.state
             await episode.step(action, planned=action, rest=plan.actions[done:])

@@ -55,8 +55,9 @@ class TapeAgent(LmAgent):
             "constrained": steps + MAX_RETRIES,
             "free": steps * cls.most_calls_per_step(config),
         }[config.execution or "constrained"]  # forced makes fewer
-        judged = (states + steps + 1) * (1 + (config.projector == "lm"))
-        return samplings * (1 + config.extend) + predictions + judged + selections + actions
+        judged = (states + steps + 1) * ((config.scorer == "lm") + (config.projector == "lm"))
+        sampled = samplings * (1 + config.extend) * (config.proposer == "lm")
+        return sampled + predictions + judged + selections + actions
 
     def plan(self, env: Environment, **options: Any) -> Planned:
         """Plan without executing anything; the synchronous wrapper around :meth:`aplan`."""

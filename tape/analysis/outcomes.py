@@ -30,6 +30,7 @@ from tape.trace import (
 LOST = {
     "fault": "a fault ended it: of the model, the solver or the environment, or an interruption",
     "no_path": "its last planning round found no path that fits the budget",
+    "unread": "of the plans of its last planning round none could be read",
     "unplanned": "a limit ended it before the first path was selected",
     "left_plan": "on its last path an action was executed that the path did not name",
     "mismatch": "its last path was left because a state was not as predicted",
@@ -203,6 +204,8 @@ def lost_at(events: Iterable[Event], end_state: str) -> str:
                 pass
     if end_state == "infeasible":
         return "no_path"
+    if end_state == "no_plan":
+        return "unread"
     if last is None:
         return "unplanned" if selects else "stepwise"
     if last.left:

@@ -37,7 +37,7 @@ from tape.seeds import derive
 from tape.trace import ActedEvent, ApprovalEvent, LedgerEvent, ObservedEvent, TraceWriter
 from tape.trace.declarations import report_broken
 
-LIMITS = ("replan_limit", "infeasible")
+LIMITS = ("replan_limit", "infeasible", "no_plan")
 """End states by a limit, beside ``budget:<kind>``."""
 
 UNJUDGED = ("env_error", "model_error", "interrupted", "stopped")

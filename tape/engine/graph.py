@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +11,10 @@ import networkx as nx
 
 from solvers import PathProblem
 from tape.budget import Resources
-from tape.engine.graph_file import SCHEMA, finite, read_node_link
+from tape.engine.graph_file import finite, node_link, read_file, read_node_link, write_file
 from tape.engine.graph_problem import Objective, ends_of, write_problem
 from tape.errors import GraphError
-from tape.files import replace_file
 from tape.protocols import Action, State
-from tape.reading import read_json
 
 GOAL_SCORE = 0.5
 """A node that the agent's scorer gives at least this is taken as a goal, hence as a terminal node."""
@@ -368,7 +365,7 @@ class PlanGraph:
 
     def to_dict(self, **extra: Any) -> dict[str, Any]:
         """Node-link form with a schema number; ``extra`` is kept beside it."""
-        return {"schema": SCHEMA, "kind": "plan_graph", **extra, **nx.node_link_data(self.nx, edges="links")}
+        return node_link(self.nx, extra)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> PlanGraph:
@@ -377,18 +374,11 @@ class PlanGraph:
         Raises:
             GraphError: Says what is wrong.
         """
-        return cls._from_json(data, "graph")
-
-    @classmethod
-    def _from_json(cls, data: Any, where: str) -> PlanGraph:
-        graph = cls()
-        graph.nx, graph._ends = read_node_link(data, where)
-        return graph
+        return cls._of(read_node_link(data, "graph"))
 
     def save(self, path: Path, **extra: Any) -> None:
         """Write JSON."""
-        text = json.dumps(self.to_dict(**extra), ensure_ascii=False, indent=1)
-        replace_file(path, text.encode("utf-8", "backslashreplace"))  # half a surrogate pair becomes its escape in JSON
+        write_file(path, self.to_dict(**extra))
 
     @classmethod
     def load(cls, path: Path) -> PlanGraph:
@@ -397,10 +387,10 @@ class PlanGraph:
         Raises:
             GraphError: Names the file and what is wrong.
         """
-        # What models wrote stands in actions and labels as they wrote it.
-        data = read_json(path, surrogates=True, error=_no_graph)
-        return cls._from_json(data, str(path))
+        return cls._of(read_file(path))
 
-
-def _no_graph(said: str) -> GraphError:
-    return GraphError(f"{said}; so it cannot be read as a plan graph, which PlanGraph.save writes")
+    @classmethod
+    def _of(cls, read: tuple[Any, list[tuple[str, str]]]) -> PlanGraph:
+        graph = cls()
+        graph.nx, graph._ends = read
+        return graph

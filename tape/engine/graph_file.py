@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import networkx as nx
@@ -11,7 +13,8 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from tape.budget import Resources
 from tape.errors import ConfigError, GraphError
-from tape.reading import short, wrong
+from tape.files import replace_file
+from tape.reading import read_json, short, wrong
 
 SCHEMA = 1
 
@@ -33,6 +36,31 @@ def finite(value: Any, what: str) -> float:
     if not math.isfinite(number):
         raise GraphError(f"{what} must be a finite number, got {short(value)}")
     return number
+
+
+def node_link(graph: Any, extra: Mapping[str, Any]) -> dict[str, Any]:
+    """A networkx graph in node-link form with a schema number; ``extra`` is kept beside it."""
+    return {"schema": SCHEMA, "kind": "plan_graph", **extra, **nx.node_link_data(graph, edges="links")}
+
+
+def write_file(path: Path, data: Mapping[str, Any]) -> None:
+    """Write a graph in node-link form as JSON."""
+    text = json.dumps(data, ensure_ascii=False, indent=1)
+    replace_file(path, text.encode("utf-8", "backslashreplace"))  # half a surrogate pair becomes its escape in JSON
+
+
+def read_file(path: Path) -> tuple[Any, list[tuple[str, str]]]:
+    """Read what :func:`write_file` has written, as :func:`read_node_link` does.
+
+    Raises:
+        GraphError: Names the file and what is wrong.
+    """
+    # What models wrote stands in actions and labels as they wrote it.
+    return read_node_link(read_json(path, surrogates=True, error=_no_graph), str(path))
+
+
+def _no_graph(said: str) -> GraphError:
+    return GraphError(f"{said}; so it cannot be read as a plan graph, which PlanGraph.save writes")
 
 
 def read_node_link(data: Any, where: str) -> tuple[Any, list[tuple[str, str]]]:

@@ -17,7 +17,7 @@ from tape.engine.likelihood import FoldedPlan, Likelihood
 from tape.engine.memory import Memory, RememberingWorldModel
 from tape.engine.selection import PathSelection, SelectedPath
 from tape.engine.selector import Selector
-from tape.engine.steps import sample_plans, sample_plans_from
+from tape.engine.steps import require_read, sample_plans, sample_plans_from
 from tape.errors import BudgetExceededError
 from tape.protocols import (
     DeclaredDomain,
@@ -67,6 +67,7 @@ class Planner:
         self.remaining, self.report = self._selection.remaining, self._selection.report
         self._rounds = 0
         self._plans: list[Plan] = []
+        self._sampled_plans: list[Plan] = []
         self._tried: list[Tried] = []
         self.graph = PlanGraph()
         """The last plan graph."""
@@ -75,7 +76,7 @@ class Planner:
         """Plan from the current state; samples again while no path is feasible.
 
         Raises:
-            EpisodeEnded: ``infeasible``, ``solver_timeout`` or ``solver_error``.
+            EpisodeEnded: ``infeasible``, ``no_plan``, ``solver_timeout`` or ``solver_error``.
             BudgetExceededError: A planning call does not fit the budget.
         """
         config = self._episode.config
@@ -86,6 +87,7 @@ class Planner:
                 planned = self._selection.probe(graph, self._plans, self.memory)
         self._rounds += 1
         if planned is None:
+            require_read(self._sampled_plans)
             raise infeasible(self._episode, self._tried)
         return planned
 
@@ -93,12 +95,13 @@ class Planner:
         """Plan like :meth:`plan`, but give the k best paths, best first, and no partial one.
 
         Raises:
-            EpisodeEnded: ``infeasible``, ``solver_timeout`` or ``solver_error``.
+            EpisodeEnded: ``infeasible``, ``no_plan``, ``solver_timeout`` or ``solver_error``.
             BudgetExceededError: A planning call does not fit the budget.
         """
         graph, planned = await self._sampled()
         self._rounds += 1
         if planned is None:
+            require_read(self._sampled_plans)
             raise infeasible(self._episode, self._tried)
         return self._selection.best(graph, k)
 
@@ -128,7 +131,7 @@ class Planner:
         """Sample plans and fold them, again while no path is feasible; the last graph and its best path."""
         self._episode.require_affordable_action()
         graph, planned = PlanGraph(), None
-        self._tried = []
+        self._tried, self._sampled_plans = [], []
         for attempt in range(self._episode.config.resample + 1):
             graph = await self._build(attempt)
             graph, best = await self._extend(graph, await self._selection.best_so_far(graph), attempt)
@@ -171,6 +174,7 @@ class Planner:
         """Sample, predict, fold and annotate."""
         count = self._episode.config.num_plans
         sampled = await sample_plans(self._episode, self._proposer, count, self._rounds, attempt)
+        self._sampled_plans += sampled
         self._plans = [replace(plan, actions=useful(self._episode, plan.actions)) for plan in sampled]
         graph = await self._folded(self._plans)
         self._episode.result.shared_nodes += _shared_nodes(graph)

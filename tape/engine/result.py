@@ -16,6 +16,7 @@ END_STATES = (
     "failure",
     "budget",
     "infeasible",
+    "no_plan",
     "replan_limit",
     "not_certified",
     "stopped",
@@ -26,7 +27,10 @@ END_STATES = (
     "model_error",
     "interrupted",
 )
-"""All end states; ``budget`` is always followed by the kind, for instance ``budget:steps``."""
+"""All end states; ``budget`` is always followed by the kind, for instance ``budget:steps``.
+
+``infeasible``: no plan fits; ``no_plan``: no sampled plan could be read; ``invalid_output``: nothing else could be.
+"""
 
 
 class EpisodeResult(BaseModel):

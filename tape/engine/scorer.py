@@ -8,9 +8,10 @@ from collections.abc import Collection, Mapping, Sequence
 from tape.budget import Resources, in_units
 from tape.engine.context import RoleContext
 from tape.engine.graph import GOAL_SCORE
+from tape.errors import ConfigError
 from tape.lm.base import Choice, Request
-from tape.protocols import Action, Score, Scorer, State
-from tape.protocols.predicates import KnowsGoal
+from tape.protocols import Action, DeclaredDomain, Domain, Score, Scorer, State
+from tape.protocols.predicates import KnowsGoal, PredicateDomain
 from tape.protocols.prompt_format import option_values
 
 COST_ROLE = "cost"
@@ -75,6 +76,58 @@ class GoalTestScorer:
 
 def _below_goal(score: Score) -> Score:
     return Score(min(score.likely, _SHORT), min(score.mean, _SHORT))
+
+
+class DeclaredScorer:
+    """Scores without a model, by what is declared (``scorer="declared"``) [ours].
+
+    Where outcomes are declared (:class:`tape.protocols.DeclaredDomain`), an end is worth what it is declared to be
+    worth, as if the model found nothing wrong with it: of ends of equal worth that of more plans is better. Elsewhere a
+    state at the declared goal is worth 1, and any other what share of the goal is known to hold there, as a mean only.
+
+    Args:
+        context: The episode's prompts, which say what an end is worth, and the task.
+    """
+
+    def __init__(self, context: RoleContext) -> None:
+        require_declared_scores(context.domain)
+        self._context = context
+
+    async def score(self, states: Sequence[State], remaining: Mapping[str, int]) -> list[Score]:
+        """Score states; nothing is asked."""
+        del remaining
+        return [self._score(state) for state in states]
+
+    def _score(self, state: State) -> Score:
+        domain = self._context.domain
+        if isinstance(domain, DeclaredDomain):
+            best = max(self._context.prompt_format.score_request(state)[1].values())
+            return Score(best, best)
+        reached = domain.satisfied(state) if isinstance(domain, KnowsGoal) else None
+        share = _share_of_goal(domain, state) if isinstance(domain, PredicateDomain) else 0.0
+        if reached or (reached is None and share == 1.0):
+            return Score(1.0, 1.0)
+        return Score(0.0, _SHORT * share)
+
+
+def _share_of_goal(domain: PredicateDomain, state: State) -> float:
+    """The share of a goal's values that are known to hold in a state, of the goal that is nearest."""
+    known = domain.ground(state)
+    shares = [sum(known.get(p) is v for p, v in goal.items()) / len(goal) if goal else 1.0 for goal in domain.goals()]
+    return max(shares, default=0.0)
+
+
+def require_declared_scores(domain: Domain) -> None:
+    """Refuse ``scorer="declared"`` where nothing is declared by which a state could be scored.
+
+    Raises:
+        ConfigError: It is not; names the domain.
+    """
+    if not isinstance(domain, DeclaredDomain | KnowsGoal | PredicateDomain):
+        raise ConfigError(
+            f"scorer='declared': {type(domain).__name__} declares no outcomes, no goal test and no predicates, so only "
+            "a model can say how good a state is; use scorer='lm'"
+        )
 
 
 class LmCostModel:

@@ -145,6 +145,8 @@ class TapeConfig(BaseModel):
         goal_test: Who says which predicted states reach the goal, where the environment declares a test
             (:class:`tape.protocols.predicates.KnowsGoal`): the ``declared`` one; or the ``lm`` alone by its score
             (R_theta), as everywhere else. Best-of-N keeps to it too.
+        scorer: Who scores predicted states: the ``lm`` (R_theta); or what is ``declared``, without a call
+            (:class:`tape.engine.scorer.DeclaredScorer`).
         projector: Which states are one node: those of the same ``declared`` key; or also those that the ``lm`` takes
             for the same (f_theta of TAPE section 3.1). Merging, selection and the mismatch check keep to it.
         planning_reserve: Counts per resource kept back for later planning calls.
@@ -184,6 +186,7 @@ class TapeConfig(BaseModel):
     world_model: Literal["lm", "simulator"] = "lm"
     costs: Literal["declared", "lm"] = "declared"
     goal_test: Literal["declared", "lm"] = "declared"
+    scorer: Literal["lm", "declared"] = "lm"
     projector: Literal["declared", "lm"] = "declared"
     planning_reserve: dict[str, int] = Field(default_factory=dict)
     no_repeat: bool = False
@@ -260,6 +263,12 @@ class TapeConfig(BaseModel):
     def _replanning_is_consistent(self) -> TapeConfig:
         if self.replan_every_step and not self.replan:
             raise ValueError("replan_every_step contradicts replan off")
+        return self
+
+    @model_validator(mode="after")
+    def _scoring_is_consistent(self) -> TapeConfig:
+        if self.scorer == "declared" and self.goal_test == "lm":
+            raise ValueError("goal_test='lm' goes by the model's score, so it contradicts scorer='declared'")
         return self
 
     @model_validator(mode="after")

@@ -55,6 +55,18 @@ async def sample_plans_from(
     return sampled
 
 
+def require_read(plans: Sequence[Plan]) -> None:
+    """End an episode for which plans were sampled, none of them with an action: no budget would change that.
+
+    Raises:
+        EpisodeEnded: ``no_plan``.
+    """
+    if plans and not any(plan.actions for plan in plans):
+        malformed = sum(not plan.valid for plan in plans)
+        said = f"{malformed} malformed" + (f", {len(plans) - malformed} empty" if malformed < len(plans) else "")
+        raise EpisodeEnded("no_plan", f"no plan could be read: of {len(plans)} sampled plans {said}")
+
+
 async def write_action(
     episode: Episode, actor: Actor, planned: Action | None, plan: Sequence[Action], tries: int = 0
 ) -> tuple[Action, str]:

@@ -47,7 +47,8 @@ def check_before(
         config = configuration.spec.config
         agent: type[Agent] = load("tape.agents", configuration.spec.agent)
         config = agent.resolve(config)
-        asks = config.aec is not None or config.sdp is not None or config.proposer != "lm"
+        declared = config.proposer != "lm" or config.scorer != "lm"
+        asks = config.aec is not None or config.sdp is not None or declared
         asked = any(getattr(config, name) == "lm" for name in LM_ROLES)
         if configuration.tasks and (asks or asked or config.on_limit == "final_answer"):
             plugin: EnvironmentPlugin = load("tape.environments", configuration.spec.environment)

@@ -15,6 +15,7 @@ from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
 from tape.runner.journal import Journal
 from tape.runner.pool import Pool
+from tape.runner.summary import FAULTS
 from tape.runner.work import Line, Played, Watcher, Work
 
 __all__ = ["Job", "Line", "Runner", "Watcher", "errored", "find_episode"]
@@ -192,8 +193,7 @@ class Runner:
 
 def errored(groups: Sequence[Mapping[str, Any]]) -> int:
     """Episodes that ended by a fault of model, environment or solver."""
-    faults = ("model_error", "env_error", "solver_error")
-    return sum(group["end_states"].get(fault, 0) for group in groups for fault in faults)
+    return sum(group["end_states"].get(fault, 0) for group in groups for fault in FAULTS)
 
 
 def find_episode(directory: RunDirectory, name: str | None) -> Line:

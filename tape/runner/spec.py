@@ -28,6 +28,9 @@ MOST_SEED = 2**63 - 1
 MOST_REPEATS = 100_000
 MOST_BATCH = 100_000
 
+PARTS = {"world_model": "world model"}
+"""What a setting that gives a role away is called in tables, where that is not its name."""
+
 SUFFIXES = {".py", ".hpp", ".cpp"}
 
 
@@ -86,6 +89,8 @@ class RunSpec(BaseModel):
         seed: The root seed.
         repeats: Episodes per task.
         batch: Episodes that advance in lock-step (it shapes batches, so it is part of the run).
+        auto_roles: What ``--auto-roles`` has taken from the model, by setting: what plays the part now, and why. The
+            settings themselves are in ``config``.
         prompt_version: Of the environment's prompts.
         tasks_digest: Hash of all tasks, filled in by the runner: a level file that has changed makes
             another run.
@@ -103,6 +108,7 @@ class RunSpec(BaseModel):
     seed: int = Field(default=0, ge=-MOST_SEED, le=MOST_SEED)
     repeats: int = Field(default=1, ge=1, le=MOST_REPEATS)
     batch: int = Field(default=8, ge=1, le=MOST_BATCH)
+    auto_roles: dict[str, str] = Field(default_factory=dict)
     prompt_version: str = ""
     tasks_digest: str = ""
 
@@ -119,8 +125,11 @@ class RunSpec(BaseModel):
         return task.budget | Budget(self.budget)
 
     def label(self) -> str:
-        """The agent's name for tables; a simulator's help is always said."""
-        return self.agent + (" [simulator world model]" if self.config.world_model == "simulator" else "")
+        """The agent's name for tables; a simulator's help is always said, and what the model was not trusted with."""
+        given = {name: f"{getattr(self.config, name)} {PARTS.get(name, name)}" for name in self.auto_roles}
+        if self.config.world_model == "simulator":
+            given["world_model"] = "simulator world model"
+        return self.agent + (f" [{', '.join(given[name] for name in sorted(given))}]" if given else "")
 
 
 def key_of(spec: Mapping[str, Any], task: Task, caps: Budget, repeat: int) -> str:
@@ -132,7 +141,8 @@ def key_of(spec: Mapping[str, Any], task: Task, caps: Budget, repeat: int) -> st
         caps: Its caps.
         repeat: Which repeat.
     """
-    parts = {name: value for name, value in spec.items() if name not in ("repeats", "options", "tasks_digest")}
+    left_out = ("repeats", "options", "tasks_digest", "auto_roles")
+    parts = {name: value for name, value in spec.items() if name not in left_out}
     parts |= {"task": task.id, "digest": task.digest, "caps": dict(caps), "repeat": repeat}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 

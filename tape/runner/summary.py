@@ -26,7 +26,10 @@ HEAD = (
     "LM tokens",
     "solver ms",
     "over budget",
+    "ended",
 )
+FAULTS = ("model_error", "env_error", "solver_error")
+"""End states by a fault of model, environment or solver; they say nothing about the agent."""
 VERIFICATION = ("queries", "simulations", "commitments", "refusals", "infeasible_commitments")
 """Totals of episodes under verification (``aec``); lines of earlier versions have none of them."""
 
@@ -35,6 +38,13 @@ NOTES = {
     "clustered": "the bootstrap by level, where levels are repeated",
     "wilson-levels": "Wilson's with as many trials as there are levels, where all of them have one and the same rate",
 }
+
+
+ENDED = {
+    "no_plan": " no_plan: no sampled plan could be read.",
+    "model_error": " model_error: the model was not reached, failed, or cannot write what it is asked for.",
+}
+"""What is said below the table of end states that occur."""
 
 
 def summarise(configurations: Mapping[str, RunSpec], episodes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -123,12 +133,56 @@ def table(groups: Sequence[Mapping[str, Any]]) -> str:
     return harmless("\n".join([*lines, "", remark(groups), ""]))
 
 
+def faults(ends: Mapping[str, int]) -> str:
+    """The faults among end states, for instance ``2 model_error``; empty where there are none."""
+    return _counts({state: ends[state] for state in FAULTS if ends.get(state)})
+
+
+def score(successes: int, ends: Mapping[str, int]) -> str:
+    """How many of some episodes were solved, and how many ended by a fault; where all did, nothing was tried.
+
+    Args:
+        successes: Episodes that were solved.
+        ends: All of them, by end state.
+    """
+    seen, told = sum(ends.values()), faults(ends)
+    if seen and seen == sum(ends.get(state, 0) for state in FAULTS):
+        return f"no result: {told}"
+    return f"{successes}/{seen} solved" + (f", {told}" if told else "")
+
+
+def fault_note(groups: Sequence[Mapping[str, Any]], episodes: Iterable[Mapping[str, Any]]) -> str:
+    """What is said at the end of a run with episodes that ended by a fault, with the first of them; empty without.
+
+    Args:
+        groups: The groups of the summary.
+        episodes: The lines of the run's episodes.
+    """
+    ends: Counter[str] = sum((Counter(g["end_states"]) for g in groups), Counter())
+    if not (told := faults(ends)):
+        return ""
+    whole = score(0, ends).startswith("no result")
+    what = "every episode ended by a fault" if whole else f"of {ends.total()} episodes some ended by a fault"
+    first = next((e["result"] for e in episodes if e["result"]["end_state"] in FAULTS), {"detail": ""})
+    detail = " ".join(str(first["detail"]).split())
+    return f"{what} ({told}), which says nothing about the agent" + (f"; the first: {detail}" if detail else "")
+
+
+def _counts(ends: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {state}" for state, count in sorted(ends.items(), key=lambda item: (-item[1], item[0])))
+
+
 def cells(groups: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """The table of the groups, its head first; configurations are named where their names say more than the agents'."""
+    """The table of the groups, its head first; configurations are named where their names say more than the agents'.
+
+    A group that is all faults has no rate of success.
+    """
     rows: list[tuple[str, ...]] = [HEAD]
     for g in groups:
         n = g["episodes"]
         low, high = g["ci95"]
+        ends = g.get("end_states", {})
+        tried = not ends or any(state not in FAULTS for state in ends)
         rows.append(
             (
                 str(g["cell"]),
@@ -136,14 +190,15 @@ def cells(groups: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
                 str(g["agent"]),
                 str(g["model"]),
                 str(n),
-                f"{g['success_rate']:.2f}",
-                f"{low:.2f} to {high:.2f}",
+                f"{g['success_rate']:.2f}" if tried else "-",
+                f"{low:.2f} to {high:.2f}" if tried else "-",
                 f"{g['mean_steps']:.1f}",
                 f"{g['replans'] / n:.2f}",
                 f"{g['lm_calls'] / n:.1f}",
                 f"{g['lm_tokens'] / n:.0f}",
                 "-" if g["solver_seconds"] is None else f"{1000 * (g['solver_seconds'] / n):.2f}",
                 str(g["budget_violations"]),
+                _counts(ends),
             )
         )
     if all(g["cell"] == g["agent"] for g in groups):
@@ -155,9 +210,11 @@ def remark(groups: Sequence[Mapping[str, Any]]) -> str:
     """What has to be known to read the table of the groups."""
     methods = [text for method, text in NOTES.items() if any(g["ci95_method"] == method for g in groups)]
     said = "".join(map(_about_verification, groups))
+    ends = "".join(text for state, text in ENDED.items() if any(state in g.get("end_states", {}) for g in groups))
     interval = f" The interval is {'; '.join(methods)}." if methods else ""
     return (
-        f"Steps, replans, calls, tokens and solver time are means per episode.{interval}{_about_limits(groups)}{said}"
+        f"Steps, replans, calls, tokens and solver time are means per episode.{interval}{ends}"
+        f"{_about_limits(groups)}{said}"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import RLock
@@ -17,7 +18,7 @@ from rich.text import Text
 
 from tape.budget import in_units
 from tape.budget.deadline import KIND as WALL
-from tape.runner.summary import cells, remark, table
+from tape.runner.summary import cells, remark, score, table
 from tape.runner.work import Line, Watcher, Work
 from tape.screen import guard, guarded, printable
 from tape.show.console import GuardedConsole
@@ -102,29 +103,24 @@ def _table(rows: Sequence[Sequence[str]], *, first: int) -> Table:
 
 
 class Tally:
-    """Successes so far, by configuration; a sum over configurations would say nothing."""
+    """Successes and end states so far, by configuration; a sum over configurations would say nothing."""
 
     def __init__(self) -> None:
-        self._counts: dict[str, tuple[int, int]] = {}
+        self._counts: dict[str, tuple[int, Counter[str]]] = {}
         self.configuration = ""
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Count an episode; its configuration is now the current one."""
-        self.count(line["cell"], success=bool(line["result"]["success"]))
+        self.configuration = line["cell"]
+        wins, ends = self.score()
+        self._counts[self.configuration] = (
+            wins + bool(line["result"]["success"]),
+            ends + Counter([line["result"]["end_state"]]),
+        )
 
-    def count(self, configuration: str, *, success: bool) -> None:
-        """Count an episode of a configuration, which is now the current one."""
-        self.configuration = configuration
-        wins, seen = self.of(configuration)
-        self._counts[configuration] = wins + success, seen + 1
-
-    def of(self, configuration: str) -> tuple[int, int]:
-        """Successes and episodes of a configuration."""
-        return self._counts.get(configuration, (0, 0))
-
-    def score(self) -> tuple[int, int]:
-        """Successes and episodes of the current configuration."""
-        return self.of(self.configuration)
+    def score(self) -> tuple[int, Counter[str]]:
+        """Successes of the current configuration, and all its episodes by end state."""
+        return self._counts.get(self.configuration, (0, Counter()))
 
     def named(self, label: str) -> str:
         """The label, with the current configuration where there are several."""
@@ -170,8 +166,7 @@ class PlainDisplay:
         for line in held:
             self._tally.add(line)
         if held:
-            wins, seen = self._tally.score()
-            said = f"{wins}/{seen} solved before, {total - len(held)} to play"
+            said = f"{score(*self._tally.score())} before, {total - len(held)} to play"
             self._out.write(f"[{len(held)}/{total}] {self._tally.named(self._label)} | {said}\n")
             self._out.flush()
 
@@ -179,10 +174,9 @@ class PlainDisplay:
         self._tally.add(line)
         if self._quiet and 10 * done // total == 10 * (done - 1) // total:
             return
-        wins, seen = self._tally.score()
         episode = "" if self._quiet else f"{one_line(line)} | "
-        score = f"{episode}{wins}/{seen} solved{self._rest.text}"
-        self._out.write(f"[{done}/{total}] {self._tally.named(self._label)} | {score}\n")
+        said = f"{episode}{score(*self._tally.score())}{self._rest.text}"
+        self._out.write(f"[{done}/{total}] {self._tally.named(self._label)} | {said}\n")
         self._out.flush()
 
 
@@ -231,7 +225,7 @@ class LiveDisplay:
         self._lock = RLock()  # what is shown is made in the thread that refreshes it
         self._scenes: dict[str, Scene] = {}
         self._playing: dict[str, str] = {}
-        self._ended: dict[str, bool] = {}
+        self._ended: dict[str, tuple[bool, str]] = {}
         self._tally, self._done, self._total = Tally(), 0, 0
         self._fresh = 0
         self._rest = Rest()
@@ -281,7 +275,7 @@ class LiveDisplay:
             if key in self._scenes:
                 self._scenes[key].tell(event)
             if key in self._playing and isinstance(event, FinishedEvent):
-                self._ended[key] = bool(event.result["success"])
+                self._ended[key] = bool(event.result["success"]), str(event.result["end_state"])
 
     def _finished(self, line: Mapping[str, Any], done: int, total: int) -> None:
         with self._lock:
@@ -299,12 +293,13 @@ class LiveDisplay:
 
     def _score(self) -> Text:
         """Successes, with those of episodes that have ended and wait for the rest of their batch."""
-        wins, seen = self._tally.score()
-        ended = [won for key, won in self._ended.items() if self._playing[key] == self._tally.configuration]
-        wins, seen = wins + sum(ended), seen + len(ended)
-        # The interval needs the levels: see the table.
-        score = f"{wins}/{seen} solved, {wins / seen:.2f}" if seen else "no episode finished yet"
-        return Text(f"{self._tally.named(self._label)}: {score}{self._rest.text}")
+        wins, ends = self._tally.score()
+        ended = [end for key, end in self._ended.items() if self._playing[key] == self._tally.configuration]
+        wins, ends = wins + sum(won for won, _ in ended), ends + Counter(state for _, state in ended)
+        said = score(wins, ends) if ends else "no episode finished yet"
+        if ends and not said.startswith("no result"):
+            said += f", {wins / ends.total():.2f}"  # the interval needs the levels: see the table
+        return Text(f"{self._tally.named(self._label)}: {said}{self._rest.text}")
 
     def _shown(self) -> RenderableType:
         with self._lock:

@@ -41,6 +41,12 @@ def describe(events: Sequence[Event]) -> Iterator[str]:
         yield "\n" * (text.startswith("\n")) + plain(text.lstrip("\n"))
 
 
+def roles(spec: RunSpec) -> Iterator[str]:
+    """Which roles ``--auto-roles`` has taken from the model, and why; a line each."""
+    for name, why in spec.auto_roles.items():
+        yield plain(f"auto-roles: {name} is {getattr(spec.config, name)}, not the model, since {why}")
+
+
 def _described(events: Sequence[Event]) -> Iterator[str]:
     for event in events:
         match event:

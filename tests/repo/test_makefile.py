@@ -83,5 +83,5 @@ def test_plain_make_lists_the_targets() -> None:
     command = [MAKE, "--no-print-directory", "-C", str(ROOT)]
     environment = {"PATH": os.environ["PATH"]}
     found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    for target in ("demo", "test", "test-fast", "test-wheel", "soak", "lint", "clean", "install"):
+    for target in ("demo", "test", "test-fast", "test-wheel", "test-lm", "soak", "lint", "clean", "install"):
         assert f"make {target} " in found.stdout

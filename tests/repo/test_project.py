@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tests.places import ROOT
+from tools.extras import BUILDS_LLAMA_CPP
 
 GROUPS = {
     "tape.solvers": "solvers",
@@ -38,7 +39,7 @@ def test_entry_points_parse(group: str) -> None:
 
 def test_all_takes_every_extra_of_the_project() -> None:
     extras = PROJECT["optional-dependencies"]
-    names = ",".join(name for name in extras if name not in ("all", "dev"))
+    names = ",".join(name for name in extras if name not in ("all", "dev", *BUILDS_LLAMA_CPP))
     assert extras["all"] == [f"{PROJECT['name']}[{names}]"]
 
 

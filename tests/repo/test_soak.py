@@ -51,7 +51,7 @@ def test_property_tests_are_swept_with_all_examples(monkeypatch: pytest.MonkeyPa
     )
     soak.main(["tests/tape/engine"])
     [command] = commands
-    assert command[command.index("-m", 3) + 1] == "soak or hypothesis"
+    assert command[command.index("-m", 3) + 1] == "soak or hypothesis or lm"
     assert "--hypothesis-profile=soak" in command
     assert command[-1] == "tests/tape/engine"
 

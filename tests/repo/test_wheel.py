@@ -41,6 +41,9 @@ GRAPH = {
 # What asks for an extra, as an expression in a fresh process that has imported `tape.plugins` and nothing else.
 ASKS = {
     "local": "load('tape.models', 'bundled')('nano')",
+    "gguf": "load('tape.models', 'gguf')('a-file.gguf')",
+    "llama": "load('tape.models', 'llama')('a-file.gguf')",
+    "smollm2": "load('tape.models', 'smollm2')('')",
     "solvers": "__import__('solvers').get('cp-sat')",
     "sokoban": "__import__('envs.sokoban.gym_env')",
     "plots": "at('tape.show.plots').draw(None, [])",

@@ -13,9 +13,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from envs.sokoban.prompts import compact_text as compact
+from envs.sokoban.prompts.chat_text import BOX, MOVES, NOTHING, WALL, WORDS
 from tape.lm.base import Choice, Completion, LanguageModel, Regex, Request, Usage
 
 _CELL = re.compile(r"\((\d+),(\d+)\)")
+_NAMES = (("Box", "Boxes"), ("Goal", "Goals"))
 
 
 class ChatPlayer:
@@ -46,13 +48,12 @@ class ChatPlayer:
 
     async def _answer(self, request: Request) -> Completion:
         assert not isinstance(request.prompt, str)
-        # Where it is asked to mend an answer, the task is what it was asked for first.
-        first = next(message for message in request.prompt if message.role == "user")
-        board, _, task = first.content.partition("\n\n")
-        lines = board.splitlines()
-        state = compact.text(" ".join(lines[:5]).split())
-        left = next((int(line.split()[-1]) for line in lines[5:] if line.startswith("steps left")), compact.MAX_NUMBER)
-        answers = await self._task(request, task, state, max(1, min(left, compact.MAX_NUMBER)))
+        # Worked examples come first; where it is asked to mend an answer, that comes last.
+        asked = [message.content for message in request.prompt if message.content.startswith("Board: ")][-1]
+        board, _, task = asked.partition("\n\n")
+        left = re.search(r"^Steps left: (\d+)", board, re.MULTILINE)
+        steps = int(left[1]) if left else compact.MAX_NUMBER
+        answers = await self._task(request, task, compact_state(board), max(1, min(steps, compact.MAX_NUMBER)))
         texts = tuple(text if isinstance(text, str) else json.dumps(text, separators=(",", ":")) for text in answers)
         for text in texts:
             self._require(request, text)
@@ -69,29 +70,27 @@ class ChatPlayer:
                 assert re.fullmatch(pattern, text), (text, pattern)
 
     async def _task(self, request: Request, task: str, state: str, left: int) -> list[Any]:
-        if task.startswith("Write a plan"):
+        if task.startswith("Plan all moves"):
             moves = Regex(f"(?: [UDLR]){{1,{left}}}")
             query = compact.plan_query(left)
             texts = await self._ask(state, query, moves, left + 1, request.n, request.temperature, request.seed)
-            return [{"actions": text.split()} for text in texts]
+            return [{"thought": "so", "actions": [WORDS[move] for move in text.split()]} for text in texts]
         if task.startswith("Simulate"):
-            return [
-                {"outcomes": await self._rollout(state, task.split("other: ")[1].split(".", maxsplit=1)[0].split())}
-            ]
+            return [await self._rollout(state, task.split("led: ")[1].split(".", maxsplit=1)[0].split(", "))]
         if task.startswith("Say what"):
-            return [await self._next(state, task.split("move ")[1][0], sure="which is valid" in task)]
+            return [await self._next(state, task.split("move ")[1].split(maxsplit=1)[0], sure="is not blocked" in task)]
         if task.startswith("Judge"):
             words = Choice((" solved", " open", " hopeless"))
             [word] = await self._ask(state, compact.score_query(), words, 2)
             return ["possible" if word == " open" else word.strip()]
-        assert task.startswith("Think"), task
-        fixed = re.search(r'"action":"([UDLR])"', str(getattr(request.constraint, "pattern", "")))
-        move = fixed[1] if fixed else "[UDLR]"
-        plan = re.search(r"goes on with ([UDLR ]+):", task)
-        query = compact.act_query(left, plan[1].split() if plan else ())
+        fixed = re.search(r"The next move is (\w+)\.", task)
+        assert fixed or "make the next move" in task, task
+        move = MOVES[fixed[1]] if fixed else "[UDLR]"
+        plan = re.search(r"goes on with ([a-z, ]+):", task)
+        query = compact.act_query(left, [MOVES[word] for word in plan[1].split(", ")] if plan else ())
         pattern = Regex(f" next: (?:move|push) {move} action: {move}")
         texts = await self._ask(state, query, pattern, 6, request.n, request.temperature, request.seed)
-        return [{"thought": text.split(" action:")[0].strip(), "action": text[-1]} for text in texts]
+        return [{"thought": text.split(" action:")[0].strip(), "action": WORDS[text[-1]]} for text in texts]
 
     async def _ask(
         self, state: str, query: list[str], constraint: Any, tokens: int, n: int = 1, warmth: float = 0, seed: int = 0
@@ -100,22 +99,30 @@ class ChatPlayer:
         [completion] = await self._model.generate([request])
         return completion.texts
 
-    async def _next(self, state: str, action: str, *, sure: bool = False) -> dict[str, Any]:
-        before = state.split(" player:")[1].split(" goal:", maxsplit=1)[0]
+    async def _next(self, state: str, word: str, *, sure: bool = False) -> dict[str, Any]:
+        before = state.split(" player: ")[1].split(" goal:", maxsplit=1)[0].replace("box: ", "")
         count = len(_CELL.findall(before))
         pattern = Regex(rf"(?: \([0-9],[0-9]\)){{{count}}}" + ("" if sure else "| invalid"))
-        [text] = await self._ask(state, compact.next_query(action), pattern, count + 1)
-        found = _CELL.findall(before if text == " invalid" else text)
-        player, *boxes = ([int(r), int(c)] for r, c in found)
-        return {"valid": text != " invalid", "player": player, "boxes": boxes}
+        [text] = await self._ask(state, compact.next_query(MOVES[word]), pattern, count + 1)
+        player, *boxes = (f"({r},{c})" for r, c in _CELL.findall(before if text == " invalid" else text))
+        meets = WALL if text == " invalid" else NOTHING if set(boxes) == set(before.split()[1:]) else BOX
+        return {"move": word, "meets": meets, "player": player, "boxes": boxes}
 
-    async def _rollout(self, state: str, actions: list[str]) -> list[dict[str, Any]]:
-        outcomes = []
-        for action in actions:
-            outcome = await self._next(state, action)
-            outcomes.append(outcome)
-            if not outcome["valid"]:
-                break
-            (row, col), boxes = outcome["player"], "".join(f" ({r},{c})" for r, c in outcome["boxes"])
-            state = re.sub(r"player: .* goal:", f"player: ({row},{col}) box:{boxes} goal:", state)
+    async def _rollout(self, state: str, words: list[str]) -> dict[str, Any]:
+        outcomes = {}
+        for number, word in enumerate(words, 1):
+            outcome = outcomes[str(number)] = await self._next(state, word)
+            boxes = " ".join(outcome["boxes"])
+            state = re.sub(r"player: .* goal:", f"player: {outcome['player']} box: {boxes} goal:", state)
         return outcomes
+
+
+def compact_state(board: str) -> str:
+    """A state of the chat prompts as the bundled LM reads it."""
+    told = dict(line.rstrip(".").split(": ", maxsplit=1) for line in board.splitlines() if ": " in line)
+    rows, columns = re.findall(r"\d+", told["Board"])
+    box, goal = (next(told[name] for name in (one, many) if name in told) for one, many in _NAMES)
+    walls = told["Inner walls"]
+    return compact.text(
+        f"size: {rows}x{columns} wall: {walls} player: {told['Player']} box: {box} goal: {goal}".split()
+    )

@@ -129,7 +129,9 @@ def _overrides(folder: Path) -> Path:
 
 
 def _script(folder: Path) -> Path:
-    return _json(folder / "script.json", ['{"actions": ["R", "R", "R"]}', "two", "three"])
+    return _json(
+        folder / "script.json", ['{"thought": "right", "actions": ["right", "right", "right"]}', "two", "three"]
+    )
 
 
 def _ledger(folder: Path) -> Path:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from envs.alfworld import prompts
+from envs.alfworld.commands import Command
 from envs.alfworld.domain import HouseholdDomain
 from envs.alfworld.predicates import inside, shut
 from envs.alfworld.prompts import chat_schema as household_schema
@@ -22,7 +23,8 @@ from envs.scienceworld.environment import started
 from envs.scienceworld.prompts.chat import ChatFormat as ScienceFormat
 from envs.scienceworld.state import ScienceTask
 from envs.sokoban.domain import SokobanDomain
-from envs.sokoban.prompts.chat import ActAnswer, ChatFormat, Outcome, PlanAnswer, RolloutAnswer
+from envs.sokoban.prompts import chat_schema as sokoban_schema
+from envs.sokoban.prompts.chat import ChatFormat
 from envs.sokoban.prompts.compact import CompactFormat
 from envs.sokoban.xsb import parse
 from envs.travelplanner.plugin import PLUGIN as TRAVELPLANNER
@@ -158,9 +160,12 @@ CONSTRAINTS: list[Constraint | None] = [
     Choice(("possible", "solved")),
     Forced(" U"),
     Regex(r"(?: [UDLR]){1,9}"),
-    *(JsonSchema(model) for model in (PlanAnswer, Outcome, RolloutAnswer, ActAnswer)),
-    JsonSchema(household_schema.PlanAnswer),
-    JsonSchema(household_schema.RolloutAnswer),
+    JsonSchema(sokoban_schema.plan_model(9)),
+    JsonSchema(sokoban_schema.outcome_model(ROOM, 1, "R")),
+    JsonSchema(sokoban_schema.rollout_model(ROOM, 1, ("U", "R"))),
+    JsonSchema(sokoban_schema.act_model()),
+    JsonSchema(household_schema.plan_model(("fridge 1", "cabinet 1"), ("apple",))),
+    JsonSchema(household_schema.rollout_model([Command("open", "fridge 1"), Command("take", "fridge 1", "apple")])),
     JsonSchema(household_schema.ActAnswer),
     JsonSchema(chat_schema.plan_model(TOOLS.toolbox)),
     JsonSchema(chat_schema.act_model(TOOLS.toolbox)),

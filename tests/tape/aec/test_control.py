@@ -1,48 +1,33 @@
 """Active epistemic control, played in a small world of boxes."""
 
 import random
-from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tape.aec.events import (
     CommittedEvent,
     PredictedEvent,
     QueriedEvent,
     RefusedEvent,
-    RuleDisabledEvent,
     VerifiedEvent,
 )
-from tape.budget import Budget, Resources
+from tape.budget import Resources
 from tape.engine.settings import TapeConfig
-from tape.errors import ConfigError, InvalidOutputError
+from tape.errors import InvalidOutputError
 from tape.lm.base import Request
 from tape.protocols import Action, State
-from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro
-from tape.show.replay import describe
-from tape.trace import ActedEvent, Event, LedgerEvent, PlansSampledEvent
-from tests.profiles import examples
+from tape.protocols.predicates import Predicate, QueryMacro
+from tape.trace import ActedEvent, LedgerEvent, PlansSampledEvent
 from tests.tape.aec.toy import (
-    HOLDING,
+    OPEN,
     BoxDomain,
     BoxFormat,
     BoxModel,
     BoxWorld,
-    gem_in,
-    locked,
-    open_,
+    of_type,
     play,
 )
-
-OPEN = (False, False, False)
-
-
-def of_type(events: Sequence[Event], kind: type[Any]) -> list[Any]:
-    return [event for event in events if isinstance(event, kind)]
 
 
 def test_an_unknown_is_queried_and_the_walk_goes_on_past_what_the_query_has_done() -> None:
@@ -122,13 +107,6 @@ def test_a_query_that_shows_nothing_is_not_asked_again_in_the_same_state() -> No
     assert len(of_type(events, RefusedEvent)) == TapeConfig().resample + 1
 
 
-def test_the_domain_may_know_another_query_from_where_the_first_has_led() -> None:
-    locks = (True, False, False)
-    result, events = play(BoxWorld(0, locks), BoxModel(0, locks, plans=["unlock 0; open 0; take 0"]))
-    assert [e.actions for e in of_type(events, QueriedEvent)] == [["open 0"], ["unlock 0", "open 0"]]
-    assert result.end_state == "success"
-
-
 @pytest.mark.parametrize("settings", [{"aec": {"query_budget": 0}}, {"steps": 1}, {"horizon": 1}])
 def test_where_no_query_fits_nothing_is_committed_to(settings: dict[str, Any]) -> None:
     class Far(BoxDomain):
@@ -163,30 +141,6 @@ def test_an_action_after_which_nothing_has_changed_has_failed() -> None:
     assert not result.counterexamples  # nothing that was seen says that the lid is locked
 
 
-class Wrong:
-    """Says that no lid is locked."""
-
-    name = "never locked"
-
-    def __call__(self, known: Assignment) -> Assignment:
-        return {locked(i): False for i in range(3)}
-
-
-def test_a_rule_that_keeps_failing_is_disabled_and_reported() -> None:
-    locks = (True, True, False)
-    domain = BoxDomain(3, extra_rules=(Wrong(),))
-    model = BoxModel(2, locks, plans=["open 0; take 0", "open 1; take 1", "open 2; take 2"])
-    result, events = play(BoxWorld(2, locks, domain), model, num_plans=3, aec={"gate": "query_all"})
-    assert result.disabled_rules == ["never locked"]
-    [disabled] = of_type(events, RuleDisabledEvent)
-    assert len(disabled.counterexamples) == 2
-    assert result.counterexamples["rule never locked"] == 2
-    assert result.success
-    at = events.index(disabled)
-    later = [e for e in events[at:] if isinstance(e, CommittedEvent)]
-    assert not any("never locked" in text for e in later for text in e.evidence.values())
-
-
 def test_a_walk_goes_on_while_it_stays_certified_whatever_state_was_predicted() -> None:
     """The model's picture of the next state is wrong, but nothing that was declared is."""
 
@@ -201,234 +155,6 @@ def test_a_walk_goes_on_while_it_stays_certified_whatever_state_was_predicted() 
 
     assert episode("grounded") == (True, 0, True)
     assert episode("belief") == (True, 1, True)
-
-
-class Admitting(BoxDomain):
-    """Says what is admissible; taking where nothing is to be taken is not."""
-
-    def admissible(self, state: Any) -> Sequence[Action] | None:
-        verbs = [f"{verb} {i}" for verb in ("open", "unlock", "rattle") for i in range(3)]
-        return verbs + [f"take {i}" for i in range(3) if state.gem[i]]
-
-
-def test_what_the_environment_does_not_admit_ends_the_walk_not_the_episode() -> None:
-    model = BoxModel(1, OPEN, plans=["unlock 1; open 1; take 1", "unlock 0; open 0; take 0"])
-    world = BoxWorld(0, OPEN, Admitting(3))
-    result, _ = play(world, model, num_plans=1, aec={"commit": "belief", "gate": "simulate_all"})
-    assert result.success
-    assert result.infeasible_commitments == 1
-
-
-def test_the_replay_tells_what_was_asked_refused_and_committed_to() -> None:
-    locks = (True, True, False)
-    domain = BoxDomain(3, extra_rules=(Wrong(),))
-    model = BoxModel(2, locks, plans=["open 0; take 0", "open 1; take 1"])
-    _, events = play(BoxWorld(2, locks, domain), model, num_plans=2, max_replans=1)
-    text = "\n".join(describe(events))
-    for part in ("QUERIED", "REFUSED", "predicts", "nothing can be committed to", "RULE DISABLED: never locked"):
-        assert part in text
-    _, events = play(BoxWorld(0, OPEN), BoxModel(0, OPEN))
-    text = "\n".join(describe(events))
-    assert "accepted: take" in text
-    assert "COMMITS to take" in text
-    assert "gem_in(0): true, query at step" in text
-
-
-# --- refused at the start -----------------------------------------------------------------
-
-
-def test_where_something_is_to_be_predicted_the_format_must_be_able_to_ask() -> None:
-    class Plain:
-        """A prompt format with the methods that every prompt format has, and no others."""
-
-        def __init__(self, prompt_format: BoxFormat) -> None:
-            for name in dir(BoxFormat):
-                if not name.startswith("_") and "predict" not in name:
-                    setattr(self, name, getattr(prompt_format, name))
-
-    class Unasked(BoxWorld):
-        def prompt_format(self, name: str) -> Any:
-            return Plain(BoxFormat(self.domain))
-
-    with pytest.raises(ConfigError, match=r"there are unknown predicates to predict, but Plain has no predict_request"):
-        play(Unasked(0, OPEN), BoxModel(0, OPEN))
-    result, _ = play(Unasked(0, OPEN), BoxModel(0, OPEN), aec={"gate": "query_all"})
-    assert result.success
-
-
-def test_a_domain_without_predicates_is_refused_by_name() -> None:
-    class Silent:
-        deterministic = True
-
-    for name in ("key", "render", "project", "admissible", "cost"):
-        setattr(Silent, name, getattr(BoxDomain, name))
-    silent: Any = Silent()
-    silent.boxes = 3
-    with pytest.raises(
-        ConfigError, match=r"verification \(aec\) needs an environment that declares predicates, and Silent"
-    ):
-        play(BoxWorld(0, OPEN, silent), BoxModel(0, OPEN))
-    result, _ = play(BoxWorld(0, OPEN, silent), BoxModel(0, OPEN), aec=False)
-    assert result.success
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"selector": "lm"}, "selector='solver'"),
-        ({"execution": "free"}, "execution='constrained' or 'forced'"),
-        ({"aec": {"margin": 0.6}}, "setting aec.margin = 0.6"),
-        ({"aec": {"hypotheses": 0}}, "setting aec.hypotheses = 0"),
-        ({"aec": {"gate": "guess"}}, "setting aec.gate = 'guess'"),
-        ({"aec": {"gates": "joint"}}, "there is no setting 'aec.gates'; did you mean 'gate'?"),
-        ({"gate": "joint"}, "gate is a setting of aec: give aec={'gate': ...}"),
-    ],
-)
-def test_settings_that_make_no_sense(settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
-        TapeConfig.make(**{"aec": True, **settings})
-
-
-# --- properties ---------------------------------------------------------------------------
-
-worlds = st.integers(2, 5).flatmap(lambda n: st.tuples(st.integers(0, n - 1), st.tuples(*[st.booleans()] * n)))
-VERIFICATION = st.fixed_dictionaries(
-    {
-        "gate": st.sampled_from(["thresholds", "query_all", "simulate_all", "joint"]),
-        "hypotheses": st.integers(1, 6),
-        "margin": st.sampled_from([0.0, 0.2, 0.4, 0.5]),
-        "uncertainty": st.sampled_from([0.0, 0.1, 0.2, 1.0]),
-        "query_budget": st.sampled_from([None, None, 0, 1, 3]),
-        "ensemble": st.integers(1, 8),
-    }
-)
-ROUNDS = st.fixed_dictionaries(
-    {
-        "num_plans": st.integers(1, 6),
-        "max_replans": st.integers(0, 6),
-    }
-)
-
-
-@given(worlds, st.integers(0, 99), st.floats(0, 1), st.integers(1, 25), VERIFICATION, ROUNDS)
-@examples(80)
-def test_commitments_are_covered_and_execute_and_no_budget_is_exceeded(
-    world: tuple[int, tuple[bool, ...]],
-    seed: int,
-    skill: float,
-    steps: int,
-    verification: dict[str, Any],
-    rounds: dict[str, int],
-) -> None:
-    gem, locks = world
-    model = BoxModel(gem, locks, skill)
-    result, events = play(BoxWorld(gem, locks), model, steps=steps, seed=seed, aec=verification, **rounds)
-    assert result.infeasible_commitments == 0
-    assert result.used.get("steps", 0) <= steps
-    assert not result.budget_violations
-    if verification["query_budget"] is not None:
-        assert result.queries <= verification["query_budget"]
-    domain = BoxDomain(len(locks))
-    refused = [e for e in of_type(events, VerifiedEvent) if not e.accepted]
-    assert len(refused) == result.refusals
-    assert all(e.witnesses for e in refused)
-    committed = of_type(events, CommittedEvent)
-    assert len(committed) == result.commitments
-    for event in committed:
-        own: set[Predicate] = set()
-        for action in event.actions:
-            for predicate in domain.preconditions(action):
-                assert predicate in own or str(predicate) in event.evidence
-            own |= set(domain.effects(action, {}))
-    if committed:
-        # A certified path ends at the goal, so nothing comes after the first one.
-        assert len(committed) == 1
-        done = [e.action for e in events[events.index(committed[0]) :] if isinstance(e, ActedEvent)]
-        assert done == committed[0].actions
-        assert result.end_state == "success"
-    assert len([e for e in events if isinstance(e, ActedEvent)]) == result.steps
-
-
-@given(worlds, st.integers(0, 99), st.floats(0, 1), st.integers(0, 6))
-@examples(40)
-def test_no_sequence_of_simulations_changes_a_verdict(
-    world: tuple[int, tuple[bool, ...]], seed: int, skill: float, count: int
-) -> None:
-    """The verifier is asked before and after any number of beliefs, of whatever values, in a real episode's state."""
-    from tape.aec.state import EpistemicState
-    from tests.tape.aec.episodes import begun
-
-    gem, locks = world
-    rng = random.Random(f"{seed}")
-    episode = begun(BoxWorld(gem, locks), BoxModel(gem, locks, skill))
-    state = EpistemicState(episode, BoxDomain(len(locks)))
-    plans = [[f"unlock {i}", f"open {i}", f"take {i}"] for i in range(len(locks))] + [["open 0", "take 0"], []]
-    before = [state.verify(plan) for plan in plans]
-    facts = dict(state.grounded)
-    predicates = [kind(i) for kind in (gem_in, locked, open_) for i in range(len(locks))] + [HOLDING]
-    for _ in range(count):
-        predicate = rng.choice(predicates)
-        state.beliefs.predicted(predicate, rng.random(), rng.random())
-        state.beliefs.simulate(predicate)
-        after = [state.verify(plan) for plan in plans]
-        assert [(v.accepted, v.witnesses, v.evidence) for v in after] == [
-            (v.accepted, v.witnesses, v.evidence) for v in before
-        ]
-    assert dict(state.grounded) == facts
-
-
-def many(episodes: int) -> tuple[Counter[str], Counter[str]]:
-    """Commitments, and how many of them the environment showed to be infeasible, with a verifier and without."""
-    commitments: Counter[str] = Counter()
-    infeasible: Counter[str] = Counter()
-    for seed in range(episodes):
-        rng = random.Random(f"commitments/{seed}")
-        boxes = rng.randint(2, 5)
-        gem, locks = rng.randrange(boxes), tuple(rng.random() < 0.4 for _ in range(boxes))
-        model = BoxModel(rng.randrange(boxes), locks, skill=0.7)
-        for commit, gate in {"grounded": "thresholds", "belief": "simulate_all"}.items():
-            settings = {"commit": commit, "gate": gate}
-            result, _ = play(BoxWorld(gem, locks), model, steps=40, seed=seed, aec=settings)
-            commitments[commit] += result.commitments
-            infeasible[commit] += result.infeasible_commitments
-    return commitments, infeasible
-
-
-@pytest.mark.slow
-def test_certified_commitments_execute_and_belief_commitments_often_do_not() -> None:
-    commitments, infeasible = many(150)
-    assert commitments["grounded"] > 120
-    assert infeasible["grounded"] == 0
-    assert infeasible["belief"] > 20
-
-
-@pytest.mark.soak
-def test_all_of_many_certified_commitments_execute() -> None:
-    commitments, infeasible = many(2500)
-    assert commitments["grounded"] > 2000
-    assert infeasible["grounded"] == 0
-
-
-@given(worlds, st.integers(0, 99), st.integers(0, 4000), st.integers(0, 20))
-@examples(40)
-def test_caps_on_tokens_hold_for_queries_and_predictions_too(
-    world: tuple[int, tuple[bool, ...]], seed: int, tokens: int, reserve: int
-) -> None:
-    gem, locks = world
-    result, events = play(
-        BoxWorld(gem, locks),
-        BoxModel(gem, locks, skill=0.5),
-        budget=Budget({"steps": 20, "tokens": tokens}),
-        seed=seed,
-        execution="constrained",
-        planning_reserve={"tokens": reserve},
-    )
-    assert not result.budget_violations
-    assert not result.broken_declarations
-    assert (result.used.get("tokens") or 0) <= tokens
-    assert result.end_state in ("success", "budget:tokens", "infeasible", "not_certified", "replan_limit")
-    assert result.infeasible_commitments == 0
-    assert len(of_type(events, ActedEvent)) == result.steps
 
 
 def test_with_replanning_after_every_step_every_step_is_certified() -> None:
@@ -505,50 +231,6 @@ def test_the_prompt_of_a_prediction_shows_observed_facts_only() -> None:
     assert all(BoxDomain(3).key(untold(str(request.prompt).split("|")[1])) in keys for request in asked)
 
 
-class Contrary(BoxDomain):
-    """Declares that opening does what it does not."""
-
-    def effects(self, action: Action, known: Assignment) -> Effects:
-        return {**super().effects(action, known), **({HOLDING: True} if action.startswith("open") else {})}
-
-
-def test_a_wrong_declaration_is_found_and_counted() -> None:
-    result, _ = play(BoxWorld(0, OPEN, Contrary(3)), BoxModel(0, OPEN, plans=["unlock 0; open 0"]), max_replans=2)
-    assert result.counterexamples["effect open 0"] == 1
-    assert result.infeasible_commitments == 1
-    assert not result.success
-
-
-def test_where_everything_is_seen_nothing_is_asked_and_every_walk_is_certified() -> None:
-    """Sokoban: its prompt format cannot predict, and need not."""
-    from tests.tape.helpers import ROOM, SimulatedModel
-    from tests.tape.helpers import play as play_sokoban
-
-    plain, _ = play_sokoban(level=ROOM, model=SimulatedModel(ROOM))
-    result, events = play_sokoban(level=ROOM, model=SimulatedModel(ROOM), aec=True)
-    assert result.success
-    assert (result.actions, result.queries, result.commitments) == (plain.actions, 0, 1)
-    [committed] = of_type(events, CommittedEvent)
-    assert committed.evidence == {"clear(R)": "true, observation at step 0: what was seen first"}
-
-
-def test_a_walk_that_the_model_gets_wrong_is_refused_before_a_step_is_taken() -> None:
-    """Sokoban: the model believes that it can push a box through a wall; the declared rules know better."""
-    from tests.tape.helpers import CORRIDOR, SimulatedModel, state_of
-    from tests.tape.helpers import play as play_sokoban
-
-    start = state_of(CORRIDOR, "wall: player: (2,1) box: (2,3) goal: (2,5)")
-    wrong = {(start, "U"): " (2,1) (2,5)"}
-    model = SimulatedModel(CORRIDOR, wrong, plans=[" U"])
-    trusting, _ = play_sokoban(model=model, num_plans=1, max_replans=0)
-    model = SimulatedModel(CORRIDOR, wrong, plans=[" U"])
-    result, events = play_sokoban(model=model, num_plans=1, max_replans=0, aec=True)
-    assert trusting.actions == ["U"]
-    assert (result.end_state, result.actions) == ("not_certified", [])
-    refused = next(e for e in of_type(events, VerifiedEvent) if not e.accepted)
-    assert "at step 1: clear(U) must be true; by the facts it is false" in refused.witnesses
-
-
 def test_the_joint_choice_asks_for_what_is_likeliest_and_not_for_what_the_first_hypothesis_misses() -> None:
     plans = [f"unlock {i}; open {i}; take {i}" for i in range(4)]
     lids = (False,) * 4
@@ -561,24 +243,3 @@ def test_the_joint_choice_asks_for_what_is_likeliest_and_not_for_what_the_first_
 
     assert queried("joint") == ["gem_in(3)"]
     assert queried("query_all")[0] == "gem_in(0)"
-
-
-class Murky(BoxDomain):
-    """Cannot declare what unlocking does to a lid."""
-
-    def effects(self, action: Action, known: Assignment) -> Effects:
-        found = dict(super().effects(action, known))
-        return {p: None if p.name == "locked" else value for p, value in found.items()}
-
-    def purpose(self, state: State) -> Assignment:
-        return {}
-
-    def credit(self, state: State) -> float:
-        return 0.0
-
-
-def test_what_an_open_domain_leaves_unknown_on_the_way_is_believed_where_nothing_is_verified() -> None:
-    world = BoxWorld(0, (True, False), Murky(2))
-    plans = ["unlock 0; open 0; take 0"]
-    result, _ = play(world, BoxModel(0, (True, False), plans=plans), aec={"commit": "belief", "gate": "simulate_all"})
-    assert (result.success, result.actions) == (True, ["unlock 0", "open 0", "take 0"])

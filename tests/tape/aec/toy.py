@@ -362,3 +362,12 @@ def play(
     writer = TraceWriter("toy")
     agent = TapeAgent(model, execution=execution, aec=aec, **settings)
     return agent.run(world, budget=budget or Budget({"steps": steps}), seed=seed, trace=writer), writer.events
+
+
+OPEN = (False, False, False)
+"""No box is locked."""
+
+
+def of_type(events: Sequence[Event], kind: type[Any]) -> list[Any]:
+    """The events of a type."""
+    return [event for event in events if isinstance(event, kind)]

@@ -191,7 +191,7 @@ def test_unreadable_answers_are_counted_and_end_in_a_named_state(agent: type[Tap
     result, _ = play(agent=agent, model=Mumbling(CORRIDOR))
     assert result.steps == 0
     assert result.malformed > 0
-    expected = {OpenLoopAgent: "failure", TapeAgent: "infeasible", TapeAllStepAgent: "infeasible"}
+    expected = dict.fromkeys((OpenLoopAgent, TapeAgent, TapeAllStepAgent), "no_plan")
     assert result.end_state == expected.get(agent, "invalid_output")
 
 

@@ -15,6 +15,7 @@ from random import Random
 from typing import Any
 
 from tape.protocols import Environment
+from tape.sdp.adapters import require_adapter
 from tape.trace.links import FIRST, hash_of
 
 Line = dict[str, Any]
@@ -351,7 +352,7 @@ class Judge:
     def against(self, lines: Trace) -> str:
         """The first thing that is not so; nothing where all of it is."""
         env: Any = self.make()
-        domain, adapter = env.domain, env.sdp()
+        domain, adapter = env.domain, require_adapter(env)
         before = state = domain.project(env.reset(self.seed))
         seen, step, actions, tail = 0, 0, list[str](), list[Line]()
         spent: dict[str, int] = {}
@@ -392,6 +393,8 @@ class Judge:
                     known = None
                     if hasattr(domain, "ground"):
                         known = {str(name): held for name, held in domain.ground(state).items()}
+                    elif hasattr(domain, "toolbox"):
+                        known = _obtained(state, line, tail)
                     for target, check in zip(tail, line["checks"], strict=False):
                         if check["truth"] is not None and check["truth"] != self._true(env, target, known):
                             return "the truth of a predicate"
@@ -420,3 +423,12 @@ class Judge:
         from tape.sdp.events import TargetRecord
 
         return bool(env.truth(TargetRecord.model_validate(target).target()))
+
+
+def _obtained(state: Any, line: Line, tail: Trace) -> dict[str, bool]:
+    """What calls of tools have come to: all that is asked about, and so far as it is there."""
+    asked = {name for check in line["checks"] for name, _ in check["facts"]}
+    asked |= {name for target in tail for name, _ in target["requires"]}
+    there = {f"result(#{number}, {found.call.symbol})" for number, found in enumerate(state.got, 1)}
+    there |= set() if state.answer is None else {f"answered({state.answer})"}
+    return {name: name in there for name in asked}

@@ -56,6 +56,7 @@ def acted(action: str, planned: str | None = None) -> ActedEvent:
         ([StartedEvent(config={"agent": "tape"}, budget={})], "budget:calls", "unplanned"),
         ([StartedEvent(config={"agent": "react"}, budget={})], "budget:calls", "stepwise"),
         ([FOLDED, selected("L"), acted("L", "L"), FOLDED, selected()], "infeasible", "no_path"),
+        ([FOLDED], "no_plan", "unread"),
         ([FOLDED, selected("L", "R"), acted("R", "L")], "budget:steps", "left_plan"),
         ([FOLDED, selected("L", "R"), acted("L", "L"), MISMATCH], "replan_limit", "mismatch"),
         ([FOLDED, selected("L", partial=True), acted("L", "L")], "budget:steps", "no_goal"),

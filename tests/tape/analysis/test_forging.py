@@ -29,6 +29,8 @@ RUNS = {
     "alfworld, path": "alfworld --model bundled:household --chain walk --max-replans 50 --count 3",
     "trips, slot by slot": "travelplanner --model declared:random --chain adapter --tightness loose --count 4",
     "trips, path": "travelplanner --chain walk --count 2",
+    "word problems, path": "gsm_hard --chain walk --tightness tight --limit 3",
+    "questions, sampled": "musique --reader scripted --chain sample --tightness loose --limit 3",
 }
 """Real runs of the agent sdp, on development tasks."""
 

@@ -343,7 +343,7 @@ def test_the_least_cap_is_that_of_the_cheapest_of_all_samplings() -> None:
         """Look it up."""
         return 1
 
-    tools = [make_tool(dear, usd="0.024"), make_tool(cheap, usd="0.0185")]
+    tools = [make_tool(dear, usd="0.034"), make_tool(cheap, usd="0.0285")]
 
     def played(cap: Any) -> EpisodeResult:
         samplings: list[int] = []
@@ -359,7 +359,7 @@ def test_the_least_cap_is_that_of_the_cheapest_of_all_samplings() -> None:
         agent = TapeAgent(model, num_plans=1, resample=1, extend=0)
         return agent.run(ToolEnvironment("Look it up.", tools), budget=Budget.of(usd=cap))
 
-    refused = played("0.02")
+    refused = played("0.03")
     assert refused.explanation is not None
     [option] = refused.explanation["options"]
     least = Decimal(str(option["caps"][0]["cap"]))

@@ -226,7 +226,9 @@ def test_a_chat_prompt_holds_scores_and_costs_and_the_bundled_models_the_same_pa
         for name in ("chat", "compact")
     }
     said = "".join(str(message) for message in asked["chat"].prompt)
-    assert "1: R -> s11 (0.25); R -> s12 (0.25) | certainty 0.75; needs 2 steps of 3 steps" in said.replace("\\n", "\n")
+    assert "1: right -> s11 (0.25); right -> s12 (0.25) | certainty 0.75; needs 2 steps of 3 steps" in said.replace(
+        "\\n", "\n"
+    )
     assert asked["chat"].constraint == Choice(("1", "2"))
     assert asked["compact"].constraint == Choice((" R R", " U"))
 

@@ -33,7 +33,7 @@ from tape.runner.spec import RunSpec
 from tape.runner.workers import InProcess, open_pool
 
 LEVELS = parse("; one\n#######\n#@ $ .#\n#######\n\n; two\n########\n#      #\n#@ $ . #\n########\n")
-SCRIPT = '{"actions": ["R", "R", "R"]}'
+SCRIPT = '{"thought": "right", "actions": ["right", "right", "right"]}'
 
 
 # Openers: a worker imports them from this module.

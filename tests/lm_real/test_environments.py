@@ -1,0 +1,21 @@
+"""TAPE with a general model in every environment, in its chat prompts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tape.plugins import names
+from tests.lm_real.judged import Judged
+from tests.lm_real.playing import play, require_sound
+
+NEEDS = {"scienceworld": "scienceworld", "alfworld": "textworld"}
+"""Packages without which an environment cannot be played."""
+
+
+@pytest.mark.parametrize("environment", names("tape.environments"))
+def test_every_environment_is_played(environment: str, judged: Judged, tmp_path: Path) -> None:
+    if environment in NEEDS:
+        pytest.importorskip(NEEDS[environment])
+    require_sound(play(tmp_path / "run", judged, environment), judged)

@@ -1,0 +1,68 @@
+"""Active epistemic control that is refused at the start."""
+
+from typing import Any
+
+import pytest
+
+from tape.engine.settings import TapeConfig
+from tape.errors import ConfigError
+from tests.tape.aec.toy import (
+    OPEN,
+    BoxDomain,
+    BoxFormat,
+    BoxModel,
+    BoxWorld,
+    play,
+)
+
+
+def test_where_something_is_to_be_predicted_the_format_must_be_able_to_ask() -> None:
+    class Plain:
+        """A prompt format with the methods that every prompt format has, and no others."""
+
+        def __init__(self, prompt_format: BoxFormat) -> None:
+            for name in dir(BoxFormat):
+                if not name.startswith("_") and "predict" not in name:
+                    setattr(self, name, getattr(prompt_format, name))
+
+    class Unasked(BoxWorld):
+        def prompt_format(self, name: str) -> Any:
+            return Plain(BoxFormat(self.domain))
+
+    with pytest.raises(ConfigError, match=r"there are unknown predicates to predict, but Plain has no predict_request"):
+        play(Unasked(0, OPEN), BoxModel(0, OPEN))
+    result, _ = play(Unasked(0, OPEN), BoxModel(0, OPEN), aec={"gate": "query_all"})
+    assert result.success
+
+
+def test_a_domain_without_predicates_is_refused_by_name() -> None:
+    class Silent:
+        deterministic = True
+
+    for name in ("key", "render", "project", "admissible", "cost"):
+        setattr(Silent, name, getattr(BoxDomain, name))
+    silent: Any = Silent()
+    silent.boxes = 3
+    with pytest.raises(
+        ConfigError, match=r"verification \(aec\) needs an environment that declares predicates, and Silent"
+    ):
+        play(BoxWorld(0, OPEN, silent), BoxModel(0, OPEN))
+    result, _ = play(BoxWorld(0, OPEN, silent), BoxModel(0, OPEN), aec=False)
+    assert result.success
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"selector": "lm"}, "selector='solver'"),
+        ({"execution": "free"}, "execution='constrained' or 'forced'"),
+        ({"aec": {"margin": 0.6}}, "setting aec.margin = 0.6"),
+        ({"aec": {"hypotheses": 0}}, "setting aec.hypotheses = 0"),
+        ({"aec": {"gate": "guess"}}, "setting aec.gate = 'guess'"),
+        ({"aec": {"gates": "joint"}}, "there is no setting 'aec.gates'; did you mean 'gate'?"),
+        ({"gate": "joint"}, "gate is a setting of aec: give aec={'gate': ...}"),
+    ],
+)
+def test_settings_that_make_no_sense(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        TapeConfig.make(**{"aec": True, **settings})
