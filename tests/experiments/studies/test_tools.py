@@ -54,7 +54,7 @@ def first_name(request: Request) -> str:
 
 def said(request: Request) -> str:
     """Reads what the passages about the ship say of what was asked for."""
-    question, text = prompt(request).split("\nIts result:\n")
+    text, question = prompt(request).rsplit("\n\nQuestion: ", 1)
     answer = "Belmar" if "builder" in question else "Oris"
     return json.dumps({"found": answer in text, "answer": answer})
 

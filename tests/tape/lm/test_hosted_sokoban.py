@@ -65,10 +65,10 @@ def test_episodes_under_a_hard_cap_survive_faults(tmp_path: Path) -> None:
     with Endpoint(ChatPlayer(open_bundled(MODEL.split(":")[1])), faults) as endpoint:
         # Any order of faults may come to one request, and a busy machine may be late.
         model = f"openai:chat@{endpoint.url}#backoff=0,retries=5,timeout=3000"
-        results = run(model, tmp_path / "out", "--budget", "calls=60,tokens=60000", "--batch", "2")
+        results = run(model, tmp_path / "out", "--budget", "calls=200,tokens=600000", "--batch", "2")
     assert sum(r["malformed"] for r in results) > 0
     assert all(not r["broken_declarations"] for r in results)
-    assert all(r["used"]["calls"] <= 60 and r["used"]["tokens"] <= 60000 for r in results)
+    assert all(r["used"]["calls"] <= 200 and r["used"]["tokens"] <= 600000 for r in results)
 
 
 @pytest.mark.slow
