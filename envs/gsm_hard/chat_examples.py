@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tape.lm.base import Request
+from tape.protocols.prompt_format import asked
 from tape.tools.calls import from_mapping
 from tape.tools.domain import ToolDomain
 from tape.tools.prompts.chat import ChatToolFormat
@@ -46,21 +46,15 @@ def _examples(domain: ToolDomain) -> Mapping[str, Sequence[tuple[str, str]]]:
     act = {"thought": "Of the 952 seats the 59 broken ones are taken away.", "call": _call(domain, *_SEATS_CALLS[1])}
     return {
         "plan": (
-            (_asked(seats.plan_request(ToolState(), _LEFT)), _plan(domain, _SEATS_THOUGHT, _SEATS_CALLS)),
-            (_asked(tank.plan_request(ToolState(), _LEFT)), _plan(domain, _TANK_THOUGHT, _TANK_CALLS)),
+            (asked(seats.plan_request(ToolState(), _LEFT)), _plan(domain, _SEATS_THOUGHT, _SEATS_CALLS)),
+            (asked(tank.plan_request(ToolState(), _LEFT)), _plan(domain, _TANK_THOUGHT, _TANK_CALLS)),
         ),
-        "act": ((_asked(seats.act_request(half, _LEFT, None, ())), json.dumps(act)),),
+        "act": ((asked(seats.act_request(half, _LEFT, None, ())), json.dumps(act)),),
         "score": tuple(
-            (_asked(seats.score_request(end)[0]), verdict)
-            for end, verdict in zip(ends, ("right", "wrong"), strict=True)
+            (asked(seats.score_request(end)[0]), verdict) for end, verdict in zip(ends, ("right", "wrong"), strict=True)
         ),
-        "answer": ((_asked(seats.answer_request(done)), json.dumps({"answer": "#2"})),),
+        "answer": ((asked(seats.answer_request(done)), json.dumps({"answer": "#2"})),),
     }
-
-
-def _asked(request: Request) -> str:
-    assert not isinstance(request.prompt, str), "chat prompts are messages"
-    return request.prompt[-1].content
 
 
 def _name(domain: ToolDomain, kind: str) -> str:

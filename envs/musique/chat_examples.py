@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tape.lm.base import Request
+from tape.protocols.prompt_format import asked
 from tape.tools.calls import from_mapping
 from tape.tools.domain import ToolDomain
 from tape.tools.prompts.chat import ChatToolFormat
@@ -65,22 +65,17 @@ def _examples(domain: ToolDomain) -> Mapping[str, Sequence[tuple[str, str]]]:
     }
     return {
         "plan": (
-            (_asked(road.plan_request(ToolState(), _LEFT)), _plan(domain, _ROAD_THOUGHT, _ROAD_QUERIES)),
-            (_asked(bridge.plan_request(ToolState(), _LEFT)), _plan(domain, _BRIDGE_THOUGHT, _BRIDGE_QUERIES)),
+            (asked(road.plan_request(ToolState(), _LEFT)), _plan(domain, _ROAD_THOUGHT, _ROAD_QUERIES)),
+            (asked(bridge.plan_request(ToolState(), _LEFT)), _plan(domain, _BRIDGE_THOUGHT, _BRIDGE_QUERIES)),
         ),
-        "act": ((_asked(bridge.act_request(half, _LEFT, None, ())), json.dumps(act)),),
+        "act": ((asked(bridge.act_request(half, _LEFT, None, ())), json.dumps(act)),),
         "score": tuple(
-            (_asked(bridge.score_request(end)[0]), verdict)
+            (asked(bridge.score_request(end)[0]), verdict)
             for end, verdict in zip(ends, ("right", "wrong"), strict=True)
         ),
         "read": _READ,
-        "answer": ((_asked(bridge.answer_request(done)), json.dumps({"answer": "#2"})),),
+        "answer": ((asked(bridge.answer_request(done)), json.dumps({"answer": "#2"})),),
     }
-
-
-def _asked(request: Request) -> str:
-    assert not isinstance(request.prompt, str), "chat prompts are messages"
-    return request.prompt[-1].content
 
 
 def _call(domain: ToolDomain, query: str) -> dict[str, Any]:

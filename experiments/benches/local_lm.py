@@ -221,11 +221,12 @@ def reference(lm: LocalLM, name: str) -> Any:
     if own is not None:
         folder: Any = name.removeprefix("hf:")
     else:
-        from tape.lm.gguf import LAYOUT, cache_folder, file_digest
+        from tape.files import cache_folder
+        from tape.lm.gguf import LAYOUT, file_digest
         from tape.lm.smollm2 import weights_file
 
         file = weights_file() if name == "smollm2" else Path(name.removeprefix("gguf:").partition("#")[0])
-        folder = cache_folder() / f"{file_digest(file)}-{LAYOUT}" / "weights"
+        folder = cache_folder("gguf") / f"{file_digest(file)}-{LAYOUT}" / "weights"
     return AutoModelForCausalLM.from_pretrained(folder, dtype="auto").eval()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tape.agents.base import Agent
@@ -17,7 +17,7 @@ from tape.engine.settings import TapeConfig
 from tape.interrupts import cleaning_up
 from tape.lm.base import LanguageModel
 from tape.plugins import load
-from tape.protocols import EnvironmentPlugin
+from tape.protocols import EnvironmentPlugin, Task
 from tape.runner.configurations import Configuration
 from tape.runner.directory import RunDirectory
 
@@ -29,6 +29,7 @@ def auto_roles(
     configuration: Configuration,
     model: LanguageModel,
     plugin: EnvironmentPlugin,
+    tasks: Sequence[Task],
     given: frozenset[str],
     directory: RunDirectory,
     run_budget: Budget,
@@ -41,6 +42,7 @@ def auto_roles(
         configuration: The configuration without them.
         model: Its model, opened.
         plugin: Its environment.
+        tasks: All that its options give, however few of them the run plays: cases are made from those, as by the probe.
         given: The switches that the command line sets, which are left alone.
         directory: Of the run.
         run_budget: Its caps; measuring keeps to the one on money by itself.
@@ -64,7 +66,7 @@ def auto_roles(
         spec.model,
         plugin,
         spec.environment,
-        configuration.tasks,
+        tasks,
         limits,
         episode=False,
         agent=spec.agent,

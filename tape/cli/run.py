@@ -51,7 +51,8 @@ def main(argv: Sequence[str]) -> int:
     from tape.show.progress import loading, working
 
     with working(f"reading the tasks of {argv[0]}"):
-        tasks = plugin.tasks(options)[: args.limit]
+        every = plugin.tasks(options)
+    tasks = every[: args.limit]
     from tape.runner.checks import check_before
     from tape.runner.configurations import Configuration
     from tape.runner.directory import RunDirectory
@@ -81,7 +82,8 @@ def main(argv: Sequence[str]) -> int:
     if args.auto_roles:
         from tape.cli.auto_roles import auto_roles
 
-        configurations = [auto_roles(configurations[0], model, plugin, frozenset(vars(args)), directory, run_budget)]
+        given = frozenset(vars(args))
+        configurations = [auto_roles(configurations[0], model, plugin, every, given, directory, run_budget)]
         check_before(configurations, {args.model: model}, run_budget, args.workers)
     command = shlex.join(["tape", "run", *argv, *([] if args.out else ["--out", str(out)])])
     return _play(args, configurations, directory, model, command)

@@ -35,15 +35,24 @@ def main(argv: Sequence[str]) -> int:
     from tape.errors import ConfigError
     from tape.lm.registry import open_model
     from tape.lm.serve import check_access, make_server
+    from tape.show.progress import loading
 
     if not 0 <= args.port < 65536:
         raise ConfigError(f"--port is from 0 to 65535, got {args.port}")
     token = _token(args.token_file)
     check_access(args.host, token)  # before a large model is loaded
-    model = open_model(args.model)
+    with loading(f"loading {args.model}"):
+        model = open_model(args.model)
     # What `re` thinks of a client's pattern; others would write on this terminal by it.
     warnings.filterwarnings("ignore", category=FutureWarning, message="Possible ")
-    with make_server(model, args.host, args.port, token, args.name) as server:
+    try:
+        listening = make_server(model, args.host, args.port, token, args.name)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot serve at port {args.port} of {args.host}: {error.strerror or error}; "
+            "give another --port (0: any free one), or another --host"
+        ) from error
+    with listening as server:
         options = "" if model.prompt_format == "chat" else f"#format={model.prompt_format}"
         host = f"[{args.host}]" if ":" in args.host else args.host
         key = " with the token in OPENAI_API_KEY" if token else ""

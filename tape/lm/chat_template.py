@@ -104,7 +104,7 @@ def jinja_render(source: str, tokens: Mapping[str, str]) -> Render:
         raise jinja2.TemplateError(message)
 
     def to_json(value: object, **options: Any) -> str:
-        return json.dumps(value, ensure_ascii=False, **options)
+        return json.dumps(value, **{"ensure_ascii": False, **options})
 
     def now(form: str) -> str:
         return datetime.now().strftime(form)
@@ -120,6 +120,7 @@ def jinja_render(source: str, tokens: Mapping[str, str]) -> Render:
         raise ModelError(f"the chat template cannot be read: {error}") from error
 
     def render(turns: list[Turn], switches: Mapping[str, Any]) -> str:
-        return template.render(messages=turns, add_generation_prompt=True, **tokens, **switches)
+        given = {"messages": turns, "tools": None, "documents": None, "add_generation_prompt": True}
+        return template.render(**given, **tokens, **switches)
 
     return render

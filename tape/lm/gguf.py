@@ -7,7 +7,6 @@ it is kept as a checkpoint in the user's cache, by a hash of the file, and opene
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from tape.errors import ModelError
+from tape.files import cache_folder
 from tape.plugins import LOCAL, missing_extra, require_extra
 from tape.reading import read_json, read_text
 
@@ -76,7 +76,7 @@ def load_gguf(path: Path, name: str, tokenizer: Path | None = None, adapter: Pat
     from tape.lm.hf import digest_of, load_checkpoint
 
     digest = file_digest(path)
-    kept = cache_folder() / f"{digest}-{LAYOUT}"
+    kept = cache_folder("gguf") / f"{digest}-{LAYOUT}"
     weights = _kept(kept / "weights", name, lambda folder: _convert_weights(path, folder))
     words = tokenizer or _kept(kept / "tokenizer", name, lambda folder: _convert_tokenizer(path, folder))
     identity = f"{name.partition('#')[0]}@{digest}" + (f"#{digest_of(words)}" if tokenizer else "")
@@ -155,13 +155,6 @@ def file_digest(path: Path) -> str:
     """A hash of a file's content."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
-
-
-def cache_folder() -> Path:
-    """Where converted files are kept: ``tape-planner/gguf`` in the user's cache; it may be deleted at any time."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    # As the XDG specification has it, a relative path is none.
-    return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "tape-planner" / "gguf"
 
 
 def _kept(folder: Path, name: str, make: Callable[[Path], None]) -> Path:

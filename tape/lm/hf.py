@@ -91,7 +91,10 @@ def load_checkpoint(
         raise ModelError(f"cannot load {name!r} as a transformers model: {error}") from error
     if not words.chat_template:
         raise without_template(name)
-    check_window(int(model.config.get_text_config().max_position_embeddings), name)
+    window = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    if window is None:
+        raise ModelError(f"{name} does not say how much it reads; put max_position_embeddings into its config.json")
+    check_window(int(window), name)
     if torch.cuda.is_available():
         model = model.to("cuda")
     elif not computes_in(model.dtype):
@@ -163,10 +166,10 @@ def _cpu_flags() -> frozenset[str]:
 
 
 def digest_of(folder: Path) -> str:
-    """A hash of a local checkpoint's files: weights trained anew are another model."""
+    """A hash of a local checkpoint's files: weights trained anew, or another chat template, are another model."""
     digest = hashlib.sha256()
     for path in sorted(folder.iterdir()):
-        if path.suffix in (".safetensors", ".json", ".model", ".txt", ".bin"):
+        if path.suffix in (".safetensors", ".json", ".jinja", ".model", ".txt", ".bin"):
             digest.update(path.name.encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

@@ -6,6 +6,7 @@ texts as the masks of other local models.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -56,7 +57,8 @@ def open_llama(argument: str) -> LlamaCppLM:
         file = weights_file()
     check_file(file)
     template = read_text(Path(folder) / "chat_template.jinja", error=ModelError) if folder else None
-    return LlamaCppLM(file, name=name, digest=file_digest(file), template=template)
+    own = "" if template is None else f"#{hashlib.sha256(template.encode()).hexdigest()[:16]}"
+    return LlamaCppLM(file, name=name, digest=file_digest(file) + own, template=template)
 
 
 @dataclass
@@ -80,7 +82,7 @@ class LlamaCppLM:
     Args:
         path: The GGUF file.
         name: The string it was opened with.
-        digest: A hash of the file.
+        digest: A hash of the file, and of a template in place of its own.
         template: A chat template in place of the file's own.
 
     Raises:
@@ -104,7 +106,7 @@ class LlamaCppLM:
             raise without_template(name)
         self._template = ChatTemplate(jinja_render(template, self._session.special()), name)
         self._read = lru_cache(maxsize=256)(lambda text: tuple(self._session.read_prompt(text)))
-        self._grammars: dict[Constraint, GrammarMask] = {}
+        self._grammars: dict[str, GrammarMask] = {}
 
     def close(self) -> None:
         """Free the model."""
@@ -224,13 +226,14 @@ class LlamaCppLM:
 
     def _grammar(self, constraint: Constraint) -> GrammarMask:
         """The grammar of a constraint at its start."""
-        if constraint not in self._grammars:
+        grammar = to_gbnf(constraint)  # schemas that are made anew for each request are often the same
+        if grammar not in self._grammars:
             for text in literals(constraint):
                 self._session.written(text)
             if len(self._grammars) >= PARSED:
                 self._grammars.pop(next(iter(self._grammars)))
-            self._grammars[constraint] = self._session.grammar(to_gbnf(constraint))
-        return self._grammars[constraint]
+            self._grammars[grammar] = self._session.grammar(grammar)
+        return self._grammars[grammar]
 
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
         """Probability of each option of a :class:`Choice`, its end included.

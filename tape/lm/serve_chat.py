@@ -119,7 +119,9 @@ def request_of(model: LanguageModel, body: dict[str, Any]) -> tuple[Request, boo
         ConstraintError: The schema cannot be enforced.
     """
     for name, said in UNSERVED.items():
-        if body.get(name) and body[name] != _NEUTRAL.get(name):
+        given = body.get(name)
+        asks = given is not None if name == "top_p" else bool(given)  # a top_p of 0 is the narrowest there is
+        if asks and given != _NEUTRAL.get(name):
             raise ConfigError(f"{name} is not served: {said}")
     if not isinstance(body.get("stream", False), bool | None):
         raise ConfigError(f"stream has the wrong type: it is true or false, got {str(body['stream'])[:100]!r}")

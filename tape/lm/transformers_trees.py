@@ -24,6 +24,10 @@ CLOSE = 0.05
 """Most that logits of the trial may differ, in standard deviations of the logits; bfloat16 rounds this much."""
 
 
+_OTHER = (TypeError, ValueError, RuntimeError, AttributeError, IndexError)
+"""What a model's code raises that is not of this kind."""
+
+
 @dataclass
 class _Pass:
     """What one call of the model reads.
@@ -94,11 +98,14 @@ def shape_of(model: Any) -> Shape | None:
     ids = [(7 * i + 3) % config.vocab_size for i in range(10)]
     prompt, first, second = ids[:6], ids[6:8], ids[8:]
     usual, layers = [], []
-    for path in (first, second):
-        cache = DynamicCache()
-        row = torch.tensor([prompt + path], device=model.device)
-        usual.append(model(input_ids=row, past_key_values=cache, use_cache=True).logits[0, -1].float())
-        layers = [(tuple(layer.keys.shape), tuple(layer.values.shape)) for layer in cache.layers]
+    try:
+        for path in (first, second):
+            cache = DynamicCache()
+            row = torch.tensor([prompt + path], device=model.device)
+            usual.append(model(input_ids=row, past_key_values=cache, use_cache=True).logits[0, -1].float())
+            layers = [(tuple(layer.keys.shape), tuple(layer.values.shape)) for layer in cache.layers]
+    except _OTHER:
+        return None  # it keeps something else than keys and values
     if len({size for both in layers for size in both}) != 1:
         return None
     _, heads, _, width = layers[0][0]
@@ -113,7 +120,7 @@ def shape_of(model: Any) -> Shape | None:
         begin = _Pass([Feed(tree, prompt, [*range(6)], [5])])
         _read(model, begin)
         logits = _read(model, _Pass([Feed(tree, first + second, [6, 7, 6, 7], [1, 3], sees.to(model.device))])).float()
-    except (TypeError, ValueError, RuntimeError, AttributeError, IndexError):
+    except _OTHER:
         found = False  # its code is not of this kind
     else:
         found = begin.windows == dict(enumerate(_windows(config, len(layers)))) and all(

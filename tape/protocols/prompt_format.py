@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from tape.budget import in_units
 from tape.errors import InvalidOutputError, UnknownNameError
@@ -14,6 +14,9 @@ from tape.protocols.types import Action, Plan, State
 F = TypeVar("F")
 Item = TypeVar("Item")
 S = TypeVar("S")
+
+Examples: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
+"""Worked examples by role: questions and their answers."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,12 @@ def turns(system: str, examples: Sequence[tuple[str, str]], ask: str) -> tuple[M
     """
     shown = (Message(role, text) for pair in examples for role, text in zip(("user", "assistant"), pair, strict=True))
     return (Message("system", system), *shown, Message("user", ask))
+
+
+def asked(request: Request) -> str:
+    """The question that a request of :func:`turns` ends with, for worked examples."""
+    assert not isinstance(request.prompt, str), "chat prompts are messages"
+    return request.prompt[-1].content
 
 
 class PromptFormat(Protocol):

@@ -13,7 +13,7 @@ from tape.budget import amount_of
 from tape.errors import InvalidOutputError
 from tape.lm.base import JsonSchema, Request
 from tape.protocols import Action, Observation
-from tape.protocols.prompt_format import turns
+from tape.protocols.prompt_format import Examples, asked, turns
 from tape.sdp.operators import Outcome
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain, Fields, Target, Value
@@ -30,7 +30,6 @@ LONGEST_THOUGHT = 300
 
 GENERAL = "You bring a task to its end step by step, in a world that answers every action with what can be seen then."
 _Statement = Annotated[str, Field(min_length=1, max_length=160)]
-Examples = Mapping[str, Sequence[tuple[str, str]]]
 
 
 class ChainAnswer(BaseModel):
@@ -241,8 +240,7 @@ def example_turns(shown: ChatPrompts, pairs: Mapping[str, tuple[Request, object]
     """Questions about another task, marked as such, and their answers."""
     found = {}
     for role, (request, answer) in pairs.items():
-        assert not isinstance(request.prompt, str)
         rules = f"{shown.rules}\n" if shown.rules else ""
-        asked = f"First an example, of another task.\n{rules}{request.prompt[-1].content}"
-        found[role] = ((asked, json.dumps(answer)),)
+        question = f"First an example, of another task.\n{rules}{asked(request)}"
+        found[role] = ((question, json.dumps(answer)),)
     return found

@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from tape.errors import InvalidOutputError
 from tape.lm.base import Request
 from tape.protocols.predicates import Predicate
-from tape.sdp.chat_prompts import MOST_PREDICATES, ChatPrompts, Examples, example_turns
+from tape.protocols.prompt_format import Examples
+from tape.sdp.chat_prompts import MOST_PREDICATES, ChatPrompts, example_turns
 from tape.sdp.state import CertifiedState, MarkovState
 from tape.sdp.target import Target
 

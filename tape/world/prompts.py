@@ -15,7 +15,7 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import items_of
-from tape.protocols.prompt_format import OfferedPath, offered_text, states_along, turns
+from tape.protocols.prompt_format import Examples, OfferedPath, asked, offered_text, states_along, turns
 from tape.tools.prompts.chat_schema import LONGEST_THOUGHT, fixed_model, json_object
 from tape.tools.results import LONGEST_TEXT, cut, filler
 from tape.world import example
@@ -35,8 +35,6 @@ LONGEST_QUOTE = 200
 """Characters that are quoted of what was seen."""
 
 _SCORES = {"solved": 1.0, "possible": 0.0, "hopeless": -1.0}
-
-Examples = Mapping[str, Sequence[tuple[str, str]]]
 
 
 class WorldFormat:
@@ -375,7 +373,6 @@ def _kind(model: type[BaseModel]) -> ActionType:
 
 def _pair(rules: str, request: Request, answer: object, *, told: bool) -> tuple[str, str]:
     """A question about the other world and its answer; its rules are told the first time."""
-    assert not isinstance(request.prompt, str)
     head = f"First an example, of another world.\n{rules}" if told else "Once more of that world."
     written = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-    return f"{head}\n\n{request.prompt[-1].content}", written
+    return f"{head}\n\n{asked(request)}", written

@@ -25,7 +25,7 @@ from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of, items_of
 from tape.protocols.predicates import Predicate
-from tape.protocols.prompt_format import OfferedPath, offered_text, states_along
+from tape.protocols.prompt_format import Examples, OfferedPath, asked, offered_text, states_along
 
 MOST_COUNTED = 12
 """Most commands left that a score tells apart."""
@@ -35,8 +35,6 @@ _YES, _NO = "yes", "no"
 # Some decoders put every value of a list on a line of its own, indented, hence the room beside a command.
 _TOKENS_A_COMMAND, _TOKENS_A_RESULT, _REST = 26, 40, 40
 _ACT_TOKENS = chat_schema.LONGEST_THOUGHT + _TOKENS_A_COMMAND + _REST
-
-Examples = Mapping[str, Sequence[tuple[str, str]]]
 
 
 class ChatFormat:
@@ -383,5 +381,4 @@ _RESULTS = ("taken", "arrived, closed", "cooled", "arrived, cannot be closed", "
 
 
 def _pair(request: Request, answer: object) -> tuple[tuple[str, str], ...]:
-    assert not isinstance(request.prompt, str)
-    return ((request.prompt[-1].content, answer if isinstance(answer, str) else json.dumps(answer)),)
+    return ((asked(request), answer if isinstance(answer, str) else json.dumps(answer)),)

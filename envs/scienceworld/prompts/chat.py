@@ -20,7 +20,7 @@ from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of, items_of
 from tape.protocols.predicates import Predicate
-from tape.protocols.prompt_format import OfferedPath, offered_text
+from tape.protocols.prompt_format import Examples, OfferedPath, asked, offered_text
 
 SCORES = {"failed": -1.0, "nothing": 0.0, "little": 0.1, "half": 0.25, "most": 0.4, "complete": 1.0}
 """How much of the task is done, and what that is worth; what the engine takes for a goal is worth at least .5."""
@@ -34,7 +34,6 @@ _YES, _NO = "yes", "no"
 _COMMAND: TypeAdapter[str] = TypeAdapter(chat_schema.CommandText)
 
 _Answer = TypeVar("_Answer", bound=BaseModel)
-Examples = Mapping[str, Sequence[tuple[str, str]]]
 
 
 class ChatFormat:
@@ -277,5 +276,4 @@ def worked() -> Examples:
 
 
 def _pair(request: Request, answer: object) -> tuple[str, str]:
-    assert not isinstance(request.prompt, str)
-    return request.prompt[-1].content, answer if isinstance(answer, str) else json.dumps(answer)
+    return asked(request), answer if isinstance(answer, str) else json.dumps(answer)

@@ -22,7 +22,7 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of
-from tape.protocols.prompt_format import OfferedPath, offered_text, turns
+from tape.protocols.prompt_format import Examples, OfferedPath, asked, offered_text, turns
 
 RULES = """You plan a trip by booking one option for each slot, in the order of the slots, always one of the options
 that are listed, by the name it has there. All prices are for the whole party, of a stay for all its nights. Bookings
@@ -43,8 +43,6 @@ SHOWN, LINES = 12, 70
 _UNSAFE = re.compile(r"[^A-Za-z0-9]+")
 _STRICT = ConfigDict(extra="forbid")
 _THOUGHT = (str, Field(max_length=LONGEST_THOUGHT))
-
-Examples = Mapping[str, Sequence[tuple[str, str]]]
 
 
 class _Act(BaseModel):
@@ -259,9 +257,4 @@ def worked() -> Examples:
     for action in BOOKED:
         state = EXAMPLE.booked(state, action)
     plan, act = shown.plan_request(state, {}), shown.act_request(state, {}, None, ())
-    return {"plan": ((_asked(plan), json.dumps(PLAN)),), "act": ((_asked(act), json.dumps(ACT)),)}
-
-
-def _asked(request: Request) -> str:
-    assert not isinstance(request.prompt, str)
-    return request.prompt[-1].content
+    return {"plan": ((asked(plan), json.dumps(PLAN)),), "act": ((asked(act), json.dumps(ACT)),)}

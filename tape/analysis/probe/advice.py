@@ -18,6 +18,7 @@ from tape.errors import ConfigError
 from tape.plugins import load
 from tape.protocols import DeclaredDomain, Environment, EnvironmentPlugin, Task
 from tape.protocols.predicates import AssumingDomain, OpenDomain, PredicateDomain
+from tape.sdp.settings import SdpSettings
 from tape.waiting import run_sync
 
 FEWEST = 5
@@ -140,12 +141,16 @@ class _Adviser:
         self._notes: list[str] = []
 
     def advice(self) -> Advice:
-        if issubclass(self._agent, TapeAgent) and self._config.aec is None:
+        # Of SDP's chains one is the path that is selected, one a sampled plan, and one neither.
+        chain = "walk" if self._config.sdp is None else SdpSettings.of(self._config).chain
+        if issubclass(self._agent, TapeAgent) and self._config.aec is None and chain != "adapter":
             self._world_model()
-            self._scorer()
+            if chain == "walk":
+                self._scorer()
             self._proposer()
             self._execution()
-            self._selector()
+            if chain == "walk":
+                self._selector()
         else:
             self._notes.append(f"the agent {self._agent.name!r} here has no role that something declared could play")
         self._reading()

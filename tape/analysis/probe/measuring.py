@@ -222,8 +222,10 @@ class Prober:
             payer=self._ledger,
             simulator=plugin.simulator(env) if config.world_model == "simulator" else None,
         )
-        most = kind.most_lm_calls(kind.resolve(config).settled(env.domain), *[task.budget.get("steps") or 0] * 2)
-        most = most if task.budget.get("steps") else None
+        steps = task.budget.get("steps")
+        most = kind.most_lm_calls(kind.resolve(config).settled(env.domain), steps, steps) if steps else None
+        if steps and most is not None and plugin.reads:
+            most += steps + 1  # what is seen at the beginning and after each step is read
         worst = [(record.worst_tokens, record.worst_usd) for record in self.probe.roles.values()]
         dear = [usd for _, usd in worst]
         known = most is not None and worst

@@ -135,7 +135,7 @@ class Played(BaseModel):
         seconds: On a clock.
         cut: The probe's own time or money ended it, so it would have cost more.
         most_calls: An upper bound on the calls of such an episode; None where none is known.
-        most_tokens: The same in tokens.
+        most_tokens: What so many of the largest call that was measured come to.
         most_usd: The same in millionths of a US dollar; None where the price is unknown.
     """
 

@@ -113,8 +113,9 @@ def _episode(played: Played) -> Iterator[str]:
     if played.most_calls is not None:
         most = in_units("tokens", played.most_tokens or 0)
         yield (
-            f"at the very worst such an episode takes {in_units('calls', played.most_calls)}, {most}, "
-            f"{_money(played.most_usd)}: a bound, far from what is usual; --budget caps it"
+            f"at the very worst such an episode takes {in_units('calls', played.most_calls)}; "
+            f"if each is as large as the largest here, {most}, {_money(played.most_usd)}: "
+            "far from what is usual; --budget caps it"
         )
     else:
         yield "no bound is known for an episode at its worst; --budget caps it"

@@ -12,7 +12,7 @@ from tape.budget import in_units
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
-from tape.protocols.prompt_format import OfferedPath, offered_text, turns
+from tape.protocols.prompt_format import Examples, OfferedPath, offered_text, turns
 from tape.tools.calls import ANSWER, Call, answer, call, from_mapping, parse
 from tape.tools.domain import ToolDomain, as_state, describe
 from tape.tools.errors import InvalidCallError
@@ -36,9 +36,6 @@ A call that failed can be made again once another call has changed something."""
 PLAN_TOKENS, ACT_TOKENS, ANSWER_TOKENS, READ_TOKENS = 1200, 400, 100, 200
 _SCORES = {"right": 1.0, "wrong": JUDGED_WRONG}
 
-Examples = Mapping[str, Sequence[tuple[str, str]]]
-"""Worked examples by role: ``plan``, ``act``, ``fixed``, ``score``, ``select``, ``read`` and ``answer``."""
-
 
 class ChatToolFormat(ToolFormat):
     """Implements :class:`tape.protocols.prompt_format.ProjectingFormat` with chat messages.
@@ -47,7 +44,8 @@ class ChatToolFormat(ToolFormat):
 
     Args:
         domain: The task and its tools.
-        examples: What is asked and answered before the real question; by default, examples with other tools.
+        examples: What is asked and answered before the real question, by role: ``plan``, ``act``, ``fixed``, ``score``,
+            ``select``, ``read`` and ``answer``; by default, examples with other tools.
         longest: Characters of an argument that is a text.
     """
 

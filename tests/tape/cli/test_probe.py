@@ -94,6 +94,16 @@ def test_a_run_goes_on_with_the_roles_that_it_began_with(
     assert (out / "config.json").read_text() == before
 
 
+def test_a_run_of_fewer_tasks_goes_by_what_was_measured_of_all(
+    tmp_path: Path, levels: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["probe", "bundled:nano", "sokoban", *levels, "--cases", "24", "--no-episode"]) == 0
+    capsys.readouterr()
+    command = ["run", "sokoban", *levels, "--model", "bundled:nano", "--auto-roles", "--limit", "1"]
+    assert main([*command, "--out", str(tmp_path / "run")]) in (0, 1)
+    assert "probing" not in capsys.readouterr().err
+
+
 def test_what_is_asked_for_by_name_stays(
     tmp_path: Path, levels: list[str], babble: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

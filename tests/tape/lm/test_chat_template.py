@@ -79,6 +79,7 @@ def test_our_rendering_is_that_of_transformers() -> None:
         "{% generation %}{{ m.content | tojson }}{% endgeneration %}{% else %}{{ m.content | trim }}{% endif %}\n"
         "{% if loop.last %}{% break %}{% endif %}{% endfor %}\n{{ strftime_now('%Y') }}"
         "{% set seen = namespace(n=0) %}{% for m in messages %}{% set seen.n = seen.n + 1 %}{% endfor %}{{ seen.n }}"
+        "{% if tools is none and documents is none %}no tools{% endif %}{{ ['é'] | tojson(ensure_ascii=true) }}"
     )
     tokenizer = llama2_tokenizer("legacy")
     turns: list[Turn] = [{"role": "system", "content": " é <b> "}, {"role": "user", "content": 'say "é" & <b>'}]

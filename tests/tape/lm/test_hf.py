@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, BloomConfig, BloomForCausalLM
 
 from tape.errors import ModelError
-from tape.lm.hf import computes_in
+from tape.lm.hf import computes_in, digest_of
 from tape.lm.registry import open_model
 from tests.tape.lm.test_serve import general_model
 
@@ -27,6 +27,21 @@ def test_a_context_that_is_too_short_is_refused(tmp_path: Path) -> None:
     model.config.max_position_embeddings = 1024
     model.save_pretrained(tmp_path)
     with pytest.raises(ModelError, match=r"reads at most 1024 tokens, and prompts take up to 2048; use a model"):
+        open_model(f"hf:{tmp_path}")
+
+
+def test_another_chat_template_is_another_model(tmp_path: Path) -> None:
+    template = tmp_path / "chat_template.jinja"
+    template.write_text("{{ messages }}")
+    before = digest_of(tmp_path)
+    template.write_text("{{ messages[0] }}")
+    assert digest_of(tmp_path) != before
+
+
+def test_a_configuration_without_a_context_is_refused(tmp_path: Path) -> None:
+    general_model(tmp_path)
+    BloomForCausalLM(BloomConfig(vocab_size=400, hidden_size=16, n_layer=1, n_head=2)).save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match="put max_position_embeddings into its config"):
         open_model(f"hf:{tmp_path}")
 
 

@@ -76,7 +76,7 @@ VALUES: dict[str, Any] = {
     "top_logprobs": 2,
     "stop": ["\n"],
     "logit_bias": {"7": -100},
-    "top_p": 0.9,
+    "top_p": 0,
     "presence_penalty": 0.5,
     "frequency_penalty": -0.5,
 }
