@@ -109,6 +109,8 @@ def _play(
     def kept() -> str:
         if not directory.episodes_file.exists():
             return "no episode was finished"
+        if not directory.episodes_file.stat().st_size:
+            return f"no episode was finished; this plays them from the start: {command}"
         return f"finished episodes are kept. Resume with: {command}"
 
     with cleaning_up(kept):
