@@ -52,7 +52,7 @@ KEPT: Mapping[str, str] = {
 """Published files that are no tables of episodes, and what they are instead."""
 
 AWAITED = (
-    "aec_models", "alfworld", "alfworld.json",
+    "alfworld", "alfworld.json",
     "development", "reproduce", "sdp-declared",
 )  # fmt: skip
 """Files and folders that were published by earlier versions, which kept no episodes; nothing can be recomputed there
