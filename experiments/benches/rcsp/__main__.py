@@ -2,9 +2,10 @@
 
 Instances: the OR-Library's (`--data`, a folder of files in its format), 200 generated ones of the same kinds, 20 of its
 largest size, and a road map. Every competitor gets the graph as its author would give it, and takes turns with ours in
-one process; a time is the median of at least five calls. ``--quick`` takes minutes and keeps its results to itself;
-all together takes about an hour and a half on two cores, and resumes if run again. Competitors that are not installed
-are said and left out: ``pip install cspy==1.0.3 cmeel-boost didppy==0.11.1 pylgrim==1.0.5``. Exit codes: 0 complete, 1
+one process; a time is the median of at least ``--repeats`` calls. ``--quick`` takes minutes and keeps its results to
+itself; all together takes hours on two cores (``--parts library`` minutes), and resumes if run again: the results are
+of all rows in ``--out``, so parts and competitors can be measured one by one. Competitors that are not installed are
+said and left out: ``pip install cspy==1.0.3 cmeel-boost didppy==0.11.1 pylgrim==1.0.5``. Exit codes: 0 complete, 1
 an answer is wrong or an error, 2 usage, 130 interrupted.
 """
 
@@ -96,13 +97,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         command = shlex.join(["python", "-m", "experiments.benches.rcsp", *given])
         print(f"\ninterrupted; what is finished is kept. To resume: {command}")
         return 130
-    keys = {job.key for job in todo}
-    rows = [row for key, row in read_rows(args.out, "competitor").items() if key in keys]
+    rows = list(read_rows(args.out, "competitor").values())
+    measured = {row["competitor"] for row in rows}
     machine = {
         "system": platform.platform(), "python": platform.python_version(), "cores": os.cpu_count(),
         "load_before": load, "load_after": os.getloadavg()[0], "seconds": time.time() - began,
     }  # fmt: skip
-    return _report(args, rows, machine, {name: COMPETITORS[name][0].version() for name in there}, absent)
+    versions = {
+        name: made.version()
+        for name, (made, *_) in COMPETITORS.items()
+        if name in measured and not made.unavailable_reason()
+    }
+    return _report(args, rows, machine, versions, absent)
 
 
 def _measure(args: argparse.Namespace, todo: Sequence[Job]) -> None:

@@ -25,12 +25,12 @@ def rcsp_text(path: Path = FILE) -> str:
         if one["against"] == CSPY and one["measure"] == "whole call" and one["part"] in (LIBRARY, GENERATED)
     ]
     note = (
-        f"Milliseconds, on {record['machine']['cores']} cores with other work beside them; medians of at least five "
-        "calls. *Search*: of the call with an `RcspProblem` the search alone; *problem*: that call; *graph*: the call "
-        "with a networkx graph. cspy gets the same graph in its own attributes, and *run* is its `run()` alone; Boost "
-        "builds its graph from arrays. A ratio is their whole call over ours, from a networkx graph beside cspy, from "
-        "arrays beside the others, both measured by turns in one process (our columns are of a process of our own); "
-        "below 1 we are slower."
+        f"Milliseconds, on {record['machine']['cores']} cores with other work beside them; medians of at least "
+        f"{record['repeats']} calls. *Search*: of the call with an `RcspProblem` the search alone; *problem*: that "
+        "call; *graph*: the call with a networkx graph. cspy gets the same graph in its own attributes, and *run* is "
+        "its `run()` alone; Boost builds its graph from arrays. A ratio is their whole call over ours, from a networkx "
+        "graph beside cspy, from arrays beside the others, both measured by turns in one process (our columns are of a "
+        "process of our own); below 1 we are slower."
     )
     parts = [instance_table(rows, LIBRARY), "", note, "", comparison_table(record["comparisons"]), ""]
     parts.append(

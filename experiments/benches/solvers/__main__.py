@@ -91,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     keys = {job.key for job in todo}
     rows = [row for key, row in read_rows(args.out, "backend").items() if key in keys]
-    return _report(args, command, rows, cold, absent)
+    return _report(args, _published(given), rows, cold, absent)
 
 
 def _measure(args: argparse.Namespace, todo: Sequence[Any], settings: Settings) -> None:
@@ -112,6 +112,14 @@ def _cold(path: Path) -> dict[str, Any]:
     if not path.exists():
         path.write_text(json.dumps(measure_cold()) + "\n", encoding="utf-8")
     return read_json(path, dict[str, Any])
+
+
+def _published(given: Sequence[str]) -> str:
+    """The command as it stands beside the results: what was measured and how, not in which folder that was kept."""
+    places = argparse.ArgumentParser(add_help=False)
+    places.add_argument("--out")
+    places.add_argument("--results")
+    return shlex.join(["python", "-m", "experiments.benches.solvers", *places.parse_known_args(given)[1]])
 
 
 def _report(

@@ -12,8 +12,8 @@ from typing import Any
 from experiments.benches.solvers.backends import BACKENDS, OURS
 from experiments.benches.solvers.summary import Row, by_instance, closed
 
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "h")
-_LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1)), (0, (3, 1, 1, 1)), (0, (8, 2)), (0, (2, 4)))
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "h", "<", ">", "d")
+_LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1)), (0, (3, 1, 1, 1)), (0, (8, 2)), (0, (2, 4)), (0, (1, 3)))
 
 
 def markdown(record: Mapping[str, Any]) -> str:
