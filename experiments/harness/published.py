@@ -51,10 +51,7 @@ KEPT: Mapping[str, str] = {
 }
 """Published files that are no tables of episodes, and what they are instead."""
 
-AWAITED = (
-    "alfworld", "alfworld.json",
-    "development", "reproduce", "sdp-declared",
-)  # fmt: skip
+AWAITED = ("reproduce",)
 """Files and folders that were published by earlier versions, which kept no episodes; nothing can be recomputed there
 until the study is played anew. Whoever plays it takes its name out."""
 
