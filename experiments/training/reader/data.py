@@ -12,17 +12,18 @@ import torch
 
 from envs.musique.question import Passage
 from experiments.training.reader import made_up, public
-from experiments.training.reader.example import Asked, Sheet
-from experiments.training.reader.forms import Form, asked_and_answered, begun, draw_form
+from experiments.training.reader.engine_prompts import find_rows, tool_rows
+from experiments.training.reader.example import Sheet
+from experiments.training.reader.forms import draw_form, form_rows
 
-MADE_UP, HOPS = 0.5, 0.22
+MADE_UP, HOPS = 0.55, 0.35
 """Shares of rows from our own worlds, and of hops of public questions; the others are gaps in public paragraphs."""
-EXAMPLE_SHARE = 0.4
-"""How often a worked example stands before the paragraphs."""
-LATE, LATE_SHARE = 330, 0.65
-"""From this row on so often; in half of them two, of which one has no answer, as in the prompts of HotpotQA."""
-MOST_TOKENS = 900
-QUESTIONS = 6
+FIND, TOOL = 0.4, 0.2
+"""Shares of rows asked by the engine's own prompts, of HotpotQA and of tools; the others are worded at random."""
+EXAMPLE_SHARE = 0.3
+"""How often a worked example stands before the paragraphs, where the wording is random."""
+MOST_TOKENS = 1100
+QUESTIONS = 10
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ class Row:
         positions: Of each in its own conversation, (length,).
         branch: 0 for what is shared, then the number of the question, (length,).
         target: What is to be written after each token, -1 where nothing is learned, (length,).
-        weight: Of each target, (length,); every answer weighs the same.
+        weight: Of each target, (length,): one over the number of answers. All tokens of an answer weigh the same, so
+            that the few at which something is decided count as much in a long answer as in a short one.
     """
 
     ids: torch.Tensor
@@ -68,17 +70,15 @@ class Source:
         """The row of that number: a function of seed and number alone."""
         rng = random.Random(f"reader:{seed}:{number}")
         while True:
-            form = draw_form(rng)
             sheet = self._sheet(rng)
             if sheet is None or not sheet.asked:
                 continue
-            examples = _examples(rng, late=number >= LATE)
-            made = pack(self._tokenizer, form, sheet, examples)
+            made = pack(self._tokenizer, *written(rng, sheet))
             if len(made.ids) <= MOST_TOKENS:
                 return made
 
     def _sheet(self, rng: random.Random) -> Sheet | None:
-        count, kind = rng.choice((1, 2, 3, 3)), rng.random()
+        count, kind = rng.choice((1, 2, 3, 3, 3)), rng.random()
         if kind < MADE_UP or not self._hops:
             return made_up.sheet(rng, count, QUESTIONS)
         if kind < MADE_UP + HOPS:
@@ -86,34 +86,40 @@ class Source:
         return public.gap_sheet(rng, self._passages, min(count, 2), QUESTIONS)
 
 
-def _examples(rng: random.Random, *, late: bool) -> list[Sheet]:
-    if rng.random() >= (LATE_SHARE if late else EXAMPLE_SHARE):
-        return []
-    found = [made_up.sheet(rng, 1, 1)]
-    if late and rng.random() < 0.5:
-        question = found[0].asked[0].question
-        found.append(Sheet(made_up.sheet(rng, 1, 1).passages, (Asked(question),)))
-        rng.shuffle(found)
-    return found
+def written(rng: random.Random, sheet: Sheet) -> tuple[str, list[tuple[str, str]]]:
+    """A sheet as it is asked: what its questions share, and each of them with its answer."""
+    how = rng.random()
+    if how < FIND:
+        return find_rows(sheet)
+    if how < FIND + TOOL:
+        return tool_rows(rng, sheet)
+    examples = [made_up.sheet(rng, 1, 1)] if rng.random() < EXAMPLE_SHARE else []
+    return form_rows(draw_form(rng), sheet, examples)
 
 
-def pack(tokenizer: Any, form: Form, sheet: Sheet, examples: Sequence[Sheet] = ()) -> Row:
-    """Write a sheet as one row."""
+def pack(tokenizer: Any, begun: str, rows: Sequence[tuple[str, str]]) -> Row:
+    """Write a sheet as one row.
+
+    Args:
+        tokenizer: Of the base model.
+        begun: What all questions share.
+        rows: The rest of each conversation, and its answer.
+    """
 
     def encode(text: str) -> list[int]:
         found: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
         return found
 
-    ids = encode(begun(form, sheet, examples))
+    ids = encode(begun)
     shared = len(ids)
     positions, branch, target = list(range(shared)), [0] * shared, [-1] * shared
     weight = [0.0] * shared
-    for number, asked in enumerate(sheet.asked, 1):
-        question, answer = map(encode, asked_and_answered(form, asked))
+    for number, (asked, told) in enumerate(rows, 1):
+        question, answer = encode(asked), encode(told)
         mine = [*question, *answer[:-1]]  # nothing is written after the end
         ids += mine
         positions += range(shared, shared + len(mine))
         branch += [number] * len(mine)
         target += [-1] * (len(question) - 1) + answer
-        weight += [0.0] * (len(question) - 1) + [1 / len(answer)] * len(answer)
+        weight += [0.0] * (len(question) - 1) + [1 / len(rows)] * len(answer)
     return Row(*map(torch.tensor, (ids, positions, branch, target)), torch.tensor(weight))

@@ -155,9 +155,13 @@ def draw_form(rng: random.Random) -> Form:
     )
 
 
+END = "<|im_end|>"
+"""What ends a turn."""
+
+
 def turn(role: str, content: str) -> str:
     """One turn of a conversation as the template of SmolLM2 writes it."""
-    return f"<|im_start|>{role}\n{content}<|im_end|>\n"
+    return f"<|im_start|>{role}\n{content}{END}\n"
 
 
 def begun(form: Form, sheet: Sheet, examples: Sequence[Sheet] = ()) -> str:
@@ -170,6 +174,9 @@ def begun(form: Form, sheet: Sheet, examples: Sequence[Sheet] = ()) -> str:
     return turn("system", form.system) + "".join(shown) + f"<|im_start|>user\n{form.paragraphs(sheet.passages)}"
 
 
-def asked_and_answered(form: Form, asked: Asked) -> tuple[str, str]:
-    """The rest of the user's turn, and the answer with its end."""
-    return f"\n\n{form.asked(asked)}<|im_end|>\n<|im_start|>assistant\n", f"{form.answer(asked)}<|im_end|>"
+def form_rows(form: Form, sheet: Sheet, examples: Sequence[Sheet] = ()) -> tuple[str, list[tuple[str, str]]]:
+    """What all questions of a sheet share, and of each the rest of the user's turn, and the answer with its end."""
+    asked = [
+        (f"\n\n{form.asked(one)}{END}\n<|im_start|>assistant\n", f"{form.answer(one)}{END}") for one in sheet.asked
+    ]
+    return begun(form, sheet, examples), asked

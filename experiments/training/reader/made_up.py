@@ -15,7 +15,7 @@ from experiments.training.reader.example import Asked, Sheet, sentences
 
 WORLDS = 256
 """So many worlds are drawn from; passages are worded anew each time."""
-NONE_SHARE = 0.2
+NONE_SHARE = 0.1
 """How often something is asked that the paragraphs do not say."""
 
 
@@ -50,6 +50,8 @@ def sheet(
     passages = tuple(Passage(name, name, describe(rng, world, name, wording)[0]) for name in shown)
     facts = _facts(world, passages)
     wanted = rng.sample(sorted(facts), min(questions, len(facts)))
+    if not held_out:  # paragraphs cost more than questions: all is asked in two ways
+        wanted = (2 * wanted)[:questions]
     found = [_asked(rng, facts[pair], pair, held_out) for pair in wanted]
     for number in range(len(found)):
         if not held_out and rng.random() < NONE_SHARE:

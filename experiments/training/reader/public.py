@@ -97,11 +97,11 @@ def hop_sheet(rng: random.Random, hops: Sequence[Hop], count: int) -> Sheet | No
         return None
     quote, answer = said
     others = rng.sample(hop.others, min(len(hop.others), count))
-    there = rng.random() >= 0.12
+    there = rng.random() >= 0.06
     shown = [shortened(hop.gold, quote, MOST_WORDS), *others[: count - 1]] if there else others
     shown = [shortened(p, quote if p.title == hop.gold.title else "", MOST_WORDS) for p in shown]
     rng.shuffle(shown)
-    texts = dict.fromkeys(reworded(rng, hop.question) for _ in range(2))
+    texts = dict.fromkeys(reworded(rng, hop.question) for _ in range(3))
     asked = [Asked(text, quote, answer, hop.gold.title) if there else Asked(text) for text in texts]
     # What is said in the others is asked too, so that the place of the gold paragraph tells nothing.
     gaps = (gap(rng, passage) for passage in shown)

@@ -175,8 +175,8 @@ class ChatToolFormat(ToolFormat):
             reading = chat_schema.Reading.model_validate_json(text)
         except ValidationError as error:
             raise InvalidOutputError(f"no reading: {error.errors()[0]['msg']}") from None
-        found = reading.found and reading.answer.strip()
-        return as_state(state).read(json.dumps(reading.answer.strip(), ensure_ascii=False) if found else None)
+        found = reading.answer.strip()
+        return as_state(state).read(json.dumps(found, ensure_ascii=False) if found else None)
 
     def longest_project_request(self, state: State, action: Action) -> Request | None:
         """A reading of the longest text that is shown."""

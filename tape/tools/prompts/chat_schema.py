@@ -40,11 +40,10 @@ _THOUGHT = (str, Field(max_length=LONGEST_THOUGHT))
 
 
 class Reading(BaseModel):
-    """What a text says about a question: first the sentence that says it, then whether one does, then what it says."""
+    """What a text says about a question: first the sentence that says it, then what it says; empty where none does."""
 
     model_config = _LENIENT
     quote: str = Field(default="", max_length=LONGEST_QUOTE)
-    found: bool
     answer: str = Field(max_length=LONGEST_SPAN)
 
 

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from tape.budget import in_units
 from tape.tools.tool import Tool, Toolbox
 
-READING = """You read texts. Use only what they state. Copy the sentence that answers the question as the quote, say
-whether one was found, then give the shortest answer, in words of the quote. If no sentence answers the question, the
-quote and the answer are empty and found is false."""
+READING = """You read texts. Use only what they state. Copy the sentence that answers the question as the quote,
+then give the shortest answer, in words of the quote. If no sentence answers the question, both are empty."""
 
 
 def reading_question(question: str, text: str) -> str:
@@ -75,8 +74,7 @@ def _price(item: Tool) -> str:
 
 def read_example(question: str, text: str, quote: str, answer: str) -> tuple[str, str]:
     """A worked example of reading; with an empty quote the text does not say."""
-    told = {"quote": quote, "found": bool(quote), "answer": answer}
-    return reading_question(question, text), json.dumps(told, ensure_ascii=False)
+    return reading_question(question, text), json.dumps({"quote": quote, "answer": answer}, ensure_ascii=False)
 
 
 _READ: Sequence[tuple[str, str]] = (

@@ -56,7 +56,7 @@ def said(request: Request) -> str:
     """Reads what the passages about the ship say of what was asked for."""
     text, question = prompt(request).rsplit("\n\nQuestion: ", 1)
     answer = "Belmar" if "builder" in question else "Oris"
-    return json.dumps({"found": answer in text, "answer": answer})
+    return json.dumps({"answer": answer if answer in text else ""})
 
 
 @dataclass(frozen=True)

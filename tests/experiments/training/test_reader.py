@@ -12,16 +12,20 @@ from safetensors.torch import load_file
 from tokenizers import ByteLevelBPETokenizer
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+from envs.hotpotqa.minds.base import HopTask
+from envs.hotpotqa.minds.chat_prompts import find_request
 from envs.musique.wordings import RELATIONS
 from experiments.training.reader import made_up, public, ship
 from experiments.training.reader.data import Row, Source, pack
-from experiments.training.reader.example import Sheet, sentences, shortened
-from experiments.training.reader.forms import draw_form
+from experiments.training.reader.engine_prompts import find_rows, tool_rows
+from experiments.training.reader.example import sentences, shortened
+from experiments.training.reader.forms import END, draw_form, form_rows, turn
 from experiments.training.reader.lora import adapt
 from experiments.training.reader.train import Recipe, attention, learning_rate, loss_of, train
 from tape.lm.adapter import CARD, FILE, MATRICES, card_of, load, write_merged
 from tape.lm.bundled import weights_folder
 from tape.lm.smollm2 import adapters_folder
+from tape.tools.prompts.chat_schema import Reading
 
 
 def test_training_never_has_the_last_wording_of_a_group() -> None:
@@ -151,15 +155,44 @@ def test_questions_of_a_row_do_not_see_each_other(tokenizer: Any) -> None:
     assert len(sheet.asked) > 1
     model = tiny(len(tokenizer))
     model.set_attn_implementation("f32_gqa")
-    together = loss_of(model, pack(tokenizer, form, sheet)).item()
-    apart = [loss_of(model, pack(tokenizer, form, Sheet(sheet.passages, (asked,)))).item() for asked in sheet.asked]
+    begun, rows = form_rows(form, sheet)
+    together = loss_of(model, pack(tokenizer, begun, rows))[0].item()
+    apart = [loss_of(model, pack(tokenizer, begun, [row]))[0].item() for row in rows]
     assert together == pytest.approx(sum(apart) / len(apart), rel=1e-4)
-    alone = pack(tokenizer, form, Sheet(sheet.passages, sheet.asked[:1]))
+    alone = pack(tokenizer, begun, rows[:1])
     model.set_attn_implementation("sdpa")  # one question: an ordinary conversation
     logits = model(input_ids=alone.ids[None]).logits[0]
     wanted = alone.target >= 0
-    plain = torch.nn.functional.cross_entropy(logits[wanted], alone.target[wanted])
+    plain = torch.nn.functional.cross_entropy(logits[wanted], alone.target[wanted], reduction="sum")
     assert apart[0] == pytest.approx(plain.item(), rel=1e-4)
+
+
+def test_answers_without_a_slip_are_counted(tokenizer: Any) -> None:
+    row = pack(tokenizer, "Text:", [("\n\nq", "a b"), ("\n\nr", "c d")])
+    model = tiny(len(tokenizer))
+    model.set_attn_implementation("f32_gqa")
+    wanted, logits = row.target >= 0, torch.zeros(len(row.ids), len(tokenizer))
+    logits[wanted, row.target[wanted]] = 1.0
+    last = int(wanted.nonzero()[-1])
+    for slip, share in ((False, 1.0), (True, 0.5)):
+        logits[last] = torch.where(torch.arange(len(tokenizer)) == row.target[last], 0.0, 1.0) if slip else logits[last]
+        model.lm_head.forward = lambda _, said=logits: said[wanted]
+        assert loss_of(model, row)[1] == share
+
+
+def test_the_engines_own_prompts_are_trained_on_as_they_are_sent() -> None:
+    sheet = made_up.sheet(random.Random(3), 2, 3)
+    begun, rows = find_rows(sheet)
+    passages, one = sheet.passages, sheet.asked[0]
+    request = find_request(HopTask(one.question, 1, one.question, (), passages, (), ()))
+    sent = "".join(turn(message.role, message.content) for message in request.prompt)
+    assert begun + rows[0][0] == sent + "<|im_start|>assistant\n"
+    assert request.constraint.model.model_validate_json(rows[0][1].removesuffix(END)).answer == one.answer
+    begun, rows = tool_rows(random.Random(0), sheet)
+    assert all(passage.text in begun for passage in passages)
+    assert [Reading.model_validate_json(told.removesuffix(END)).answer for _, told in rows] == [
+        asked.answer for asked in sheet.asked
+    ]
 
 
 def test_a_row_is_a_function_of_seed_and_number(tokenizer: Any, file: Path) -> None:
