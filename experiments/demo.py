@@ -26,6 +26,7 @@ from tape.errors import TapeError
 from tape.lm.base import LanguageModel
 from tape.lm.registry import open_model
 from tape.plugins import load
+from tape.protocols import prompt_version
 from tape.runner.configurations import Configuration
 from tape.runner.directory import RunDirectory
 from tape.runner.runner import Runner
@@ -58,7 +59,7 @@ def run_one(args: argparse.Namespace, model: LanguageModel, levels: str, agent: 
         model_identity=model.identity,
         seed=args.seed,
         repeats=args.repeats,
-        prompt_version=plugin.prompt_version,
+        prompt_version=prompt_version(plugin, model.prompt_format),
     )
     directory = RunDirectory(args.out / f"{model.name.replace(':', '-')}-{levels}-{agent}")
     configurations = [Configuration(spec.label(), spec, tuple(plugin.tasks(options)))]

@@ -32,6 +32,9 @@ from tape.agents.base import Agent
 from tape.plugins import load, names
 from tests.places import ROOT
 
+with contextlib.suppress(ImportError):  # its client hands servers the standard error of this moment: a real file
+    import mcp.client.stdio  # noqa: F401
+
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -41,7 +44,8 @@ PARSED = {
     r"\bsmollm2\b": "an extra that no test needs",
     r" --data \S": "public data that the repository does not hold",
     r"\b(DIR|RUN|ENVIRONMENT|GRAPH\.json|FILE\S*)\b": "a placeholder",
-    r"^tape serve": "it serves until it is stopped",
+    r"^tape (serve|gateway)": "it serves until it is stopped",
+    r"^tape export": "a collector, or an extra that the tests do without",
     r"ray://": "a cluster",
     r"^(python|\.venv/bin/python) -m (experiments|envs|tools)\.": "hours",
 }
@@ -271,7 +275,7 @@ def examples() -> list[Block]:
 
 def missing(code: str) -> str | None:
     """An optional package that an example needs and that is not installed."""
-    needs = {"minari": "import minari", "mcp": "mcp_tools", "torch": '"bundled:', "textworld": "envs.alfworld"}
+    needs = {"minari": "import minari", "mcp": "mcp", "torch": '"bundled:', "textworld": "envs.alfworld"}
     return next((name for name, mark in needs.items() if mark in code and importlib.util.find_spec(name) is None), None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from envs.alfworld.environment import MODES, AlfworldEnvironment
@@ -29,7 +30,7 @@ class AlfworldPlugin:
     model = "bundled:household"
     reads = False
     replayable = True
-    prompt_version = "2"
+    prompt_version: Mapping[str, str] = MappingProxyType({"household": "1", "chat": "2"})
     roles = ("plan", "rollout", "next", "score", "select", "act")
 
     def add_arguments(self, parser: Any) -> None:

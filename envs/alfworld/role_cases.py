@@ -19,11 +19,19 @@ from envs.alfworld.game.goal import TASK_TYPES
 from envs.alfworld.game.kinds import LAMPS, TREATMENTS, kind_of
 from envs.alfworld.prompts import prompt_format
 from envs.alfworld.state import BARE, KEPT, SHUT, Knowledge, Layout
-from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Request
 from tape.protocols import OfferedPath, Plan
 from tape.protocols.prompt_format import PromptFormat
-from tape.protocols.role_cases import RoleCase, judged_by, known_role
+from tape.protocols.role_cases import (
+    RoleCase,
+    choice_case,
+    judged_act,
+    judged_by,
+    judged_plan,
+    known_role,
+    numbered_nodes,
+    offered_path,
+)
 
 ROLES = ("plan", "rollout", "next", "score", "select", "act")
 """The roles, in the order of an episode."""
@@ -162,12 +170,6 @@ def _plan(
     del rng
     request = written.plan_request(state, {"steps": len(plan) + 6})
 
-    def read(text: str) -> Plan:
-        found = written.read_plan(state, text)
-        if not found.valid:
-            raise InvalidOutputError("not a whole plan")
-        return found
-
     def right(found: Plan) -> bool | str:
         here: Knowledge | None = state
         for action in found.actions:
@@ -180,7 +182,7 @@ def _plan(
         return "the goal is not reached"
 
     ideal = json.dumps({"thought": "", "actions": [command.text for command in plan]})
-    return RoleCase("plan", id, request, judged_by(read, right), ideal)
+    return RoleCase("plan", id, request, judged_plan(written, state, right), ideal)
 
 
 def _rollout(
@@ -255,21 +257,7 @@ def _score(
 ) -> RoleCase:
     del rng, domain
     request, _ = written.score_request(state)
-    truth = str(len(plan))
-    judge = judged_by(_one_of(request), lambda said: said == truth or f"said {said}, is {truth}")
-    return RoleCase("score", id, request, judge, truth, chance=_guessed(request))
-
-
-def _one_of(request: Request) -> Callable[[str], str]:
-    """Reads a choice."""
-
-    def read(text: str) -> str:
-        assert isinstance(request.constraint, Choice)
-        if text.strip() not in request.constraint.options:
-            raise InvalidOutputError(f"none of the options: {text[:80]!r}")
-        return text.strip()
-
-    return read
+    return choice_case("score", id, request, str(len(plan)))
 
 
 def _select(
@@ -288,21 +276,13 @@ def _select(
     plans = list(dict.fromkeys(drawn))
     offered = [_offered(number, each, goal=each == tuple(steps)) for number, each in enumerate(plans, 1)]
     request = written.select_request(state, offered, {"steps": len(steps) + 1})
-    truth = str(plans.index(tuple(steps)) + 1)
-    judge = judged_by(_one_of(request), lambda said: said == truth or f"said {said}, is {truth}")
-    return RoleCase("select", id, request, judge, truth, chance=_guessed(request))
+    return choice_case("select", id, request, str(plans.index(tuple(steps)) + 1))
 
 
 def _offered(number: int, actions: Sequence[str], *, goal: bool) -> OfferedPath:
     scores = [round(0.1 + 0.05 * step, 2) for step in range(len(actions))]
-    return OfferedPath(
-        actions=tuple(actions),
-        nodes=tuple(f"s{number}{step}" for step in range(1, len(actions) + 1)),
-        scores=(*scores[:-1], 1.0 if goal else 0.1),
-        goal=goal,
-        confidence=0.8,
-        cost={"steps": len(actions)},
-    )
+    scores[-1] = 1.0 if goal else 0.1
+    return offered_path(actions, numbered_nodes(number, actions), scores, goal=goal, confidence=0.8)
 
 
 def _act(
@@ -316,13 +296,13 @@ def _act(
     del rng, domain
     request = written.act_request(state, {"steps": len(plan) + 3}, None, ())
 
-    def right(acted: tuple[str, str]) -> bool | str:
-        command = read_command(acted[1])
+    def right(action: str) -> bool | str:
+        command = read_command(action)
         after = None if command is None else rules.apply(state, command)
         if after is None:
-            return f"not possible: {acted[1]}"
+            return f"not possible: {action}"
         rest = shortest(after)
-        return True if rest is not None and len(rest) < len(plan) else f"no nearer to the goal: {acted[1]}"
+        return True if rest is not None and len(rest) < len(plan) else f"no nearer to the goal: {action}"
 
     ideal = json.dumps({"thought": "", "action": plan[0].text})
-    return RoleCase("act", id, request, judged_by(lambda text: written.read_act(state, text), right), ideal)
+    return RoleCase("act", id, request, judged_act(written, state, right), ideal)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from envs.gsm_hard.environment import GsmHardEnvironment
@@ -22,7 +23,7 @@ class GsmHardPlugin:
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "gsm_hard"
-    prompt_version = "2"
+    prompt_version: Mapping[str, str] = MappingProxyType({"tools": "1", "chat": "2"})
     roles = ("plan", "act", "score", "select", "answer")
     model = "bundled:tools"
     built_on = ("tape.tools",)

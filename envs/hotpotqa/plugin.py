@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from envs.hotpotqa.environment import READERS, HotpotEnvironment
@@ -31,7 +32,7 @@ class HotpotPlugin:
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "hotpotqa"
-    prompt_version = "2"
+    prompt_version: Mapping[str, str] = MappingProxyType({"tools": "1", "chat": "2"})
     roles = ("plan", "act", "score", "select", "answer", "propose", "query", "realize", "validate")
     model = "bundled:tools"
     built_on = ("envs.musique", "tape.tools")

@@ -18,10 +18,19 @@ from envs.hotpotqa.state import Certified, QaState
 from envs.musique.made_questions import MadeQuestion, make_question, question_of, says
 from envs.musique.metrics import exact_match
 from envs.musique.question import Passage
-from tape.errors import UnknownNameError
 from tape.protocols import Plan
 from tape.protocols.prompt_format import OfferedPath
-from tape.protocols.role_cases import Judged, RoleCase, judged_by, known_role
+from tape.protocols.role_cases import (
+    RoleCase,
+    chat_only,
+    choice_case,
+    judged_act,
+    judged_by,
+    judged_plan,
+    known_role,
+    offered_path,
+    select_case,
+)
 from tape.seeds import derive
 
 ROLES = ("plan", "act", "score", "select", "answer", "propose", "query", "realize", "validate")
@@ -39,8 +48,7 @@ _NOWHERE = 0.2
 def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
     """See :class:`tape.protocols.role_cases.ProbedPlugin`."""
     known_role(role, ROLES, "multi-hop questions")
-    if prompts != "chat":
-        raise UnknownNameError("prompt format of these cases", prompts, ["chat"])
+    chat_only(prompts)
     make: Callable[[MadeQuestion, random.Random, str], RoleCase] = {
         "plan": _plan, "act": _act, "score": _score, "select": _select, "answer": _answer, "propose": _propose,
         "query": _query, "realize": _realize, "validate": _validate,
@@ -102,14 +110,10 @@ def _parsed(action: str) -> Parsed | None:
 
 def _plan(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
     state, form = _start(made, rng), _form(made)
-
-    def judge(text: str) -> Judged:
-        plan = form.read_plan(state, text)
-        return Judged(plan.valid, plan.valid and _final(made, plan), "; ".join(plan.actions)[:200])
-
     actions: list[Parsed] = [*_finds(made), Answer(made.answer), Finish()]
     steps = [_step(made, action) for action in actions]
     ideal = _written(thought="Each look-up needs the answer of the one before.", steps=steps)
+    judge = judged_plan(form, state, lambda plan: _final(made, plan))
     return RoleCase("plan", name, form.plan_request(state, {"steps": 9}), judge, ideal)
 
 
@@ -126,7 +130,7 @@ def _act(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
 
     ideal = _written(thought="A paragraph says it.", step=_step(made, _finds(made)[done]))
     request = form.act_request(state, {"steps": 9}, None, ())
-    return RoleCase("act", name, request, judged_by(lambda text: form.read_act(state, text)[1], right), ideal)
+    return RoleCase("act", name, request, judged_act(form, state, right), ideal)
 
 
 def _wrong(made: MadeQuestion, rng: random.Random) -> str:
@@ -135,17 +139,11 @@ def _wrong(made: MadeQuestion, rng: random.Random) -> str:
     return rng.choice([made.asked.chain[0][2], rng.choice(names)])
 
 
-def _one_of(options: tuple[str, ...], truth: str) -> Callable[[str], Judged]:
-    return lambda text: Judged(text in options, text == truth, text[:60])
-
-
 def _score(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
     good = rng.random() < 0.5
     form, state = _form(made), _found(made, _start(made, rng), len(made.gold))
     end = QaState(state.question, state.given, claims=state.claims, answer=made.answer if good else _wrong(made, rng))
-    request, values = form.score_request(end)
-    truth = "good" if good else "poor"
-    return RoleCase("score", name, request, _one_of(tuple(values), truth), truth, 1 / len(values))
+    return choice_case("score", name, form.score_request(end)[0], "good" if good else "poor")
 
 
 def _select(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
@@ -155,19 +153,12 @@ def _select(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
         [finds[0], Answer(finds[0].finding), Finish()],
         [*finds, Answer(rng.choice(made.others).title), Finish()],
     ]
-    order = rng.sample(range(len(ends)), len(ends))
-    paths = [_offered([write(action) for action in ends[i]]) for i in order]
-    number = str(order.index(0) + 1)
-    request = form.select_request(state, paths, {"steps": 9})
-    options = tuple(str(i) for i in range(1, len(paths) + 1))
-    return RoleCase("select", name, request, _one_of(options, number), number, 1 / len(options))
+    paths = [_offered([write(action) for action in end]) for end in ends]
+    return select_case(name, form, state, paths, {"steps": 9}, rng)
 
 
 def _offered(actions: list[str]) -> OfferedPath:
-    """A path as the engine shows it; every end is scored alike, so that the model has to judge."""
-    nodes = tuple(f"{len(actions)} steps, {i} done" for i in range(1, len(actions) + 1))
-    scores = (*(0.1 for _ in actions[1:]), 1.0)
-    return OfferedPath(tuple(actions), nodes, scores, True, 1.0, {"steps": len(actions)})
+    return offered_path(actions, [f"{len(actions)} steps, {i} done" for i, _ in enumerate(actions, 1)])
 
 
 def _answer(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
@@ -245,11 +236,10 @@ def _realize(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
 def _validate(made: MadeQuestion, rng: random.Random, name: str) -> RoleCase:
     hop = rng.randint(1, len(made.gold))
     find = _finds(made)[hop - 1]
-    options = (chat_prompts.YES, chat_prompts.NO)
-    truth = rng.choice(options)
+    truth = rng.choice((chat_prompts.YES, chat_prompts.NO))
     passage, said = made.gold[hop - 1], find.finding
     if truth == chat_prompts.NO:
         other = made.others[0]
         passage, said = rng.choice([(other, find.finding), (passage, other.title)])
     request = chat_prompts.supports_request(find.sub, said, passage)
-    return RoleCase("validate", name, request, _one_of(options, truth), truth, 1 / len(options))
+    return choice_case("validate", name, request, truth)

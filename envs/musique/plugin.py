@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from envs.musique.corpus import PARTS, load_corpus, load_questions
@@ -24,7 +25,7 @@ class MusiquePlugin:
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "musique"
-    prompt_version = "2"
+    prompt_version: Mapping[str, str] = MappingProxyType({"tools": "1", "chat": "3"})
     roles = ("plan", "act", "project", "score", "select", "answer")
     model = "bundled:tools"
     built_on = ("tape.tools",)

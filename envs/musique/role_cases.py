@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,14 +17,22 @@ from envs.musique.metrics import exact_match
 from envs.musique.question import Passage
 from envs.musique.retrieval import RETRIEVERS, Searchable
 from envs.musique.words import query_text
-from tape.errors import UnknownNameError
-from tape.protocols.prompt_format import OfferedPath
-from tape.protocols.role_cases import Judged, RoleCase, judged_by, known_role
+from tape.protocols import Plan
+from tape.protocols.role_cases import (
+    RoleCase,
+    chat_only,
+    judged_act,
+    judged_by,
+    judged_plan,
+    known_role,
+    select_case,
+)
 from tape.seeds import derive
-from tape.tools.calls import ANSWER, Call, call, parse
+from tape.tools.calls import Call, answer, call, parse
 from tape.tools.domain import ToolDomain
 from tape.tools.errors import InvalidCallError
 from tape.tools.prompts.chat import ChatToolFormat
+from tape.tools.role_cases import offered_calls, score_case, state_after
 from tape.tools.state import ToolState
 
 ROLES = ("plan", "act", "project", "score", "select", "answer")
@@ -51,8 +58,7 @@ class _Unsearched(Searchable):
 def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
     """See :class:`tape.protocols.role_cases.ProbedPlugin`."""
     known_role(role, ROLES, "MuSiQue")
-    if prompts != "chat":
-        raise UnknownNameError("prompt format of these cases", prompts, ["chat"])
+    chat_only(prompts)
     make: Callable[[MadeQuestion, ChatToolFormat, random.Random, str], RoleCase] = {
         "plan": _plan, "act": _act, "project": _project, "score": _score, "select": _select, "answer": _answer,
     }[role]  # fmt: skip
@@ -72,19 +78,16 @@ def _queries(made: MadeQuestion) -> list[str]:
     ]
 
 
-def _call(query: str) -> Call:
-    return call(KIND, _VARIANT, query=query)
+def _calls(queries: Sequence[str]) -> list[Call]:
+    return [call(KIND, _VARIANT, query=query) for query in queries]
 
 
 def _written(query: str) -> dict[str, Any]:
     return {"tool": f"{KIND}.{_VARIANT}", "arguments": {"query": query}}
 
 
-def _after(made: MadeQuestion, queries: Sequence[str], hops: int) -> ToolState:
-    state = ToolState()
-    for query, (_, _, answer) in list(zip(queries, made.asked.chain, strict=True))[:hops]:
-        state = state.with_call(_call(query), json.dumps(answer))
-    return state
+def _after(made: MadeQuestion, hops: int) -> ToolState:
+    return state_after(_calls(_queries(made)[:hops]), [answer for _, _, answer in made.asked.chain])
 
 
 def _asks(action: str, made: MadeQuestion, hop: int) -> bool:
@@ -103,24 +106,23 @@ def _asks(action: str, made: MadeQuestion, hop: int) -> bool:
 def _plan(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
     del rng
     start, hops = ToolState(), len(made.asked.chain)
-    final = call(ANSWER, value=f"#{hops}").text
+    final = answer(f"#{hops}").text
 
-    def judge(text: str) -> Judged:
-        plan = form.read_plan(start, text)
+    def right(plan: Plan) -> bool:
         asks = len(plan.actions) == hops + 1 and all(_asks(plan.actions[hop], made, hop) for hop in range(hops))
-        return Judged(plan.valid, plan.valid and asks and plan.actions[-1] == final, "; ".join(plan.actions)[:200])
+        return asks and plan.actions[-1] == final
 
     calls = [_written(query) for query in _queries(made)]
     ideal = json.dumps({"thought": "One after the other.", "calls": calls, "answer": f"#{hops}"})
-    return RoleCase("plan", name, form.plan_request(start, _LEFT), judge, ideal)
+    return RoleCase("plan", name, form.plan_request(start, _LEFT), judged_plan(form, start, right), ideal)
 
 
 def _act(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
     queries = _queries(made)
     done = rng.randrange(len(queries))
-    state = _after(made, queries, done)
+    state = _after(made, done)
     ideal = json.dumps({"thought": "This is missing.", "call": _written(queries[done])})
-    judge = judged_by(lambda text: form.read_act(state, text)[1], lambda action: _asks(action, made, done))
+    judge = judged_act(form, state, lambda action: _asks(action, made, done))
     return RoleCase("act", name, form.act_request(state, _LEFT, None, ()), judge, ideal)
 
 
@@ -130,7 +132,8 @@ def _project(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name:
     nowhere = rng.random() < _NOWHERE
     passages = [*([] if nowhere else [made.gold[hop]]), *made.others][:_READ]
     text = " ".join(passage.text for passage in rng.sample(passages, len(passages)))
-    state = ToolState().with_call(_call(query_text(relation, subject)), json.dumps(text), text)
+    [search] = _calls([query_text(relation, subject)])
+    state = ToolState().with_call(search, json.dumps(text), text)
     request = form.project_request(state)
     assert request is not None, "there is a text to read"
 
@@ -141,13 +144,9 @@ def _project(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name:
         return (not nowhere and exact_match(str(found[0]), [answer])) or str(found[0])
 
     quote = next((f"{part}." for part in made.gold[hop].text.rstrip(".").split(". ") if answer in part), "")
-    told = {"quote": "", "found": False, "answer": ""} if nowhere else {"quote": quote, "found": True, "answer": answer}
+    told = {"quote": "", "answer": ""} if nowhere else {"quote": quote, "answer": answer}
     judge = judged_by(lambda text: form.read_project(state, text), right)
     return RoleCase("project", name, request, judge, json.dumps(told))
-
-
-def _one_of(options: tuple[str, ...], truth: str) -> Callable[[str], Judged]:
-    return lambda text: Judged(text in options, text == truth, text[:60])
 
 
 def _erring(made: MadeQuestion, rng: random.Random) -> list[str]:
@@ -163,35 +162,19 @@ def _erring(made: MadeQuestion, rng: random.Random) -> list[str]:
 def _score(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
     good = rng.random() < 0.5
     queries = _queries(made) if good else _erring(made, rng)
-    state = ToolState()
-    for query in queries:
-        state = state.with_call(_call(query))
-    request, values = form.score_request(replace(state, answer=f"#{len(queries)}"))
-    truth = "right" if good else "wrong"
-    return RoleCase("score", name, request, _one_of(tuple(values), truth), truth, 1 / len(values))
+    return score_case(name, form, _calls(queries), good=good)
 
 
 def _select(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
     queries = _queries(made)
-    offered = [queries, _erring(made, rng), queries[:1]]
-    order = rng.sample(range(len(offered)), len(offered))
-    number = str(order.index(0) + 1)
-    request = form.select_request(ToolState(), [_offered(offered[i]) for i in order], _LEFT)
-    options = tuple(str(i) for i in range(1, len(order) + 1))
-    return RoleCase("select", name, request, _one_of(options, number), number, 1 / len(options))
-
-
-def _offered(queries: Sequence[str]) -> OfferedPath:
-    """A path as the engine shows it; every end is scored alike, so that the model has to judge."""
-    actions = (*(_call(query).text for query in queries), call(ANSWER, value=f"#{len(queries)}").text)
-    nodes = (*(f"{i} results" for i in range(1, len(actions))), "answered")
-    return OfferedPath(actions, nodes, (*(0.1 for _ in queries), 1.0), True, 1.0, {"steps": len(actions)})
+    paths = [offered_calls(_calls(asked)) for asked in (queries, _erring(made, rng), queries[:1])]
+    return select_case(name, form, ToolState(), paths, _LEFT, rng)
 
 
 def _answer(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: str) -> RoleCase:
     del rng
-    queries = _queries(made)
-    state = _after(made, queries, len(queries))
+    hops = len(made.asked.chain)
+    state = _after(made, hops)
 
     def right(given: Call) -> bool | str:
         try:
@@ -201,4 +184,4 @@ def _answer(made: MadeQuestion, form: ChatToolFormat, rng: random.Random, name: 
         return exact_match(value, [made.answer]) or value
 
     judge = judged_by(lambda text: form.read_answer(state, text), right)
-    return RoleCase("answer", name, form.answer_request(state), judge, json.dumps({"answer": f"#{len(queries)}"}))
+    return RoleCase("answer", name, form.answer_request(state), judge, json.dumps({"answer": f"#{hops}"}))

@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from envs.scienceworld.prompts import prompt_format
 from envs.scienceworld.reading import write_room
 from envs.scienceworld.state import ScienceState, ScienceTask
-from tape.errors import InvalidOutputError
-from tape.lm.base import Choice, Request
-from tape.protocols import OfferedPath, Plan
+from tape.protocols import Plan
 from tape.protocols.prompt_format import PromptFormat
-from tape.protocols.role_cases import RoleCase, judged_by, known_role
+from tape.protocols.role_cases import (
+    RoleCase,
+    choice_case,
+    judged_act,
+    judged_by,
+    judged_plan,
+    known_role,
+    numbered_nodes,
+    offered_path,
+)
 
 ROLES = ("plan", "next", "score", "select", "act")
 """The roles, in the order of an episode; whole plans are not predicted at once."""
@@ -148,18 +155,13 @@ def _moment(rng: random.Random, number: str, most_done: int | None = None) -> tu
 def _plan(id: str, rng: random.Random, written: PromptFormat) -> RoleCase:
     game, state = _moment(rng, id, 0)
 
-    def read(text: str) -> Plan:
-        plan = written.read_plan(state, text)
-        if not plan.valid:
-            raise InvalidOutputError("not a whole plan")
-        return plan
-
     def right(plan: Plan) -> bool | str:
         end = _reached(game, state, plan.actions)
         return "a command is not understood" if end is None else end.complete or "the task is not done"
 
     ideal = json.dumps({"thought": "", "actions": game.path()})
-    return RoleCase("plan", id, written.plan_request(state, {"steps": 12}), judged_by(read, right), ideal)
+    judge = judged_plan(written, state, right)
+    return RoleCase("plan", id, written.plan_request(state, {"steps": 12}), judge, ideal)
 
 
 def _next(id: str, rng: random.Random, written: PromptFormat) -> RoleCase:
@@ -216,7 +218,7 @@ def _score(id: str, rng: random.Random, written: PromptFormat) -> RoleCase:
     state = _reached(game, start, at[truth])
     assert state is not None
     request, _ = written.score_request(state)
-    return _chosen("score", id, request, truth)
+    return choice_case("score", id, request, truth)
 
 
 def _select(id: str, rng: random.Random, written: PromptFormat) -> RoleCase:
@@ -225,46 +227,31 @@ def _select(id: str, rng: random.Random, written: PromptFormat) -> RoleCase:
     plans = [path, path[:-1], [f"focus on {game.other}", *path[1:]]]
     rng.shuffle(plans)
     offered = [
-        OfferedPath(
-            tuple(plan),
-            tuple(f"s{number}{step}" for step, _ in enumerate(plan, 1)),
+        offered_path(
+            plan,
+            numbered_nodes(number, plan),
             (*((0.1,) * (len(plan) - 1)), 1.0 if plan is path else -1.0 if plan[-1] == path[-1] else 0.25),
             goal=plan is path,
             confidence=0.8,
-            cost={"steps": len(plan)},
         )
         for number, plan in enumerate(plans, 1)
     ]
     request = written.select_request(state, offered, {"steps": len(path) + 2})
-    return _chosen("select", id, request, str(plans.index(path) + 1))
-
-
-def _chosen(role: str, id: str, request: Request, truth: str) -> RoleCase:
-    """A case whose answer is one of the request's options."""
-    assert isinstance(request.constraint, Choice)
-    options = request.constraint.options
-
-    def read(text: str) -> str:
-        if text.strip() not in options:
-            raise InvalidOutputError(f"none of the options: {text[:80]!r}")
-        return text.strip()
-
-    right: Callable[[str], bool | str] = lambda said: said == truth or f"said {said}, is {truth}"  # noqa: E731
-    return RoleCase(role, id, request, judged_by(read, right), truth, chance=1 / len(options))
+    return choice_case("select", id, request, str(plans.index(path) + 1))
 
 
 def _act(id: str, rng: random.Random, written: PromptFormat) -> RoleCase:
     game, state = _moment(rng, id)
     rest = game.left(state)
 
-    def right(acted: tuple[str, str]) -> bool | str:
-        after = game.after(state, acted[1])
+    def right(action: str) -> bool | str:
+        after = game.after(state, action)
         if after is None:
-            return f"not understood: {acted[1]}"
-        end = _reached(game, after, [command for command in rest if command != acted[1]])
-        brings = acted[1] in rest and end is not None and end.complete
-        return brings or f"no nearer to the end: {acted[1]}"
+            return f"not understood: {action}"
+        end = _reached(game, after, [command for command in rest if command != action])
+        brings = action in rest and end is not None and end.complete
+        return brings or f"no nearer to the end: {action}"
 
     ideal = json.dumps({"thought": "", "action": rest[0]})
     request = written.act_request(state, {"steps": len(rest) + 4}, None, ())
-    return RoleCase("act", id, request, judged_by(lambda text: written.read_act(state, text), right), ideal)
+    return RoleCase("act", id, request, judged_act(written, state, right), ideal)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from envs.sokoban.environment import SokobanEnvironment
@@ -29,7 +30,7 @@ class SokobanPlugin:
     model = "bundled:mini"
     reads = False
     replayable = True
-    prompt_version = "3"
+    prompt_version: Mapping[str, str] = MappingProxyType({"compact": "2", "chat": "3"})
     roles = ("plan", "act", "next", "rollout", "score", "select")
 
     def add_arguments(self, parser: Any) -> None:

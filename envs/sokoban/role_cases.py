@@ -12,10 +12,20 @@ from envs.sokoban.oracle import oracle_for
 from envs.sokoban.prompts import chat_text, prompt_format
 from envs.sokoban.simulator import is_push, is_solved, step
 from envs.sokoban.state import ACTIONS, Level, State
-from tape.errors import UnknownNameError
 from tape.protocols import Plan
 from tape.protocols.prompt_format import OfferedPath, PromptFormat
-from tape.protocols.role_cases import Judged, RoleCase, judged_by, known_role
+from tape.protocols.role_cases import (
+    Judged,
+    RoleCase,
+    chat_only,
+    choice_case,
+    judged_act,
+    judged_by,
+    judged_plan,
+    known_role,
+    offered_path,
+    select_case,
+)
 from tape.seeds import derive
 
 ROLES = ("plan", "act", "next", "rollout", "score", "select")
@@ -33,8 +43,7 @@ _ROLLOUT = 4
 def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
     """See :class:`tape.protocols.role_cases.ProbedPlugin`."""
     known_role(role, ROLES, "Sokoban")
-    if prompts != "chat":
-        raise UnknownNameError("prompt format of Sokoban's cases", prompts, ["chat"])
+    chat_only(prompts)
     make: Callable[[Level, PromptFormat, random.Random, str], RoleCase] = {
         "plan": _plan, "act": _act, "next": _next, "rollout": _rollout, "score": _score, "select": _select,
     }[role]  # fmt: skip
@@ -65,11 +74,7 @@ def _plan(level: Level, form: PromptFormat, rng: random.Random, name: str) -> Ro
     del rng
     best = _solution(level, level.start)
     steps = len(best) + SLACK
-
-    def judge(text: str) -> Judged:
-        plan = form.read_plan(level.start, text)
-        return Judged(plan.valid, plan.valid and _solves(level, plan, steps), " ".join(plan.actions))
-
+    judge = judged_plan(form, level.start, lambda plan: _solves(level, plan, steps))
     answer = _write({"thought": "I go behind the box and push it to the goal.", "actions": _words(best)})
     return RoleCase("plan", name, form.plan_request(level.start, {"steps": steps}), judge, answer)
 
@@ -93,9 +98,10 @@ def _act(level: Level, form: PromptFormat, rng: random.Random, name: str) -> Rol
         return after is not None and oracle.viable(after, len(best) - 1)
 
     request = form.act_request(level.start, {"steps": len(best)}, None, ())
-    judge = judged_by(lambda text: form.read_act(level.start, text)[1], good)
     answer = _write({"thought": "This is the way to the box.", "action": chat_text.WORDS[best[0]]})
-    return RoleCase("act", name, request, judge, answer, sum(map(good, ACTIONS)) / len(ACTIONS))
+    return RoleCase(
+        "act", name, request, judged_act(form, level.start, good), answer, sum(map(good, ACTIONS)) / len(ACTIONS)
+    )
 
 
 def _somewhere(level: Level, rng: random.Random) -> State:
@@ -172,29 +178,15 @@ def _score(level: Level, form: PromptFormat, rng: random.Random, name: str) -> R
             here = State(here.player, (rng.choice(corners),))
         else:
             truth = "possible"
-    request, values = form.score_request(here)
-    judge = judged_by(lambda text: text, lambda text: text == truth)
-
-    def known(text: str) -> Judged:
-        return judge(text) if text in values else Judged(False, False, text)
-
-    return RoleCase("score", name, request, known, truth, 1 / len(values))
+    return choice_case("score", name, form.score_request(here)[0], truth)
 
 
 def _select(level: Level, form: PromptFormat, rng: random.Random, name: str) -> RoleCase:
     best = _solution(level, level.start)
     short = best[:-1]
     long = [*_detour(level, best), *best]
-    offered = [_offered(level, path) for path in (best, short, long)]
-    order = rng.sample(range(len(offered)), len(offered))
-    number = str(order.index(0) + 1)
-    request = form.select_request(level.start, [offered[i] for i in order], {"steps": len(best) + 1})
-    options = [str(i) for i in range(1, len(order) + 1)]
-
-    def judge(text: str) -> Judged:
-        return Judged(text in options, text == number, text)
-
-    return RoleCase("select", name, request, judge, number, 1 / len(options))
+    paths = [_offered(level, path) for path in (best, short, long)]
+    return select_case(name, form, level.start, paths, {"steps": len(best) + 1}, rng)
 
 
 def _detour(level: Level, best: Sequence[str]) -> list[str]:
@@ -213,4 +205,4 @@ def _offered(level: Level, path: Sequence[str]) -> OfferedPath:
         here = step(level, here, action) or here
         nodes.append(f"player {level.coordinate(here.player)} box {' '.join(map(level.coordinate, here.boxes))}")
         scores.append(1.0 if is_solved(level, here) else 0.0)
-    return OfferedPath(tuple(path), tuple(nodes), tuple(scores), scores[-1] == 1.0, 1.0, {"steps": len(path)})
+    return offered_path(path, nodes, scores, goal=scores[-1] == 1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from envs.travelplanner.cheapest import cheapest
@@ -25,7 +26,7 @@ class TravelPlannerPlugin:
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "travelplanner"
-    prompt_version = "2"
+    prompt_version: Mapping[str, str] = MappingProxyType({"declared": "1", "chat": "2"})
     roles = ("plan", "act", "select")
     model = "declared:first"
     reads = False

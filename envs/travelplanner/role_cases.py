@@ -14,11 +14,17 @@ from envs.travelplanner.proposal import first_complete
 from envs.travelplanner.query import Level
 from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Trip
-from tape.errors import InvalidOutputError
-from tape.lm.base import Choice
-from tape.protocols import OfferedPath, Plan
+from tape.protocols import OfferedPath
 from tape.protocols.prompt_format import PromptFormat
-from tape.protocols.role_cases import RoleCase, judged_by, known_role
+from tape.protocols.role_cases import (
+    RoleCase,
+    choice_case,
+    judged_act,
+    judged_plan,
+    known_role,
+    numbered_nodes,
+    offered_path,
+)
 
 ROLES = ("plan", "act", "select")
 """The roles, in the order of an episode; what bookings lead to and what itineraries are worth is computed."""
@@ -75,15 +81,8 @@ def _after(trip: Trip, actions: Sequence[str]) -> TripState:
 def _plan(id: str, rng: random.Random, domain: TripDomain, written: PromptFormat, actions: list[str]) -> RoleCase:
     del rng
     state = TripState(spent=0)
-
-    def read(text: str) -> Plan:
-        plan = written.read_plan(state, text)
-        if not plan.valid:
-            raise InvalidOutputError("not a whole plan")
-        return plan
-
     named = {field_name(slot): action.partition(": ")[2] for slot, action in zip(domain.trip.slots, actions[:-2])}  # noqa: B905 - the checks at the end are not asked for
-    judge = judged_by(read, lambda plan: _fault(domain.trip, state, plan.actions) or True)
+    judge = judged_plan(written, state, lambda plan: _fault(domain.trip, state, plan.actions) or True)
     return RoleCase("plan", id, written.plan_request(state, {}), judge, json.dumps({"thought": "", **named}))
 
 
@@ -91,17 +90,17 @@ def _act(id: str, rng: random.Random, domain: TripDomain, written: PromptFormat,
     trip, done = domain.trip, rng.randrange(len(actions) - 2)
     state = _after(trip, actions[:done])
 
-    def right(acted: tuple[str, str]) -> bool | str:
-        refused = trip.refusal(state, acted[1])
+    def right(action: str) -> bool | str:
+        refused = trip.refusal(state, action)
         if refused is not None:
             return refused
-        after = trip.booked(state, acted[1])
+        after = trip.booked(state, action)
         rest = first_complete(domain, after)
         return True if rest and _fault(trip, after, rest) is None else "no way on, or no money for it"
 
     ideal = json.dumps({"thought": "", "action": actions[done]})
     request = written.act_request(state, {}, None, ())
-    return RoleCase("act", id, request, judged_by(lambda text: written.read_act(state, text), right), ideal)
+    return RoleCase("act", id, request, judged_act(written, state, right), ideal)
 
 
 def _select(id: str, rng: random.Random, domain: TripDomain, written: PromptFormat, actions: list[str]) -> RoleCase:
@@ -112,16 +111,7 @@ def _select(id: str, rng: random.Random, domain: TripDomain, written: PromptForm
     left = {"trip_usd": trip.query.budget, "steps": len(actions)}
     offered = [_offered(trip, number, path, dearer) for number, (path, dearer) in enumerate(paths, 1)]
     request = written.select_request(TripState(spent=0), offered, left)
-    truth = str(paths.index((actions, 1.0)) + 1)
-
-    def read(text: str) -> str:
-        assert isinstance(request.constraint, Choice)
-        if text.strip() not in request.constraint.options:
-            raise InvalidOutputError(f"none of the options: {text[:80]!r}")
-        return text.strip()
-
-    judge = judged_by(read, lambda said: said == truth or f"said {said}, is {truth}")
-    return RoleCase("select", id, request, judge, truth, chance=1 / len(paths))
+    return choice_case("select", id, request, str(paths.index((actions, 1.0)) + 1))
 
 
 def _offered(trip: Trip, number: int, actions: Sequence[str], dearer: float) -> OfferedPath:
@@ -131,11 +121,10 @@ def _offered(trip: Trip, number: int, actions: Sequence[str], dearer: float) -> 
         state = trip.booked(state, action)
     cost = cost if dearer == 1 else max(trip.query.budget + 5_000, round(cost * dearer))
     whole = trip.slot(state) is None
-    return OfferedPath(
-        actions=tuple(actions),
-        nodes=tuple(f"s{number}{step}" for step, _ in enumerate(actions, 1)),
-        scores=(*((0.0,) * (len(actions) - 1)), 1.0 if whole else 0.0),
+    return offered_path(
+        actions,
+        numbered_nodes(number, actions),
+        (*((0.0,) * (len(actions) - 1)), 1.0 if whole else 0.0),
         goal=whole,
-        confidence=1.0,
         cost={"trip_usd": cost, "steps": len(actions)},
     )

@@ -22,7 +22,6 @@ import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +33,24 @@ from tape.errors import TapeError
 from tape.lm.base import Constraint, Regex, Request
 from tape.lm.constraints import to_decoder, to_pattern
 from tape.plugins import load, names
+from tape.protocols.prompt_format import ProjectingFormat
 
 ACTIONS = 50
 """Different actions of the episode whose memory is measured."""
+
+ROLES = ("plan", "act", "score", "rollout", "fixed act", "next", "project")
+"""What an environment may be asked."""
 
 LONGEST = 400
 """Characters of a text that is walked along."""
 
 
-def requests_of(environment: str) -> Iterator[tuple[str, Request]]:
-    """What an environment's first task is asked by chat prompts, by role; what it needs data for is left out."""
+def requests_of(environment: str) -> Iterator[tuple[str, Request | str]]:
+    """What an environment's first task is asked by chat prompts, by role; a text says why nothing is asked.
+
+    Args:
+        environment: Its name; one whose tasks cannot be read here has no roles, and ``all`` stands for them.
+    """
     plugin = load("tape.environments", environment)
     parser = argparse.ArgumentParser()
     plugin.add_arguments(parser)
@@ -52,22 +59,25 @@ def requests_of(environment: str) -> Iterator[tuple[str, Request]]:
         chat = env.prompt_format("chat")
         state = env.domain.project(env.reset(0))
     except TapeError as error:
-        print(f"{environment}: left out: {error}", file=sys.stderr)
+        yield "all", str(error)
         return
-    actions = list(env.domain.admissible(state) or ())[:2] if hasattr(env.domain, "admissible") else []
-    makers: dict[str, Callable[[], Any]] = {
+    actions = list(env.domain.admissible(state) or ())[:2]
+    makers: dict[str, Callable[[], Request | None]] = {
         "plan": lambda: chat.plan_request(state, {"steps": 8}),
         "act": lambda: chat.act_request(state, {}, None, []),
         "score": lambda: chat.score_request(state)[0],
-        "rollout": lambda: chat.rollout_request(state, actions),
-        "fixed act": lambda: chat.act_request(state, {}, actions[0], actions),
-        "next": lambda: chat.next_request(state, actions[0]),
-        "project": lambda: chat.project_request(state),
     }
-    for role, make in makers.items():
-        with suppress(TapeError, AttributeError, IndexError, KeyError, NotImplementedError, StopIteration):
-            if (found := make()) is not None:
-                yield role, found
+    if actions:
+        makers["rollout"] = lambda: chat.rollout_request(state, actions)
+        makers["fixed act"] = lambda: chat.act_request(state, {}, actions[0], actions)
+        makers["next"] = lambda: chat.next_request(state, actions[0])
+    if isinstance(chat, ProjectingFormat):
+        makers["project"] = lambda: chat.project_request(state)
+    for role in ROLES:
+        if role in makers:
+            yield role, makers[role]() or "it asks nothing at the start of a task"
+        else:
+            yield role, "its prompts have no such role" if role == "project" else "no action is listed at the start"
 
 
 def texts_of(pattern: str, count: int) -> list[str]:
@@ -233,14 +243,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     random.seed(0)
     tokenizer = AutoTokenizer.from_pretrained(args.tokenizer, local_files_only=True)
-    cases = []
+    cases, left_out = [], {}
     for environment in args.environments:
         for role, request in requests_of(environment):
-            if request.constraint is not None:
-                to_decoder(request.constraint)
-                texts = texts_of(to_pattern(request.constraint), args.texts)
-                cases.append((f"{environment}: {role}", request.constraint, texts))
-    result: dict[str, Any] = {"vocabulary": len(tokenizer), "constraints": len(cases), "backends": {}}
+            name = f"{environment}: {role}"
+            if isinstance(request, str) or request.constraint is None:
+                left_out[name] = request if isinstance(request, str) else "its answer is free text"
+                print(f"{name}: left out: {left_out[name]}", file=sys.stderr)
+                continue
+            to_decoder(request.constraint)
+            cases.append((name, request.constraint, texts_of(to_pattern(request.constraint), args.texts)))
+    result: dict[str, Any] = {
+        "vocabulary": len(tokenizer), "constraints": len(cases), "not_asked": left_out, "backends": {},
+    }  # fmt: skip
     for name in args.backends:
         try:
             made, backend = seconds(lambda name=name: BACKENDS[name](tokenizer))

@@ -16,7 +16,7 @@ from pathlib import Path
 from experiments.harness import register
 from experiments.harness.elapsed import stopwatch
 from experiments.harness.experiment import Experiment
-from experiments.harness.matrix import Options, identity, most_calls
+from experiments.harness.matrix import Options, identified, most_calls, unopened
 from experiments.harness.measured import Measured
 from experiments.harness.published import publish
 from experiments.harness.standard import results_table, sections_of
@@ -183,7 +183,7 @@ def options_of(args: argparse.Namespace, models: Sequence[str] | None = None) ->
         limit=args.limit,
         seed=args.seed,
         batch=args.batch,
-        identify=(lambda name: name) if args.dry_run else partial(identity, prices=args.prices),
+        identify=unopened if args.dry_run else partial(identified, prices=args.prices),
     )
 
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from experiments.harness.methods import Method
 from tape.agents.base import Agent
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.plugins import load
-from tape.protocols import EnvironmentPlugin, Task
+from tape.protocols import EnvironmentPlugin, Task, prompt_version
 from tape.runner.configurations import Configuration
 from tape.runner.models import open_at_price
 from tape.runner.spec import RunSpec
@@ -32,9 +32,21 @@ the domain."""
 T = TypeVar("T")
 
 
+class Identified(NamedTuple):
+    """What a configuration knows of its model.
+
+    Attributes:
+        identity: Name, checksum and listed price.
+        prompt_format: Which prompts it reads.
+    """
+
+    identity: str
+    prompt_format: str
+
+
 @lru_cache(maxsize=64)
-def identity(model: str, prices: Path | None = None) -> str:
-    """A model's name, checksum and listed price; loads it once.
+def identified(model: str, prices: Path | None = None) -> Identified:
+    """A model's identity and prompt format; loads it once.
 
     Args:
         model: The model's string.
@@ -43,7 +55,13 @@ def identity(model: str, prices: Path | None = None) -> str:
     Raises:
         UnknownNameError: There is no such model.
     """
-    return open_at_price(model, prices=prices).identity
+    opened = open_at_price(model, prices=prices)
+    return Identified(opened.identity, opened.prompt_format)
+
+
+def unopened(model: str) -> Identified:
+    """A stand-in for a dry run, which opens no model."""
+    return Identified(model, "")
 
 
 @dataclass(frozen=True)
@@ -55,7 +73,7 @@ class Options:
         models: Models; an experiment has its own defaults.
         limit: Only the first tasks of every set.
         seed: The root of all seeds.
-        identify: Gives a model's identity.
+        identify: Gives a model's identity and prompt format.
         batch: Episodes that advance together; it shapes batches of LM requests, so it is part of what is played.
     """
 
@@ -63,7 +81,7 @@ class Options:
     models: tuple[str, ...]
     limit: int | None = None
     seed: int = 0
-    identify: Callable[[str], str] = identity
+    identify: Callable[[str], Identified] = identified
     batch: int = 8
 
     def only(self, model: str) -> Options:
@@ -96,17 +114,18 @@ def configuration(
         ConfigError: A setting of the method is wrong.
         UnknownNameError: There is no such environment or model.
     """
+    known = options.identify(model)
     spec = RunSpec(
         environment=environment,
         options={**own, "limit": options.limit},
         agent=method.agent,
         config=TapeConfig.make(**{**PUBLISHED, **method.changes}),
         model=model,
-        model_identity=options.identify(model),
+        model_identity=known.identity,
         seed=options.seed,
         repeats=options.seeds,
         batch=options.batch,
-        prompt_version=plugin_of(environment).prompt_version,
+        prompt_version=prompt_version(plugin_of(environment), known.prompt_format),
     )
     return Configuration(named(setting, model, method.label), spec, tuple(tasks))
 

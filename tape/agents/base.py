@@ -23,7 +23,7 @@ from tape.engine.actor import MAX_RETRIES, LmActor
 from tape.engine.approval import Approve, When, asked_by_caller
 from tape.engine.context import RoleContext, require_roles
 from tape.engine.episode import ActionRefused, Episode, EpisodeEnded, environment_faults
-from tape.engine.proposer import LmProposer
+from tape.engine.proposer import DeclaredProposer, LmProposer, require_plans_declared
 from tape.engine.result import EpisodeResult
 from tape.engine.scorer import DeclaredScorer, LmScorer, require_declared_scores
 from tape.engine.settings import LM_ROLES, METHOD_FIELDS, TapeConfig
@@ -119,6 +119,8 @@ class Agent(ABC):
             verifying.require(env.domain)
         if config.proposer == "two_frontier":
             require_predicates(env.domain, "proposer='two_frontier'")
+        if config.proposer == "declared":
+            require_plans_declared(env.domain)
         if config.scorer == "declared":
             require_declared_scores(env.domain)
 
@@ -361,6 +363,8 @@ class LmAgent(Agent):
 
             domain = require_predicates(episode.env.domain, "proposer='two_frontier'")
             return TwoFrontierProposer(domain, Limits(nodes=4000, width=64, novel=True), assumable=queryable(domain))
+        if self.config.proposer == "declared":
+            return DeclaredProposer(require_plans_declared(episode.env.domain))
         distinct = episode.config.sampling == "distinct"
         return LmProposer(episode.roles, self.config.temperature, distinct=distinct)
 

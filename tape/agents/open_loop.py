@@ -23,7 +23,7 @@ class OpenLoopAgent(LmAgent):
 
     async def _play(self, episode: Episode) -> None:
         [plan] = await sample_plans(episode, self.proposer(episode), 1)
-        require_read([plan])
+        require_read(episode, [plan])
         for done, action in enumerate(plan.actions, 1):
             before = episode.state
             await episode.step(action, planned=action, rest=plan.actions[done:])

@@ -66,11 +66,6 @@ class RoleMeasure:
         return sum(answered.judged.right for answered in self.answers)
 
     @property
-    def valid_interval(self) -> tuple[float, float]:
-        """Wilson interval of the share that is valid, 95 %."""
-        return wilson(self.valid, self.n)
-
-    @property
     def right_interval(self) -> tuple[float, float]:
         """Wilson interval of the share that is right, 95 %."""
         return wilson(self.right, self.n)

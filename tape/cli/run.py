@@ -53,6 +53,7 @@ def main(argv: Sequence[str]) -> int:
     with working(f"reading the tasks of {argv[0]}"):
         every = plugin.tasks(options)
     tasks = every[: args.limit]
+    from tape.protocols import prompt_version
     from tape.runner.checks import check_before
     from tape.runner.configurations import Configuration
     from tape.runner.directory import RunDirectory
@@ -72,7 +73,7 @@ def main(argv: Sequence[str]) -> int:
         seed=args.seed,
         repeats=args.repeats,
         batch=args.batch,
-        prompt_version=plugin.prompt_version,
+        prompt_version=prompt_version(plugin, model.prompt_format),
     )
     out = args.out or new_directory(argv[0])
     directory = RunDirectory(out)

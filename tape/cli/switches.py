@@ -63,7 +63,8 @@ _HELP = {
     "calibration": "a file with the calibration of predictions (default: none)",
     "learned_rules": "a file with rules that override predictions (default: none)",
     "bridges": "insert actions that establish a precondition where that is cheaper than asking",
-    "proposer": "two_frontier: plans come from a search through declared predicates, not from the model",
+    "proposer": "declared: plans come from the exact search of an environment that has one; two_frontier: from a "
+    "search through declared predicates; neither asks the model",
     "chain": "where the predicates come from: the solver's path, one sample of the model, or the environment",
     "attempts": "failed attempts at a predicate before it is replanned (default: 1 on a path, else the environment's)",
     "target_replans": "most replans of one predicate (default: as many attempts in all as the environment's)",

@@ -11,12 +11,16 @@ from tape.engine.memory import Memory
 from tape.engine.projector import LmProjector
 from tape.engine.scorer import LmCostModel
 from tape.engine.selection import most_moves
+from tape.errors import GraphError
 from tape.lm.base import FREE
-from tape.protocols import Action, DeclaredDomain, GradedDomain, PlannedActor, Score, Scorer, State
+from tape.protocols import Action, DeclaredDomain, GradedDomain, PlannedActor, SavingDomain, Score, Scorer, State
 from tape.protocols.predicates import KnowsGoal, OpenDomain
 
 _END = 1e-4
 """Weight of the mean score of an open end: no number of stays there outweighs one at a goal (below 10,000 moves)."""
+
+_SAVED = 1e-3
+"""What all edges of a graph together may take off an end: less than the scores of any two ends differ by."""
 
 _DEPTH = 1e-7
 """Weight of a step towards an end that cannot be paid for as far as is known."""
@@ -122,6 +126,24 @@ class Annotator:
             if mode == "ends":
                 reward *= graph.attributes(node)["support"] / len(graph.plans)
             graph.set_reward(node, max(reward, _END), goal=True)
+        if isinstance(domain, SavingDomain):
+            self._save(graph, domain.saves)
+
+    @staticmethod
+    def _save(graph: PlanGraph, kind: str) -> None:
+        """Let every edge take off what it may cost of a resource, so that of ends of equal worth the cheapest is best.
+
+        Raises:
+            GraphError: What an edge costs of it is not known.
+        """
+        graph.objective = "save"
+        counts = {edge.id: edge.cost[kind] for edge in graph.edges()}
+        if None in counts.values():
+            unknown = next(edge.action for edge in graph.edges() if counts[edge.id] is None)
+            raise GraphError(f"{unknown}: what it costs in {kind} is not known, so the cheapest path is not either")
+        weight = _SAVED / (1 + sum(count or 0 for count in counts.values()))
+        for number, count in counts.items():
+            graph.set_edge_reward(number, -weight * (count or 0))
 
     def _reward(self, score: Score, *, end: bool, visited: bool) -> float:
         """A node's reward, as ``TapeConfig.score`` says."""

@@ -71,12 +71,15 @@ class PlanGraph:
         self._ends: list[tuple[str, str]] = []
         self.plans: list[tuple[int, ...]] = []
         """The folded plans as paths, by edge id."""
+        self.objective: Objective = "stay"
+        """What the agent selects by; "save" where the domain says what is to be saved (`SavingDomain`)."""
 
     def copy(self) -> PlanGraph:
         """A copy that can be changed on its own; states are shared."""
         twin = PlanGraph(self._key, self._render)
         twin.nx = self.nx.copy()
         twin._states, twin._ends, twin.plans = dict(self._states), list(self._ends), list(self.plans)
+        twin.objective = self.objective
         return twin
 
     # --- building ---------------------------------------------------------------------------
@@ -325,14 +328,16 @@ class PlanGraph:
         at, once per visit; the start's own is not earned, unless the path comes back. It ends at a goal, which it may
         also pass through; in a graph without goals it ends where a folded plan does. With "stay", the objective of the
         paper (TAPE eq. 6-11, 15-16) and of the agent, it ends at a goal or at the end of a plan and earns that node's
-        reward again at every step up to the horizon; edges earn nothing.
+        reward again at every step up to the horizon; edges earn nothing. With "save" it ends where it would with
+        "stay", and earns the reward of its end once and that of each edge, which is below 0 where something is saved.
 
         Args:
             start: Key of the current node.
             remaining: Counts left of each capped resource; these are the problem's resources, in order of their names.
             horizon: L, the most moves. May be left out with "visit": then it is derived (`solvers.enough_moves`).
             discount: In (0, 1].
-            objective: "visit" or "stay".
+            objective: "visit", "stay" or "save"; with "save" and ``any_end`` it is "stay", so that a partial path goes
+                as far as it can.
             goals: With "visit", the keys of the nodes to end at, in the place of the goals that are declared.
             any_end: Let a path end at every node but the start (the best partial path).
             confidence: Leave out predictions made with less.
@@ -347,8 +352,9 @@ class PlanGraph:
         """
         self._need(start)
         ends, come_back = ends_of(self, start, objective, goals, any_end=any_end)
-        if horizon is None and objective == "stay":
-            raise GraphError('the objective "stay" needs a horizon')
+        if horizon is None and objective != "visit":
+            raise GraphError(f'the objective "{objective}" needs a horizon')
+        objective = "stay" if any_end and objective == "save" else objective
         return write_problem(
             self,
             start,

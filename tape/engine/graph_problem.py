@@ -13,7 +13,7 @@ from tape.errors import GraphError
 if TYPE_CHECKING:
     from tape.engine.graph import Edge, PlanGraph
 
-Objective = Literal["visit", "stay"]
+Objective = Literal["visit", "stay", "save"]
 
 MOST_SHOWN = 6
 """Steps of a circle in a message."""
@@ -38,7 +38,7 @@ def write_problem(
         start: Key of the node where paths begin.
         remaining: Counts left of each capped resource.
         ends: Keys of the nodes where a path may end.
-        objective: "visit" or "stay".
+        objective: "visit", "stay" or "save".
         horizon: The most moves; None, with "visit" only, for enough.
         discount: In (0, 1].
         confidence: Predictions made with less are left out.
@@ -61,6 +61,9 @@ def write_problem(
         rewards.append(graph.attributes(start)["reward"])
     kinds = sorted(remaining)
     edge_rewards = [edge.reward for edge, _ in usable]
+    if objective == "save":  # what is on the way earns nothing: an end is worth its score less what it took
+        ended = set(terminals)
+        rewards = [reward if node in ended else 0.0 for node, reward in enumerate(rewards)]
     problem = PathProblem(
         n_nodes=len(rewards),
         edges=[(index[edge.source], head) for edge, head in usable],
@@ -70,10 +73,10 @@ def write_problem(
         start=index[start],
         terminals=terminals,
         horizon=1 if horizon is None else horizon,
-        discount=discount,
+        discount=1.0 if objective == "save" else discount,
         resources=kinds,
-        objective=objective,
-        edge_rewards=edge_rewards if objective == "visit" and any(edge_rewards) else (),
+        objective="stay" if objective == "stay" else "visit",
+        edge_rewards=edge_rewards if objective != "stay" and any(edge_rewards) else (),
     )
     ids = tuple(edge.id for edge, _ in usable)
     return (problem if horizon is not None else replace(problem, horizon=_enough(graph, problem, ids))), ids
@@ -87,13 +90,13 @@ def ends_of(
     Raises:
         GraphError: The objective is none, a goal is no node, or there is nothing to end at.
     """
-    if objective not in ("visit", "stay"):
-        raise GraphError(f'there is no objective {objective!r}; there are "visit" and "stay"')
-    if goals is not None and (any_end or objective == "stay"):
+    if objective not in ("visit", "stay", "save"):
+        raise GraphError(f'there is no objective {objective!r}; there are "visit", "stay" and "save"')
+    if goals is not None and (any_end or objective != "visit"):
         raise GraphError('goals= goes with the objective "visit" alone, and not with any_end; else use set_goal')
     if any_end:
         return [node for node in graph.nodes if node != start], False
-    if objective == "stay":
+    if objective != "visit":
         return graph.terminals(start), False
     if goals is not None:
         named = list(dict.fromkeys(goals))

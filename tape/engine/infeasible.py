@@ -146,7 +146,7 @@ def _explained(episode: Episode, one: Tried) -> tuple[Explanation, tuple[int, ..
     # The horizon that the budget allows is not told apart from the budget.
     left = len(one.graph.nodes) if config.horizon is None else config.horizon - episode.result.steps
     start = episode.key(episode.state)
-    problem, ids = one.graph.path_problem(start, one.spendable, max(1, left), objective="stay")
+    problem, ids = one.graph.path_problem(start, one.spendable, max(1, left), objective=one.graph.objective)
     return solvers.explain(problem, deadline.left() if deadline.is_set else MOST_SECONDS), ids
 
 

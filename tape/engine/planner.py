@@ -87,7 +87,7 @@ class Planner:
                 planned = self._selection.probe(graph, self._plans, self.memory)
         self._rounds += 1
         if planned is None:
-            require_read(self._sampled_plans)
+            require_read(self._episode, self._sampled_plans)
             raise infeasible(self._episode, self._tried)
         return planned
 
@@ -101,7 +101,7 @@ class Planner:
         graph, planned = await self._sampled()
         self._rounds += 1
         if planned is None:
-            require_read(self._sampled_plans)
+            require_read(self._episode, self._sampled_plans)
             raise infeasible(self._episode, self._tried)
         return self._selection.best(graph, k)
 

@@ -1,4 +1,4 @@
-"""SamplePlans (TAPE section 3.1): the LM writes whole plans."""
+"""SamplePlans (TAPE section 3.1): the LM writes whole plans, or a domain's own exact search finds them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from tape.engine.context import RoleContext
 from tape.engine.likelihood import Weigher, WeighingFormat
+from tape.errors import ConfigError
 from tape.lm.base import Completion, Request
-from tape.protocols import Plan, State
+from tape.protocols import Domain, Plan, PlanningDomain, State
 from tape.protocols.predicates import Predicate, SupposingDomain
 from tape.seeds import derive
 
@@ -61,6 +62,37 @@ class LmProposer:
                 self._context.count_malformed("plan", text)
             plans.append(plan)
         return plans
+
+
+class DeclaredProposer:
+    """The plans of a domain that searches for them itself (``proposer="declared"``); no model is asked [ours].
+
+    Args:
+        domain: Finds them.
+    """
+
+    def __init__(self, domain: PlanningDomain) -> None:
+        self._domain = domain
+
+    async def propose(self, starts: Sequence[tuple[State, Mapping[str, int]]], m: int, seed: int) -> list[list[Plan]]:
+        """The ``m`` best plans from each start, or as many as there are; the seed changes nothing."""
+        del seed
+        found = [self._domain.plans(state, remaining, m) for state, remaining in starts]
+        return [[Plan(tuple(actions)) for actions in plans] for plans in found]
+
+
+def require_plans_declared(domain: Domain) -> PlanningDomain:
+    """The domain, if it finds plans itself.
+
+    Raises:
+        ConfigError: It does not; names it.
+    """
+    if not isinstance(domain, PlanningDomain):
+        raise ConfigError(
+            f"proposer='declared': {type(domain).__name__} has no search for plans of its own (typed tools have one); "
+            "use proposer='lm'"
+        )
+    return domain
 
 
 class Suppositions:

@@ -135,7 +135,7 @@ class PathSelection:
         episode.deadline.require()
         start, remaining = episode.key(episode.state), self.remaining()
         horizon, discount = self._horizon(graph, remaining), episode.config.discount
-        problem, ids = graph.path_problem(start, remaining, horizon, discount, objective="stay")
+        problem, ids = graph.path_problem(start, remaining, horizon, discount, objective=graph.objective)
         found = solvers.k_best(problem, _LOOK * k, episode.config.solver, episode.deadline.left())
         episode.result.solver_seconds += found.seconds
         if not found.solutions and found.status is not Status.INFEASIBLE:

@@ -93,7 +93,7 @@ class SolverSelector:
                 remaining,
                 horizon,
                 self._discount,
-                objective="stay",
+                objective=graph.objective,
                 any_end=any_end,
                 confidence=confidence,
             )
@@ -133,7 +133,13 @@ class PlanSelector:
         plans = chains(graph, start)
         for confidence in asked_in_turn(graph, cautious=self._cautious, any_end=any_end):
             problem, ids = graph.path_problem(
-                start, remaining, horizon, self._discount, objective="stay", any_end=any_end, confidence=confidence
+                start,
+                remaining,
+                horizon,
+                self._discount,
+                objective=graph.objective,
+                any_end=any_end,
+                confidence=confidence,
             )
             index = {number: move for move, number in enumerate(ids)}
             ends = {node for number, node in enumerate(graph.nodes) if number in problem.terminals}
@@ -194,7 +200,7 @@ class LmSelector:
         Raises:
             BudgetExceededError: The call does not fit; it was not made.
         """
-        problem, ids = graph.path_problem(start, remaining, horizon, objective="stay", any_end=any_end)
+        problem, ids = graph.path_problem(start, remaining, horizon, objective=graph.objective, any_end=any_end)
         index = {number: move for move, number in enumerate(ids)}
         ends = [node for number, node in enumerate(graph.nodes) if number in problem.terminals]
         seed = derive(self._seed, self._asked) if self._asked else self._seed

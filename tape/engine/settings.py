@@ -154,8 +154,9 @@ class TapeConfig(BaseModel):
             prompts can leave actions out (:class:`tape.protocols.predicates.ExcludingDomain`).
         on_limit: At a budget, the horizon, the replanning limit, or where no path is left: ``stop`` with the partial
             episode, or spend one last call, kept back from the start, on a ``final_answer``.
-        proposer: ``lm``, or ``two_frontier``: plans come from SQ-BCP's search (:mod:`tape.aec.two_frontier`) on
-            environments that declare predicates; the model still does all the rest.
+        proposer: ``lm``; or ``declared``, the exact search of a domain that has one
+            (:class:`tape.protocols.PlanningDomain`); or ``two_frontier``: plans come from SQ-BCP's search
+            (:mod:`tape.aec.two_frontier`) on environments that declare predicates; the model still does all the rest.
         aec: Settings of verification (:class:`tape.aec.settings.AecSettings`, or a mapping of its fields; True for its
             defaults): commit only to paths that grounded evidence certifies. None: no verification.
         sdp: Settings of the agent ``sdp`` (:class:`tape.sdp.settings.SdpSettings`, or a mapping); None for all others.
@@ -191,7 +192,7 @@ class TapeConfig(BaseModel):
     planning_reserve: dict[str, int] = Field(default_factory=dict)
     no_repeat: bool = False
     on_limit: Literal["stop", "final_answer"] = "stop"
-    proposer: Literal["lm", "two_frontier"] = "lm"
+    proposer: Literal["lm", "declared", "two_frontier"] = "lm"
     aec: SerializeAsAny[MethodSettings] | None = None
     sdp: SerializeAsAny[MethodSettings] | None = None
 

@@ -55,16 +55,26 @@ async def sample_plans_from(
     return sampled
 
 
-def require_read(plans: Sequence[Plan]) -> None:
+def require_read(episode: Episode, plans: Sequence[Plan]) -> None:
     """End an episode for which plans were sampled, none of them with an action: no budget would change that.
+
+    Args:
+        episode: The episode.
+        plans: Those of its last sampling.
 
     Raises:
         EpisodeEnded: ``no_plan``.
     """
-    if plans and not any(plan.actions for plan in plans):
-        malformed = sum(not plan.valid for plan in plans)
-        said = f"{malformed} malformed" + (f", {len(plans) - malformed} empty" if malformed < len(plans) else "")
-        raise EpisodeEnded("no_plan", f"no plan could be read: of {len(plans)} sampled plans {said}")
+    if not plans or any(plan.actions for plan in plans):
+        return
+    malformed = sum(not plan.valid for plan in plans)
+    counts = ((malformed, "could not be read"), (len(plans) - malformed, "had no action"))
+    raise EpisodeEnded(
+        "no_plan",
+        f"no sampled plan can be followed: of {len(plans)} sampled after {episode.result.steps} steps "
+        f"{' and '.join(f'{count} {what}' for count, what in counts if count)}; try another model or more plans, and "
+        "see with `tape probe MODEL ENVIRONMENT` whether the model can plan here",
+    )
 
 
 async def write_action(

@@ -71,7 +71,8 @@ class Regex:
 class JsonSchema:
     """The completion is a JSON object of this pydantic model; validated again after decoding.
 
-    Decoders do not enforce numeric bounds such as ``ge``, hence the second check.
+    Not all that a model of pydantic asks for can be enforced: validators of its own, ``multiple_of`` of many values,
+    and at an endpoint what that passes over.
     """
 
     model: type[BaseModel]

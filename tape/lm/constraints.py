@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import lru_cache
 
 from tape.errors import ConstraintError
 from tape.lm.base import Choice, Constraint, Forced, Grammar, JsonSchema, Regex
 from tape.lm.patterns import literal, written_out
-from tape.plugins import require_extra
+from tape.lm.schemas import schema_pattern
 
 _META = re.compile(r"[\\.+*?()|\[\]{}^$#&~-]")
 
@@ -35,30 +34,12 @@ def to_pattern(constraint: Constraint) -> str:
         case Regex(pattern):
             return pattern
         case JsonSchema(model):
-            require_extra("local", "outlines_core", what="a constraint by a JSON schema")
-            from outlines_core.json_schema import build_regex_from_schema
-
-            schema = json.dumps(model.model_json_schema(), ensure_ascii=False)
-            gap = next(mark for mark in map(chr, range(0xE000, 0xF8FF)) if mark not in schema)
             try:
-                return _laid_out(str(build_regex_from_schema(schema, gap)), gap)
-            except (ValueError, TypeError, RuntimeError) as error:
+                return schema_pattern(model.model_json_schema(), spaced=True, strict=False)
+            except ConstraintError as error:
                 raise ConstraintError(f"the JSON schema of {model.__name__} cannot be decoded by: {error}") from error
         case Grammar():
             raise ConstraintError("this backend cannot enforce a context-free grammar; use a Regex or JsonSchema")
-
-
-def _laid_out(pattern: str, gap: str) -> str:
-    """A pattern of JSON with one layout, that of ``json.dumps``, in which models have read most of it.
-
-    There is no free whitespace: a small model could write nothing else for ever. And JSON without any is unlike what
-    models know: a quote after a colon is another token than a quote after a space, and what follows it is another text.
-
-    Args:
-        pattern: The pattern.
-        gap: Stands in it where whitespace may be.
-    """
-    return pattern.replace(f":{gap}", ": ").replace(f",{gap}", ", ").replace(gap, "")
 
 
 @lru_cache(maxsize=128)

@@ -227,13 +227,15 @@ class LlamaCppLM:
     def _grammar(self, constraint: Constraint) -> GrammarMask:
         """The grammar of a constraint at its start."""
         grammar = to_gbnf(constraint)  # schemas that are made anew for each request are often the same
-        if grammar not in self._grammars:
+        parsed = self._grammars.pop(grammar, None)
+        if parsed is None:
             for text in literals(constraint):
                 self._session.written(text)
-            if len(self._grammars) >= PARSED:
-                self._grammars.pop(next(iter(self._grammars)))
-            self._grammars[grammar] = self._session.grammar(grammar)
-        return self._grammars[grammar]
+            parsed = self._session.grammar(grammar)
+        self._grammars[grammar] = parsed  # now the last one used
+        if len(self._grammars) > PARSED:
+            self._grammars.pop(next(iter(self._grammars)))
+        return parsed
 
     async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
         """Probability of each option of a :class:`Choice`, its end included.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from llguidance import LLMatcher, LLTokenizer
 
 COMPILED = 128
-"""Most constraints whose automata are kept."""
+"""Most constraints whose automata are kept: those used last."""
 
 LIMITS = {"initial_lexer_fuel": 1_000_000, "step_lexer_fuel": 200_000, "max_lexer_states": 50_000}
 """Of one automaton: work to build it (some 20 ms), work for one mask (some 15 ms), states (1 to 2 kB each)."""
@@ -153,17 +153,18 @@ class ConstraintCompiler:
 
     def _automaton(self, constraint: Constraint) -> Automaton:
         pattern = to_decoder(constraint)
-        if pattern not in self._compiled:
+        automaton = self._compiled.pop(pattern, None)
+        if automaton is None:
             for text in literals(constraint):
                 self._check_round_trip(text)
             automaton = Automaton(self._vocabulary, pattern, self.eos)
             automaton.allowed()
             for text in literals(constraint):
                 self._check_admitted(automaton, text)
-            if len(self._compiled) >= COMPILED:
-                self._compiled.pop(next(iter(self._compiled)))
-            self._compiled[pattern] = automaton
-        return self._compiled[pattern]
+        self._compiled[pattern] = automaton  # now the last one used
+        if len(self._compiled) > COMPILED:
+            self._compiled.pop(next(iter(self._compiled)))
+        return automaton
 
     def _check_round_trip(self, literal: str) -> None:
         ids = encode(self._tokenizer, literal)

@@ -14,7 +14,7 @@ from typing import Any
 from tape.errors import ConfigError, ConstraintError
 from tape.lm.base import Choice, Constraint, LanguageModel, Message, Regex, Request
 from tape.lm.hosted.forms import ANSWER
-from tape.plugins import require_extra
+from tape.lm.schemas import schema_pattern
 from tape.waiting import run_sync
 
 MOST_SAMPLES = 128
@@ -202,12 +202,9 @@ def _pattern_of(schema: dict[str, Any]) -> str:
     size = _Size(schema).of(schema, ())
     if size > LARGEST_SCHEMA:
         raise ConfigError(f"the JSON schema comes to more than {LARGEST_SCHEMA} parts; simplify it")
-    require_extra("local", "outlines_core", what="a constraint by a JSON schema")
-    from outlines_core.json_schema import build_regex_from_schema
-
     try:
-        return str(build_regex_from_schema(json.dumps(schema), ""))
-    except (ValueError, TypeError) as error:
+        return schema_pattern(schema, spaced=False, strict=True)
+    except ConstraintError as error:
         raise ConstraintError(f"the JSON schema cannot be enforced: {error}") from error
 
 

@@ -7,6 +7,8 @@ from tape.protocols.domain import (
     Domain,
     GradedDomain,
     MarksDestructive,
+    PlanningDomain,
+    SavingDomain,
     SpellsOut,
     TellsTask,
 )
@@ -23,6 +25,7 @@ from tape.protocols.environment import (
     TakesAnswers,
     TakesProjections,
     TakesRefusals,
+    prompt_version,
 )
 from tape.protocols.prompt_format import OfferedPath
 from tape.protocols.roles import Actor, PlannedActor, Proposer, Scorer, WorldModel
@@ -50,9 +53,11 @@ __all__ = [
     "OfferedPath",
     "Plan",
     "PlannedActor",
+    "PlanningDomain",
     "Prediction",
     "Proposer",
     "ReplaysActions",
+    "SavingDomain",
     "Score",
     "Scorer",
     "SpellsOut",
@@ -63,4 +68,5 @@ __all__ = [
     "Task",
     "TellsTask",
     "WorldModel",
+    "prompt_version",
 ]

@@ -69,6 +69,32 @@ class GradedDomain(DeclaredDomain, Protocol):
 
 
 @runtime_checkable
+class SavingDomain(DeclaredDomain, Protocol):
+    """A declared domain in which the best way to an end is the cheapest; optional.
+
+    Of ends of equal score that is best to which the path uses least of one resource, in the worst case.
+    """
+
+    @property
+    def saves(self) -> str:
+        """The resource."""
+
+
+@runtime_checkable
+class PlanningDomain(DeclaredDomain, Protocol):
+    """A declared domain that finds whole plans by exact search through what it declares; optional.
+
+    It takes the model's place where ``proposer="declared"`` asks for it, and nowhere else.
+    """
+
+    def plans(self, state: State, remaining: Mapping[str, int], count: int) -> Sequence[Sequence[Action]]:
+        """The best plans from a state, best first, at most so many; none where nothing leads to an end.
+
+        Where no plan fits what remains, those that need least, so that it can be said what would do.
+        """
+
+
+@runtime_checkable
 class DeclaresCosts(Domain, Protocol):
     """A domain that names what its actions cost although they are open text; optional."""
 

@@ -137,6 +137,18 @@ class ReplaysActions(Protocol):
     replayable: bool
 
 
+def prompt_version(plugin: EnvironmentPlugin, prompt_format: str) -> str:
+    """The version of the prompts that a model is asked by; part of an episode's key.
+
+    Args:
+        plugin: The environment.
+        prompt_format: The one that the model reads (:attr:`tape.lm.base.LanguageModel.prompt_format`); the version is
+            empty where the environment has no such prompts, which it says itself when it is played.
+    """
+    version = plugin.prompt_version
+    return version if isinstance(version, str) else version.get(prompt_format, "")
+
+
 @runtime_checkable
 class EnvironmentPlugin(Protocol):
     """An environment as the command line and the runner see it: one object per entry point."""
@@ -146,8 +158,13 @@ class EnvironmentPlugin(Protocol):
     """The model that plays by default."""
     reads: bool
     """Whether the model takes part in the projector: then it may be asked once more after every step."""
-    prompt_version: str
-    """Changes whenever a prompt of the environment does; part of an episode's key."""
+
+    @property
+    def prompt_version(self) -> str | Mapping[str, str]:
+        """Changes whenever a prompt of the environment does; by prompt format where there are several.
+
+        So the episodes with one format keep their keys when prompts of another change (:func:`prompt_version`).
+        """
 
     def add_arguments(self, parser: Any) -> None:
         """Add the environment's own options to an ``argparse`` parser."""

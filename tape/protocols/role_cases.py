@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
-from tape.errors import TapeError, UnknownNameError
-from tape.lm.base import Request
+from tape.errors import InvalidOutputError, TapeError, UnknownNameError
+from tape.lm.base import Choice, Request
+from tape.protocols.prompt_format import OfferedPath, PromptFormat
+from tape.protocols.types import Action, Plan, State
 
 R = TypeVar("R")
 
@@ -99,6 +102,117 @@ def judged_by(read: Callable[[str], R], right: Callable[[R], bool | str]) -> Cal
     return judge
 
 
+def judged_plan(form: PromptFormat, state: State, right: Callable[[Plan], bool | str]) -> Callable[[str], Judged]:
+    """A judge of plans; what is not a whole plan is not valid.
+
+    Args:
+        form: Reads them.
+        state: Where they begin.
+        right: As for :func:`judged_by`; of plans that could be read as a whole.
+    """
+
+    def read(text: str) -> Plan:
+        plan = form.read_plan(state, text)
+        if not plan.valid:
+            raise InvalidOutputError(f"not a whole plan: {_steps(plan) or 'no action can be read'}")
+        return plan
+
+    def judge(plan: Plan) -> bool | str:
+        verdict = right(plan)
+        return verdict if verdict else _steps(plan)
+
+    return judged_by(read, judge)
+
+
+def _steps(plan: Plan) -> str:
+    return "; ".join(plan.actions)[:200]
+
+
+def judged_act(form: PromptFormat, state: State, right: Callable[[Action], bool | str]) -> Callable[[str], Judged]:
+    """A judge of the action that is taken, whatever was thought before.
+
+    Args:
+        form: Reads it.
+        state: Where it is taken.
+        right: As for :func:`judged_by`; of the action.
+    """
+    return judged_by(lambda text: form.read_act(state, text)[1], right)
+
+
+def choice_case(role: str, name: str, request: Request, truth: str) -> RoleCase:
+    """A case whose answer is one of its request's options.
+
+    Args:
+        role: Who asks.
+        name: The case's id.
+        request: With a :class:`tape.lm.base.Choice`.
+        truth: The option that is right.
+    """
+    assert isinstance(request.constraint, Choice), "the answer is chosen"
+    options = request.constraint.options
+    assert truth in options, f"{truth!r} can be chosen"
+
+    def read(text: str) -> str:
+        if text.strip() not in options:
+            raise InvalidOutputError(f"none of the options: {text[:80]!r}")
+        return text.strip()
+
+    judge = judged_by(read, lambda said: said == truth or f"said {said}, is {truth}")
+    return RoleCase(role, name, request, judge, truth, 1 / len(options))
+
+
+def select_case(
+    name: str,
+    form: PromptFormat,
+    state: State,
+    paths: Sequence[OfferedPath],
+    remaining: Mapping[str, int],
+    rng: random.Random,
+) -> RoleCase:
+    """A case of paths in a random order.
+
+    Args:
+        name: The case's id.
+        form: Asks which path is best.
+        state: Where they begin.
+        paths: The first is the best.
+        remaining: Counts left of each capped resource.
+        rng: Draws the order.
+    """
+    order = rng.sample(range(len(paths)), len(paths))
+    request = form.select_request(state, [paths[i] for i in order], remaining)
+    return choice_case("select", name, request, str(order.index(0) + 1))
+
+
+def offered_path(
+    actions: Sequence[Action],
+    nodes: Sequence[str],
+    scores: Sequence[float] = (),
+    *,
+    goal: bool = True,
+    confidence: float = 1.0,
+    cost: Mapping[str, int] | None = None,
+) -> OfferedPath:
+    """A path as the engine shows it.
+
+    Args:
+        actions: At least one.
+        nodes: A name of the node that each leads to.
+        scores: Of the nodes; without them every path ends alike, so that the model has to judge the actions.
+        goal: Whether the last node was scored as a goal.
+        confidence: In the least certain prediction.
+        cost: Counts of each resource, all actions together; as many steps as actions without it.
+    """
+    alike = (*(0.1 for _ in actions[1:]), 1.0)
+    needs = {"steps": len(actions)} if cost is None else cost
+    return OfferedPath(tuple(actions), tuple(nodes), tuple(scores) or alike, goal, confidence, needs)
+
+
+def numbered_nodes(number: int, actions: Sequence[Action]) -> list[str]:
+    """Names of nodes that the path of this number shares with no other."""
+    return [f"s{number}{step}" for step, _ in enumerate(actions, 1)]
+
+
 def known_role(role: str, roles: Sequence[str], environment: str) -> None:
     """Check a role's name.
 
@@ -107,3 +221,13 @@ def known_role(role: str, roles: Sequence[str], environment: str) -> None:
     """
     if role not in roles:
         raise UnknownNameError(f"role of {environment}", role, roles)
+
+
+def chat_only(prompts: str) -> None:
+    """Check the prompt format of cases that are made for general models alone.
+
+    Raises:
+        UnknownNameError: It is another one.
+    """
+    if prompts != "chat":
+        raise UnknownNameError("prompt format of these cases", prompts, ["chat"])

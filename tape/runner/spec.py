@@ -91,7 +91,8 @@ class RunSpec(BaseModel):
         batch: Episodes that advance in lock-step (it shapes batches, so it is part of the run).
         auto_roles: What ``--auto-roles`` has taken from the model, by setting: what plays the part now, and why. The
             settings themselves are in ``config``.
-        prompt_version: Of the environment's prompts.
+        prompt_version: Of the environment's prompts in the format that the model reads
+            (:func:`tape.protocols.prompt_version`).
         tasks_digest: Hash of all tasks, filled in by the runner: a level file that has changed makes
             another run.
     """

@@ -41,7 +41,7 @@ NOTES = {
 
 
 ENDED = {
-    "no_plan": " no_plan: no sampled plan could be read.",
+    "no_plan": " no_plan: no sampled plan could be read, or none had an action.",
     "model_error": " model_error: the model was not reached, failed, or cannot write what it is asked for.",
 }
 """What is said below the table of end states that occur."""

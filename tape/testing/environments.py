@@ -80,7 +80,10 @@ class EnvironmentConformance:
         """It has what the command line and the runner ask of it."""
         assert isinstance(self.plugin, EnvironmentPlugin)
         assert all(isinstance(text, str) and text for text in (self.plugin.name, self.plugin.model))
-        assert isinstance(self.plugin.prompt_version, str)
+        version = self.plugin.prompt_version
+        versions = [version] if isinstance(version, str) else [*version.values()]
+        assert versions
+        assert all(isinstance(found, str) for found in versions)
         assert isinstance(self.plugin.reads, bool)
 
     def test_tasks_are_told_apart(self, tasks: list[Task]) -> None:

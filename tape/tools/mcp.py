@@ -106,7 +106,7 @@ async def mcp_tools(
         await server.stop()
 
 
-def _entries(listed: Sequence[Any]) -> tuple[dict[str, Any], list[str]]:
+def entries_of(listed: Sequence[Any]) -> tuple[dict[str, Any], list[str]]:
     """A server's tools by name, and which are none."""
     found: dict[str, Any] = {}
     left_out = []
@@ -134,7 +134,7 @@ def _tool(server: _Server, name: str, entry: Mapping[str, Any], declared: Mappin
     outputs = output.get("properties") if isinstance(output, Mapping) else None
     wrapped = isinstance(outputs, Mapping) and outputs.keys() == {"result"}
 
-    pure, destructive = _effects(name, entry.get("annotations"), declared)
+    pure, destructive = effects(entry.get("annotations"), declared["pure"].get(name), declared["destructive"].get(name))
 
     async def function(**values: Any) -> Any:
         optional = {key for key, field in arguments.model_fields.items() if not field.is_required()}
@@ -157,15 +157,20 @@ def _tool(server: _Server, name: str, entry: Mapping[str, Any], declared: Mappin
     )
 
 
-def _effects(name: str, hints: Any, declared: Mapping[str, Any]) -> tuple[bool, bool]:
+def effects(hints: Any, pure: bool | None, destructive: bool | None) -> tuple[bool, bool]:
     """Whether a tool is pure, and whether it is destructive: as declared here, else as the server hints.
 
     A hint never stands against what is declared here; of the server's two the one to destroy means nothing for a tool
     that is read only, by the protocol.
+
+    Args:
+        hints: The server's annotations of the tool; anything.
+        pure: What is declared; None where nothing is.
+        destructive: The same.
     """
     hints = hints if isinstance(hints, Mapping) else {}
-    destructive = declared["destructive"].get(name)
-    pure = declared["pure"].get(name, destructive is not True and hints.get("readOnlyHint") is True)
+    if pure is None:
+        pure = destructive is not True and hints.get("readOnlyHint") is True
     if destructive is None:
         destructive = not pure and hints.get("destructiveHint") is True
     return pure, destructive
@@ -267,7 +272,7 @@ class _Server:
             raise ToolError(f"{self.name} cannot be used: {told(error)}") from error
 
     async def _tools(self, listed: Sequence[Any], declared: Mapping[str, Any]) -> list[Tool]:
-        entries, left_out = _entries(listed)
+        entries, left_out = entries_of(listed)
         names = [name if name.isprintable() else short(name) for name in entries]
         for setting, given in declared.items():
             if unknown := sorted(set(given) - entries.keys()):

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from itertools import count
-from typing import Any
+from typing import Any, Protocol
 
 from tape.reading import parse_json, short
 from tape.tools.errors import ToolFailedError
-from tape.tools.mcp_process import MOST_BYTES, ServerProcess
+from tape.tools.mcp_process import MOST_BYTES
 from tape.tools.results import cut
 
 MOST_UNASKED = 100_000
@@ -42,6 +42,29 @@ _SAID = 200
 """Bytes of what a server says of its errors."""
 
 
+class Channel(Protocol):
+    """The way to a server and back, as :class:`~tape.tools.mcp_process.ServerProcess` is one."""
+
+    def lines(self) -> AsyncIterator[bytes | int]:
+        """What the server writes, line by line; of a line that is too long only sizes."""
+
+    def write(self, line: bytes) -> None:
+        """Send a line.
+
+        Raises:
+            OSError: It takes nothing any more.
+        """
+
+    def write_if_ready(self, line: bytes) -> None:
+        """Send a line of which nothing depends, unless the server does not read."""
+
+    def kill(self) -> None:
+        """End it at once."""
+
+    async def stop(self) -> None:
+        """End it, and wait for that."""
+
+
 class RefusedError(ToolFailedError):
     """The server has answered by an error.
 
@@ -63,7 +86,7 @@ class Session:
         name: How errors call it.
     """
 
-    def __init__(self, process: ServerProcess, name: str) -> None:
+    def __init__(self, process: Channel, name: str) -> None:
         self._process, self.name = process, name
         self._numbers = count(1)
         self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
@@ -72,6 +95,11 @@ class Session:
         self._over = ""
         """Why there are no more answers; empty while there are."""
         self._reading = asyncio.create_task(self._read())
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there are no more answers."""
+        return bool(self._over)
 
     async def shake_hands(self) -> None:
         """Begin.

@@ -23,6 +23,9 @@ from tape.tools.variants import Variant
 STEP = Resources({"steps": 1})
 """Every call is a step."""
 
+LONGEST_TYPE = 80
+"""Characters of the name of a type of data."""
+
 
 @dataclass(frozen=True, eq=False)
 class Tool:
@@ -43,6 +46,8 @@ class Tool:
             earlier or later, and once where a plan has it twice, as long as no call that is not pure stands between.
         destructive: A call may destroy what cannot be brought back.
         loop: The event loop that the function needs, where it needs a certain one, as a session with a server does.
+        takes: The types of data that it takes, one for each parameter in order (:mod:`tape.tools.typed`).
+        gives: The type of data that it gives; empty where it is not typed.
     """
 
     kind: str
@@ -57,8 +62,11 @@ class Tool:
     pure: bool = False
     destructive: bool = False
     loop: asyncio.AbstractEventLoop | None = None
+    takes: tuple[str, ...] = ()
+    gives: str = ""
 
     def __post_init__(self) -> None:
+        self._require_types()
         if self.kind == ANSWER:
             raise ToolError(f"{ANSWER!r} is what ends an episode; give the tool another name")
         if not can_be_written(self.kind, self.variant, self.arguments.model_fields):
@@ -79,6 +87,32 @@ class Tool:
             _checked(self.cost.worst())
         except Exception as error:  # whatever a cost of one's own raises
             raise ToolError(f"{self.name}: the worst case of its cost: {type(error).__name__}: {error}") from error
+
+    def _require_types(self) -> None:
+        """Check the declared types of data.
+
+        Raises:
+            ToolError: They are no names, a type is taken twice or given back, or they are not one for each parameter.
+        """
+        if not self.gives:
+            if self.takes:
+                raise ToolError(f"{self.name}: it takes {', '.join(self.takes)} and gives nothing; say gives=...")
+            return
+        for one in (*self.takes, self.gives):
+            if not isinstance(one, str) or not one.strip() or len(one) > LONGEST_TYPE or not one.isprintable():
+                raise ToolError(
+                    f"{self.name}: a type of data is a name of up to {LONGEST_TYPE} characters, got {one!r:.80}"
+                )
+        if len(set(self.takes)) < len(self.takes) or self.gives in self.takes:
+            raise ToolError(
+                f"{self.name}: it takes {', '.join(self.takes)} and gives {self.gives}; the types have to differ, so "
+                "that a call changes what is at hand"
+            )
+        if len(self.takes) != len(self.arguments.model_fields):
+            raise ToolError(
+                f"{self.name}: takes= names {len(self.takes)} types for {len(self.arguments.model_fields)} parameters "
+                f"({', '.join(self.arguments.model_fields) or 'none'}); give one for each, in their order"
+            )
 
     @property
     def name(self) -> str:
@@ -175,6 +209,8 @@ def make_tool(
     reads: bool = False,
     pure: bool = False,
     destructive: bool = False,
+    takes: str | Sequence[str] = (),
+    gives: str = "",
     **fixed: Amount,
 ) -> Tool:
     """Make a tool of a function; see :func:`tool`."""
@@ -221,6 +257,8 @@ def make_tool(
         drawn,
         pure,
         destructive,
+        takes=(takes,) if isinstance(takes, str) else tuple(takes),
+        gives=gives,
     )
 
 
@@ -233,6 +271,8 @@ def tool(
     reads: bool = False,
     pure: bool = False,
     destructive: bool = False,
+    takes: str | Sequence[str] = (),
+    gives: str = "",
     **fixed: Amount,
 ) -> Callable[[Callable[..., Any]], Tool]:
     """Make a tool of the function below: ``@tool(usd="0.01", seconds=0.2)``.
@@ -250,6 +290,9 @@ def tool(
         pure: A call changes nothing, and says the same again while nothing else has been changed. Calls of pure tools
             may be reordered and merged, those of others keep their order and are made as often as they are planned.
         destructive: A call may destroy what cannot be brought back; who wants to approve such calls is asked.
+        takes: For a typed tool (:mod:`tape.tools.typed`) the types of data that it takes: one for each parameter, in
+            their order; a text is one type.
+        gives: For a typed tool the type of data that it gives.
         fixed: The fixed cost of a call in units; None for an amount that nobody knows.
 
     Raises:
@@ -258,7 +301,7 @@ def tool(
     """
     settings: dict[str, Any] = {
         "kind": kind, "variant": variant, "cost": cost, "quality": quality, "reads": reads, "pure": pure,
-        "destructive": destructive,
+        "destructive": destructive, "takes": takes, "gives": gives,
     }  # fmt: skip
     return lambda function: make_tool(function, **settings | fixed)
 

@@ -93,12 +93,31 @@ def test_a_model_that_fails_is_told_with_what_was_answered_before() -> None:
 
 def test_nothing_is_asked_after_the_time_is_up() -> None:
     found = asyncio.run(measure(ScriptedLM(["x"]), cases("sokoban", "act"), until=0.0))
-    assert (found.n, found.valid_interval, found.chance, found.prompt_tokens) == (0, (0.0, 1.0), None, (0.0, 0))
+    assert (found.n, found.right_interval, found.chance, found.prompt_tokens) == (0, (0.0, 1.0), None, (0.0, 0))
 
 
 def test_cases_of_several_roles_are_not_measured_as_one() -> None:
     with pytest.raises(ValueError, match="one role"):
         asyncio.run(measure(ScriptedLM(["x"]), [*cases("sokoban", "act"), *cases("sokoban", "plan")]))
+
+
+def test_judges_of_plans_acts_and_choices_tell_why() -> None:
+    [plan], [act], [select] = (cases("sokoban", role, 1) for role in ("plan", "act", "select"))
+    assert plan.judge('{"thought": "", "actions": ["sing"]}').valid is False
+    assert "not a whole plan" in plan.judge('{"thought": "", "actions": ["sing"]}').why
+    other = plan.judge('{"thought": "", "actions": ["left", "right"]}')
+    assert (other.valid, other.right, other.why) == (True, False, "L; R")
+    assert act.judge('{"thought": "", "action": "sing"}').valid is False
+    assert select.judge("7").why == "none of the options: '7'"
+    assert select.judge(f" {select.ideal}\n") == Judged(True, True, "")
+    wrong = next(option for option in "123" if option != select.ideal)
+    assert select.judge(wrong) == Judged(True, False, f"said {wrong}, is {select.ideal}")
+
+
+def test_cases_for_general_models_have_no_other_prompts() -> None:
+    for name in ("sokoban", "gsm_hard", "musique", "hotpotqa"):
+        with pytest.raises(UnknownNameError, match="compact"):
+            PLUGINS[name].role_cases("compact", PLUGINS[name].roles[0], 1, 0)
 
 
 def test_a_judge_tells_why() -> None:

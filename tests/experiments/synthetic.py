@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from experiments.harness.experiment import Experiment
-from experiments.harness.matrix import Options, split
+from experiments.harness.matrix import Options, split, unopened
 from tape.engine.result import EpisodeResult
 from tape.runner.configurations import Configuration, Job, checked
 from tape.runner.directory import RunDirectory
@@ -18,7 +18,7 @@ Solves = Callable[[str, int, int], bool]
 
 
 def options(**changes: Any) -> Options:
-    settings: dict[str, Any] = {"seeds": 2, "models": ("bundled:nano-750",), "limit": 3, "identify": lambda name: name}
+    settings: dict[str, Any] = {"seeds": 2, "models": ("bundled:nano-750",), "limit": 3, "identify": unopened}
     return Options(**settings | changes)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from tape.budget import Budget
 from tape.engine.settings import METHOD_FIELDS, TapeConfig
 from tape.plugins import load
+from tape.protocols import prompt_version
 from tape.runner.configurations import Configuration
 from tape.runner.directory import RunDirectory
 from tape.runner.runner import Runner
@@ -39,7 +40,7 @@ def play(
         model_identity=model.identity,
         budget=dict(Budget(CAPS)),
         seed=seed,
-        prompt_version=plugin.prompt_version,
+        prompt_version=prompt_version(plugin, model.prompt_format),
     )
     directory = RunDirectory(folder)
     tasks = tuple(plugin.tasks(options)[:episodes])

@@ -29,7 +29,7 @@ VALID = [
     '{"thought": "add them", "call": {"tool": "multiply.exact", "arguments": {"a": 2.5, "b": "#1"}}}',
     '{"thought": "as planned", "action": "add(a=1, b=[#1, \\"x\\", {}])"}',
     '{"thought": "", "action": "add(a=1, b=#1)"}',
-    '{"quote": "Ann Ode founded it.", "found": true, "answer": "Ann Ode"}',
+    '{"quote": "Ann Ode founded it.", "answer": "Ann Ode"}',
     '{"answer": "#1"}',
     '{"reason": "so it was found", "answer": "Ann Ode"}',
     " add v1 n1 n2 ; multiply v3 #1 n2 ; answer #2",

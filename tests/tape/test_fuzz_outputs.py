@@ -45,7 +45,7 @@ from tape.tools.state import ToolState
 from tests.envs.alfworld import households
 from tests.envs.hotpotqa import helpers as hotpotqa
 from tests.envs.scienceworld.recorded import recorded, views
-from tests.tape.fuzz import HUGE, ends_within, mutated
+from tests.tape.fuzz import HUGE, VALID, ends_within, mutated
 from tests.tape.tools import helpers as tools
 from tests.tape.tools import lexicon
 from tests.tape.world.worlds import Round, make_courier
@@ -181,9 +181,12 @@ A_SAMPLE = 16
 
 
 def through_every_parser(count: int, seed: int) -> Counter[str]:
-    """Send outputs through parsers, and a few huge ones through all; how many of each kind of end there were."""
+    """Send outputs through parsers, valid and a few huge ones through all; how many of each kind of end there were."""
     rng = random.Random(seed)
     ends: Counter[str] = Counter()
+    for text in VALID:
+        for name in PARSERS:
+            _read(name, text, ends)
     for text in rng.sample(HUGE, min(len(HUGE), max(1, count // 1000))):
         with ends_within(120):
             for name in PARSERS:

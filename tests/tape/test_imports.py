@@ -51,7 +51,9 @@ def test_a_plain_episode_loads_nothing_that_it_does_not_use(tmp_path: Path) -> N
     assert not [name for name in found if name.startswith(tuple(f"{extra}." for extra in EXTRA)) or name in EXTRA]
 
 
-@pytest.mark.parametrize("environment", ["alfworld", "gsm_hard", "musique", "scienceworld", "sokoban", "travelplanner"])
+@pytest.mark.parametrize(
+    "environment", ["alfworld", "gsm_hard", "musique", "scienceworld", "sokoban", "tool_chains", "travelplanner"]
+)
 def test_environments_load_no_method(environment: str) -> None:
     found = loaded(f"import envs.{environment}.plugin, envs.{environment}.environment")
     assert not [name for name in found if name.startswith(EXTRA)]

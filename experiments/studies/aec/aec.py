@@ -80,7 +80,7 @@ def configurations(
     played = {name: declared_tasks(environment, own)[: options.limit] for name, own in sets.items()}
     played = {name: spread(tasks, QUICK if quick else None) for name, tasks in played.items()}
     for model in options.models:
-        refined = aec_refinement.find(refinement, environment, options.identify(model))
+        refined = aec_refinement.find(refinement, environment, options.identify(model).identity)
         for setting, tasks in played.items():
             own = sets[setting]
             found += [

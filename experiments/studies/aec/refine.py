@@ -312,7 +312,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 0
         with open_pool(args.workers, cache=args.cache, prices=args.prices) as pool:
             steps = refine(options, args.out, pool, iterations, count, dev, quiet=args.quiet)
-        identity, last = options.identify(options.models[0]), steps[-1]
+        identity, last = options.identify(options.models[0]).identity, steps[-1]
         rules = LearnedRules.load(args.out / f"{last.iteration}-rules.json").overrides()
         learned = Refined(ENVIRONMENT, identity, last.iteration, len(last.cases), last.calibration, rules)
         aec_refinement.write(args.out / aec_refinement.FILE.name, learned)

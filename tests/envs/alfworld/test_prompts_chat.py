@@ -1,8 +1,6 @@
 """The chat prompt format: what general models are shown, what schema binds them, and how their answers are read."""
 
-import asyncio
 import json
-import random
 from dataclasses import replace
 
 import pytest
@@ -10,59 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.alfworld import prompts
-from envs.alfworld.commands import Command, read_command
+from envs.alfworld.commands import read_command
 from envs.alfworld.domain import HouseholdDomain
-from envs.alfworld.game.kinds import kind_of
 from envs.alfworld.predicates import inside, searched, shut
 from envs.alfworld.prompts.chat import ChatFormat
-from envs.alfworld.prompts.chat_schema import DONE, LEADS_TO, NOTHING
-from envs.alfworld.simulator_model import RulesWorldModel
-from envs.alfworld.state import BARE, KEPT, OPEN, SHUT, Knowledge
+from envs.alfworld.state import KEPT
 from experiments.training.household.plans import best_plan
-from experiments.training.household.world import World
 from tape.agents.tape import TapeAgent
 from tape.engine.likelihood import WeighingFormat
 from tape.errors import InvalidOutputError, UnknownNameError
 from tape.lm.base import Choice, JsonSchema, Request
 from tape.lm.scripted import ScriptedLM, obeys
 from tape.protocols.prompt_format import option_values
-from tests.envs.alfworld.households import KITCHEN, STUDY, domain_of, drawn, known, seeds, sensible, tasks, world_of
+from tests.envs.alfworld.chat import COOK, KNOWN, READER, act, actions_of, format_of, prompt, result, steps
+from tests.envs.alfworld.households import KITCHEN, STUDY, domain_of, known, world_of
 from tests.envs.alfworld.played import PlayedHousehold
 from tests.tape.offers import offers
-
-KNOWN = replace(
-    known(KITCHEN).found("countertop 1", "bare").found("fridge 1", SHUT),
-    at=("fridge 1",),
-    inside=frozenset({("mug 1", "countertop 1")}),
-)
-
-
-def format_of(world: World) -> ChatFormat:
-    prompt_format = prompts.prompt_format(domain_of(world), "chat")
-    assert isinstance(prompt_format, ChatFormat)
-    return prompt_format
-
-
-COOK, READER = format_of(world_of(KITCHEN)), format_of(world_of(STUDY))
-
-
-def prompt(request: Request) -> str:
-    assert not isinstance(request.prompt, str)
-    roles = [message.role for message in request.prompt]
-    assert (roles[0], roles[-1]) == ("system", "user")
-    assert roles[1:-1] == ["user", "assistant"] * (len(roles) // 2 - 1)  # worked examples
-    return request.prompt[-1].content
-
-
-def act(action: str) -> str:
-    return json.dumps({"thought": "so be it", "action": action})
-
-
-def actions_of(request: Request) -> set[str]:
-    """The commands that a request's schema leaves."""
-    assert isinstance(request.constraint, JsonSchema)
-    field = request.constraint.model.model_json_schema()["properties"]["action"]
-    return set(field.get("enum", [field.get("const")]))
 
 
 def test_the_prompt_tells_what_is_known_and_what_is_left() -> None:
@@ -125,22 +86,6 @@ def test_a_malformed_plan_keeps_its_readable_beginning(text: str, kept: int) -> 
     assert not plan.valid
 
 
-FOUND = {SHUT: "closed", KEPT: "closed", OPEN: "open", BARE: "cannot be closed"}
-
-
-def result(world: World, command: Command) -> str:
-    """What really comes of a command, as a model that knows would say it."""
-    if not world.do(command):
-        return f"{command.text}{LEADS_TO}{NOTHING}"
-    found = f", {FOUND[world.known.of(command.place)]}" if command.verb == "go" else ""
-    return f"{command.text}{LEADS_TO}{DONE[command.verb]}{found}"
-
-
-def steps(*results: str) -> str:
-    """A rollout."""
-    return json.dumps({f"step_{i}": said for i, said in enumerate(results, 1)})
-
-
 def test_a_plan_has_at_least_one_command_and_speaks_of_what_there_is() -> None:
     request = COOK.plan_request(KNOWN, {"steps": 2})
     one, two = "open fridge 1", "take apple 2 from fridge 1"
@@ -150,117 +95,6 @@ def test_a_plan_has_at_least_one_command_and_speaks_of_what_there_is() -> None:
     for actions in wrong:
         assert not obeys(request, json.dumps({"thought": "", "actions": actions}))
     assert not obeys(request, json.dumps({"thought": "x" * 201, "actions": [one]}))
-
-
-@pytest.mark.slow
-@given(seeds, tasks)
-def test_what_really_changes_is_read_as_what_is_then_known(seed: int, task: str) -> None:
-    world = drawn(seed, task, full=seed % 2 == 0, size=0.15)
-    rng = random.Random(f"chat:{seed}")
-    world.explore(rng, 4)
-    prompt_format = format_of(world)
-    for _ in range(12):
-        command, before = sensible(world, rng), world.known
-        request = prompt_format.next_request(before, command.text)
-        text = result(world, command)
-        there = [pair for pair in world.known.inside - before.inside if pair[1] == command.place]
-        told = replace(before, assumed=frozenset(there)) if command.verb in ("go", "open") else before
-        if text.endswith(NOTHING):
-            assert prompt_format.read_next(told, text) is None
-        else:
-            assert obeys(request, text), (command, text)
-            assert obeys(prompt_format.next_request(before, command.text, valid=True), text)
-            within = {where for thing, where in before.inside if where in before.at and kind_of(thing) == command.thing}
-            # An answer names the kind alone: of two receptacles within one reach that hold it, the first is taken from.
-            if command.verb != "take" or len(within) == 1:
-                assert prompt_format.read_next(told, text) == world.known
-
-
-@given(seeds, tasks)
-def test_a_rollout_under_its_own_assumptions_is_that_of_the_rules(seed: int, task: str) -> None:
-    world = drawn(seed, task, full=False)
-    domain, prompt_format = domain_of(world), format_of(world)
-    plan = [command.text for command in best_plan(world.scene()) or () if command.verb != "use"]
-    [predictions] = asyncio.run(RulesWorldModel(domain).rollout([(world.known, plan)]))
-    expected = [prediction.state for prediction in predictions]
-    told = []
-    for action, state in zip(plan, expected, strict=False):
-        command = read_command(action)
-        assert command is not None
-        told.append(f"{action}{LEADS_TO}{NOTHING}")
-        if isinstance(state, Knowledge):
-            found = f", {FOUND[state.of(command.place)]}" if command.verb == "go" else ""
-            told[-1] = f"{action}{LEADS_TO}{DONE[command.verb]}{found}"
-    request = prompt_format.rollout_request(world.known, plan)
-    if request is None:
-        assert not plan
-        return
-    rest = [f"{action}{LEADS_TO}{NOTHING}" for action in plan[len(told) :]]
-    assert obeys(request, steps(*told, *rest))
-    assert not obeys(request, steps(*told, *rest, "look -> nothing"))
-    assert prompt_format.read_rollout(world.known, plan, steps(*told)) == expected
-
-
-def test_a_rollout_ends_where_it_is_not_of_its_plan() -> None:
-    plan = ["go to fridge 1", "open fridge 1", "take apple from fridge 1"]
-    said = [
-        "go to fridge 1 -> arrived, closed",
-        "open fridge 1 -> opened",
-        "take apple from fridge 1 -> taken",
-    ]
-    start = known(KITCHEN)
-    request = COOK.rollout_request(start, plan)
-    assert request is not None
-    assert "Suppose that there is: apple in/on fridge 1." in prompt(request)
-    states = COOK.read_rollout(start, plan, steps(*said))
-    assert len(states) == 3
-    assert isinstance(states[-1], Knowledge)
-    assert states[-1].holding == "apple ?"
-    assert "In your hand: apple." in prompt(COOK.plan_request(states[-1], {}))
-    assert COOK.read_rollout(start, plan, steps(*said)[:-9]) == states[:2]  # of what is cut off the beginning counts
-    indented = json.dumps(json.loads(steps(*said)), indent=4)
-    assert COOK.read_rollout(start, plan, indented) == states
-    for wrong in ("open microwave 1 -> opened", "open fridge 1 -> taken", "open fridge 1", 3):
-        assert len(COOK.read_rollout(start, plan, json.dumps({"step_1": said[0], "step_2": wrong}))) == 1
-    assert COOK.read_rollout(start, plan, steps(said[0], "open fridge 1 -> nothing"))[1:] == [None]
-    for nothing in ('{"step_1": 3}', "{}", "arrived"):
-        with pytest.raises(InvalidOutputError):
-            COOK.read_rollout(start, plan, nothing)
-    assert COOK.rollout_request(start, []) is None
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "[]",
-        "fly to fridge 1 -> arrived",
-        "go to fridge 1",
-        "go to fridge 1 -> arrived",
-        "go to attic 1 -> arrived, open",
-        "put apple in/on fridge 1 -> put",
-        "heat apple with microwave 1 -> heated",
-        "take teapot from fridge 1 -> taken",
-        "open fridge 1 -> closed",
-    ],
-)
-def test_what_is_no_result_in_this_household_is_invalid(text: str) -> None:
-    with pytest.raises(InvalidOutputError):
-        COOK.read_next(known(KITCHEN), text)
-
-
-def test_what_hand_and_furniture_rule_out_can_only_be_said_to_come_to_nothing() -> None:
-    held = replace(KNOWN, holding="apple 1")
-    for here, action in [(KNOWN, "put apple in/on fridge 1"), (held, "take apple from fridge 1"), (KNOWN, "dance")]:
-        request = COOK.next_request(here, action, valid=True)
-        assert request.constraint == Choice((f"{action}{LEADS_TO}{NOTHING}",))
-
-
-def test_a_result_is_asked_for_beside_what_decides_it() -> None:
-    request = COOK.next_request(replace(KNOWN, holding="apple 1"), "put apple in/on fridge 1")
-    near = "You are at: fridge 1. In your hand: apple 1. fridge 1: closed, contents not seen."
-    assert near in prompt(request).splitlines()
-    assert request.constraint == Choice(("put apple in/on fridge 1 -> put", "put apple in/on fridge 1 -> nothing"))
 
 
 def test_a_free_action_is_read_by_kind() -> None:
@@ -408,12 +242,3 @@ def test_tape_plays_a_household_through_the_chat_format() -> None:
     assert (played.success, played.end_state, played.malformed) == (True, "success", 0)
     assert played.replans == 0
     assert {request.role for request in model.requests} == {"plan", "rollout", "score", "act"}
-
-
-def test_an_arrival_finds_what_is_known() -> None:
-    for place, found in (("countertop 1", "cannot be closed"), ("fridge 1", "closed")):
-        request = COOK.next_request(replace(KNOWN, at=()), f"go to {place}")
-        assert request.constraint == Choice((f"go to {place} -> arrived, {found}", f"go to {place} -> nothing"))
-    unseen = COOK.next_request(KNOWN, "go to cabinet 1").constraint
-    assert isinstance(unseen, Choice)
-    assert len(unseen.options) == 4

@@ -32,7 +32,7 @@ def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("tape.lm.registry.open_model", refuse)
     monkeypatch.setattr("tape.lm.bundled.load_folder", refuse)
-    matrix.identity.cache_clear()
+    matrix.identified.cache_clear()
 
 
 @pytest.mark.usefixtures("no_models")

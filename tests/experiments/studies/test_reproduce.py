@@ -9,7 +9,7 @@ import pytest
 
 from experiments import report
 from experiments.harness import cli, register
-from experiments.harness.matrix import most_calls
+from experiments.harness.matrix import identified, most_calls
 from experiments.harness.methods import PAPER, TAPE_PLUS
 from experiments.studies.tape import headline, reproduce, sokoban
 from experiments.studies.tape.catalogue import find
@@ -60,18 +60,12 @@ def test_every_experiment_is_played_and_shared_episodes_only_once(folder: Path, 
     wanted: set[str] = set()
     for name in reproduce.PLAYED:
         configurations = checked(
-            find(name).configurations(options(models=(MODEL,), limit=1, seeds=1, batch=BATCH, identify=find_identity))
+            find(name).configurations(options(models=(MODEL,), limit=1, seeds=1, batch=BATCH, identify=identified))
         )
         keys = {(configuration.name, job.key) for configuration in configurations for job in configuration.jobs()}
         assert {(line["cell"], line["key"]) for line in lines(folder, name)} == keys
         wanted |= {key for _, key in keys}
     assert sorted(patched) == sorted(wanted)
-
-
-def find_identity(name: str) -> str:
-    from experiments.harness.matrix import identity
-
-    return identity(name)
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.matrix import Options
+from experiments.harness.matrix import Options, unopened
 from experiments.harness.measured import Measured
 from experiments.studies.sdp import sdp
 from experiments.studies.sdp.settings import SETTINGS, Setting
@@ -18,7 +18,7 @@ TRIPS = next(setting for setting in sdp.EVERYTHING if setting.environment == "tr
 
 
 def options(limit: int = 1) -> Options:
-    return Options(seeds=1, models=sdp.EXPERIMENT.models, limit=limit, identify=lambda name: name)
+    return Options(seeds=1, models=sdp.EXPERIMENT.models, limit=limit, identify=unopened)
 
 
 class Missing(Setting):

@@ -13,6 +13,7 @@ from tape.cli import main
 from tape.engine.result import EpisodeResult
 from tape.engine.settings import TapeConfig
 from tape.plugins import load
+from tape.protocols import prompt_version
 from tape.runner.configurations import Configuration, checked
 from tape.runner.directory import RunDirectory
 from tape.runner.spec import RunSpec
@@ -77,7 +78,7 @@ def plain_run(tmp_path: Path) -> Path:
     options = {"levels": "easy", "slack": 2}
     spec = RunSpec(
         environment="sokoban", options=options, agent="tape", config=TapeConfig(), model="bundled:nano",
-        model_identity="made up", repeats=2, prompt_version=plugin.prompt_version,
+        model_identity="made up", repeats=2, prompt_version=prompt_version(plugin, "compact"),
     )  # fmt: skip
     [configuration] = checked([Configuration("all | of it", spec, tuple(plugin.tasks(options))[:1])])
     directory = RunDirectory(tmp_path / "run")

@@ -91,6 +91,17 @@ def test_fifty_actions_take_no_memory_to_speak_of() -> None:
     assert len(compiler()._compiled) <= outlines_engine.COMPILED
 
 
+def test_the_constraints_used_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outlines_engine, "COMPILED", 2)
+    own = ConstraintCompiler(words(), lambda: compiler()._vocabulary)
+    kept, other, third = (Choice((text,)) for text in ("kept", "other", "third"))
+    first = own._automaton(kept)
+    for asked in (other, kept, third, kept):
+        own.check(asked)
+    assert len(own._compiled) == 2
+    assert own._automaton(kept) is first, "it was used more often than what was compiled after it"
+
+
 def test_what_is_forced_is_written_and_the_rest_is_the_models() -> None:
     processor = compiler().processor(fixed("go up"), jump=True)
     assert words().decode(processor.begin()) == '{"thought'

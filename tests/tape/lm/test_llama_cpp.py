@@ -11,6 +11,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from tape.errors import ConstraintError, ModelError
+from tape.lm import llama_cpp
 from tape.lm.base import Choice, Completion, Forced, Grammar, JsonSchema, Message, Regex, Request
 from tape.lm.registry import open_model
 from tests.tape.lm.tiny_gguf import TEMPLATE, write_gguf
@@ -44,6 +45,17 @@ class Deed(BaseModel):
     where: list[Literal["up", "down é"]] = Field(min_length=1, max_length=2)
     why: str = Field(max_length=5)
     sure: bool
+
+
+def test_the_grammars_used_last_are_kept(lm: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llama_cpp, "PARSED", 2)
+    lm._grammars.clear()
+    kept, other, third = (Choice((text,)) for text in ("kept", "other", "third"))
+    first = lm._grammar(kept)
+    for asked in (other, kept, third, kept):
+        lm._grammar(asked)
+    assert len(lm._grammars) == 2
+    assert lm._grammar(kept) is first
 
 
 def test_every_kind_of_constraint_holds(lm: Any) -> None:

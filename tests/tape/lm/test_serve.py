@@ -3,6 +3,7 @@
 import asyncio
 import http.client
 import json
+import re
 import subprocess
 import sys
 import warnings
@@ -122,9 +123,12 @@ def test_a_local_checkpoint_behind_http_obeys_any_json_schema(tmp_path: Path) ->
         kind: Literal["push", "move"]
         where: list[Literal["up", "down"]] = Field(min_length=1, max_length=2)
         sure: bool
+        far: int = Field(ge=0, le=12)
+        cost: float = Field(ge=0)
+        share: float = Field(gt=0, lt=1)
 
     general_model(tmp_path)
-    request = Request((Message("user", "What now?"),), 80, JsonSchema(Deed), n=3, temperature=1.0, seed=4)
+    request = Request((Message("user", "What now?"),), 400, JsonSchema(Deed), n=3, temperature=1.0, seed=4)
     with served(open_model(f"hf:{tmp_path}")) as port, warnings.catch_warnings():
         warnings.simplefilter("error", EndpointWarning)
         hosted = open_model(f"openai:any@http://127.0.0.1:{port}/v1")
@@ -143,6 +147,40 @@ def test_forms_are_read_as_they_are_written() -> None:
         read, wrapped = constraint_of({"response_format": {"json_schema": {"schema": form.value}}})
         assert wrapped
         assert read == constraint or read == Regex("^(?:a|b)$")
+
+
+def test_bounds_of_numbers_are_enforced_or_refused_by_name() -> None:
+    def asked(**number: object) -> dict[str, object]:
+        schema = {"type": "object", "properties": {"a": {"type": "integer", **number}}, "required": ["a"]}
+        return {"messages": [{"role": "user", "content": "y"}], "response_format": {"json_schema": {"schema": schema}}}
+
+    constraint, _ = constraint_of(asked(minimum=-1, exclusiveMaximum=12))
+    assert isinstance(constraint, Regex)
+    for value in range(-3, 15):
+        assert bool(re.fullmatch(constraint.pattern, f'{{"a":{value}}}')) is (-1 <= value < 12)
+    with served(ScriptedLM(['{"a":7}'])) as port:
+        status, answer = post(port, asked(multipleOf=7))
+        assert status == 400
+        assert "cannot be enforced: multipleOf 7 is enforced where" in answer["error"]["message"]
+        assert post(port, asked(minimum=7, maximum=7, multipleOf=7))[0] == 200
+
+
+def test_the_client_asks_for_less_where_a_bound_is_refused() -> None:
+    pytest.importorskip("openai")
+
+    class Deed(BaseModel):
+        times: int = Field(multiple_of=7)
+
+    model = ScriptedLM(['{"times": 14}'])
+    with served(model) as port:
+        hosted = open_model(f"openai:any@http://127.0.0.1:{port}/v1")
+        request = Request((Message("user", "How often?"),), 40, JsonSchema(Deed))
+        with pytest.warns(EndpointWarning, match="multipleOf 7 is enforced where"):
+            [completion] = asyncio.run(hosted.generate([request]))
+    assert completion.texts == ('{"times": 14}',)
+    [asked] = model.requests
+    assert isinstance(asked.constraint, Regex)
+    assert "times" in asked.constraint.pattern
 
 
 def test_a_pattern_may_end_in_an_escaped_dollar() -> None:

@@ -64,7 +64,7 @@ def test_end_states_stand_in_the_table_and_unusual_ones_are_explained() -> None:
     told = dict(zip(head, row, strict=True))
     assert told["ended"] == "2 no_plan, 1 budget:steps, 1 solver_error, 1 success"
     assert told["success"] == "0.20"
-    assert "no_plan: no sampled plan could be read." in remark(groups)
+    assert "no_plan: no sampled plan could be read, or none had an action." in remark(groups)
     assert "model_error" not in remark(groups)
     assert fault_note(groups, lines) == (
         "of 5 episodes some ended by a fault (1 solver_error), which says nothing about the agent; the first: why 3"

@@ -177,7 +177,7 @@ def test_what_a_model_has_read_is_its_word(chain: str, said: str, tmp_path: Path
     plan: Plan = [("read", {"query": "colour"})]
 
     def project(request: Request) -> str:
-        return json.dumps({"found": bool(said), "answer": said})
+        return json.dumps({"answer": said})
 
     reply = script(plan, answers=["#1"], project=project, act=follow(plan))
     file = tmp_path / "t.jsonl"

@@ -213,8 +213,8 @@ def read(request: Request) -> str:
     text = prompt(request)
     for words, answer in (("founded by Ann Ode", "Ann Ode"), ("born in Rome", "Rome")):
         if words in text:
-            return json.dumps({"found": True, "answer": answer})
-    return json.dumps({"found": False, "answer": ""})
+            return json.dumps({"answer": answer})
+    return json.dumps({"answer": ""})
 
 
 def searches(variant: str) -> list[tuple[str, dict[str, Any]]]:
@@ -273,7 +273,7 @@ def _after_failure(request: Request) -> str:
     return follow(searches("good" if "failed: search.poor" in prompt(request) else "poor")[:1])(request)
 
 
-@pytest.mark.parametrize("answer", ['{"found": tru', '{"found": true, "answer": 3}', "{}", ""])
+@pytest.mark.parametrize("answer", ['{"answer": tru', '{"answer": 3}', "{}", ""])
 def test_a_reading_that_cannot_be_read_is_counted_and_makes_the_call_a_failed_one(answer: str) -> None:
     lm = ScriptedLM(script(searches("good")[:1], project=lambda _: answer))
     env = ToolEnvironment("Who founded Acme?", [poor, good])

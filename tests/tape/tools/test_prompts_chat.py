@@ -280,8 +280,8 @@ def test_only_texts_are_read() -> None:
 def test_what_was_read_is_the_result_and_nothing_found_a_failure() -> None:
     here = prompt_format(search)
     state = ToolState().with_call(call("search", query="who"), '"text"', "text")
-    assert here.read_project(state, '{"found": true, "answer": " Ann "}').values() == ["Ann"]
-    for nothing in ('{"quote": "", "found": false, "answer": "Ann"}', '{"found": true, "answer": "  "}'):
+    assert here.read_project(state, '{"answer": " Ann "}').values() == ["Ann"]
+    for nothing in ('{"quote": "", "answer": ""}', '{"quote": "Ann is here.", "answer": "  "}'):
         assert here.read_project(state, nothing).failed == (call("search", query="who"),)
     with pytest.raises(InvalidOutputError):
         here.read_project(state, "Ann")

@@ -1,0 +1,100 @@
+"""Tool chains as an environment: one problem, its tools made from its offers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from pydantic import BaseModel, ConfigDict
+
+from envs.tool_chains.problem import CENT, Offer, Problem
+from envs.tool_chains.scripted_reader import read
+from tape.budget import Resources
+from tape.tools.cost import Fixed
+from tape.tools.tool import Tool
+from tape.tools.typed.environment import Change, TypedEnvironment
+
+READERS = ("scripted", "lm")
+"""Who reads what is asked for: the script of :mod:`envs.tool_chains.scripted_reader`, or the model."""
+
+NOTES = {
+    "none": "",
+    "refused": "",
+    "price": "The prices have changed.",
+    "wish": "The user has said something new.",
+    "length": "The list of tools has changed.",
+}
+"""What an observation says of a change; of a tool that will refuse nobody says anything."""
+
+
+class _Work(BaseModel):
+    """What every tool is called with; one model for all, since making one takes longer than playing a step."""
+
+    model_config = ConfigDict(extra="forbid")
+    stock: str
+
+
+@lru_cache(maxsize=4096)
+def as_tool(offer: Offer) -> Tool:
+    """A tool that works: it writes down what was done to what."""
+
+    def work(stock: str) -> str:
+        return f"{stock} > {offer.name}"
+
+    cost = Fixed(Resources({"usd": offer.cents * CENT, "seconds": offer.millis}))
+    said = f"Makes {offer.gives} of {offer.takes}."
+    return Tool(offer.name, "", work, _Work, said, cost, takes=(offer.takes,), gives=offer.gives)
+
+
+def as_tools(offers: Sequence[Offer]) -> tuple[Tool, ...]:
+    """The tools of some offers."""
+    return tuple(map(as_tool, offers))
+
+
+class ToolChainsEnvironment(TypedEnvironment):
+    """One problem.
+
+    Args:
+        problem: The problem.
+        reader: One of :data:`READERS`.
+    """
+
+    def __init__(self, problem: Problem, reader: str = "scripted") -> None:
+        turn = problem.turn
+        changes = [] if turn is None else [
+            Change(
+                turn.after,
+                None if turn.offers is None else as_tools(turn.offers),
+                turn.refusing,
+                turn.request,
+                turn.want,
+                NOTES[problem.change],
+            )
+        ]  # fmt: skip
+        super().__init__(
+            as_tools(problem.offers),
+            have={problem.start: problem.start},
+            want=problem.want,
+            budget=problem.budget,
+            request=problem.request,
+            goals=problem.goals,
+            reader=read if reader == "scripted" else None,
+            changes=changes,
+        )
+        self.problem = problem
+
+    def measures(self) -> Mapping[str, float]:
+        """Beside success.
+
+        ``cheapest``: the calls that succeeded are the oracle's, no more and no others. ``over_least``: what a success
+        cost beside the oracle's; below 1 where luck has it, since the oracle knows no future either. ``read``: what the
+        user said last was read rightly.
+        """
+        read = {"read": float(self._state.wanted == self._wanted)} if self._reader is None else {}
+        least, done = self.problem.reference, self.success()
+        if least is None:
+            return {"cheapest": 0.0, **read}
+        found = {"cheapest": float(done and tuple(self.called) == least.tools), **read}
+        if done:
+            found["over_least"] = (self.used["usd"] or 0) / (least.cents * CENT)
+        return found

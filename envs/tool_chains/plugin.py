@@ -1,0 +1,133 @@
+"""Tool chains for the command line and the runner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from envs.tool_chains.environment import READERS, ToolChainsEnvironment
+from envs.tool_chains.errors import ToolChainsError
+from envs.tool_chains.generator import LEVELS, TOOLS, Settings, generate
+from envs.tool_chains.loader import OwnTask, load, own_tools
+from envs.tool_chains.problem import CAPS, CHANGES, Problem
+from tape.errors import ConfigError
+from tape.protocols import Environment, Task, WorldModel
+from tape.protocols.role_cases import RoleCase
+from tape.tools.tool import Tool
+from tape.tools.typed.environment import TypedEnvironment
+
+DEFAULT_COUNT = 20
+
+
+class ToolChainsPlugin:
+    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+
+    name = "tool_chains"
+    prompt_version = "1"
+    roles = ("project", "plan", "act", "score", "select")
+    model = "declared:random"
+    built_on = ("tape.tools",)
+    reads = True
+    replayable = True
+
+    def add_arguments(self, parser: Any) -> None:
+        """``--data``, ``--problems``, ``--count``, ``--level``, ``--tools``, ``--change``, ``--caps`` and others."""
+        parser.add_argument("--data", type=str, help="a JSON file of typed tools with prices, and of tasks")
+        parser.add_argument("--problems", default="dev", help="our own problems: the name of a set (default: dev)")
+        parser.add_argument(
+            "--count", type=int, default=DEFAULT_COUNT, help="our own problems: how many (default: %(default)s)"
+        )
+        parser.add_argument(
+            "--level", type=int, default=5, help=f"stages to the thing, {LEVELS[0]} to {LEVELS[-1]} (default: 5)"
+        )
+        parser.add_argument(
+            "--tools", type=int, default=40, help=f"tools of a problem, {TOOLS[0]} to {TOOLS[1]} (default: 40)"
+        )
+        parser.add_argument(
+            "--change", choices=CHANGES, default="none", help="what becomes different on the way (default: none)"
+        )
+        parser.add_argument(
+            "--caps",
+            choices=CAPS,
+            default="fit",
+            help="fit: the cheapest chain fits; tight: it takes too long, a dearer one fits; short: none fits "
+            "(default: fit)",
+        )
+        parser.add_argument(
+            "--slack",
+            type=float,
+            default=0.1,
+            help="by which share the caps on money and time exceed what the oracle uses (default: %(default)s)",
+        )
+        parser.add_argument(
+            "--reader",
+            choices=READERS,
+            default="scripted",
+            help="who reads what is asked for: a script that knows our own wordings, or the model (default: scripted)",
+        )
+
+    def tasks(self, options: Mapping[str, Any]) -> list[Task]:
+        """One task per problem.
+
+        Raises:
+            ToolChainsError: There are no such problems.
+            ToolFileError: The file cannot be read.
+        """
+        if options.get("data"):
+            path = Path(options["data"])
+            return [Task(own.id, path.stem, own.budget, own.digest, {"own": own}) for own in load(path)]
+        if options["count"] < 1:
+            raise ToolChainsError(f"--count is at least 1, got {options['count']}")
+        settings = Settings(options["level"], options["tools"], options["change"], options["caps"], options["slack"])
+        reader = options["reader"]
+        name = f"chains-{options['problems']}-{settings.level}-{settings.tools}-{settings.change}"
+        name += "" if settings.caps == "fit" else f"-{settings.caps}"
+        name += "" if settings.slack == 0.1 else f"-slack{settings.slack:g}"
+        name += "-scripted-reader" if reader == "scripted" else ""
+        problems = (generate(options["problems"], number, settings) for number in range(options["count"]))
+        return [
+            Task(
+                problem.id,
+                name,
+                problem.budget,
+                f"{problem.digest}-{reader}",
+                {"problem": problem, "reader": reader, "text": problem.request},
+            )
+            for problem in problems
+        ]
+
+    def make(self, task: Task) -> Environment:
+        """A fresh environment; the runner passes the task's budget."""
+        if "own" in task.facts:
+            own: OwnTask = task.facts["own"]
+            have = {one: f"{one} (from the start)" for one in own.have}
+            return TypedEnvironment(_own_tools(own.file, own.digest), have=have, want=own.want, budget=own.budget)
+        problem: Problem = task.facts["problem"]
+        return ToolChainsEnvironment(problem, task.facts["reader"])
+
+    def simulator(self, environment: Environment) -> WorldModel:
+        """There is none.
+
+        Raises:
+            ConfigError: Always.
+        """
+        del environment
+        raise ConfigError("tool_chains has no simulator: its tools declare what they lead to; leave world_model at lm")
+
+    def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
+        """Requests and chains with known answers; see :class:`tape.protocols.role_cases.ProbedPlugin`."""
+        from envs.tool_chains.role_cases import role_cases  # runs do without
+
+        return role_cases(prompts, role, count, seed)
+
+
+@lru_cache(maxsize=4)
+def _own_tools(file: str, digest: str) -> list[Tool]:
+    """The tools of a file, made once for all of its tasks in a row."""
+    del digest  # of what the file held when its tasks were read
+    return own_tools(file)
+
+
+PLUGIN = ToolChainsPlugin()

@@ -1,0 +1,129 @@
+"""Cases with known answers, by which it is measured what a model can do here; every answer is the oracle's."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+from envs.tool_chains.environment import ToolChainsEnvironment
+from envs.tool_chains.generator import Settings, generate
+from envs.tool_chains.oracle import dijkstra
+from envs.tool_chains.problem import CENT, Problem, named
+from tape.protocols import Action
+from tape.protocols.prompt_format import OfferedPath
+from tape.protocols.role_cases import (
+    RoleCase,
+    chat_only,
+    choice_case,
+    judged_act,
+    judged_plan,
+    known_role,
+    numbered_nodes,
+    offered_path,
+    select_case,
+)
+from tape.tools.typed.domain import TypedDomain, as_typed
+from tape.tools.typed.prompts.chat import ChatTypedFormat
+from tape.tools.typed.prompts.declared import legal_chains
+from tape.tools.typed.state import TypedState
+
+ROLES = ("project", "plan", "act", "score", "select")
+_SETTINGS = Settings(level=5, tools=20)
+_LEFT = {"steps": 12}
+
+
+def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
+    """Cases of a role.
+
+    Args:
+        prompts: ``chat``.
+        role: ``project``: which thing a request names. ``plan``: any chain that works. ``act``: a call that leads on.
+            ``score``: whether a thing is what was asked for. ``select``: the cheapest of four chains.
+        count: How many.
+        seed: Any integer.
+
+    Raises:
+        UnknownNameError: There is no such role or prompt format.
+    """
+    chat_only(prompts)
+    known_role(role, ROLES, "tool_chains")
+    build: Callable[[str, _Case], RoleCase] = _BUILD[role]
+    return [build(f"{seed}-{number}", _Case(generate(f"probe-{seed}", number, _SETTINGS))) for number in range(count)]
+
+
+class _Case:
+    """A problem with its prompts, at the start and with the request read."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.asked = ToolChainsEnvironment(problem, "lm")
+        self.unread: TypedState = as_typed(self.asked.domain.project(self.asked.reset(0)))
+        self.domain: TypedDomain = self.asked.domain
+        self.form = ChatTypedFormat(self.domain, self.asked.goals)
+        self.state = self.unread.read(problem.want)
+        self.rng = random.Random(f"tool chains: cases: {problem.id}")
+
+    def works(self, actions: tuple[Action, ...]) -> bool:
+        """Whether a plan can be followed to its end."""
+        state = self.state
+        for action in actions:
+            after = self.domain.outcome(state, action).state
+            if after is None:
+                return False
+            state = as_typed(after)
+        return state.handed_in == self.problem.want
+
+
+def _project(name: str, case: _Case) -> RoleCase:
+    request = case.form.project_request(case.unread)
+    assert request is not None, "the request is unread"
+    return choice_case("project", name, request, case.problem.want)
+
+
+def _plan(name: str, case: _Case) -> RoleCase:
+    found = dijkstra(case.problem.offers, [case.problem.start], case.problem.want)
+    assert found is not None, "every problem has a chain"
+    ideal = json.dumps({"thought": "The cheapest chain.", "tools": list(found.tools)})
+    judge = judged_plan(case.form, case.state, lambda plan: case.works(plan.actions))
+    return RoleCase("plan", name, case.form.plan_request(case.state, _LEFT), judge, ideal)
+
+
+def _act(name: str, case: _Case) -> RoleCase:
+    found = dijkstra(case.problem.offers, [case.problem.start], case.problem.want)
+    assert found is not None, "every problem has a chain"
+
+    def leads_on(action: Action) -> bool:
+        after = case.domain.outcome(case.state, action).state
+        left = [] if after is None else as_typed(after).at_hand
+        return bool(left) and dijkstra(case.problem.offers, left, case.problem.want) is not None
+
+    request = case.form.act_request(case.state, _LEFT, None, ())
+    ideal = json.dumps({"thought": "It comes first.", "call": found.tools[0]})
+    return RoleCase("act", name, request, judged_act(case.form, case.state, leads_on), ideal)
+
+
+def _score(name: str, case: _Case) -> RoleCase:
+    right = case.rng.random() < 0.5
+    other = case.rng.choice([goal for goal in case.problem.goals if goal != case.problem.want])
+    ended = replace(case.state, handed_in=case.problem.want if right else other)
+    request, _ = case.form.score_request(ended)
+    return choice_case("score", name, request, "right" if right else "wrong")
+
+
+def _select(name: str, case: _Case) -> RoleCase:
+    by_name = named(case.problem.offers)
+
+    def cents(actions: list[Action]) -> int:
+        return sum(by_name[action.removesuffix("()")].cents for action in actions[:-1])
+
+    chains = sorted(legal_chains(case.domain, case.state, 8), key=cents)[:4]
+    paths: list[OfferedPath] = []
+    for number, actions in enumerate(chains):
+        cost = {"usd": cents(actions) * CENT}
+        paths.append(offered_path(actions, numbered_nodes(number, actions), cost=cost))
+    return select_case(name, case.form, case.state, paths, {"usd": case.problem.cents * CENT}, case.rng)
+
+
+_BUILD = {"project": _project, "plan": _plan, "act": _act, "score": _score, "select": _select}

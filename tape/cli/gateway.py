@@ -1,0 +1,115 @@
+"""``tape gateway CONFIG``: an MCP server that gives any agent a budget."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tape.gateway.books import Books
+    from tape.gateway.config import GatewayConfig
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the subcommand."""
+    parser = argparse.ArgumentParser(
+        prog="tape gateway",
+        description="Serve the tools of MCP servers and Python functions over MCP: each call is priced, reserved "
+        "before it starts, and refused where it does not fit into a budget. Over stdio, or by --http over HTTP.",
+    )
+    parser.add_argument("config", type=Path, help="a TOML file, see docs/gateway.md")
+    parser.add_argument(
+        "--check", action="store_true", help="check the file, start the servers once, and say what is offered"
+    )
+    parser.add_argument("--http", type=int, metavar="PORT", help="serve over HTTP at this port (0: any free one)")
+    parser.add_argument(
+        "--journal", type=Path, metavar="FILE", help="where what is spent is kept (default: CONFIG with .journal.jsonl)"
+    )
+    parser.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help="where the token is that HTTP clients send, made if missing (default: CONFIG with .token); not with "
+        "clients that are named in the file",
+    )
+    parser.add_argument(
+        "--settle",
+        action="append",
+        default=[],
+        metavar="CALL:AMOUNTS",
+        help="say what a call took that was in flight when a gateway ended, for instance 17:usd=0.01, and end",
+    )
+    args = parser.parse_args(argv)
+    from tape.errors import ConfigError
+    from tape.gateway.config import load_config
+    from tape.plugins import require_extra
+
+    if args.http is not None and not 0 <= args.http < 65536:
+        raise ConfigError(f"--http is a port from 0 to 65535, got {args.http}")
+    require_extra("mcp", "mcp", "httpx2", what="tape gateway")
+    config = load_config(args.config)
+    if args.check:
+        asyncio.run(_check(config))
+        return 0
+    from tape.gateway.books import Books
+    from tape.gateway.journal import Journal
+
+    journal = Journal(args.journal or args.config.with_suffix(".journal.jsonl"))
+    try:
+        if args.settle:
+            from tape.gateway.settling import settle
+
+            for one in args.settle:
+                print(settle(journal, one))
+            return 0
+        books = Books(config.run, config.client, config.session, journal)
+        token_file = args.token_file or args.config.with_suffix(".token")
+        asyncio.run(_serve(config, books, args.http, token_file))
+    finally:
+        journal.close()
+    return 0
+
+
+async def _serve(config: GatewayConfig, books: Books, port: int | None, token_file: Path) -> None:
+    from tape.gateway.gateway import Gateway
+
+    gateway = Gateway(config, books)
+    await gateway.start()
+    try:
+        for warning in gateway.warnings():
+            print(f"tape gateway: {warning}", file=sys.stderr, flush=True)
+        if port is None:
+            from tape.gateway.serving import serve_stdio
+
+            await serve_stdio(gateway)
+        else:
+            from tape.gateway.http import serve_http
+
+            await serve_http(gateway, port, token_file)
+    finally:
+        await gateway.stop()
+
+
+async def _check(config: GatewayConfig) -> None:
+    import tempfile
+
+    from tape.gateway.books import Books
+    from tape.gateway.gateway import Gateway
+    from tape.gateway.journal import Journal
+
+    with tempfile.TemporaryDirectory() as folder:
+        journal = Journal(Path(folder) / "journal.jsonl")
+        gateway = Gateway(config, Books(config.run, config.client, config.session, journal))
+        try:
+            await gateway.start()
+            await gateway.stop()
+        finally:
+            journal.close()
+    for entry in gateway.listed():
+        print(f"{entry['name']}: {str(entry['description'])[:160]}")
+    for warning in gateway.warnings():
+        print(f"warning: {warning}")

@@ -1,0 +1,197 @@
+"""The ledgers of the gateway: a run, its clients, their sessions; every call is in the journal before it starts."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tape.budget import Budget, Ledger, Reservation, Resources, amount_of
+from tape.budget.amounts import unknown
+from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
+from tape.gateway.errors import JournalError
+from tape.gateway.journal import Journal, digest
+
+
+@dataclass(frozen=True, eq=False)
+class Book:
+    """The ledger of one session.
+
+    Attributes:
+        session: Its name in the journal.
+        client: Whose it is.
+        ledger: Within that of the client, which is within that of the run.
+    """
+
+    session: str
+    client: str
+    ledger: Ledger
+
+    def ledgers(self) -> list[Ledger]:
+        """The session's, the client's and the run's."""
+        found, ledger = list[Ledger](), self.ledger
+        while ledger is not None:
+            found.append(ledger)
+            ledger = ledger.parent  # type: ignore[assignment]
+        return found
+
+    def left(self) -> dict[str, int]:
+        """Counts left of each capped resource."""
+        return {kind: self.ledger.remaining(kind) or 0 for kind in self.ledger.capped()}
+
+    def fits(self, worst: Resources) -> bool:
+        """Whether a call of this worst case would be let through now."""
+        return all((amount := worst[kind]) is not None and amount <= left for kind, left in self.left().items())
+
+
+class Charge:
+    """A worst case that is set aside, in the ledgers and on the disk; settled once.
+
+    As a context manager it is settled at the whole worst case where the block leaves it open: what a call used that was
+    cut off is unknown.
+    """
+
+    def __init__(self, journal: Journal, number: int, reservation: Reservation) -> None:
+        self._journal, self._number, self._reservation = journal, number, reservation
+        self.outcome = "cut off"
+        """What the journal says became of the call."""
+
+    def settle(self, actual: Resources, outcome: str) -> list[dict[str, Any]]:
+        """Book what was used; an unknown amount as it was set aside.
+
+        Returns:
+            What was used beyond the worst case.
+        """
+        worst = self._reservation.worst_case
+        broken = self._reservation.settle(actual)
+        spent = Resources({kind: worst[kind] if actual[kind] is None else actual[kind] for kind in actual})
+        try:
+            self._journal.settle(self._number, spent, outcome)
+        except JournalError as error:  # the call has been made, and the file counts more than it took
+            print(f"tape gateway: {error}; the worst case stays booked there", file=sys.stderr, flush=True)
+        return [
+            {"resource": one.kind, "declared": amount(one.kind, one.declared), "used": amount(one.kind, one.used)}
+            for one in broken
+        ]
+
+    def __enter__(self) -> Charge:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._reservation.open:
+            self.settle(unknown(self._reservation.worst_case), self.outcome)
+
+
+class Books:
+    """All ledgers, as the journal left them.
+
+    Args:
+        run: The caps of the run.
+        clients: The caps of each client.
+        session: The caps of a session.
+        journal: The journal; what it holds is booked, what it left open at its worst case.
+
+    Raises:
+        ConfigError: An unknown amount of what is capped now was spent before.
+    """
+
+    def __init__(self, run: Budget, clients: Mapping[str, Budget], session: Budget, journal: Journal) -> None:
+        self.journal = journal
+        self.run = Ledger(run, name="run")
+        self._caps, self._session = clients, session
+        self._clients: dict[str, Ledger] = {}
+        self._books: dict[str, Book] = {}
+        self._current: dict[tuple[str, str], Book] = {}
+        self.left_open = dict(journal.open)
+        """What an earlier gateway had reserved and not settled, by number."""
+        for name, kept in journal.sessions.items():
+            lost = (one.worst for one in journal.open.values() if one.session == name)
+            try:
+                self._book(name, kept.client).ledger.book(sum(lost, kept.spent))
+            except UnknownCostError as error:
+                raise ConfigError(f"{journal.path}: {error}, or name another journal by --journal") from error
+
+    def _book(self, session: str, client: str) -> Book:
+        if session not in self._books:
+            if client not in self._clients:
+                self._clients[client] = Ledger(self._caps.get(client), parent=self.run, name="client")
+            ledger = Ledger(self._session, parent=self._clients[client], name="session")
+            self._books[session] = Book(session, client, ledger)
+        return self._books[session]
+
+    def current(self, client: str, key: str) -> Book:
+        """The book of a client's session.
+
+        Args:
+            client: Whose it is.
+            key: What the connection calls its session; empty for requests that belong to none, which share one. That
+                one goes on after a restart.
+        """
+        if (client, key) not in self._current:
+            # Keys stay in memory: who knows the one of another's session could speak for it.
+            name = f"{client}:{secrets.token_hex(6)}" if key else f"{client}:shared"
+            self._current[client, key] = self._book(name, client)
+        return self._current[client, key]
+
+    async def begin(self, book: Book, tool: str, worst: Resources) -> Charge:
+        """Set a worst case aside everywhere, or nowhere.
+
+        Raises:
+            BudgetExceededError: It does not fit.
+            UnknownCostError: It is unknown in what is capped.
+            JournalError: It cannot be written down.
+        """
+        reservation = book.ledger.reserve(worst)
+        try:
+            number = await self.journal.reserve(book.session, book.client, tool, worst)
+        except BaseException:
+            reservation.release()
+            raise
+        return Charge(self.journal, number, reservation)
+
+    def checkpoint(self, book: Book) -> str:
+        """A handle by which the client of a session goes on with it, in another connection or after a restart.
+
+        Raises:
+            JournalError: It cannot be written down.
+        """
+        handle = secrets.token_urlsafe(24)
+        self.journal.checkpoint(handle, book.session, book.client)
+        return handle
+
+    def resume(self, client: str, key: str, handle: str) -> Book | None:
+        """Go on with an earlier session: from now on calls are booked there. None where the handle is not theirs."""
+        name = self.journal.handles.get(digest(handle))
+        if name is None or self.journal.sessions[name].client != client:
+            return None
+        book = self._book(name, client)
+        self._current[client, key] = book
+        return book
+
+
+def amount(kind: str, count: int | None) -> int | float | None:
+    """A count in its unit, as a number of JSON."""
+    if count is None:
+        return None
+    found = amount_of(kind, count)
+    return int(found) if found == found.to_integral_value() else float(found)
+
+
+def amounts(resources: Mapping[str, int | None]) -> dict[str, int | float | None]:
+    """Counts in units, as numbers of JSON."""
+    return {kind: amount(kind, resources[kind]) for kind in resources}
+
+
+def refusal_of(error: BudgetExceededError) -> dict[str, Any]:
+    """The fields of a refusal."""
+    kind = error.kind
+    return {
+        "resource": kind,
+        "scope": error.ledger,
+        "requested": amount(kind, error.requested),
+        "left": amount(kind, max(0, error.limit - error.used)),
+        "cap": amount(kind, error.limit),
+        "cap_needed": amount(kind, error.used + error.requested),
+    }

@@ -1,0 +1,289 @@
+"""What the gateway offers: the tools of its servers and functions, checked once and pinned for as long as it runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tape.budget import Resources
+from tape.errors import ConfigError
+from tape.gateway.books import amounts
+from tape.gateway.config import Declared, GatewayConfig, ToolSettings
+from tape.gateway.downstream import Downstream
+from tape.gateway.prices import Price, unpriced
+from tape.gateway.python_tools import PythonTool
+from tape.reading import short
+from tape.tools.mcp import MOST_TOOLS, effects, entries_of
+from tape.tools.mcp_schema import described
+
+OWN = ("plan", "budget", "checkpoint", "resume")
+"""The gateway's own tools."""
+
+MOST_SCHEMA_BYTES = 64 << 10
+"""Of a schema, as JSON."""
+
+MOST_LISTED_BYTES = 1 << 20
+"""Of all tools of a server, as JSON: more would fill a model's context."""
+
+_MOST_PARTS, _DEEPEST = 5000, 30
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_WORDS = ("description", "title")
+_RISKY = ("pattern", "patternProperties", "format")
+"""What a client's validator may run for ever on, or fetch; the server checks it itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class Offered:
+    """A tool as clients see it.
+
+    Attributes:
+        name: As clients call it.
+        origin: The server, or ``python``.
+        kind: What it does; tools of one kind are interchangeable.
+        listed: Its entry in the list of tools.
+        price: What a call costs.
+        priced: Whether anybody has declared that.
+        quality: Probability that a result is what was asked for; None where nobody knows.
+        ask: A call has to be approved.
+        call: Makes a call.
+        ready: Sees that a call can be made, before anything is set aside.
+        check: Checks arguments where that is done here.
+    """
+
+    name: str
+    origin: str
+    kind: str
+    listed: Mapping[str, Any]
+    price: Price
+    priced: bool
+    quality: float | None
+    ask: bool
+    call: Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
+    ready: Callable[[], Awaitable[None]]
+    check: Callable[[Mapping[str, Any]], object]
+
+    def worst(self, arguments: Mapping[str, Any] | None = None) -> Resources:
+        """The most that a call takes; see :class:`~tape.gateway.prices.Part`."""
+        return self.price.worst(arguments)
+
+
+class _UnfitError(Exception):
+    """A tool cannot be offered."""
+
+
+class Catalog:
+    """The tools by name, in the order of the configuration.
+
+    Args:
+        config: The configuration.
+
+    Attributes:
+        left_out: What is not offered, and why.
+    """
+
+    def __init__(self, config: GatewayConfig) -> None:
+        self._config = config
+        self.tools: dict[str, Offered] = {}
+        self.left_out: list[str] = []
+
+    def of_kind(self, kind: str) -> list[Offered]:
+        """The tools of a kind."""
+        return [tool for tool in self.tools.values() if tool.kind == kind]
+
+    def add_server(self, server: Downstream, listed: Sequence[Any]) -> None:
+        """Offer the tools of a server.
+
+        Raises:
+            ConfigError: One that the configuration names is not there, or cannot be offered.
+        """
+        name, settings = server.name, self._config.servers[server.name]
+        declared = self._config.tools[name]
+        entries, odd = entries_of(listed)
+        self.left_out += [f"{name}: {one}" for one in odd]
+        named: list[tuple[tuple[str | int, ...], str]] = [(("servers", name, "tools", tool), tool) for tool in declared]
+        named += [(("servers", name, "only", i), tool) for i, tool in enumerate(settings.only)]
+        for path, wanted in named:
+            if wanted not in entries:
+                there = ", ".join(short(one)[1:-1] for one in list(entries)[:20]) or "none"
+                raise self._config.error(path, f"the server has no tool {wanted}; it has: {there}")
+        size = offered = 0
+        for tool, entry in entries.items():
+            own = declared.get(tool, Declared(ToolSettings(), None))
+            if own.settings.hide or (settings.only and tool not in settings.only):
+                continue
+            try:
+                made = self._of_server(server, tool, entry, own)
+                size, offered = size + len(json.dumps(made.listed)), offered + 1
+                if offered > MOST_TOOLS or size > MOST_LISTED_BYTES:
+                    raise _UnfitError(
+                        f"the server lists more than {MOST_TOOLS} tools or {MOST_LISTED_BYTES >> 20} MiB of them; name "
+                        "those that you want by only = [...]"
+                    )
+                self._add(made)
+            except _UnfitError as problem:
+                if tool in declared or tool in settings.only:
+                    raise self._config.error(("servers", name, "tools", tool), str(problem)) from None
+                if len(self.left_out) < MOST_TOOLS:
+                    self.left_out.append(f"{name}: {short(tool)} ({problem})")
+
+    def add_function(self, name: str, function: PythonTool) -> None:
+        """Offer a function.
+
+        Raises:
+            ConfigError: Its name is taken, or it cannot be offered.
+        """
+        declared = self._config.python[name]
+        settings = declared.settings
+        tool = function.tool
+        if settings.hide:
+            return
+        pure = tool.pure if settings.pure is None else settings.pure
+        destructive = tool.destructive if settings.destructive is None else settings.destructive
+
+        async def ready() -> None:
+            """It is."""
+
+        try:
+            entry = self._entry(name, "python", function.listed(name), settings, function.price, pure, destructive)
+            quality = settings.quality if settings.quality is not None else tool.quality
+            kind = settings.kind or (tool.kind if tool.variant else name)
+            price = function.price.with_schema(entry["inputSchema"])
+            ask = self._asks(settings, destructive, None)
+            self._add(Offered(name, "python", kind, entry, price, function.priced, quality, ask, function.call, ready,
+                              tool.checked))  # fmt: skip
+        except _UnfitError as problem:
+            raise self._config.error(("python", name), str(problem)) from None
+
+    def finish(self) -> None:
+        """Check what only shows once all tools are there.
+
+        Raises:
+            ConfigError: There is none.
+        """
+        if not self.tools:
+            raise ConfigError(f"{self._config.path}: there is no tool to offer: {'; '.join(self.left_out[:20])}")
+
+    # --- one tool -----------------------------------------------------------------------------
+
+    def _of_server(self, server: Downstream, tool: str, entry: Mapping[str, Any], own: Declared) -> Offered:
+        settings = self._config.servers[server.name]
+        name = settings.prefix + tool
+        if not _NAME.fullmatch(name):
+            raise _UnfitError("names have letters, digits, _, . and - only")
+        pure, destructive = effects(entry.get("annotations"), own.settings.pure, own.settings.destructive)
+        price = own.price or self._config.server_prices[server.name]
+        priced = price is not None
+        price = price or unpriced()
+        listed = self._entry(name, server.name, entry, own.settings, price, pure, destructive)
+        ask = self._asks(own.settings, destructive, settings.allow_destructive)
+        price = price.with_schema(listed["inputSchema"])
+
+        async def call(arguments: Mapping[str, Any]) -> dict[str, Any]:
+            return await server.call(tool, arguments)
+
+        return Offered(name, server.name, own.settings.kind or name, listed, price, priced, own.settings.quality, ask,
+                       call, server.ready, lambda _: None)  # fmt: skip
+
+    def _asks(self, settings: ToolSettings, destructive: bool, of_server: bool | None) -> bool:
+        for allowed in (settings.allow_destructive, of_server):
+            if allowed is not None:
+                return destructive and not allowed
+        return destructive and not self._config.limits.allow_destructive
+
+    def _add(self, tool: Offered) -> None:
+        if tool.name in OWN:
+            raise _UnfitError("the gateway has a tool of that name; give the server a prefix")
+        if tool.name in self.tools:
+            other = self.tools[tool.name].origin
+            raise _UnfitError(f"{other} has a tool of that name; give one of the two servers a prefix")
+        self.tools[tool.name] = tool
+
+    def _entry(
+        self,
+        name: str,
+        origin: str,
+        entry: Mapping[str, Any],
+        settings: ToolSettings,
+        price: Price,
+        pure: bool,
+        destructive: bool,
+    ) -> dict[str, Any]:
+        """An entry of the list of tools, of which nothing but words and schemas is the server's."""
+        words = settings.description if settings.description is not None else described(entry.get("description"))
+        worst = amounts(price.worst())
+        cost = ", ".join(f"{kind} {'unknown' if most is None else most}" for kind, most in worst.items())
+        made: dict[str, Any] = {
+            "name": name,
+            "description": f"{words} [{origin}; a call takes at most: {cost}]".strip(),
+            "inputSchema": _input_schema(entry.get("inputSchema")),
+            "annotations": {"readOnlyHint": pure, "destructiveHint": destructive},
+        }
+        output = entry.get("outputSchema")
+        if isinstance(output, Mapping) and output.get("type") == "object":
+            made["outputSchema"] = _schema(output)
+        problem = why_not_listed(made)
+        if problem:
+            raise _UnfitError(problem)
+        return made
+
+
+def why_not_listed(entry: Mapping[str, Any]) -> str:
+    """Why the protocol would not let an entry through, which would take the whole list with it; empty if it does."""
+    from mcp_types import methods
+    from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+    from pydantic import ValidationError
+
+    result = {"tools": [entry], "ttlMs": 0, "cacheScope": "private", "resultType": "complete"}
+    for version in (HANDSHAKE_PROTOCOL_VERSIONS[-1], MODERN_PROTOCOL_VERSIONS[-1]):
+        try:
+            methods.serialize_server_result("tools/list", version, result)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            return f"its entry is none of the protocol: {'.'.join(map(str, first['loc']))[:100]}: {first['msg'][:100]}"
+    return ""
+
+
+def _input_schema(schema: Any) -> dict[str, Any]:
+    if not isinstance(schema, Mapping) or schema.get("type", "object") != "object":
+        raise _UnfitError(f"its arguments are described by {short(schema)}, no JSON schema of an object")
+    return {"type": "object", **_schema(schema)}
+
+
+def _schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema within bounds: its words in one line each, without what is dangerous to validators."""
+    counted = iter(range(_MOST_PARTS))
+    cleaned = _clean(schema, counted, 0)
+    if len(json.dumps(cleaned)) > MOST_SCHEMA_BYTES:
+        raise _UnfitError(f"its schema is longer than {MOST_SCHEMA_BYTES >> 10} KiB")
+    found: dict[str, Any] = cleaned
+    return found
+
+
+def _clean(value: Any, counted: Iterator[int], depth: int, *, names: bool = False) -> Any:
+    """A copy of a part of a schema.
+
+    Args:
+        value: The part.
+        counted: Runs out where there are too many parts.
+        depth: Of nesting.
+        names: The keys are names of properties or definitions, not words of JSON schema.
+    """
+    if next(counted, None) is None or depth > _DEEPEST:
+        raise _UnfitError(f"its schema has more than {_MOST_PARTS} parts, or {_DEEPEST} levels")
+    if isinstance(value, list):
+        return [_clean(one, counted, depth + 1) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    copy = {}
+    for key, held in value.items():
+        if not names and key in _WORDS and isinstance(held, str):
+            copy[key] = described(held)
+        elif not names and key == "$ref" and not (isinstance(held, str) and held.startswith("#")):
+            raise _UnfitError(f"its schema refers to {short(held)}, which is elsewhere")
+        elif names or key not in _RISKY:
+            inside = not names and key in ("properties", "$defs", "definitions")
+            copy[key] = _clean(held, counted, depth + 1, names=inside)
+    return copy

@@ -1,0 +1,345 @@
+"""The configuration file of the gateway: checked as a whole before anything is started."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tape.budget import Budget, declare, kind_of, kinds
+from tape.errors import ConfigError
+from tape.gateway.errors import FieldError
+from tape.gateway.positions import line_of
+from tape.gateway.prices import Price, read_price
+from tape.reading import read_text, short, wrong
+
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+LOCAL = "local"
+"""The client of stdio, and of HTTP where no clients are named."""
+
+_RESERVED = {"each", "per", "argument", "at_most", "bytes_per_token", "values", "otherwise", "worst", "reported"}
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class ToolSettings(_Table):
+    """What is declared of a tool; see docs/gateway.md."""
+
+    price: Any = None
+    quality: float | None = Field(None, gt=0, le=1)
+    kind: str | None = None
+    pure: bool | None = None
+    destructive: bool | None = None
+    allow_destructive: bool | None = None
+    description: str | None = None
+    hide: bool = False
+
+
+class ServerSettings(_Table):
+    """A downstream MCP server."""
+
+    command: list[str] | None = Field(None, min_length=1)
+    url: str | None = None
+    env: dict[str, str] = {}
+    env_from: list[str] = []
+    headers_from: dict[str, str] = {}
+    cwd: str | None = None
+    prefix: str = ""
+    only: list[str] = []
+    start_seconds: float = Field(30.0, gt=0)
+    call_seconds: float | None = Field(None, gt=0)
+    price: Any = None
+    allow_destructive: bool | None = None
+    tools: dict[str, ToolSettings] = {}
+
+
+class PythonSettings(ToolSettings):
+    """A Python function."""
+
+    function: str
+    call_seconds: float | None = Field(None, gt=0)
+
+
+class ClientSettings(_Table):
+    """Who knows a certain token over HTTP."""
+
+    token_env: str | None = None
+    token_file: str | None = None
+    budget: dict[str, Any] | None = None
+
+
+class _Budgets(_Table):
+    run: dict[str, Any] = {}
+    client: dict[str, Any] = {}
+    session: dict[str, Any] = {}
+
+
+class _Resource(_Table):
+    unit: str = Field(min_length=1)
+    resolution: str | int = 1
+
+
+class Limits(_Table):
+    """Limits of everything behind the gateway.
+
+    Attributes:
+        name: What the gateway calls itself.
+        call_seconds: How long a call may take.
+        approve_seconds: How long somebody may think about a destructive call.
+        most_result_bytes: Of a result, as JSON; a longer one is paid and not passed on.
+        allow_destructive: Make destructive calls without asking.
+    """
+
+    name: str = Field("tape-gateway", min_length=1, max_length=64)
+    call_seconds: float = Field(120.0, gt=0)
+    approve_seconds: float = Field(300.0, gt=0)
+    most_result_bytes: int = Field(1_000_000, ge=1000)
+    allow_destructive: bool = False
+
+
+class _File(_Table):
+    gateway: Limits = Limits()
+    resources: dict[str, _Resource] = {}
+    budgets: _Budgets = _Budgets()
+    clients: dict[str, ClientSettings] = {}
+    servers: dict[str, ServerSettings] = {}
+    python: dict[str, PythonSettings] = {}
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A tool's settings with its price read.
+
+    Attributes:
+        settings: As the file has them.
+        price: None where nobody has said one.
+    """
+
+    settings: ToolSettings
+    price: Price | None
+
+
+@dataclass(frozen=True)
+class GatewayConfig:
+    """A checked configuration.
+
+    Attributes:
+        path: The file; relative paths in it are relative to its folder.
+        limits: Of time and size.
+        run: The caps of all that one journal remembers.
+        client: By client, its caps.
+        session: The caps of one session of a client.
+        clients: Who may come over HTTP.
+        servers: Downstream servers by name.
+        server_prices: By server: the price of its tools that have none of their own.
+        tools: By server, then by the server's name of a tool: what is declared.
+        python: Python tools by name: what is declared.
+        functions: The same: which function.
+        where: Says file and line of a field.
+    """
+
+    path: Path
+    limits: Limits
+    run: Budget
+    client: Mapping[str, Budget]
+    session: Budget
+    clients: Mapping[str, ClientSettings]
+    servers: Mapping[str, ServerSettings]
+    server_prices: Mapping[str, Price | None]
+    tools: Mapping[str, Mapping[str, Declared]]
+    python: Mapping[str, Declared]
+    functions: Mapping[str, PythonSettings]
+    where: Callable[[Sequence[str | int]], str] = field(compare=False)
+
+    def error(self, path: Sequence[str | int], message: str) -> ConfigError:
+        """An error of a field that only shows once the servers are there."""
+        return ConfigError(f"{self.where(path)}: field {_dotted(path)}: {message}")
+
+    def folder(self) -> Path:
+        """What paths in the file are relative to."""
+        return self.path.resolve().parent
+
+
+def load_config(path: Path) -> GatewayConfig:
+    """Read a configuration file.
+
+    Raises:
+        ConfigError: Something is wrong; names file, line and field, and says what to do.
+    """
+    text = read_text(path, error=ConfigError)
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        said, _, place = str(error).partition(" (at line ")
+        line = place.partition(",")[0] if place else str(text.count("\n") + 1)
+        raise ConfigError(
+            f"{path}:{line}: this is no TOML: {said}; see https://toml.io for how values are written"
+        ) from None
+
+    def where(field_path: Sequence[str | int]) -> str:
+        return f"{path}:{line_of(text, field_path)}"
+
+    try:
+        return _checked(path, _shaped(raw), where)
+    except FieldError as error:
+        raise ConfigError(f"{where(error.path)}: field {_dotted(error.path)}: {error.message}") from None
+
+
+def _dotted(path: Sequence[str | int]) -> str:
+    return ".".join(map(str, path))
+
+
+def _shaped(raw: Mapping[str, Any]) -> _File:
+    try:
+        return _File.model_validate(raw)
+    except ValidationError as problem:
+        first = problem.errors(include_url=False)[0]
+        path = tuple(first["loc"])
+        if first["type"] == "extra_forbidden":
+            known = _known(path[:-1])
+            near = difflib.get_close_matches(str(path[-1]), known, 1)
+            hint = f"; do you mean {near[0]}?" if near else ";"
+            raise FieldError(path, f"there is no such setting{hint} there is: {', '.join(known)}") from None
+        if first["type"] == "missing":
+            raise FieldError(path, "is missing; add it") from None
+        raise FieldError(path, wrong(problem).removeprefix(f"field {_dotted(path)}: ")) from None
+
+
+def _known(path: Sequence[str | int]) -> list[str]:
+    """The settings of the table at a path."""
+    kind: Any = _File
+    for key in path:
+        is_table = isinstance(kind, type) and issubclass(kind, BaseModel)
+        kind = kind.model_fields[str(key)].annotation if is_table else get_args(kind)[-1]
+    return sorted(kind.model_fields)
+
+
+def _checked(path: Path, file: _File, where: Callable[[Sequence[str | int]], str]) -> GatewayConfig:
+    for name, resource in file.resources.items():
+        _declare(name, resource)
+    for table in ("servers", "clients", "python"):
+        for name in getattr(file, table):
+            if not NAME.fullmatch(name):
+                raise FieldError((table, name), "names have letters, digits, - and _, and begin with a letter")
+    if not file.servers and not file.python:
+        raise FieldError((), "there is nothing to offer: add a server by [servers.NAME] or a function by [python.NAME]")
+    for name, server in file.servers.items():
+        _check_server(name, server)
+    for name, function in file.python.items():
+        _check_function(("python", name, "function"), function.function)
+        _check_tool(function, ("python", name))
+    for name, client in file.clients.items():
+        if (client.token_env is None) == (client.token_file is None):
+            raise FieldError(("clients", name), "give either token_env = VARIABLE or token_file = FILE")
+    of_each = _budget(file.budgets.client, ("budgets", "client"))
+    budgets = {LOCAL: of_each} | {
+        name: of_each if one.budget is None else _budget(one.budget, ("clients", name, "budget"))
+        for name, one in file.clients.items()
+    }
+    return GatewayConfig(
+        path,
+        file.gateway,
+        _budget(file.budgets.run, ("budgets", "run")),
+        budgets,
+        _budget(file.budgets.session, ("budgets", "session")),
+        file.clients,
+        file.servers,
+        {name: _price(one.price, ("servers", name, "price")) for name, one in file.servers.items()},
+        {
+            name: {tool: _declared(one, ("servers", name, "tools", tool)) for tool, one in server.tools.items()}
+            for name, server in file.servers.items()
+        },
+        {name: _declared(one, ("python", name)) for name, one in file.python.items()},
+        file.python,
+        where,
+    )
+
+
+def _declare(name: str, resource: _Resource) -> None:
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,31}", name) or name in _RESERVED:
+        raise FieldError(
+            ("resources", name), "a resource has a name of small letters, digits and _ that prices do not use"
+        )
+    try:
+        declare(name, resource.unit, resource.resolution)
+    except (ConfigError, ArithmeticError) as error:
+        said = (
+            str(error)
+            if isinstance(error, ConfigError)
+            else f"the resolution {short(resource.resolution)} is no number"
+        )
+        raise FieldError(("resources", name), said) from None
+
+
+def _budget(given: Mapping[str, Any], path: Sequence[str | int]) -> Budget:
+    caps = {}
+    for name, amount in given.items():
+        if name == "wall_seconds":
+            raise FieldError((*path, name), "is real time, which nobody reserves; limit it by gateway.call_seconds")
+        try:
+            caps[name] = kind_of(name).count(amount)
+        except ConfigError as error:
+            said = str(error).partition(". Use tape.budget.declare")[0]
+            hint = f"; declare it by [resources.{name}]" if name not in kinds() else ""
+            raise FieldError((*path, name), f"{said}{hint}") from None
+    return Budget(caps)
+
+
+def _check_server(name: str, server: ServerSettings) -> None:
+    path = ("servers", name)
+    if (server.command is None) == (server.url is None):
+        raise FieldError(path, 'give either command = ["PROGRAM", "ARGUMENT"] or url = "http://..."')
+    if server.prefix and not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,31}", server.prefix):
+        raise FieldError((*path, "prefix"), "a prefix has letters, digits, - and _, and begins with a letter")
+    if server.url is not None:
+        parts = urlsplit(server.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise FieldError((*path, "url"), "a URL begins with http:// or https:// and names a host")
+        if parts.username is not None or parts.password is not None:
+            raise FieldError((*path, "url"), "a password does not belong into the file; give it by headers_from")
+        for setting in ("env", "env_from", "cwd"):
+            if getattr(server, setting):
+                raise FieldError((*path, setting), "goes with command, not with url")
+    elif server.headers_from:
+        raise FieldError((*path, "headers_from"), "goes with url, not with command")
+    for i, variable in enumerate(server.env_from):
+        if variable not in os.environ:
+            raise FieldError((*path, "env_from", i), f"the environment variable {variable} is not set; set it")
+    for header, variable in server.headers_from.items():
+        if variable not in os.environ:
+            raise FieldError((*path, "headers_from", header), f"the environment variable {variable} is not set; set it")
+    for tool, settings in server.tools.items():
+        _check_tool(settings, (*path, "tools", tool))
+
+
+def _check_function(path: Sequence[str | int], named: str) -> None:
+    module, colon, function = named.partition(":")
+    if not colon or not all(part.isidentifier() for part in (*module.split("."), function)):
+        raise FieldError(path, f'expected "MODULE:FUNCTION", for instance "my_tools:rate"; got {short(named)}')
+
+
+def _check_tool(tool: ToolSettings, path: Sequence[str | int]) -> None:
+    if tool.kind is not None and not NAME.fullmatch(tool.kind):
+        raise FieldError((*path, "kind"), "a kind has letters, digits, - and _, and begins with a letter")
+    if tool.pure and tool.destructive:
+        raise FieldError(
+            (*path, "pure"), "a pure tool changes nothing, so it cannot be destructive; declare one of them"
+        )
+
+
+def _price(given: Any, path: Sequence[str | int]) -> Price | None:
+    return None if given is None else read_price(given, path)
+
+
+def _declared(settings: ToolSettings, path: Sequence[str | int]) -> Declared:
+    return Declared(settings, _price(settings.price, (*path, "price")))

@@ -1,0 +1,178 @@
+"""An MCP server behind the gateway: nothing that it writes is taken on trust, and it never holds the gateway up."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from tape.errors import ConfigError, told
+from tape.gateway.config import GatewayConfig, ServerSettings
+from tape.redaction import hide, redacted
+from tape.tools.errors import ToolFailedError
+from tape.tools.mcp_process import ServerProcess
+from tape.tools.mcp_schema import described
+from tape.tools.mcp_session import Channel, RefusedError, Session
+
+MOST_STARTS = 5
+"""Times that a server is started; one that ends again and again is left alone."""
+
+_TAIL = 600
+_LAST_SECONDS = 0.1
+"""For the last words of a server to arrive."""
+
+
+class UnansweredError(ToolFailedError):
+    """A call was not answered; what it has done nobody knows.
+
+    Attributes:
+        outcome: What the journal says became of it.
+    """
+
+    def __init__(self, message: str, outcome: str) -> None:
+        self.outcome = outcome
+        super().__init__(message)
+
+
+class Downstream:
+    """A server, from its start to its end.
+
+    Args:
+        name: As the configuration calls it.
+        config: The configuration.
+    """
+
+    def __init__(self, name: str, config: GatewayConfig) -> None:
+        self.name = name
+        self._config, self._settings = config, config.servers[name]
+        self.seconds = self._settings.call_seconds or config.limits.call_seconds
+        self._channel: Channel | None = None
+        self._session: Session | None = None
+        self._starts = 0
+        self._starting = asyncio.Lock()
+
+    async def start(self) -> list[Any]:
+        """Start it, and list its tools; nothing in the list is checked.
+
+        Raises:
+            ConfigError: It cannot be started, or lists no tools in time; names the server, file and line.
+        """
+        try:
+            async with asyncio.timeout(self._settings.start_seconds) as timeout:
+                session = await self._connect()
+                return await session.tools()
+        except TimeoutError:
+            if not timeout.expired():
+                raise
+            problem = f"it has not listed its tools within {self._settings.start_seconds:g} s (start_seconds)"
+        except (ToolFailedError, OSError, ValueError, TypeError) as error:
+            problem = str(error) if isinstance(error, ToolFailedError) else told(error)
+        setting = "command" if self._settings.command else "url"
+        message = f"the MCP server {self.name} cannot be used: {redacted(problem)}{await self._last_words()}"
+        raise self._config.error(("servers", self.name, setting), message)
+
+    async def _connect(self) -> Session:
+        self._starts += 1
+        self._channel = await open_channel(self._settings, self._config)
+        self._session = Session(self._channel, f"the MCP server {self.name}")
+        await self._session.shake_hands()
+        return self._session
+
+    async def _last_words(self) -> str:
+        if not isinstance(self._channel, ServerProcess):
+            return ""
+        await asyncio.sleep(_LAST_SECONDS)
+        said = described(redacted(await self._channel.last_words()))
+        return f"; its last words: {said[-_TAIL:]}" if said else ""
+
+    async def _ready(self) -> Session:
+        """The session; begun anew where the server has ended meanwhile.
+
+        Raises:
+            ToolFailedError: It cannot be.
+        """
+        async with self._starting:
+            if self._session is not None and not self._session.is_over:
+                return self._session
+            if self._starts >= MOST_STARTS:
+                raise ToolFailedError(f"the MCP server {self.name} has ended {self._starts} times and is left alone")
+            await self._stop()
+            try:
+                async with asyncio.timeout(self._settings.start_seconds):
+                    return await self._connect()
+            except (OSError, TimeoutError) as error:
+                raise ToolFailedError(f"the MCP server {self.name} cannot be started again: {told(error)}") from error
+
+    async def ready(self) -> None:
+        """See that it can be called, before anything is spent on that.
+
+        Raises:
+            ToolFailedError: It cannot.
+        """
+        if self._session is None or self._session.is_over:
+            await self._ready()
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Call a tool.
+
+        Returns:
+            The result, a JSON object; nothing in it is checked.
+
+        Raises:
+            UnansweredError: It has not answered in time, or is not there any more.
+            ToolFailedError: It has answered by an error.
+        """
+        assert self._session is not None
+        try:
+            async with asyncio.timeout(self.seconds) as timeout:
+                return await self._session.request("tools/call", {"name": tool, "arguments": dict(arguments)})
+        except TimeoutError:
+            if not timeout.expired():
+                raise
+            raise UnansweredError(
+                f"the MCP server {self.name} has not answered within {self.seconds:g} s (call_seconds)", "timed out"
+            ) from None
+        except RefusedError:
+            raise
+        except ToolFailedError as error:
+            raise UnansweredError(str(error), "crashed" if self._session.is_over else "no answer") from error
+
+    async def _stop(self) -> None:
+        session, channel = self._session, self._channel
+        self._session = self._channel = None
+        if session is not None:
+            await session.close()
+        elif channel is not None:
+            await channel.stop()
+
+    async def stop(self) -> None:
+        """Stop it, with all that it has started."""
+        await self._stop()
+
+
+async def open_channel(settings: ServerSettings, config: GatewayConfig) -> Channel:
+    """The way to a server: its process, or HTTP.
+
+    Raises:
+        OSError: It cannot be started.
+        ConfigError: The packages for HTTP are not installed.
+    """
+    if settings.command is not None:
+        secrets = {name: os.environ[name] for name in settings.env_from}
+        for value in [*settings.env.values(), *secrets.values()]:
+            hide(value, quietly=True)
+        folder = config.folder()
+        cwd = folder if settings.cwd is None else folder / settings.cwd
+        return await ServerProcess.start(settings.command, {**settings.env, **secrets}, cwd)
+    from tape.gateway.http_channel import HttpChannel
+
+    headers = {header: os.environ[name] for header, name in settings.headers_from.items()}
+    for header, value in headers.items():
+        hide(value.removeprefix("Bearer "), quietly=True)
+        if not value.isascii() or not value.isprintable():
+            raise ConfigError(
+                f"the header {header} is set from {settings.headers_from[header]}, which no header can hold"
+            )
+    assert settings.url is not None
+    return HttpChannel(settings.url, headers)

@@ -1,0 +1,28 @@
+"""Errors of the gateway's configuration and of its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tape.errors import ConfigError, TapeError
+
+
+class FieldError(ConfigError):
+    """A field of the configuration is wrong; whoever knows the file adds where it stands.
+
+    Args:
+        path: The keys that lead to the field.
+        message: What is wrong, and what to do.
+    """
+
+    def __init__(self, path: Sequence[str | int], message: str) -> None:
+        self.path, self.message = tuple(path), message
+        super().__init__(f"field {'.'.join(map(str, path))}: {message}")
+
+
+class ChargeError(TapeError):
+    """What a call would cost cannot be said from its arguments; the call is refused."""
+
+
+class JournalError(TapeError):
+    """The journal is malformed, in use, or cannot be written; nothing is spent without it."""

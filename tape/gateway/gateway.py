@@ -1,0 +1,306 @@
+"""The gateway itself: lists tools, and lets a call through where its worst case fits."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tape.budget import Resources
+from tape.budget.amounts import unknown
+from tape.errors import BudgetExceededError, UnknownCostError
+from tape.gateway.books import Book, Books, amount, amounts, refusal_of
+from tape.gateway.catalog import OWN, Catalog, Offered
+from tape.gateway.config import GatewayConfig
+from tape.gateway.downstream import Downstream, UnansweredError
+from tape.gateway.errors import ChargeError, JournalError
+from tape.gateway.own_tools import OWN_LISTED, left
+from tape.gateway.planning import PlanError, plan
+from tape.gateway.prices import Answer
+from tape.gateway.python_tools import load_tool
+from tape.reading import short
+from tape.redaction import redacted
+from tape.tools.errors import InvalidCallError, ToolFailedError
+from tape.tools.variants import MOST_AFFORDED
+
+MOST_ARGUMENT_BYTES = 4 << 20
+"""Of a call's arguments, as JSON."""
+
+Approve = Callable[[Offered, Mapping[str, Any], Mapping[str, Any]], Awaitable[str]]
+"""Asks whoever may approve a destructive call (tool, arguments, worst case in units): empty if it may be made, else why
+not."""
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who calls.
+
+    Attributes:
+        client: As the configuration calls them.
+        session: As the connection calls its session; empty where there are none.
+    """
+
+    client: str
+    session: str
+
+
+class Gateway:
+    """Everything behind the protocol.
+
+    Args:
+        config: The configuration.
+        books: The ledgers.
+    """
+
+    def __init__(self, config: GatewayConfig, books: Books) -> None:
+        self.config, self.books = config, books
+        self.catalog = Catalog(config)
+        self._servers: list[Downstream] = []
+
+    async def start(self) -> None:
+        """Start all servers at once, and check all that only shows now.
+
+        Raises:
+            ConfigError: Something cannot be offered; names file, line and field. Nothing is left running.
+        """
+        self._servers = [Downstream(name, self.config) for name in self.config.servers]
+        try:
+            functions = {
+                name: load_tool(name, self.config.python[name], settings.function, self.config, settings.call_seconds)
+                for name, settings in self.config.functions.items()
+            }
+            listed = await asyncio.gather(*(server.start() for server in self._servers), return_exceptions=True)
+            for one in listed:
+                if isinstance(one, BaseException):
+                    raise one
+            for server, tools in zip(self._servers, listed, strict=True):
+                assert not isinstance(tools, BaseException)
+                self.catalog.add_server(server, tools)
+            for name, function in functions.items():
+                self.catalog.add_function(name, function)
+            self.catalog.finish()
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """Stop all servers."""
+        await asyncio.gather(*(server.stop() for server in self._servers), return_exceptions=True)
+
+    def warnings(self) -> list[str]:
+        """What somebody should know who has written the configuration."""
+        said = [f"left out: {one}" for one in self.catalog.left_out]
+        capped = {
+            *self.config.run,
+            *self.config.session,
+            *(kind for caps in self.config.client.values() for kind in caps),
+        }
+        for tool in self.catalog.tools.values():
+            unpriced = sorted(kind for kind in capped if tool.price.worst()[kind] is None)
+            if not tool.priced and unpriced:
+                said.append(
+                    f"{tool.name} of {tool.origin} has no price, so every call of it is refused under the cap on "
+                    f"{', '.join(unpriced)}: declare one, if only price = {{ {unpriced[0]} = 0 }}"
+                )
+        for number, one in self.books.left_open.items():
+            said.append(
+                f"call {number} of {one.tool} was in flight when an earlier gateway ended; it counts as "
+                f"{json.dumps(amounts(one.worst))} until it is settled by --settle"
+            )
+        return said
+
+    # --- what clients ask for -----------------------------------------------------------------
+
+    def listed(self) -> list[Mapping[str, Any]]:
+        """The entries of all tools, the gateway's own first."""
+        return [*OWN_LISTED, *(tool.listed for tool in self.catalog.tools.values())]
+
+    async def call(self, who: Caller, name: str, arguments: Mapping[str, Any], approve: Approve) -> dict[str, Any]:
+        """Answer a call of a tool; a refusal is a result with ``isError`` and a structured content."""
+        book = self.books.current(who.client, who.session)
+        if name in OWN:
+            return await self._own(who, book, name, arguments)
+        tool = self.catalog.tools.get(name)
+        if tool is None:
+            near = difflib.get_close_matches(name, self.catalog.tools, 3)
+            return refused("unknown_tool", f"there is no tool {short(name)}", tool=short(name), near=near)
+        try:
+            size = len(json.dumps(arguments, allow_nan=False))
+            if size > MOST_ARGUMENT_BYTES:
+                raise InvalidCallError(f"the arguments have {size} bytes; at most {MOST_ARGUMENT_BYTES} are passed on")
+            tool.check(arguments)
+            worst = tool.worst(arguments)
+        except (InvalidCallError, ValueError, ChargeError) as error:
+            return refused("invalid_arguments", str(error), tool=name)
+        if tool.ask and book.fits(worst) and (no := await approve(tool, arguments, amounts(worst))):
+            return refused("not_approved", f"{name} was not called: {no}", tool=name)
+        return await self._charged(book, tool, arguments, worst)
+
+    async def _charged(
+        self, book: Book, tool: Offered, arguments: Mapping[str, Any], worst: Resources
+    ) -> dict[str, Any]:
+        try:
+            if book.fits(worst):
+                await tool.ready()
+            charge = await self.books.begin(book, tool.name, worst)
+        except BudgetExceededError as error:
+            return self._too_dear(book, tool, arguments, worst, error)
+        except UnknownCostError as error:
+            message = f"{error}; the gateway's configuration has no price of {tool.name} for that"
+            return refused("unknown_price", message, tool=tool.name, would_fit=self._fitting(book, tool, arguments))
+        except (JournalError, ToolFailedError) as error:
+            kind = "journal" if isinstance(error, JournalError) else "server"
+            return refused(kind, f"{redacted(str(error))}; nothing was spent", tool=tool.name)
+        with charge:
+            try:
+                result = await tool.call(arguments)
+            except UnansweredError as error:
+                charge.outcome = error.outcome
+                broken = charge.settle(unknown(worst), error.outcome)
+                message = f"{redacted(str(error))}; its worst case is booked, since nobody knows what it has done"
+                return refused("unanswered", message, tool=tool.name, spent=amounts(worst))
+            except ToolFailedError as error:
+                spent = tool.price.actual(arguments, Answer(str(error)))
+                broken = charge.settle(spent, "failed")
+                return passed_on({"content": [{"type": "text", "text": str(error)}], "isError": True}, broken)
+            answer = Answer(_text(result), result.get("structuredContent"))
+            failed = result.get("isError") not in (None, False)
+            broken = charge.settle(tool.price.actual(arguments, answer), "failed" if failed else "ok")
+        if (size := len(json.dumps(result))) > self.config.limits.most_result_bytes:
+            message = f"the result of {tool.name} has {size} bytes; at most {self.config.limits.most_result_bytes} are "
+            return refused(
+                "result_too_large", f"{message}passed on (most_result_bytes). The call was paid", tool=tool.name
+            )
+        return passed_on(result, broken)
+
+    # --- refusals -----------------------------------------------------------------------------
+
+    def _too_dear(
+        self, book: Book, tool: Offered, arguments: Mapping[str, Any], worst: Resources, error: BudgetExceededError
+    ) -> dict[str, Any]:
+        fitting = self._fitting(book, tool, arguments)
+        said = f"{tool.name} was not called, nothing was spent: {error}"
+        if fitting:
+            said += f". What would fit: {', '.join(one['tool'] for one in fitting)}"
+        reserved = sum(ledger.reserved[error.kind] or 0 for ledger in book.ledgers() if ledger.name == error.ledger)
+        if reserved:
+            said += ". Calls in flight have set some of it aside, which may come back when they end"
+        return refused(
+            "budget_exceeded",
+            said,
+            tool=tool.name,
+            **refusal_of(error),
+            worst_case=amounts(worst),
+            in_flight=amount(error.kind, reserved),
+            would_fit=fitting,
+        )
+
+    def _fitting(self, book: Book, refused_tool: Offered, arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """What does the same and would fit now."""
+        found = []
+        for tool in self.catalog.of_kind(refused_tool.kind):
+            try:
+                worst = tool.worst(arguments)
+            except ChargeError:
+                continue
+            if tool is not refused_tool and book.fits(worst):
+                found.append({"tool": tool.name, "worst_case": amounts(worst), "quality": tool.quality})
+        return found
+
+    # --- the gateway's own tools ----------------------------------------------------------------
+
+    async def _own(self, who: Caller, book: Book, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        if name == "plan":
+            try:
+                return told(await asyncio.to_thread(plan, self.catalog, book, arguments))
+            except PlanError as error:
+                return refused("invalid_arguments", str(error), tool=name)
+        if name == "budget":
+            return told(left(book) | {"affordable": self._affordable(book)})
+        try:
+            if name == "checkpoint":
+                return told({"handle": self.books.checkpoint(book), "session": book.session, **left(book)})
+            handle = arguments.get("handle")
+            found = self.books.resume(who.client, who.session, handle) if isinstance(handle, str) else None
+        except JournalError as error:
+            return refused("journal", str(error), tool=name)
+        if found is None:
+            return refused("unknown_handle", "no session of yours has this handle", tool=name)
+        calls = [
+            {"tool": tool, "outcome": outcome, "spent": amounts(spent)}
+            for tool, outcome, spent in self.books.journal.sessions[found.session].calls
+        ]
+        lost = [
+            {"call": number, "tool": one.tool, "counts_as": amounts(one.worst)}
+            for number, one in self.books.left_open.items()
+            if one.session == found.session
+        ]
+        return told({"session": found.session, "calls": calls, "was_in_flight": lost, **left(found)})
+
+    def _affordable(self, book: Book) -> dict[str, Any]:
+        """How many calls of each tool alone are still paid for."""
+        given = book.left()
+        found: dict[str, Any] = {}
+        for tool in self.catalog.tools.values():
+            worst = tool.price.worst()
+            if any(worst[kind] is None for kind in given):
+                found[tool.name] = "unknown: its price is not declared, or depends on its arguments"
+                continue
+            most = min((count // cost for kind, count in given.items() if (cost := worst[kind])), default=None)
+            found[tool.name] = most if most is None or most <= MOST_AFFORDED else f"more than {MOST_AFFORDED}"
+        return found
+
+
+def told(content: dict[str, Any]) -> dict[str, Any]:
+    """A result of the gateway's own."""
+    return {"content": [{"type": "text", "text": json.dumps(content)}], "structuredContent": content}
+
+
+def refused(error: str, message: str, **more: Any) -> dict[str, Any]:
+    """A call that was not made, or came to nothing, as a result that says why in fields."""
+    content = {"error": error, "message": message, **more}
+    return {
+        "content": [{"type": "text", "text": message}],
+        "structuredContent": content,
+        "isError": True,
+    }
+
+
+def passed_on(result: Mapping[str, Any], broken: list[dict[str, Any]]) -> dict[str, Any]:
+    """A server's result: its contents alone, without what it might repeat of its keys."""
+    content = result.get("content", [])
+    if result.get("resultType") == "input_required":
+        return refused("server", "the server asks for something before it answers, which the gateway does not pass on")
+    made: dict[str, Any] = {
+        "content": content if isinstance(content, list) else [],
+        "isError": result.get("isError") not in (None, False),
+    }
+    if isinstance(structured := result.get("structuredContent"), dict):
+        made["structuredContent"] = structured
+    if broken:
+        made["_meta"] = {"tape/broken_declarations": broken}
+    clean: dict[str, Any] = redacted(made)
+    return clean if is_result(clean) else refused("server", "the server's result is none of the protocol; it was paid")
+
+
+def is_result(result: Mapping[str, Any]) -> bool:
+    """Whether the protocol lets a result through."""
+    from mcp_types import CallToolResult
+    from pydantic import ValidationError
+
+    try:
+        CallToolResult.model_validate(result)
+    except ValidationError:
+        return False
+    return True
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    content = result.get("content")
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(
+        block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str)
+    )

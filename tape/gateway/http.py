@@ -1,0 +1,195 @@
+"""The gateway over streamable HTTP, on this machine: for clients that know a token and come from no foreign page."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import json
+import os
+import secrets
+import socket
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+
+from tape.errors import ConfigError
+from tape.gateway.config import LOCAL, GatewayConfig
+from tape.gateway.gateway import Gateway
+from tape.gateway.serving import make_server
+from tape.lm.serve import check_access
+from tape.reading import read_text
+from tape.redaction import hide
+
+HOST, PATH = "127.0.0.1", "/mcp"
+MOST_SESSIONS, MOST_CONNECTIONS = 1000, 256
+MOST_BODY_BYTES = 8 << 20
+_END_SECONDS = 2
+
+
+async def serve_http(gateway: Gateway, port: int, token_file: Path) -> None:
+    """Serve until the process is told to end.
+
+    Args:
+        gateway: What is served.
+        port: 0 takes a free one; standard error says which.
+        token_file: Holds the token where the configuration names no clients; made if missing.
+
+    Raises:
+        ConfigError: The port is taken, or a token is missing or weak.
+    """
+    tokens = tokens_of(gateway.config, token_file)
+    try:
+        listening = socket.create_server((HOST, port))
+    except OSError as error:
+        raise ConfigError(
+            f"cannot serve at port {port}: {error.strerror or error}; give another --http (0: any)"
+        ) from error
+    with listening:
+        app = make_server(gateway).streamable_http_app(
+            streamable_http_path=PATH, host=HOST, max_sessions=MOST_SESSIONS, max_request_body_size=MOST_BODY_BYTES
+        )
+        config = uvicorn.Config(
+            Guard(app, tokens),
+            log_level="warning",
+            access_log=False,
+            lifespan="on",
+            limit_concurrency=MOST_CONNECTIONS,
+            timeout_graceful_shutdown=_END_SECONDS,
+            server_header=False,
+        )
+        url = f"http://{HOST}:{listening.getsockname()[1]}{PATH}"
+        where = "of a client in the configuration" if gateway.config.clients else f"in {token_file}"
+        print(f"tape gateway: serving at {url} who sends the token {where}", file=sys.stderr, flush=True)
+        await uvicorn.Server(config).serve(sockets=[listening])
+
+
+def tokens_of(config: GatewayConfig, token_file: Path) -> dict[str, str]:
+    """The token of each client.
+
+    Raises:
+        ConfigError: One is missing, weak, the same as another, or in a file that others can read.
+    """
+    found: dict[str, str] = {}
+    for name, client in config.clients.items():
+        if client.token_env is not None:
+            path, token = ("clients", name, "token_env"), os.environ.get(client.token_env, "").strip()
+            if not token:
+                raise config.error(path, f"the environment variable {client.token_env} is not set; put the token there")
+        else:
+            path = ("clients", name, "token_file")
+            assert client.token_file is not None
+            token = _read(config.folder() / client.token_file)
+        try:
+            check_access(HOST, token)
+        except ConfigError as error:
+            raise config.error(path, str(error)) from None
+        if token in found.values():
+            raise config.error(path, "another client has the same token; give each its own")
+        found[name] = token
+    if not found:
+        found[LOCAL] = _made(token_file)
+        check_access(HOST, found[LOCAL])
+    for token in found.values():
+        hide(token, quietly=True)
+    return found
+
+
+def _made(file: Path) -> str:
+    """The token in a file, which is made, for its owner alone, where it is missing."""
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return _read(file)
+    except OSError as error:
+        raise ConfigError(
+            f"{file}: the token cannot be written: {error.strerror}; name another by --token-file"
+        ) from None
+    with os.fdopen(descriptor, "w", encoding="ascii") as stream:
+        token = secrets.token_urlsafe(32)
+        stream.write(token + "\n")
+    return token
+
+
+def _read(file: Path) -> str:
+    token = read_text(file, error=ConfigError).strip()
+    if os.name == "posix" and stat.S_IMODE(file.stat().st_mode) & 0o077:
+        raise ConfigError(f"{file}: others can read the token; chmod 600 {file}")
+    if not token:
+        raise ConfigError(f"{file} is empty; put a token into it, or delete it and one is made")
+    return token
+
+
+class Guard:
+    """Lets through who knows a token, comes from no foreign page, and asks for this machine by its own name.
+
+    Args:
+        app: The application behind it.
+        tokens: By client.
+    """
+
+    def __init__(self, app: Any, tokens: Mapping[str, str]) -> None:
+        self._app, self._tokens = app, tokens
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """One connection of ASGI."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        headers: list[tuple[bytes, bytes]] = scope["headers"]
+        hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
+        origins = [value.decode("latin-1") for name, value in headers if name == b"origin"]
+        if len(hosts) != 1 or not is_here(hosts[0]):
+            await _refuse(send, 403, "the gateway goes by localhost and 127.0.0.1 only")
+        elif any(origin.lower() != f"http://{hosts[0].lower()}" for origin in origins):
+            await _refuse(send, 403, "pages of other sites are not served")
+        elif (client := self._client(headers)) is None:
+            await _refuse(send, 401, "send the token (Authorization: Bearer ...)")
+        else:
+            # So the SDK lets no client into the session of another.
+            user = AuthenticatedUser(AccessToken(token=client, client_id=client, scopes=[]))
+            await self._app({**scope, "user": user}, receive, send)
+
+    def _client(self, headers: list[tuple[bytes, bytes]]) -> str | None:
+        said = [value for name, value in headers if name == b"authorization"]
+        if len(said) != 1:
+            return None
+        scheme, _, token = said[0].partition(b" ")
+        if scheme.lower() != b"bearer":
+            return None
+        found = None
+        for client, expected in self._tokens.items():  # all of them, so that time says nothing
+            if hmac.compare_digest(token.strip(), expected.encode()):
+                found = client
+        return found
+
+
+def is_here(host: str) -> bool:
+    """Whether a ``Host`` header names this machine, as no site can make its own name do."""
+    name, colon, port = host.strip().lower().rpartition(":")
+    if not colon or not (port.isascii() and port.isdigit()):
+        name = host.strip().lower()
+    try:
+        return ipaddress.ip_address(name.removeprefix("[").removesuffix("]")).is_loopback
+    except ValueError:
+        return name == "localhost"
+
+
+async def _refuse(send: Any, status: int, message: str) -> None:
+    body = json.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": message}}).encode()
+    head = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
+    if status == 401:
+        head.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": status, "headers": head})
+    await send({"type": "http.response.body", "body": body})

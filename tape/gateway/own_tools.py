@@ -1,0 +1,73 @@
+"""The gateway's own tools, as clients see them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tape.gateway.books import Book, amount
+from tape.gateway.planning import SCHEMA
+
+_NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
+_READS = {"readOnlyHint": True, "destructiveHint": False}
+_WRITES = {"readOnlyHint": False, "destructiveHint": False}
+
+OWN_LISTED: tuple[dict[str, Any], ...] = (
+    {
+        "name": "plan",
+        "description": "Choose tools for the steps that you want to take, before you take any: says which of "
+        "interchangeable tools to call so that the quality is highest and every call fits into what is left, what that "
+        "costs at most, and the next best; or why nothing fits, and how much would do. Costs nothing.",
+        "inputSchema": SCHEMA,
+        "annotations": _READS,
+    },
+    {
+        "name": "budget",
+        "description": "What is left, reserved and spent of each budget, and how many calls of each tool that still "
+        "pays for. Costs nothing.",
+        "inputSchema": _NOTHING,
+        "annotations": _READS,
+    },
+    {
+        "name": "checkpoint",
+        "description": "A handle by which this session's budget and calls can be resumed in another connection, or "
+        "after a crash. Keep it to yourself. Costs nothing.",
+        "inputSchema": _NOTHING,
+        "annotations": _WRITES,
+    },
+    {
+        "name": "resume",
+        "description": "Go on with a session by the handle of a checkpoint: what it has spent counts, and its last "
+        "calls are told. Costs nothing.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"handle": {"type": "string", "description": "From checkpoint."}},
+            "required": ["handle"],
+        },
+        "annotations": _WRITES,
+    },
+)
+
+
+def left(book: Book) -> dict[str, Any]:
+    """Every cap that a session's calls have to keep, with what is left, reserved and spent of it."""
+    caps = []
+    for ledger in book.ledgers():
+        used, reserved = ledger.used, ledger.reserved
+        for kind, cap in ledger.budget.items():
+            spent, held = used[kind] or 0, reserved[kind] or 0
+            caps.append(
+                {
+                    "scope": ledger.name,
+                    "resource": kind,
+                    "cap": amount(kind, cap),
+                    "left": amount(kind, max(0, cap - spent - held)),
+                    "reserved": amount(kind, held),
+                    "spent": amount(kind, spent),
+                }
+            )
+    spent_all = book.ledger.used
+    return {
+        "budgets": caps,
+        "left": {kind: amount(kind, count) for kind, count in book.left().items()},
+        "spent_in_session": {kind: amount(kind, count) for kind, count in spent_all.items()},
+    }

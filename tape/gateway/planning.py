@@ -1,0 +1,234 @@
+"""The tool ``plan``: which tools to call for some steps, chosen by the exact solver under what is left."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from tape.budget import Resources, amount_of, kind_of
+from tape.choice import Choice, select
+from tape.choice.amounts import caps_of
+from tape.errors import ConfigError
+from tape.gateway.books import Book, amount
+from tape.gateway.catalog import Catalog, Offered
+from tape.gateway.errors import ChargeError
+from tape.reading import short
+
+MOST_STEPS = 50
+_MOST_ANY_OF = 20
+_ALTERNATIVES = 3
+
+_NAMES = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "tools": {
+            **_NAMES,
+            "maxItems": MOST_STEPS,
+            "description": "Tools, or kinds of tools, in the order in which you want to call them; one twice if you "
+            "want to call it twice. Interchangeable tools are swapped where that is better.",
+        },
+        "goal_steps": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MOST_STEPS,
+            "description": "The same in more detail, instead of tools.",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "any_of": {
+                        **_NAMES,
+                        "maxItems": _MOST_ANY_OF,
+                        "description": "Tools or kinds, any of which does the step.",
+                    },
+                    "times": {"type": "integer", "minimum": 1, "maximum": MOST_STEPS, "description": "Calls; one."},
+                    "arguments": {"type": "object", "description": "Of the call, where the price depends on them."},
+                },
+                "required": ["any_of"],
+            },
+        },
+        "budget": {
+            "type": "object",
+            "description": 'A limit for this plan beside what is left, by resource, for instance {"usd": "0.05"}.',
+        },
+    },
+}
+
+
+class PlanError(Exception):
+    """What was asked for cannot be read; the message says why."""
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A call that is to be made.
+
+    Attributes:
+        options: The tools that may make it, with their worst cases, by label.
+    """
+
+    options: Mapping[str, tuple[Offered, Resources]]
+
+
+def plan(catalog: Catalog, book: Book, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer of the tool.
+
+    Raises:
+        PlanError: The arguments are malformed.
+    """
+    left = book.left()
+    caps: dict[str, Decimal] = {kind: amount_of(kind, count) for kind, count in left.items()}
+    for kind, cap in _own_caps(arguments.get("budget")).items():
+        caps[kind] = min(cap, caps.get(kind, cap))
+    steps = [_options(catalog, one, number, caps) for number, one in enumerate(_asked(arguments), 1)]
+    if missing := [number for number, step in enumerate(steps, 1) if not step.options]:
+        return {
+            "fits": False,
+            "why": f"nobody has declared what the tools of step {missing[0]} cost, and that is capped; declare their "
+            "price in the gateway's configuration",
+            "would_do": {},
+        }
+    table = {label: option for step in steps for label, option in step.options.items()}
+    found = select(
+        [list(range(len(steps)))],
+        cost={label: _units(worst, caps) for label, (_, worst) in table.items()},
+        value={label: math.log(tool.quality or 1.0) for label, (tool, _) in table.items()},
+        budget=caps,
+        variants={number: list(step.options) for number, step in enumerate(steps)},
+        k=1 + _ALTERNATIVES,
+    )
+    if not found:
+        return {"fits": False, "why": str(found.why), "would_do": _would_do(book, found, caps)}
+    return {
+        "fits": True,
+        **_told(found, table),
+        "alternatives": [_told(other, table) for other in found.alternatives],
+        "why": _why(found, caps),
+    }
+
+
+def _why(found: Choice, caps: Mapping[str, Decimal]) -> str:
+    if not caps:
+        return "Nothing is capped."
+    if not found.why.short:
+        return "No budget stood in the way: without them no plan has a higher quality."
+    return f"{' and '.join(found.why.short)} stood in the way of a plan of higher quality."
+
+
+def _own_caps(said: Any) -> dict[str, Decimal]:
+    """The limits of this plan alone."""
+    if said is not None and not isinstance(said, str | Mapping):
+        raise PlanError(f"budget: expected amounts by resource, got {short(said)}")
+    try:
+        for kind in said if isinstance(said, Mapping) else ():
+            kind_of(kind)
+        return caps_of(said)
+    except ConfigError as error:
+        raise PlanError(f"budget: {str(error).partition('. Use tape.')[0]}") from None
+
+
+def _asked(arguments: Mapping[str, Any]) -> list[tuple[list[str], Any]]:
+    """The steps: names of what may do each, and the arguments where they are known."""
+    tools, steps = arguments.get("tools"), arguments.get("goal_steps")
+    if (tools is None) == (steps is None):
+        raise PlanError('give either tools, a list of names, or goal_steps, a list of {"any_of": [names]}')
+    if unknown := sorted(arguments.keys() - SCHEMA["properties"].keys()):
+        raise PlanError(f"there is no argument {short(unknown[0])}; there is tools, goal_steps and budget")
+    given = tools if tools is not None else steps
+    if not isinstance(given, list) or not 0 < len(given) <= MOST_STEPS:
+        raise PlanError(f"a plan has 1 to {MOST_STEPS} steps, in a list")
+    asked: list[tuple[list[str], Any]] = []
+    for number, step in enumerate(given, 1):
+        if tools is not None:
+            step = {"any_of": [step]}  # noqa: PLW2901 - the short form of a step
+        if not isinstance(step, Mapping) or step.keys() - {"any_of", "times", "arguments"}:
+            raise PlanError(f"step {number} is no object of any_of, times and arguments")
+        names, times, values = step.get("any_of"), step.get("times", 1), step.get("arguments")
+        if (
+            not isinstance(names, list)
+            or not 0 < len(names) <= _MOST_ANY_OF
+            or not all(isinstance(n, str) for n in names)
+        ):
+            raise PlanError(f"step {number}: any_of is a list of 1 to {_MOST_ANY_OF} names of tools or kinds")
+        if isinstance(times, bool) or not isinstance(times, int) or not 0 < times <= MOST_STEPS:
+            raise PlanError(f"step {number}: times is a whole number from 1 to {MOST_STEPS}")
+        if values is not None and not isinstance(values, Mapping):
+            raise PlanError(f"step {number}: arguments is an object")
+        asked += [(names, values)] * times
+    if len(asked) > MOST_STEPS:
+        raise PlanError(f"a plan has at most {MOST_STEPS} calls, these steps have {len(asked)}")
+    return asked
+
+
+def _options(catalog: Catalog, asked: tuple[list[str], Any], number: int, caps: Mapping[str, Decimal]) -> _Step:
+    """The tools that may make a call, but for those of which nobody knows what they take of what is capped."""
+    names, arguments = asked
+    tools: dict[str, Offered] = {}
+    for name in names:
+        known = catalog.tools.get(name)
+        same = catalog.of_kind(name if known is None else known.kind)
+        if not same:
+            raise PlanError(f"step {number}: there is no tool or kind {short(name)}; there is: {_some(catalog)}")
+        tools |= {tool.name: tool for tool in same}
+    options: dict[str, tuple[Offered, Resources]] = {}
+    problem = ""
+    for tool in tools.values():
+        try:
+            worst = tool.worst(arguments)
+        except ChargeError as error:
+            problem = f"step {number}: {tool.name}: {error}"
+            continue
+        if all(worst[kind] is not None for kind in caps):
+            # With arguments of its own a step's cost is its own.
+            options[tool.name if arguments is None else f"{tool.name} (step {number})"] = (tool, worst)
+    if not options and problem:
+        raise PlanError(problem)
+    return _Step(options)
+
+
+def _some(catalog: Catalog) -> str:
+    return ", ".join(sorted({*catalog.tools, *(tool.kind for tool in catalog.tools.values())})[:40])
+
+
+def _units(worst: Resources, caps: Mapping[str, Decimal]) -> dict[str, Decimal]:
+    known = {kind: count for kind, count in worst.items() if count is not None}
+    return {kind: amount_of(kind, count) for kind, count in known.items()} | {
+        kind: Decimal(0) for kind in caps if kind not in known
+    }
+
+
+def _number(value: Decimal) -> int | float:
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
+def _told(choice: Choice, table: Mapping[str, tuple[Offered, Resources]]) -> dict[str, Any]:
+    steps = []
+    for number, label in enumerate(choice.plan or [], 1):
+        tool, worst = table[label]
+        most = {kind: amount(kind, count) for kind, count in worst.items()}
+        steps.append({"step": number, "tool": tool.name, "at_most": most, "quality": tool.quality})
+    return {
+        "plan": steps,
+        "cost_at_most": {kind: _number(value) for kind, value in choice.spent.items() if value},
+        "left_after": {kind: _number(value) for kind, value in choice.left.items()},
+        "quality": round(math.exp(choice.value or 0.0), 9),
+    }
+
+
+def _would_do(book: Book, choice: Choice, caps: Mapping[str, Decimal]) -> dict[str, Any]:
+    """How much more of each budget would do alone, or, where none would, of several together."""
+    least = {kind: value for kind, value in choice.why.least.items() if value is not None}
+    alone = bool(least)
+    missing: dict[str, Any] = {}
+    for kind, value in (least or choice.why.together).items():
+        binding = [limit for limit in book.ledger.limits(kind) if amount_of(kind, limit.left) <= caps[kind]]
+        missing[kind] = {
+            "given": _number(caps[kind]),
+            "would_do": _number(value),
+            "scopes": [limit.ledger for limit in binding if amount_of(kind, limit.left) < value]
+            or ["the plan's budget"],
+        }
+    return {"any_one_of" if alone else "all_of": missing} if missing else {}

@@ -1,0 +1,388 @@
+"""What a call costs by the configuration: the sum of parts, each with a worst case that the arguments may tighten.
+
+=============================================================  ===========================================
+part                                                           price
+=============================================================  ===========================================
+``{usd = "0.01"}``                                             the same for every call
+``{each = {...}, per = "argument", argument = "pages"}``       for each unit of a number, item of a list, or
+                                                               byte of a text
+``{argument = "size", values = {small = {...}}}``              by the value of an argument
+``{each = {...}, per = "input_tokens"}``                       for each token of the arguments
+``{each = {...}, per = "output_tokens", at_most = 500}``       for each token of the result's text
+``{worst = {...}, reported = "usage.cost"}``                   what the result reports, at most the worst case
+=============================================================  ===========================================
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tape.budget import Resources, kind_of, kinds
+from tape.budget.resources import MOST
+from tape.errors import ConfigError
+from tape.gateway.errors import ChargeError, FieldError
+from tape.reading import short
+from tape.tools.tool import STEP
+
+BYTES_PER_TOKEN = 4
+"""Bytes of UTF-8 that count as one token where a price does not say otherwise."""
+
+_PER = ("argument", "input_tokens", "output_tokens")
+_WORDS = {"each", "per", "argument", "at_most", "bytes_per_token", "values", "otherwise", "worst", "reported"}
+_MOST_PARTS = 20
+_MISSING = object()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What prices read of a result.
+
+    Attributes:
+        text: The text of its contents.
+        structured: Its structured content; anything.
+    """
+
+    text: str = ""
+    structured: Any = None
+
+
+class Part(ABC):
+    """A part of a price."""
+
+    @abstractmethod
+    def worst(self, arguments: Mapping[str, Any] | None) -> Resources:
+        """The most that a call takes.
+
+        Args:
+            arguments: Of the call; None for any call.
+
+        Raises:
+            ChargeError: The arguments are beyond what the price was declared for.
+        """
+
+    @abstractmethod
+    def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
+        """What a call took that was answered."""
+
+
+@dataclass(frozen=True)
+class Fixed(Part):
+    """The same for every call."""
+
+    amounts: Resources
+
+    def worst(self, arguments: Mapping[str, Any] | None) -> Resources:
+        """The same."""
+        del arguments
+        return self.amounts
+
+    def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
+        """The same."""
+        del arguments, answer
+        return self.amounts
+
+
+@dataclass(frozen=True)
+class PerArgument(Part):
+    """So much for each unit of an argument.
+
+    Attributes:
+        each: The price of a unit.
+        argument: Its name.
+        at_most: Units of the largest call; one with more is refused. None: as the argument says.
+        default: What the schema says that the server takes where the argument is left out.
+    """
+
+    each: Resources
+    argument: str
+    at_most: int | None
+    default: Any = _MISSING
+
+    def worst(self, arguments: Mapping[str, Any] | None) -> Resources:
+        """The price of the units that are asked for."""
+        if arguments is None:
+            return _times(self.each, self.at_most)
+        value = arguments.get(self.argument, self.default)
+        if value is _MISSING:  # the server takes what it likes
+            return _times(self.each, self.at_most)
+        units = _units(value)
+        if units is None:
+            raise ChargeError(f"the argument {self.argument} is priced by the unit, and {short(value)} has none")
+        if self.at_most is not None and units > self.at_most:
+            raise ChargeError(f"the argument {self.argument} has {units} units; at most {self.at_most} are priced")
+        return _times(self.each, units)
+
+    def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
+        """The same as was reserved."""
+        del answer
+        return self.worst(arguments)
+
+
+@dataclass(frozen=True)
+class ByValue(Part):
+    """A price for each value of an argument.
+
+    Attributes:
+        argument: Its name.
+        values: Prices by value, written as a text.
+        otherwise: For any other value, or none.
+    """
+
+    argument: str
+    values: Mapping[str, Resources] = field(hash=False)
+    otherwise: Resources
+
+    def worst(self, arguments: Mapping[str, Any] | None) -> Resources:
+        """The price of the value; of any call the highest of each resource."""
+        if arguments is None:
+            return highest([*self.values.values(), self.otherwise])
+        value = arguments.get(self.argument)
+        written = value if isinstance(value, str) else json.dumps(value)
+        return self.values.get(written, self.otherwise)
+
+    def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
+        """The same as was reserved."""
+        del answer
+        return self.worst(arguments)
+
+
+@dataclass(frozen=True)
+class PerToken(Part):
+    """So much for each token of the arguments, as JSON, or of the result's text.
+
+    Attributes:
+        each: The price of a token.
+        output: Of the result; else of the arguments.
+        at_most: Tokens of the largest call. Arguments with more are refused; a result with more is paid in full.
+        size: Bytes of a token.
+    """
+
+    each: Resources
+    output: bool
+    at_most: int | None
+    size: int
+
+    def worst(self, arguments: Mapping[str, Any] | None) -> Resources:
+        """The price of the arguments, or of the longest result."""
+        if self.output or arguments is None:
+            return _times(self.each, self.at_most)
+        tokens = self._tokens(json.dumps(arguments, ensure_ascii=False))
+        if self.at_most is not None and tokens > self.at_most:
+            raise ChargeError(f"the arguments have {tokens} tokens; at most {self.at_most} are priced")
+        return _times(self.each, tokens)
+
+    def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
+        """The price of the tokens that were."""
+        return _times(self.each, self._tokens(answer.text)) if self.output else self.worst(arguments)
+
+    def _tokens(self, text: str) -> int:
+        return -(-len(text.encode("utf-8", "replace")) // self.size)
+
+
+@dataclass(frozen=True)
+class Reported(Part):
+    """What the server reports; the worst case where it reports nothing that can be read.
+
+    Attributes:
+        most: The worst case.
+        path: Keys in the structured content: to amounts by resource, in units, or to the amount of the only resource.
+    """
+
+    most: Resources
+    path: tuple[str, ...]
+
+    def worst(self, arguments: Mapping[str, Any] | None) -> Resources:
+        """The declared one."""
+        del arguments
+        return self.most
+
+    def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
+        """What is reported."""
+        del arguments
+        found = answer.structured
+        for key in self.path:
+            found = found.get(key) if isinstance(found, Mapping) else None
+        if not isinstance(found, Mapping):
+            found = {next(iter(self.most)): found} if len(self.most) == 1 else {}
+        counts: dict[str, int | None] = {}
+        for name, worst in self.most.items():
+            try:
+                # A report finer than what is counted is rounded up.
+                amount = kind_of(name).resolution
+                counts[name] = math.ceil(round(float(found[name]) / float(amount), 6))
+                if isinstance(found[name], bool) or not 0 <= (counts[name] or 0) <= MOST:
+                    counts[name] = worst
+            except (KeyError, TypeError, ValueError, OverflowError):
+                counts[name] = worst
+        return Resources(counts)
+
+
+@dataclass(frozen=True)
+class Price:
+    """The price of a tool: the sum of its parts, and one of ``steps``."""
+
+    parts: tuple[Part, ...]
+
+    def worst(self, arguments: Mapping[str, Any] | None = None) -> Resources:
+        """The most that a call takes; see :class:`Part`."""
+        return sum((part.worst(arguments) for part in self.parts), STEP)
+
+    def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
+        """What a call took that was answered; None for a resource of which that is unknown."""
+        return sum((part.actual(arguments, answer) for part in self.parts), STEP)
+
+    def with_schema(self, schema: Any) -> Price:
+        """The same with the defaults of a tool's arguments, which count where an argument is left out."""
+        properties = schema.get("properties") if isinstance(schema, Mapping) else None
+        properties = properties if isinstance(properties, Mapping) else {}
+        parts: list[Part] = []
+        for part in self.parts:
+            if isinstance(part, PerArgument):
+                said = properties.get(part.argument)
+                default = said.get("default", _MISSING) if isinstance(said, Mapping) else _MISSING
+                parts.append(PerArgument(part.each, part.argument, part.at_most, default))
+            else:
+                parts.append(part)
+        return Price(tuple(parts))
+
+
+def unpriced() -> Price:
+    """Nobody has said what a call costs: an unknown amount of everything but ``steps``, which is counted here."""
+    return Price((Fixed(Resources(dict.fromkeys(set(kinds()) - {"steps", "wall_seconds"}))),))
+
+
+def highest(several: Sequence[Resources]) -> Resources:
+    """The largest amount of each resource; unknown where one is."""
+    names = {name for amounts in several for name in amounts}
+    found: dict[str, int | None] = {}
+    for name in names:
+        counts = [amounts[name] for amounts in several]
+        found[name] = None if None in counts else max(count or 0 for count in counts)
+    return Resources(found)
+
+
+def read_price(given: Any, path: Sequence[str | int]) -> Price:
+    """Read a price of the configuration.
+
+    Args:
+        given: One part or a list of parts, as TOML has them.
+        path: Where it stands.
+
+    Raises:
+        FieldError: It is malformed; names the field.
+    """
+    if isinstance(given, list):
+        if not 0 < len(given) <= _MOST_PARTS:
+            raise FieldError(path, f"a price is one part or a list of 1 to {_MOST_PARTS}")
+        return Price(tuple(_part(one, (*path, i)) for i, one in enumerate(given)))
+    return Price((_part(given, path),))
+
+
+def read_amounts(given: Any, path: Sequence[str | int]) -> Resources:
+    """Amounts by resource.
+
+    Raises:
+        FieldError: A resource is not declared, or an amount is malformed.
+    """
+    if not isinstance(given, Mapping):
+        raise FieldError(path, f'expected amounts by resource, for instance {{ usd = "$0.01" }}, got {short(given)}')
+    counts: dict[str, int | None] = {}
+    for name, amount in given.items():
+        try:
+            counts[name] = kind_of(name).count(amount)
+        except ConfigError as error:
+            said = str(error).partition(". Use tape.budget.declare")[0].removeprefix(f"{name}: ")
+            hint = f"; declare it by [resources.{name}]" if name not in kinds() else ""
+            raise FieldError((*path, name), f"{said}{hint}") from None
+    if "steps" in counts or "wall_seconds" in counts:
+        name = "steps" if "steps" in counts else "wall_seconds"
+        why = "every call is one of them" if name == "steps" else "it is real time; call_seconds limits it"
+        raise FieldError((*path, name), f"a price does not name {name}: {why}")
+    return Resources(counts)
+
+
+def _part(given: Any, path: Sequence[str | int]) -> Part:
+    if not isinstance(given, Mapping):
+        raise FieldError(path, f'a price is amounts by resource, for instance {{ usd = "$0.01" }}, got {short(given)}')
+    if not given.keys() & _WORDS:
+        return Fixed(read_amounts(given, path))
+    if "worst" in given:
+        _only(given, path, "worst", "reported")
+        most = read_amounts(given["worst"], (*path, "worst"))
+        reported = given.get("reported", "")
+        if not isinstance(reported, str):
+            raise FieldError((*path, "reported"), f'expected keys such as "usage.cost", got {short(reported)}')
+        return Reported(most, tuple(filter(None, reported.split("."))))
+    if "values" in given:
+        return _by_value(given, path)
+    return _per(given, path)
+
+
+def _by_value(given: Mapping[str, Any], path: Sequence[str | int]) -> Part:
+    _only(given, path, "argument", "values", "otherwise")
+    values = given["values"]
+    if not isinstance(values, Mapping) or not values:
+        raise FieldError((*path, "values"), "expected prices by value, for instance { large = { usd = 0.02 } }")
+    prices = {name: read_amounts(one, (*path, "values", name)) for name, one in values.items()}
+    if "otherwise" in given:
+        otherwise = read_amounts(given["otherwise"], (*path, "otherwise"))
+    else:
+        otherwise = highest([*prices.values()])
+    return ByValue(_argument(given, path), prices, otherwise)
+
+
+def _per(given: Mapping[str, Any], path: Sequence[str | int]) -> Part:
+    per = given.get("per")
+    if "each" not in given or per not in _PER:
+        raise FieldError(
+            (*path, "per") if "per" in given else path,
+            f"a price by the unit has each = {{ ... }} and per = one of {', '.join(map(repr, _PER))}",
+        )
+    each = read_amounts(given["each"], (*path, "each"))
+    at_most = given.get("at_most")
+    if at_most is not None and (isinstance(at_most, bool) or not isinstance(at_most, int) or at_most < 0):
+        raise FieldError((*path, "at_most"), f"a whole number >= 0, got {short(at_most)}")
+    if per == "argument":
+        _only(given, path, "each", "per", "argument", "at_most")
+        return PerArgument(each, _argument(given, path), at_most)
+    _only(given, path, "each", "per", "at_most", "bytes_per_token")
+    size = given.get("bytes_per_token", BYTES_PER_TOKEN)
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise FieldError((*path, "bytes_per_token"), f"a whole number >= 1, got {short(size)}")
+    if per == "output_tokens" and at_most is None:
+        raise FieldError(path, "the tokens of a result are not known before the call: add at_most = their number")
+    return PerToken(each, per == "output_tokens", at_most, size)
+
+
+def _argument(given: Mapping[str, Any], path: Sequence[str | int]) -> str:
+    name = given.get("argument")
+    if not isinstance(name, str) or not name:
+        raise FieldError(path, 'say which argument by argument = "NAME"')
+    return name
+
+
+def _only(given: Mapping[str, Any], path: Sequence[str | int], *known: str) -> None:
+    if unknown := sorted(given.keys() - set(known)):
+        raise FieldError((*path, unknown[0]), f"is none of {', '.join(known)}")
+
+
+def _units(value: Any) -> int | None:
+    """Units of an argument: the number itself, items of a list, bytes of a text; None where there are none."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float):
+        return math.ceil(value) if math.isfinite(value) and 0 <= value <= MOST else None
+    if isinstance(value, str):
+        return len(value.encode("utf-8", "replace"))
+    return len(value) if isinstance(value, list | dict) else None
+
+
+def _times(each: Resources, units: int | None) -> Resources:
+    return Resources(
+        {name: None if units is None or count is None else min(count * units, MOST) for name, count in each.items()}
+    )

@@ -1,0 +1,135 @@
+"""Python functions as tools of the gateway."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from functools import partial
+from random import Random, SystemRandom
+from typing import Any
+
+from tape.budget import Resources
+from tape.budget.deadline import Deadline
+from tape.budget.resources import kind_of
+from tape.errors import ConfigError, told
+from tape.gateway.config import Declared, GatewayConfig
+from tape.gateway.downstream import UnansweredError
+from tape.gateway.prices import Answer, Part, Price, unpriced
+from tape.tools.apart import make
+from tape.tools.cost import Cost
+from tape.tools.errors import ToolError, ToolFailedError
+from tape.tools.tool import Tool, make_tool
+
+
+@dataclass(frozen=True)
+class OfTool(Part):
+    """The cost that a tool declares in Python."""
+
+    cost: Cost
+
+    def worst(self, arguments: Mapping[str, Any] | None) -> Resources:
+        """Of any call."""
+        del arguments
+        return self.cost.worst()
+
+    def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
+        """What the cost says; the worst case where it cannot."""
+        try:
+            return self.cost.actual(arguments, answer.structured, Random(0))
+        except Exception:  # whatever a cost of one's own raises
+            return Resources(dict.fromkeys(self.cost.worst()))
+
+
+@dataclass(frozen=True)
+class PythonTool:
+    """A function and its price.
+
+    Attributes:
+        tool: The tool that was made of it.
+        price: As the configuration has it, else as it declares it itself.
+        priced: Whether anybody has declared one.
+        seconds: How long a call may take.
+    """
+
+    tool: Tool
+    price: Price
+    priced: bool
+    seconds: float
+
+    def listed(self, name: str) -> dict[str, Any]:
+        """As a server lists a tool."""
+        schema = self.tool.arguments.model_json_schema()
+        return {"name": name, "description": self.tool.description, "inputSchema": schema}
+
+    async def call(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Call it.
+
+        Returns:
+            A result as servers give it.
+
+        Raises:
+            UnansweredError: It has not returned in time.
+            ToolFailedError: It has failed.
+        """
+        values = self.tool.checked(arguments)
+        if self.tool.random is not None:
+            values[self.tool.random] = SystemRandom()
+        limit = max(1, int(self.seconds / float(kind_of("wall_seconds").resolution)))
+        try:
+            async with Deadline(limit).timeout() as timeout:
+                made = await make(partial(self.tool.function, **values), self.tool.name)
+        except TimeoutError:
+            if not timeout.expired():
+                raise
+            message = f"{self.tool.name} has not returned within {self.seconds:g} s (call_seconds)"
+            raise UnansweredError(message, "timed out") from None
+        if made.failure is not None:
+            raise ToolFailedError(made.failure)
+        text = made.plain if isinstance(made.plain, str) else made.written
+        structured = made.plain if isinstance(made.plain, dict) else {"result": made.plain}
+        return {"content": [{"type": "text", "text": text}], "structuredContent": structured}
+
+
+def load_tool(name: str, declared: Declared, named: str, config: GatewayConfig, seconds: float | None) -> PythonTool:
+    """Import a function.
+
+    Args:
+        name: As the configuration calls it.
+        declared: Its settings.
+        named: ``MODULE:FUNCTION``; modules beside the configuration file are found too.
+        config: The configuration.
+        seconds: How long a call may take; None takes the gateway's limit.
+
+    Raises:
+        ConfigError: It cannot be imported, or is no tool; names file and line.
+    """
+    path = ("python", name, "function")
+    module, _, attribute = named.partition(":")
+    if (folder := str(config.folder())) not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        with redirect_stdout(sys.stderr):  # the protocol is spoken on standard output
+            found = getattr(importlib.import_module(module), attribute)
+    except Exception as error:  # whatever a module raises
+        raise config.error(path, f"{named} cannot be imported ({told(error)}); modules are looked for in {folder} and "
+                           "on Python's path") from error  # fmt: skip
+    try:
+        tool = found if isinstance(found, Tool) else make_tool(_function(found))
+    except (ToolError, ConfigError) as error:
+        raise config.error(path, str(error)) from error
+    limit = seconds or config.limits.call_seconds
+    if declared.price is not None:
+        return PythonTool(tool, declared.price, True, limit)
+    if isinstance(found, Tool):
+        return PythonTool(tool, Price((OfTool(tool.cost),)), True, limit)
+    return PythonTool(tool, unpriced(), False, limit)
+
+
+def _function(found: Any) -> Callable[..., Any]:
+    if not callable(found):
+        raise ToolError(f"{type(found).__name__} is no function; name a function, or a tool made by @tool")
+    function: Callable[..., Any] = found
+    return function

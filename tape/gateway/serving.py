@@ -1,0 +1,65 @@
+"""The gateway as an MCP server: tools only, in every version of the protocol that the SDK speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+from tape import __version__
+from tape.gateway.approval import Approvals, AskedError
+from tape.gateway.catalog import Offered
+from tape.gateway.config import LOCAL
+from tape.gateway.gateway import Caller, Gateway
+
+INSTRUCTIONS = (
+    "Every call has a price and is refused where its worst case does not fit into what is left. Ask plan before a task "
+    "of several calls, and budget for what is left. A refusal names what would fit."
+)
+
+
+def make_server(gateway: Gateway) -> Any:
+    """The server of the SDK that asks a gateway."""
+    approvals = Approvals(gateway.config.limits.approve_seconds)
+
+    async def list_tools(context: Any, params: Any) -> dict[str, Any]:  # noqa: ARG001 - as the SDK calls it
+        return {"tools": gateway.listed(), "ttlMs": 0, "cacheScope": "private", "resultType": "complete"}
+
+    async def call_tool(context: Any, params: Any) -> Any:
+        who = caller(context)
+
+        async def approve(tool: Offered, arguments: Mapping[str, Any], worst: Mapping[str, Any]) -> str:
+            return await approvals.ask(context, params, who, tool, arguments, worst)
+
+        try:
+            made = await gateway.call(who, params.name, params.arguments or {}, approve)
+            return {"resultType": "complete", **made}
+        except AskedError as asked:
+            return asked.result
+
+    server = Server(
+        gateway.config.limits.name,
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+    server.middleware.clear()  # no spans, whose exporters would get arguments
+    return server
+
+
+def caller(context: Any) -> Caller:
+    """Who sends a request: over HTTP whose token it has, else the one client of stdio."""
+    request = context.request
+    if request is None:
+        return Caller(LOCAL, "stdio")
+    return Caller(request.scope["user"].username, request.headers.get("mcp-session-id", ""))
+
+
+async def serve_stdio(gateway: Gateway) -> None:
+    """Serve one client over standard input and output, until it hangs up."""
+    server = make_server(gateway)
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())

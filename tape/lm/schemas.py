@@ -1,0 +1,140 @@
+"""JSON schemas as regular expressions: Outlines', with the bounds of numbers, which it passes over."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tape.errors import ConstraintError
+from tape.lm.number_patterns import BOUNDS, Bounds
+from tape.lm.patterns import LONGEST
+from tape.plugins import require_extra
+
+_NUMBERS = {"integer": True, "number": False}
+_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+"""Keywords whose value has names of its own, and a schema for each."""
+
+_DATA = ("enum", "const", "default", "examples", "required")
+"""Keywords whose value is no schema."""
+
+
+def schema_pattern(schema: Mapping[str, Any], *, spaced: bool, strict: bool) -> str:
+    """The regular expression of a schema's JSON, on one line.
+
+    ``minimum``, ``maximum`` and their exclusive forms are kept exactly where a type stands beside them; a number that
+    has one is written without exponent.
+
+    Args:
+        schema: The schema.
+        spaced: Whether there is a space behind every colon and comma, as ``json.dumps`` writes it; else none. There is
+            no free whitespace: a small model could write nothing else for ever.
+        strict: Whether a bound that cannot be kept is refused; else it is left to whoever reads the answer.
+
+    Raises:
+        ConstraintError: Outlines makes no expression of it, it is too large, or a bound is refused.
+    """
+    require_extra("local", "outlines_core", what="a constraint by a JSON schema")
+    from outlines_core.json_schema import build_regex_from_schema
+
+    text = json.dumps(schema, ensure_ascii=False)
+    free = (mark for mark in map(chr, range(0xE000, 0xF8FF)) if mark not in text)
+    gap, marker = next(free), _Marker(next(free), strict)
+    asked = json.dumps(marker.marked(schema), ensure_ascii=False)
+    try:
+        pattern = str(build_regex_from_schema(asked, gap))
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise ConstraintError(str(error)) from error
+    return marker.filled(_laid_out(pattern, gap, spaced))
+
+
+def _laid_out(pattern: str, gap: str, spaced: bool) -> str:
+    """A pattern with one layout.
+
+    JSON without any whitespace is unlike what models know: a quote after a colon is another token than a quote after a
+    space, and what follows it is another text.
+    """
+    if spaced:
+        pattern = pattern.replace(f":{gap}", ": ").replace(f",{gap}", ", ")
+    return pattern.replace(gap, "")
+
+
+@dataclass
+class _Marker:
+    """Puts marks into a schema for the numbers that have bounds, and their patterns in place of the marks.
+
+    Attributes:
+        mark: A character that the schema does not have.
+        strict: As for :func:`schema_pattern`.
+        patterns: What stands for each mark.
+    """
+
+    mark: str
+    strict: bool
+    patterns: dict[str, str] = field(default_factory=dict)
+
+    def marked(self, schema: Any) -> Any:
+        """A schema with a mark in place of every number with bounds."""
+        if isinstance(schema, list):
+            return [self.marked(item) for item in schema]
+        if not isinstance(schema, Mapping):
+            return schema
+        told = {name: schema[name] for name in BOUNDS if schema.get(name) is not None}
+        rest = {name: self._inside(name, value) for name, value in schema.items() if name not in told}
+        if not told:
+            return rest
+        try:
+            return self._bounded(rest, Bounds.of(told))
+        except ConstraintError:
+            if self.strict:
+                raise
+            return {**rest, **told}
+
+    def _inside(self, name: str, value: Any) -> Any:
+        if name in _DATA:
+            return value
+        if name in _NAMED and isinstance(value, Mapping):
+            return {key: self.marked(item) for key, item in value.items()}
+        return self.marked(value)
+
+    def _bounded(self, rest: dict[str, Any], bounds: Bounds) -> Any:
+        """A schema whose numbers keep these bounds."""
+        values = [rest["const"]] if "const" in rest else rest.get("enum")
+        if isinstance(values, list):
+            kept = [value for value in values if not _is_number(value) or bounds.admit(value)]
+            if not kept:
+                raise ConstraintError(f"none of {values!r:.200} keeps {bounds}; change the one or the other")
+            return {**{name: value for name, value in rest.items() if name != "const"}, "enum": kept}
+        kinds = rest.get("type")
+        named = kinds if isinstance(kinds, list) else [kinds]
+        if kinds is None or "$ref" in rest:
+            raise ConstraintError(f"{bounds} stands beside no type; write the type integer or number beside it")
+        if not any(kind in _NUMBERS for kind in named):
+            return rest  # a bound says nothing of anything but numbers
+        found = [
+            self._marked_number(bounds, whole=_NUMBERS[kind]) if kind in _NUMBERS else {**rest, "type": kind}
+            for kind in named
+        ]
+        return found[0] if len(found) == 1 else {"anyOf": found}
+
+    def _marked_number(self, bounds: Bounds, *, whole: bool) -> dict[str, str]:
+        name = f"{self.mark}{len(self.patterns)}{self.mark}"
+        self.patterns[name] = bounds.pattern(whole=whole)
+        return {"const": name}
+
+    def filled(self, pattern: str) -> str:
+        """A pattern with those of the numbers in place of their marks.
+
+        Raises:
+            ConstraintError: It comes to more than is read.
+        """
+        for name, number in self.patterns.items():
+            if len(pattern) + pattern.count(name) * len(number) > LONGEST:
+                raise ConstraintError(f"it comes to more than {LONGEST} characters as a pattern; simplify it")
+            pattern = pattern.replace(f'"{name}"', f"(?:{number})")
+        return pattern
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,12 @@
+"""Typed tools: tools that say what types of data they take and give, so that chains of them are found, not guessed.
+
+A composite tool does what several do, at its own price. :func:`cheapest_chains` finds the cheapest chains within
+limits, exactly and without a model; :class:`TypedEnvironment` plays them as any other environment, replanned where a
+call is refused, a price changes, a tool comes or goes, or the wish changes.
+"""
+
+from tape.tools.typed.environment import Change, TypedEnvironment
+from tape.tools.typed.loader import load_tools
+from tape.tools.typed.planner import Chain, Chains, PlanningError, cheapest_chains
+
+__all__ = ["Chain", "Chains", "Change", "PlanningError", "TypedEnvironment", "cheapest_chains", "load_tools"]

@@ -1,0 +1,1 @@
+"""How typed tools are written for models."""

@@ -1,0 +1,78 @@
+"""What the prompt formats of typed tools share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tape.errors import ConfigError, InvalidOutputError
+from tape.lm.base import Choice, Request
+from tape.protocols import Action, State
+from tape.tools.typed.domain import TypedDomain, as_typed
+from tape.tools.typed.state import TypedState
+
+
+class TypedFormat:
+    """The part of :class:`tape.protocols.prompt_format.ProjectingFormat` that all have alike.
+
+    Args:
+        domain: The tools.
+        goals: The types that a request may name; none where it is told what is wanted.
+    """
+
+    def __init__(self, domain: TypedDomain, goals: Sequence[str] = ()) -> None:
+        self._domain, self._goals = domain, tuple(goals)
+
+    def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
+        """None: no model predicts what types declare."""
+        del state, actions
+        return None
+
+    def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
+        """Never asked for."""
+        del state, actions, text
+        raise ConfigError("typed tools declare what they give; no model predicts it")
+
+    def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
+        """Never asked for."""
+        del state, action, valid
+        raise ConfigError("typed tools declare what they give; no model predicts it")
+
+    def read_next(self, state: State, text: str) -> State | None:
+        """Never asked for."""
+        del state, text
+        raise ConfigError("typed tools declare what they give; no model predicts it")
+
+    def read_intention(self, thought: str) -> Action | None:
+        """None: what a thought about tools intends is not read."""
+        del thought
+        return None
+
+    def project_request(self, state: State) -> Request | None:
+        """Ask which of the goals a request names, where nobody has read it."""
+        here = as_typed(state)
+        return self._reading(here.unread) if self._goals and here.unread else None
+
+    def _reading(self, said: str) -> Request:
+        raise NotImplementedError
+
+    def longest_project_request(self, state: State, action: Action) -> Request | None:
+        """After any call the user may have said something new."""
+        del state, action
+        return self._reading("1 " * (LONGEST_REQUEST // 2)) if self._goals else None
+
+    def read_project(self, state: State, text: str) -> TypedState:
+        """The state with what is wanted."""
+        if text.strip() not in self._goals:
+            raise InvalidOutputError(f"{text[:80]!r} is none of the types that a request may name")
+        return as_typed(state).read(text.strip())
+
+    def unread(self, state: State) -> TypedState:
+        """Nobody knows what is wanted."""
+        return as_typed(state).read(None)
+
+    def _choice(self) -> Choice:
+        return Choice(self._goals)
+
+
+LONGEST_REQUEST = 600
+"""Characters of what a user says."""

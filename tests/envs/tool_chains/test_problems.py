@@ -1,0 +1,158 @@
+"""Problems, the oracle and the scripted reader."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from envs.tool_chains.errors import ToolChainsError
+from envs.tool_chains.generator import Settings, generate
+from envs.tool_chains.loader import load, own_tools
+from envs.tool_chains.oracle import dijkstra, within
+from envs.tool_chains.problem import CHANGES, Offer, named
+from envs.tool_chains.scripted_reader import read
+from envs.tool_chains.words import PARTS, all_specs, said, type_name, words
+from tape.tools.typed import cheapest_chains
+from tape.tools.typed.loader import ToolFileError, tools_of
+
+
+@st.composite
+def offers(draw: st.DrawFn) -> list[Offer]:
+    """A few tools between a few types; circles and tools side by side among them."""
+    found = []
+    for number in range(draw(st.integers(1, 12))):
+        takes, gives = draw(st.lists(st.sampled_from("abcdef"), min_size=2, max_size=2, unique=True))
+        found.append(Offer(f"t{number}", takes, gives, draw(st.integers(1, 9)), 100 * draw(st.integers(1, 5))))
+    return found
+
+
+def records(some: list[Offer]) -> list[dict[str, Any]]:
+    return [
+        {"name": o.name, "takes": o.takes, "gives": o.gives, "cost": {"usd": o.cents / 100, "seconds": o.millis / 1000}}
+        for o in some
+    ]
+
+
+@settings(max_examples=150)
+@given(offers(), st.integers(0, 15))
+def test_oracle_and_exact_planner_agree_with_and_without_a_limit(some: list[Offer], tenths: int) -> None:
+    tools, by_name = tools_of(records(some), "test"), named(some)
+    for limits, found in (
+        ({}, dijkstra(some, ["a"], "f")),
+        ({"seconds": 100 * tenths}, within(some, "a", "f", 100 * tenths)),
+    ):
+        planned = cheapest_chains(tools, "f", ["a"], limits=limits)
+        assert bool(planned) is (found is not None)
+        if found is not None:
+            assert planned.best.cost["usd"] == found.cents * 10_000
+            assert sum(by_name[name].cents for name in found.tools) == found.cents
+            if found.ways == 1:
+                assert planned.best.tools == found.tools
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(("level", "tools"), [(5, 20), (7, 60), (10, 300)])
+def test_problems_are_what_was_asked_for(change: str, level: int, tools: int) -> None:
+    problem = generate("test", 0, Settings(level, tools, change))
+    again = generate.__wrapped__("test", 0, Settings(level, tools, change))
+    assert problem == again
+    assert len(problem.offers) == len(named(problem.offers)) == tools
+    assert problem.want in problem.goals
+    assert len(set(problem.goals)) == len(problem.goals) == 12
+    reference = problem.reference
+    assert reference is not None
+    assert reference.cents <= problem.cents <= 1.1 * max(reference.cents, 10_000)
+    assert reference.millis <= problem.millis
+    turn = problem.turn
+    assert (turn is None) is (change == "none")
+    if turn is not None:
+        assert reference.tools[: turn.after] == reference.first[: turn.after]
+        assert reference.tools != reference.first
+        assert bool(turn.refusing) is (change == "refused")
+        assert bool(turn.want) is (change == "wish")
+        assert (turn.offers is not None) is (change in ("price", "length"))
+
+
+def test_tight_and_short_caps_are_so() -> None:
+    for number in range(5):
+        tight = generate("test", number, Settings(caps="tight"))
+        cheapest = dijkstra(tight.offers, [tight.start], tight.want)
+        assert cheapest is not None
+        assert tight.reference is not None
+        assert tight.reference.cents > cheapest.cents
+        assert tight.reference.millis <= tight.millis
+        short = generate("test", number, Settings(caps="short"))
+        cheapest = dijkstra(short.offers, [short.start], short.want)
+        assert short.reference is None
+        assert cheapest is not None
+        assert short.cents < cheapest.cents
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"level": 4},
+        {"tools": 19},
+        {"tools": 301},
+        {"change": "weather"},
+        {"caps": "loose"},
+        {"caps": "short", "change": "price"},
+        {"slack": -0.1},
+    ],
+)
+def test_what_there_is_not_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ToolChainsError, match=str(next(iter(wrong)))):
+        Settings(**wrong)
+
+
+def test_the_scripted_reader_reads_every_wording() -> None:
+    rng = random.Random(0)
+    for spec in all_specs():
+        for kind in ("requests", "changes"):
+            assert read(said(spec, rng, kind)) == type_name(spec, 5, 5)
+    assert read("Please make me a kite.") is None
+    phrases = [[(e["name"], phrase) for e in words()[part] for phrase in e["said"]] for part in PARTS]
+    for thing, finish, tongue in product(*phrases):
+        assert read(f"{thing[1]}, {finish[1]}, {tongue[1]}") == f"{thing[0]}, {finish[0]}, {tongue[0]}"
+
+
+TOOL = {"name": "smelt", "takes": "ore", "gives": "iron", "cost": {"usd": "0.40"}}
+TASK = {"id": "one", "have": ["ore"], "want": "iron", "budget": {"usd": 1}}
+
+
+def test_tasks_on_tools_of_ones_own_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "own.json"
+    file.write_text(json.dumps({"tools": [TOOL], "tasks": [TASK, {**TASK, "id": "two", "budget": {}}]}))
+    one, two = load(file)
+    assert one.budget["usd"] == 1_000_000
+    assert set(two.budget) == {"steps"}
+    assert one.digest != two.digest
+    assert [item.name for item in own_tools(one.file)] == ["smelt"]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ([TOOL], "is no object; give"),
+        ({"tools": []}, "has no tools"),
+        ({"tools": [TOOL]}, "'tasks': is no list of tasks; give"),
+        ({"tools": [TOOL], "tasks": [3]}, r"tasks\[1\]': is 3; give an object"),
+        ({"tools": [TOOL], "tasks": [{**TASK, "want": ""}]}, r"tasks\[1\].want': is '?'?.*give a text"),
+        ({"tools": [TOOL], "tasks": [{**TASK, "want": "gold"}]}, "'gold' is a type of no tool"),
+        ({"tools": [TOOL], "tasks": [{**TASK, "have": "ore"}]}, "give a list of types"),
+        ({"tools": [TOOL], "tasks": [{**TASK, "budget": {"gold": 1}}]}, r"tasks\[1\].budget"),
+        ({"tools": [TOOL], "tasks": [TASK, TASK]}, "'one' is there already"),
+    ],
+)
+def test_what_is_wrong_in_a_file_of_tasks_is_said(tmp_path: Path, data: Any, said: str) -> None:
+    file = tmp_path / "own.json"
+    file.write_text(json.dumps(data))
+    with pytest.raises(ToolFileError, match=said):
+        load(file)

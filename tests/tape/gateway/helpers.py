@@ -1,0 +1,102 @@
+"""What the tests of the gateway share: a configuration, a running gateway, and callers."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tape.gateway.books import Books
+from tape.gateway.catalog import Offered
+from tape.gateway.config import GatewayConfig, load_config
+from tape.gateway.gateway import Caller, Gateway
+from tape.gateway.journal import Journal
+
+WHO = Caller("local", "stdio")
+
+FUNCTIONS = '''
+import asyncio
+
+begun = asyncio.Event()
+calls = []
+
+
+def echo(text: str) -> str:
+    """Say it again."""
+    calls.append(text)
+    return text
+
+
+async def wait(text: str = "") -> str:
+    """Never come back."""
+    begun.set()
+    calls.append(text)
+    await asyncio.Event().wait()
+    return text
+
+
+def fail(text: str) -> str:
+    """Fail."""
+    raise ValueError(text)
+
+
+def usage(usd: float) -> dict:
+    """Report a cost."""
+    return {"usage": {"cost": usd}}
+'''
+
+
+def write_config(folder: Path, text: str, name: str = "gateway.toml") -> Path:
+    """A configuration beside a module of functions that no other test imports."""
+    folder.mkdir(parents=True, exist_ok=True)
+    module = f"functions_{abs(hash(str(folder))):x}"
+    (folder / f"{module}.py").write_text(FUNCTIONS)
+    file = folder / name
+    file.write_text(text.replace("FUNCTIONS", module))
+    return file
+
+
+def functions(config: GatewayConfig) -> Any:
+    """The module of a configuration's functions."""
+    return sys.modules[next(iter(config.functions.values())).function.partition(":")[0]]
+
+
+@contextlib.asynccontextmanager
+async def running(file: Path) -> AsyncIterator[Gateway]:
+    """A gateway on a configuration and the journal beside it."""
+    config = load_config(file)
+    journal = Journal(file.with_suffix(".journal.jsonl"))
+    path = list(sys.path)
+    try:
+        gateway = Gateway(config, Books(config.run, config.client, config.session, journal))
+        await gateway.start()
+        try:
+            yield gateway
+        finally:
+            await gateway.stop()
+    finally:
+        journal.close()
+        sys.path[:] = path
+
+
+async def never(tool: Offered, arguments: Mapping[str, Any], worst: Mapping[str, Any]) -> str:
+    """Nobody is there to approve."""
+    return "nobody is there"
+
+
+async def call(gateway: Gateway, tool: str, who: Caller = WHO, /, **arguments: Any) -> dict[str, Any]:
+    """Call a tool."""
+    return await gateway.call(who, tool, arguments, never)
+
+
+async def left(gateway: Gateway, kind: str = "usd", who: Caller = WHO) -> float:
+    """What is left of a resource."""
+    return float((await call(gateway, "budget", who))["structuredContent"]["left"][kind])
+
+
+def server_table(command: list[str], name: str = "s", seconds: float = 200) -> str:
+    """The table of a server in a configuration; it may take long to start on a busy machine."""
+    return f"[servers.{name}]\ncommand = {json.dumps(command)}\nstart_seconds = {seconds}\n"

@@ -1,0 +1,160 @@
+"""Destructive calls: asked about by elicitation, in both eras of the protocol, with the SDK's own client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tape.gateway.helpers import functions, left, running, write_config
+
+pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+TEXT = """
+[budgets]
+session = { usd = "$0.10" }
+
+[python.drop]
+function = "FUNCTIONS:echo"
+destructive = true
+price = { usd = "$0.04" }
+"""
+MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
+
+
+def play(folder: Path, body: Any, mode: str, answer: Any = None, text: str = TEXT) -> list[str]:
+    """Talk to a gateway in this process; returns what the user was asked."""
+    from mcp.client import Client
+
+    from tape.gateway.serving import make_server
+
+    asked: list[str] = []
+
+    async def elicit(context: Any, params: Any) -> Any:
+        asked.append(params.message)
+        return answer
+
+    async def run() -> None:
+        async with running(write_config(folder, text)) as gateway:
+            callback = {} if answer is None else {"elicitation_callback": elicit}
+            async with Client(make_server(gateway), mode=mode, **callback) as client:
+                await body(gateway, client)
+
+    asyncio.run(run())
+    return asked
+
+
+def says(action: str, **content: Any) -> Any:
+    from mcp_types import ElicitResult
+
+    return ElicitResult(action=action, content=content or None)
+
+
+@MODES
+def test_a_client_lists_and_calls(tmp_path: Path, mode: str) -> None:
+    async def body(gateway: Any, client: Any) -> None:
+        listed = (await client.list_tools()).tools
+        assert [tool.name for tool in listed] == ["plan", "budget", "checkpoint", "resume", "drop"]
+        assert listed[-1].annotations.destructive_hint is True
+        assert client.protocol_version == ("2025-11-25" if mode == "legacy" else "2026-07-28")
+        said = await client.call_tool("budget", {})
+        assert said.structured_content["left"] == {"usd": 0.1}
+
+    play(tmp_path, body, mode)
+
+
+@MODES
+def test_what_the_user_allows_is_called(tmp_path: Path, mode: str) -> None:
+    async def body(gateway: Any, client: Any) -> None:
+        said = await client.call_tool("drop", {"text": "all\u202e\nof it"})
+        assert said.is_error is False
+        assert functions(gateway.config).calls == ["all\u202e\nof it"]
+
+    asked = play(tmp_path, body, mode, says("accept", approve=True))
+    assert asked == [
+        "Call drop of python? It may destroy what cannot be brought back. "
+        'Arguments: {"text": "all \\nof it"}. At most: steps 1, usd 0.04.'
+    ]
+
+
+@MODES
+@pytest.mark.parametrize("answer", [("decline", {}), ("cancel", {}), ("accept", {"approve": False})])
+def test_what_the_user_does_not_allow_costs_nothing(tmp_path: Path, mode: str, answer: tuple[str, Any]) -> None:
+    async def body(gateway: Any, client: Any) -> None:
+        said = await client.call_tool("drop", {"text": "x"})
+        assert said.is_error is True
+        assert said.structured_content["error"] == "not_approved"
+        assert functions(gateway.config).calls == []
+        assert await left(gateway) == 0.1
+
+    assert len(play(tmp_path, body, mode, says(answer[0], **answer[1]))) == 1
+
+
+@MODES
+def test_without_a_way_to_ask_it_is_refused_unless_allowed(tmp_path: Path, mode: str) -> None:
+    async def body(gateway: Any, client: Any) -> None:
+        said = await client.call_tool("drop", {"text": "x"})
+        assert said.is_error is True
+        assert "allow_destructive = true" in said.structured_content["message"]
+
+    play(tmp_path, body, mode)
+
+    async def allowed(gateway: Any, client: Any) -> None:
+        assert (await client.call_tool("drop", {"text": "x"})).is_error is False
+
+    play(tmp_path, allowed, mode, text=TEXT + "allow_destructive = true\n")
+    play(tmp_path, allowed, mode, text="[gateway]\nallow_destructive = true\n" + TEXT)
+
+
+@MODES
+def test_nobody_is_asked_about_what_cannot_be_paid(tmp_path: Path, mode: str) -> None:
+    async def body(gateway: Any, client: Any) -> None:
+        for _ in range(2):
+            await client.call_tool("drop", {"text": "x"})
+        said = await client.call_tool("drop", {"text": "x"})
+        assert said.structured_content["error"] == "budget_exceeded"
+
+    assert len(play(tmp_path, body, mode, says("accept", approve=True))) == 2
+
+
+def test_an_approval_holds_once_and_for_that_call(tmp_path: Path) -> None:
+    from mcp_types import InputRequiredResult
+
+    async def body(gateway: Any, client: Any) -> None:
+        async def ask(text: str, **more: Any) -> Any:
+            return await client.session.call_tool("drop", {"text": text}, allow_input_required=True, **more)
+
+        first = await ask("x")
+        assert isinstance(first, InputRequiredResult)
+        yes = {"input_responses": {"approve": says("accept", approve=True)}}
+        for state in (first.request_state, first.request_state, "made up"):
+            again = await ask("y", request_state=state, **yes)
+            assert isinstance(again, InputRequiredResult)
+        second = await ask("x")
+        assert not isinstance(await ask("x", request_state=second.request_state, **yes), InputRequiredResult)
+        assert isinstance(await ask("x", request_state=second.request_state, **yes), InputRequiredResult)
+        assert functions(gateway.config).calls == ["x"]
+
+    play(tmp_path, body, "auto", says("accept", approve=True))
+
+
+@MODES
+def test_cancelling_a_call_books_its_worst_case(tmp_path: Path, mode: str) -> None:
+    text = TEXT + '[python.wait]\nfunction = "FUNCTIONS:wait"\nprice = { usd = "$0.04" }\n'
+
+    async def body(gateway: Any, client: Any) -> None:
+        task = asyncio.create_task(client.call_tool("wait", {}))
+        await functions(gateway.config).begun.wait()
+        task.cancel()
+        await asyncio.wait([task])
+        while gateway.books.run.reserved:
+            await asyncio.sleep(0.01)
+        assert gateway.books.run.used["usd"] == 40_000
+        assert await left(gateway) == 0.06
+
+    play(tmp_path, body, mode, text=text)
+    said = [json.loads(line) for line in (tmp_path / "gateway.journal.jsonl").read_text().splitlines()]
+    assert said[-1]["outcome"] == "cut off"

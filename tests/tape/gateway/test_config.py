@@ -1,0 +1,143 @@
+"""Configurations that are wrong: file, line, field and remedy, before anything is started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tape.errors import ConfigError
+from tape.gateway.config import load_config
+from tape.gateway.positions import line_of
+
+GOOD = """# A gateway.
+[budgets]
+session = { usd = "$0.05", steps = 20 }
+run = { usd = "$1" }
+
+[resources.gateway_test_pages]
+unit = "page"
+
+[servers.weather]
+command = ["python", "server.py"]
+price = { usd = "1 cent" }
+
+[servers.weather.tools.temperature]
+kind = "look"
+quality = 0.9
+price = [
+    { usd = "$0.001" },
+    { each = { gateway_test_pages = 1 }, per = "argument", argument = "n", at_most = 9 },
+]
+
+[python.rate]
+function = "my_tools:rate"
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "c.toml"
+    file.write_text(text)
+    return file
+
+
+def test_a_good_file_is_read(tmp_path: Path) -> None:
+    config = load_config(written(tmp_path, GOOD))
+    assert config.session["usd"] == 50_000
+    assert config.session["steps"] == 20
+    assert config.client["local"] == {}
+    price = config.tools["weather"]["temperature"].price
+    assert price is not None
+    assert dict(price.worst()) == {"gateway_test_pages": 9, "steps": 1, "usd": 1000}
+    assert dict(price.worst({"n": 4})) == {"gateway_test_pages": 4, "steps": 1, "usd": 1000}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "field", "said"),
+    [
+        ("quality = 0.9", "quality = 1.9", 15, "servers.weather.tools.temperature.quality", "less than or equal to 1"),
+        ("quality = 0.9", "qualty = 0.9", 15, "servers.weather.tools.temperature.qualty", "do you mean quality?"),
+        ('"$0.05"', '"0.05 seconds"', 3, "budgets.session.usd", "write 0.05, '$0.05'"),
+        ("steps = 20", "wall_seconds = 20", 3, "budgets.session.wall_seconds", "gateway.call_seconds"),
+        ("steps = 20", "bananas = 20", 3, "budgets.session.bananas", "[resources.bananas]"),
+        ('usd = "1 cent"', "coins = 1", 11, "servers.weather.price.coins", "[resources.coins]"),
+        ('{ usd = "$0.001" }', '{ usd = "cheap" }', 16, "servers.weather.tools.temperature.price.0.usd", "write 0.05"),
+        ("at_most = 9", "at_most = -9", 16, "servers.weather.tools.temperature.price.1.at_most", ">= 0"),
+        ('per = "argument"', 'per = "word"', 16, "servers.weather.tools.temperature.price.1.per", "'output_tokens'"),
+        ('argument = "n", at', "at", 16, "servers.weather.tools.temperature.price.1", 'argument = "NAME"'),
+        ('command = ["python", "server.py"]', "", 9, "servers.weather", "either command"),
+        ('"server.py"]', '"server.py"]\nurl = "http://127.0.0.1:1"', 9, "servers.weather", "either command"),
+        ('["python", "server.py"]', '"python server.py"', 10, "servers.weather.command", "valid list"),
+        ('command = ["python", "server.py"]', 'url = "http://me:secret@x"', 10, "servers.weather.url", "headers_from"),
+        ('command = ["python", "server.py"]', 'url = "server.py"', 10, "servers.weather.url", "http://"),
+        ('price = { usd = "1 cent" }', 'env_from = ["NO_SUCH_9"]', 11, "servers.weather.env_from.0", "is not set"),
+        (
+            'kind = "look"',
+            "pure = true\ndestructive = true",
+            14,
+            "servers.weather.tools.temperature.pure",
+            "one of them",
+        ),
+        ('function = "my_tools:rate"', 'function = "rate.py"', 22, "python.rate.function", '"my_tools:rate"'),
+        ('function = "my_tools:rate"', "", 21, "python.rate.function", "is missing"),
+        ('unit = "page"', "unit = 3", 7, "resources.gateway_test_pages.unit", "valid string"),
+        ("[python.rate]", "[python.'my rate']", 21, "python.my rate", "letters"),
+        ("[budgets]", "[budget]", 2, "budget", "do you mean budgets?"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, line: int, field: str, said: str) -> None:
+    assert GOOD.count(old) == 1
+    file = written(tmp_path, GOOD.replace(old, new))
+    with pytest.raises(ConfigError) as caught:
+        load_config(file)
+    message = str(caught.value)
+    assert message.startswith(f"{file}:{line}: field {field}: "), message
+    assert said in message
+    assert "secret" not in message
+
+
+def test_a_file_that_is_no_toml_or_not_there(tmp_path: Path) -> None:
+    file = written(tmp_path, GOOD.replace('["python", "server.py"]', '["python" "server.py"]'))
+    with pytest.raises(ConfigError, match=f"{file}:10: this is no TOML"):
+        load_config(file)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_config(tmp_path / "missing.toml")
+
+
+def test_there_is_something_to_offer(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"nothing to offer.*\[servers.NAME\]"):
+        load_config(written(tmp_path, "[budgets]\n"))
+
+
+@pytest.mark.parametrize(
+    ("price", "field", "said"),
+    [
+        ('{ each = { usd = "0.1" }, per = "output_tokens" }', "price", "at_most"),
+        ('{ each = { usd = "0.1" }, per = "input_tokens", bytes_per_token = 0 }', "price.bytes_per_token", ">= 1"),
+        ('{ worst = { usd = "0.1" }, repoted = "x" }', "price.repoted", "is none of worst, reported"),
+        ('{ worst = { usd = "0.1" }, reported = 3 }', "price.reported", "usage.cost"),
+        ('{ argument = "x", values = {} }', "price.values", "large"),
+        ("{ steps = 2 }", "price.steps", "every call is one"),
+        ("{ wall_seconds = 2 }", "price.wall_seconds", "call_seconds"),
+        ("3", "price", "amounts by resource"),
+        ("[]", "price", "1 to 20"),
+    ],
+)
+def test_prices_that_say_nothing(tmp_path: Path, price: str, field: str, said: str) -> None:
+    file = written(tmp_path, f'[servers.s]\ncommand = ["x"]\nprice = {price}\n')
+    with pytest.raises(ConfigError) as caught:
+        load_config(file)
+    assert str(caught.value).startswith(f"{file}:3: field servers.s.{field}: ")
+    assert said in str(caught.value)
+
+
+def test_lines_of_fields() -> None:
+    text = "\n".join(
+        ["# c", "[a]", "", "b = [", "  1,", "  2,", "]", "c = '''", "d = 1", "'''", "[a.e]", "f = {g = 1}"]
+    )
+    assert line_of(text, ("a",)) == 2
+    assert line_of(text, ("a", "b", 1)) == 4
+    assert line_of(text, ("a", "c")) == 8
+    assert line_of(text, ("a", "d")) == 2
+    assert line_of(text, ("a", "e", "f", "g")) == 12
+    assert line_of(text, ("nothing",)) == 1

@@ -1,0 +1,343 @@
+"""`tape gateway` as a process of its own: real clients over stdio and HTTP, and what is left when one of them ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tape.gateway.helpers import server_table, write_config
+from tests.tape.tools.hostile import Hostile
+
+pytest.importorskip("mcp", reason="the extra mcp is not installed")
+pytestmark = pytest.mark.slow
+
+HEAD = '[gateway]\ncall_seconds = 200\n[budgets]\nrun = { usd = "$0.05" }\nsession = { usd = "$0.03" }\n'
+PRICE = 'price = { usd = "$0.01" }\n'
+GATEWAY = [sys.executable, "-m", "tape", "gateway"]
+
+
+def command(file: Path, *more: str) -> list[str]:
+    return [*GATEWAY, str(file), *more]
+
+
+def parameters(file: Path, *more: str) -> Any:
+    from mcp.client.stdio import StdioServerParameters
+
+    return StdioServerParameters(command=sys.executable, args=command(file, *more)[1:], env=dict(os.environ))
+
+
+def message(number: int, method: str, **params: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n"
+
+
+HELLO = message(
+    1, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "tests", "version": "1"}
+) + (b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+
+
+def begun(file: Path) -> bool:
+    """Whether a call is on the disk."""
+    journal = file.with_suffix(".journal.jsonl")
+    return journal.exists() and b"reserve" in journal.read_bytes()
+
+
+def calling(file: Path, *more: str) -> subprocess.Popen[bytes]:
+    """A gateway in which a call of `wipe` is under way that is never answered."""
+    process = subprocess.Popen(
+        command(file, *more), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    process.stdin.write(HELLO + message(2, "tools/call", name="wipe", arguments={}))
+    process.stdin.flush()
+    while not begun(file) and process.poll() is None:
+        time.sleep(0.01)
+    return process
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_the_budget_of_a_run_outlives_the_gateway(tmp_path: Path, mode: str) -> None:
+    from mcp.client import Client
+
+    hostile = Hostile(tmp_path / "server")
+    file = write_config(tmp_path, HEAD + server_table(hostile.command) + PRICE)
+
+    async def session() -> list[Any]:
+        async with Client(parameters(file), mode=mode) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools][-2:] == ["look", "wipe"]
+            said = [await client.call_tool("wipe", {}) for _ in range(4)]
+            return [(one.structured_content or {}).get("scope") for one in said]
+
+    assert asyncio.run(session()) == [None, None, None, "session"]
+    assert asyncio.run(session()) == [None, None, "run", "run"]
+    hostile.require_gone()
+
+
+@pytest.mark.parametrize("end", ["hang up", "SIGTERM", "SIGINT"])
+def test_nothing_is_left_of_a_client_that_disappears(tmp_path: Path, end: str) -> None:
+    ways = ["linger", "ignore_term", "spawn"]
+    hostile = Hostile(tmp_path / "server", {"tools/call": b""}, ways)
+    file = write_config(tmp_path, HEAD + server_table(hostile.command) + PRICE)
+    process = calling(file)
+    assert process.stdin is not None
+    if end == "hang up":
+        process.stdin.close()
+    else:
+        process.send_signal(getattr(signal, end))
+    process.wait()
+    hostile.require_gone()
+    said = [json.loads(line) for line in file.with_suffix(".journal.jsonl").read_text().splitlines()]
+    # Cut off while it was being written down it was not begun. After a signal nothing more is written: it counts.
+    assert said[-1].get("outcome") in (("cut off", "released") if end == "hang up" else (None, "cut off", "released"))
+    for stream in (process.stdin, process.stdout, process.stderr):
+        with contextlib.suppress(BrokenPipeError):
+            stream.close()  # type: ignore[union-attr]
+
+
+def test_a_killed_gateway_counts_what_was_in_flight(tmp_path: Path) -> None:
+    from mcp.client import Client
+
+    hostile = Hostile(tmp_path / "server", {"call:0": b""})
+    file = write_config(tmp_path, HEAD.replace("0.05", "0.02") + server_table(hostile.command) + PRICE)
+    process = calling(file)
+    process.kill()
+    process.communicate()
+    hostile.require_gone()  # its input has ended
+    hostile.file.write_text(json.dumps({"replies": {}, "ways": []}))
+
+    async def after() -> list[Any]:
+        async with Client(parameters(file)) as client:
+            said = [await client.call_tool("wipe", {}) for _ in range(2)]
+            return [(one.structured_content or {}).get("scope") for one in said]
+
+    assert asyncio.run(after()) == [None, "run"]
+    told = subprocess.run(command(file, "--settle", "1:"), capture_output=True, text=True, check=True)
+    assert told.stdout == "call 1 of wipe took {'steps': 1}, not {'steps': 1, 'usd': 0.01}\n"
+    assert asyncio.run(after()) == [None, "run"]
+    hostile.require_gone()
+
+
+def test_what_is_wrong_is_said_before_anything_is_started(tmp_path: Path) -> None:
+    hostile = Hostile(tmp_path / "server")
+    file = write_config(tmp_path, HEAD + server_table(hostile.command) + "prise = { usd = 1 }\n")
+    found = subprocess.run(command(file), capture_output=True, text=True, input="", check=False)
+    assert found.returncode == 2
+    assert found.stdout == ""
+    assert found.stderr.startswith(
+        f"tape gateway: {file}:9: field servers.s.prise: there is no such setting; do you mean price?"
+    )
+    assert not hostile.file.with_suffix(".pids").exists()
+    assert not file.with_suffix(".journal.jsonl").exists()
+
+    good = write_config(tmp_path, HEAD + server_table(hostile.command) + PRICE)
+    found = subprocess.run(command(good, "--check"), capture_output=True, text=True, check=True)
+    assert "wipe: Wipe. [s; a call takes at most: steps 1, usd 0.01]" in found.stdout
+    assert not file.with_suffix(".journal.jsonl").exists()
+    hostile.require_gone()
+
+
+def test_functions_may_print(tmp_path: Path) -> None:
+    from mcp.client import Client
+
+    (tmp_path / "printing.py").write_text(
+        "import os\nprint('at import')\n\ndef say(text: str) -> str:\n    'Say.'\n    print('words')\n"
+        "    os.write(1, b'more\\n')\n    return text\n"
+    )
+    file = write_config(tmp_path, '[python.say]\nfunction = "printing:say"\n')
+
+    async def body() -> None:
+        async with Client(parameters(file)) as client:
+            said = await client.call_tool("say", {"text": "x"})
+            assert said.structured_content == {"result": "x"}
+
+    asyncio.run(body())
+
+
+# --- HTTP -----------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def serving(file: Path, **env: str) -> Iterator[str]:
+    """A gateway over HTTP; yields host and port."""
+    log = file.with_suffix(".log")
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            command(file, "--http", "0"), stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, env=os.environ | env
+        )
+    try:
+        while "serving at http://" not in log.read_text():
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.02)
+        yield log.read_text().partition("http://")[2].partition("/")[0]
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+
+
+def post(address: str, body: bytes, **headers: str) -> tuple[int, str]:
+    connection = http.client.HTTPConnection(address)
+    try:
+        head = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        connection.request(
+            "POST", "/mcp", body, head | {name.replace("_", "-"): value for name, value in headers.items()}
+        )
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def test_http_is_for_who_knows_the_token_and_comes_from_here(tmp_path: Path) -> None:
+    from mcp.client import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    hostile = Hostile(tmp_path / "server")
+    file = write_config(tmp_path, HEAD + server_table(hostile.command) + PRICE)
+    with serving(file) as address:
+        secret = file.with_suffix(".token")
+        assert secret.stat().st_mode & 0o777 == 0o600
+        token = secret.read_text().strip()
+        right = {"Authorization": f"Bearer {token}"}
+        assert post(address, HELLO)[0] == 401
+        assert post(address, HELLO, Authorization="Bearer wrong")[0] == 401
+        assert post(address, HELLO, Authorization=f"Basic {token}")[0] == 401
+        assert post(address, HELLO.splitlines()[0], Host="evil.example", **right)[0] == 403
+        assert post(address, HELLO.splitlines()[0], Origin="https://evil.example", **right)[0] == 403
+        assert post(address, b"x" * (9 << 20), **right)[0] == 413
+        assert post(address, HELLO.splitlines()[0], Origin=f"http://{address}", **right)[0] == 200
+
+        import httpx2
+
+        async def body(mode: str) -> list[Any]:
+            async with httpx2.AsyncClient(headers=right, timeout=60) as over:
+                transport = streamable_http_client(f"http://{address}/mcp", http_client=over)
+                async with Client(transport, mode=mode) as client:
+                    said = [await client.call_tool("wipe", {}) for _ in range(4)]
+                    return [(one.structured_content or {}).get("scope") for one in said]
+
+        assert asyncio.run(body("legacy")) == [None, None, None, "session"]
+        assert asyncio.run(body("auto")) == [None, None, "run", "run"]
+    hostile.require_gone()
+    assert token not in file.with_suffix(".log").read_text()
+    assert token not in file.with_suffix(".journal.jsonl").read_text()
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_approval_over_http(tmp_path: Path, mode: str) -> None:
+    import httpx2
+    from mcp.client import Client
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp_types import ElicitResult
+
+    async def elicit(context: Any, params: Any) -> Any:
+        return ElicitResult(action="accept", content={"approve": "forget" not in params.message})
+
+    text = HEAD + "".join(
+        f'[python.{name}]\nfunction = "FUNCTIONS:echo"\ndestructive = true\n{PRICE}' for name in ("drop", "forget")
+    )
+    file = write_config(tmp_path, text)
+    with serving(file) as address:
+        right = {"Authorization": f"Bearer {file.with_suffix('.token').read_text().strip()}"}
+
+        async def body() -> list[bool]:
+            async with httpx2.AsyncClient(headers=right, timeout=60) as over:
+                transport = streamable_http_client(f"http://{address}/mcp", http_client=over)
+                async with Client(transport, mode=mode, elicitation_callback=elicit) as client:
+                    return [(await client.call_tool(name, {"text": "x"})).is_error for name in ("drop", "forget")]
+
+        assert asyncio.run(body()) == [False, True]
+
+
+def test_each_client_has_a_token_a_budget_and_sessions_of_its_own(tmp_path: Path) -> None:
+    hostile = Hostile(tmp_path / "server")
+    clients = '[clients.one]\ntoken_env = "ONE"\nbudget = { usd = "$0.01" }\n[clients.two]\ntoken_env = "TWO"\n'
+    file = write_config(tmp_path, HEAD + clients + server_table(hostile.command) + PRICE)
+    tokens = {"ONE": "one-9fK2mQ7xVb4Tz81L", "TWO": "two-3hN6pR0yWc5Us72M"}
+
+    def call(address: str, name: str, session: str, number: int = 2) -> str:
+        head = {"Authorization": f"Bearer {tokens[name]}", "Mcp_Session_Id": session}
+        return post(address, message(number, "tools/call", name="wipe", arguments={}), **head)[1]
+
+    with serving(file, **tokens) as address:
+        sessions = {}
+        for name, token in tokens.items():
+            connection = http.client.HTTPConnection(address)
+            head = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+            connection.request("POST", "/mcp", HELLO.splitlines()[0], head | {"Authorization": f"Bearer {token}"})
+            answer = connection.getresponse()
+            answer.read()
+            sessions[name] = str(answer.getheader("mcp-session-id"))
+            connection.close()
+        assert '"isError":false' in call(address, "ONE", sessions["ONE"]).replace(" ", "")
+        assert '"scope":"client"' in call(address, "ONE", sessions["ONE"]).replace(" ", "")
+        assert "Session not found" in call(address, "ONE", sessions["TWO"])
+        assert '"isError":false' in call(address, "TWO", sessions["TWO"]).replace(" ", "")
+    journal = file.with_suffix(".journal.jsonl").read_text()
+    assert not any(secret in journal for secret in [*tokens.values(), *sessions.values()])
+
+
+def test_tokens_that_are_missing_weak_or_open_to_others(tmp_path: Path) -> None:
+    hostile = Hostile(tmp_path / "server")
+    clients = '[clients.one]\ntoken_env = "GATEWAY_NO_TOKEN"\n'
+    file = write_config(tmp_path, HEAD + clients + server_table(hostile.command) + PRICE)
+    found = subprocess.run(command(file, "--http", "0"), capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout) == (2, "")
+    assert (
+        f"{file}:7: field clients.one.token_env: the environment variable GATEWAY_NO_TOKEN is not set" in found.stderr
+    )
+    weak = os.environ | {"GATEWAY_NO_TOKEN": "short"}
+    found = subprocess.run(command(file, "--http", "0"), capture_output=True, text=True, check=False, env=weak)
+    assert "a token has at least 16" in found.stderr
+    file = write_config(tmp_path, HEAD + server_table(hostile.command) + PRICE)
+    file.with_suffix(".token").write_text("x" * 32)
+    file.with_suffix(".token").chmod(0o644)
+    found = subprocess.run(command(file, "--http", "0"), capture_output=True, text=True, check=False)
+    assert "chmod 600" in found.stderr
+    hostile.require_gone()
+
+
+def test_a_downstream_server_over_http(tmp_path: Path) -> None:
+    """A gateway behind a gateway: one speaks HTTP, the other asks it."""
+    from mcp.client import Client
+
+    hostile = Hostile(tmp_path / "server")
+    inner = write_config(tmp_path / "inner", HEAD + server_table(hostile.command) + PRICE)
+    with serving(inner) as address:
+        token = inner.with_suffix(".token").read_text().strip()
+        outer = write_config(
+            tmp_path / "outer",
+            f'{HEAD}[servers.far]\nurl = "http://{address}/mcp"\nheaders_from = {{ Authorization = "FAR_TOKEN" }}\n'
+            f'prefix = "far_"\n{PRICE}',
+        )
+
+        async def body() -> None:
+            found = parameters(outer)
+            found.env["FAR_TOKEN"] = f"Bearer {token}"
+            async with Client(found) as client:
+                names = [tool.name for tool in (await client.list_tools()).tools]
+                assert names[4:] == ["far_plan", "far_budget", "far_checkpoint", "far_resume", "far_look", "far_wipe"]
+                said = await asyncio.gather(*(client.call_tool("far_wipe", {}) for _ in range(4)))
+                assert [one.is_error for one in said].count(False) == 3
+                assert {(one.structured_content or {}).get("scope") for one in said} == {None, "session"}
+
+        asyncio.run(body())
+        os.environ["FAR_TOKEN"] = "Bearer wrong"
+        try:
+            found = subprocess.run(command(outer, "--check"), capture_output=True, text=True, check=False)
+        finally:
+            del os.environ["FAR_TOKEN"]
+        assert f"{outer}:7: field servers.far.url: " in found.stderr
+        assert "HTTP status 401" in found.stderr
+    hostile.require_gone()
+    assert token not in outer.with_suffix(".journal.jsonl").read_text()

@@ -1,0 +1,76 @@
+"""A collector for OTLP over HTTP on loopback, for tests: it decodes what arrives and keeps it."""
+
+from __future__ import annotations
+
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+class Collector:
+    """Listens while it is entered.
+
+    Args:
+        status: What every request is answered with.
+
+    Attributes:
+        spans: The spans that arrived, decoded, in order.
+        resources: The attributes of their resources.
+        paths: The paths that were asked for.
+        bodies: What arrived, as bytes.
+    """
+
+    def __init__(self, status: int = 200) -> None:
+        self.status = status
+        self.spans: list[Any] = []
+        self.resources: list[dict[str, Any]] = []
+        self.paths: list[str] = []
+        self.bodies: list[bytes] = []
+        collector = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                collector.take(self.path, self.rfile.read(int(self.headers["Content-Length"])))
+                self.send_response(collector.status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def take(self, path: str, body: bytes) -> None:
+        from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+        self.paths.append(path)
+        self.bodies.append(body)
+        for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+            self.resources.append(values(resource.resource.attributes))
+            self.spans += [span for scope in resource.scope_spans for span in scope.spans]
+
+    def __enter__(self) -> Collector:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+def values(attributes: Any) -> dict[str, Any]:
+    """Attributes of the protocol as plain values."""
+    return {one.key: value(one.value) for one in attributes}
+
+
+def value(held: Any) -> Any:
+    kind = held.WhichOneof("value")
+    if kind == "array_value":
+        return [value(item) for item in held.array_value.values]
+    return getattr(held, kind)

@@ -1,0 +1,258 @@
+"""Logs of Inspect AI: it reads them back with the run's scores, and its viewer shows them."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tape.cli import main
+from tape.redaction import hide
+from tape.runner.directory import RunDirectory
+from tape.trace import ActedEvent, Event, FinishedEvent, GeneratedEvent, read_trace
+from tests.tape.show.browser import Browser, chromium, missing
+from tests.tape.show.view_runs import asked, episode, write_run, write_trace
+
+pytest.importorskip("inspect_ai")
+
+SECRET = "Hq4xP9nTz2Wb7Kd5Vy1m"
+
+
+def written(run: Path, *more: str) -> Any:
+    """The log of a run, read back."""
+    from inspect_ai.log import read_eval_log
+
+    out = run.parent / "log.eval"
+    assert main(["export", str(run), "--to", "inspect", "--out", str(out), *more]) == 0
+    return read_eval_log(out, resolve_attachments=True)
+
+
+def ended(events: Sequence[Event], **result: Any) -> list[Event]:
+    """The same episode with another result."""
+    last = events[-1]
+    assert isinstance(last, FinishedEvent)
+    return [*events[:-1], FinishedEvent(result=last.result | result)]
+
+
+def test_it_reads_back_with_the_scores_of_the_run(tmp_path: Path) -> None:
+    measured = [ended(episode(success=success), measures={"f1": f1}) for success, f1 in ((True, 0.5), (False, 0.25))]
+    run = write_run(tmp_path / "run", [*measured, episode()])
+    log = written(run)
+    [group] = summary(run)
+    assert (log.status, log.eval.task, log.eval.model, log.eval.solver) == ("success", "travelplanner", "none", "tape")
+    [success, f1] = log.results.scores
+    assert success.name == "success"
+    assert success.metrics["accuracy"].value == group["success_rate"] == pytest.approx(2 / 3)
+    assert [success.metrics["ci95_low"].value, success.metrics["ci95_high"].value] == group["ci95"]
+    assert (f1.name, f1.metrics["mean"].value) == ("f1", 0.375)
+    assert [sample.scores["success"].value for sample in log.samples] == ["C", "I", "C"]
+    assert [sample.scores["success"].answer for sample in log.samples] == ["Kaloris"] * 3
+    assert log.samples[0].scores["f1"].value == 0.5
+    lines = {line["task"]: line["result"] for line in RunDirectory(run).episodes()}
+    for sample in log.samples:
+        assert sample.metadata["tape.end_state"] == lines[sample.id]["end_state"]
+        usage = sample.model_usage["none"]
+        assert usage.input_tokens == sum(lines[sample.id]["prompt_tokens"].values())
+        assert usage.output_tokens == sum(lines[sample.id]["completion_tokens"].values())
+
+
+def summary(run: Path) -> list[dict[str, Any]]:
+    from tape.runner.summary import summarise
+
+    directory = RunDirectory(run)
+    return summarise(directory.configurations(), directory.episodes())
+
+
+def test_messages_and_events_are_those_of_the_trace(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [episode()])
+    [sample] = written(run).samples
+    assert [message.role for message in sample.messages] == [
+        "user", "assistant", "assistant", "tool", "assistant", "assistant", "tool",
+    ]  # fmt: skip
+    assert sample.messages[0].text == "Find out who rules Olemund.\n\nat start"
+    assert sample.messages[1].text == "Plan (OPTIMAL, at most 2 steps, $0.005):\nsearch cheap\nask a person"
+    [call] = sample.messages[2].tool_calls
+    assert (call.function, call.arguments) == ("search", {"action": "search cheap"})
+    assert (sample.messages[3].text, sample.messages[3].tool_call_id) == ("at hint", call.id)
+    events = list(read_trace(RunDirectory(run).trace_file("tape0000")))
+    kinds = Counter(event.event for event in sample.events)
+    assert kinds["model"] == sum(isinstance(event, GeneratedEvent) for event in events)
+    assert kinds["tool"] == sum(isinstance(event, ActedEvent) for event in events)
+    assert kinds["score"] == 1
+    spans = [(event.type, event.name) for event in sample.events if event.event == "span_begin"]
+    assert spans == [("solver", "tape"), ("plan", "plan"), ("plan", "plan")]
+    begun = [event.id for event in sample.events if event.event == "span_begin"]
+    over = [event.id for event in sample.events if event.event == "span_end"]
+    assert sorted(begun) == sorted(over)
+    open_spans: list[str] = []
+    for event in sample.events:
+        if event.event == "span_begin":
+            assert event.parent_id == (open_spans[-1] if open_spans else None)
+            open_spans.append(event.id)
+        elif event.event == "span_end":
+            assert open_spans.pop() == event.id
+        elif open_spans and event.event != "score":
+            assert event.span_id == open_spans[-1]
+    [first, _] = [event.data for event in sample.events if event.event == "info" and event.source == "tape.plan"]
+    assert first["path"] == ["search cheap", "ask a person"]
+    assert first["plans"] == ["search cheap ; ask a person", "search dear"]
+    assert (first["graph"], first["cost"]) == ({"nodes": 6, "edges": 5}, {"steps": "2 steps", "usd": "$0.005"})
+    assert {"tape.mismatch", "tape.replanned", "tape.approval", "tape.malformed"} <= {
+        event.source for event in sample.events if event.event == "info"
+    }
+
+
+def test_calls_have_their_arguments(tmp_path: Path) -> None:
+    from tests.tape.show.view_runs import acted
+
+    call = 'look.fast(table="t", rows=[1, 2], of=#1)'
+    events = episode()
+    events[9:13] = acted(1, call, 1_000, "hint", {})
+    [sample] = written(write_trace(tmp_path / "one.jsonl", events)).samples
+    made = next(event for event in sample.events if event.event == "tool")
+    assert (made.function, made.arguments) == ("look.fast", {"table": "t", "rows": [1, 2], "of": "#1"})
+
+
+def test_limits_and_faults(tmp_path: Path) -> None:
+    spent = ended(episode(success=False), end_state="budget:usd", detail="usd: it would be too much")
+    fault = ended(episode(success=False), end_state="model_error", detail="nobody answered")
+    run = write_run(tmp_path / "run", [spent, fault, episode()[:-3] + ended(episode())[-1:]])
+    by_task = {sample.id: sample for sample in written(run).samples}
+    limit = by_task["task 0"].limit
+    assert (limit.type, limit.limit, limit.reason) == ("cost", 0.008, "usd: it would be too much")
+    assert by_task["task 0"].error is None
+    assert by_task["task 1"].error.message == "nobody answered"
+    assert by_task["task 1"].limit is None
+    assert by_task["task 2"].error is None
+
+
+def test_repeats_are_epochs(tmp_path: Path) -> None:
+    log = written(write_run(tmp_path / "run", [episode(), episode()], repeats=2))
+    assert log.eval.config.epochs == 2
+    assert [(sample.id, sample.epoch) for sample in log.samples] == [("task 0", 1), ("task 0", 2)]
+
+
+def test_a_single_trace_that_was_cut_off(tmp_path: Path) -> None:
+    log = written(write_trace(tmp_path / "one.jsonl", episode()[:9]))
+    assert (log.status, log.results.scores) == ("cancelled", [])
+    [sample] = log.samples
+    assert (sample.id, sample.scores) == ("one", {})
+    assert "interrupted" in sample.error.message
+
+
+def test_no_secret_is_written_and_any_text_can_be(tmp_path: Path) -> None:
+    events = episode(task=f"Use {SECRET} well.")
+    events[3:3] = [asked("plan", f"key {SECRET}", f"said {SECRET}", "half \ud800 a pair \x00 \u202e")]
+    trace = write_trace(tmp_path / "one.jsonl", ended(events, answer=SECRET, detail=f"not {SECRET}"))
+    assert hide(SECRET)
+    log = written(trace)
+    told = log.model_dump_json()
+    assert SECRET not in told
+    assert "[key]" in told
+    assert "half \\\\ud800 a pair" in told
+    # The viewer shows what models wrote as text.
+    assert log.eval.viewer.trust_content is False
+
+
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        ("log.json", "ends in .eval; name it"),
+        ("no-folder/log.eval", "does not exist; make it first"),
+        ("folder.eval", "is a folder; name a file"),
+    ],
+)
+def test_a_place_that_can_hold_no_log(out: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "folder.eval").mkdir()
+    trace = write_trace(tmp_path / "one.jsonl", episode())
+    assert main(["export", str(trace), "--to", "inspect", "--out", str(tmp_path / out)]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_of_several_configurations_one_is_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = write_run(tmp_path / "run", [episode()])
+    config = json.loads((run / "config.json").read_text())
+    config["cells"]["two"] = config["cells"]["tape"]
+    (run / "config.json").write_text(json.dumps(config))
+    directory = RunDirectory(run)
+    [line] = directory.episodes()
+    other = write_trace(tmp_path / "two.jsonl", ended(episode(success=False)))
+    again = {"cell": "two", "key": "two0", "result": line["result"] | {"success": False}}
+    directory.append([line | again], {"two0": other})
+    assert main(["export", str(run), "--to", "inspect"]) == 2
+    assert "has 2 configurations (tape, two)" in capsys.readouterr().err
+    assert [sample.scores["success"].value for sample in written(run, "--configuration", "two").samples] == ["I"]
+    assert main(["export", str(run), "--to", "inspect", "--configuration", "tape"]) == 0
+    assert (run / "inspect-tape.eval").is_file()
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """A folder on loopback: the viewer reads its logs over HTTP."""
+
+    class Files(SimpleHTTPRequestHandler):
+        """Sends parts of files too, which is how the viewer reads a log."""
+
+        def do_GET(self) -> None:
+            wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+            file = Path(self.translate_path(self.path))
+            if wanted is None or not file.is_file():
+                super().do_GET()
+                return
+            whole = file.read_bytes()
+            part = whole[int(wanted[1]) : int(wanted[2] or len(whole)) + 1]
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {wanted[1]}-{int(wanted[1]) + len(part) - 1}/{len(whole)}")
+            self.send_header("Content-Length", str(len(part)))
+            self.end_headers()
+            self.wfile.write(part)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def visit(browser: Browser, address: str) -> None:
+    browser.do("window.location = arguments[0];", address)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(missing()), reason=missing())
+def test_the_viewer_shows_plans_tool_calls_and_scores(tmp_path: Path) -> None:
+    from inspect_ai.log import bundle_log_dir
+
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    run = write_run(tmp_path / "run", [episode(), episode(success=False)])
+    assert main(["export", str(run), "--to", "inspect", "--out", str(logs / "run.eval")]) == 0
+    bundle_log_dir(log_dir=str(logs), output_dir=str(tmp_path / "page"))
+    with served(tmp_path / "page") as url, chromium(tmp_path / "profile") as browser:
+        visit(browser, f"{url}#/logs/run.eval")
+        assert browser.says("body", "ACCURACY")
+        assert browser.says("body", "0.5")
+        assert browser.says("body", "Kaloris")
+        visit(browser, f"{url}#/logs/run.eval/samples/sample/task 0/1/messages")
+        assert browser.says("body", "Plan (OPTIMAL, at most 2 steps, $0.005):")
+        assert browser.says("body", "search cheap")
+        visit(browser, f"{url}#/logs/run.eval/samples/sample/task 0/1/transcript")
+        assert browser.says("body", "SOLVER: TAPE")
+        assert browser.says("body", "PLAN")
+        assert browser.says("body", "MODEL CALL (PLAN)")
