@@ -16,6 +16,9 @@ _NUMBERS = {"integer": True, "number": False}
 _NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 """Keywords whose value has names of its own, and a schema for each."""
 
+_SEVERAL = ("uniqueItems", "contains", "if")
+"""Keywords about several parts of an answer at once, which no expression keeps."""
+
 _DATA = ("enum", "const", "default", "examples", "required")
 """Keywords whose value is no schema."""
 
@@ -30,10 +33,11 @@ def schema_pattern(schema: Mapping[str, Any], *, spaced: bool, strict: bool) -> 
         schema: The schema.
         spaced: Whether there is a space behind every colon and comma, as ``json.dumps`` writes it; else none. There is
             no free whitespace: a small model could write nothing else for ever.
-        strict: Whether a bound that cannot be kept is refused; else it is left to whoever reads the answer.
+        strict: Whether what cannot be kept is refused (a bound, ``uniqueItems``, ``contains``, ``if``); else it is left
+            to whoever reads the answer.
 
     Raises:
-        ConstraintError: Outlines makes no expression of it, it is too large, or a bound is refused.
+        ConstraintError: Outlines makes no expression of it, it is too large, or something of it is refused.
     """
     require_extra("local", "outlines_core", what="a constraint by a JSON schema")
     from outlines_core.json_schema import build_regex_from_schema
@@ -80,6 +84,10 @@ class _Marker:
             return [self.marked(item) for item in schema]
         if not isinstance(schema, Mapping):
             return schema
+        if self.strict and (several := [name for name in _SEVERAL if schema.get(name) not in (None, False)]):
+            raise ConstraintError(
+                f"{several[0]} cannot be enforced; leave it out, and check the answer for it yourself"
+            )
         told = {name: schema[name] for name in BOUNDS if schema.get(name) is not None}
         rest = {name: self._inside(name, value) for name, value in schema.items() if name not in told}
         if not told:

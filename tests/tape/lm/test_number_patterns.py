@@ -160,14 +160,25 @@ def test_a_model_of_pydantic_keeps_what_can_be_kept_and_leaves_the_rest_to_its_v
         ({"minimum": 2}, "stands beside no type"),
         ({"type": "integer", "enum": [1, 2], "minimum": 3}, "none of [1, 2] keeps minimum 3"),
         ({"type": "array", "items": {"type": "integer", "multipleOf": 3}}, "multipleOf 3 is enforced where"),
+        ({"type": "array", "items": {"type": "integer"}, "uniqueItems": True}, "uniqueItems cannot be enforced"),
+        ({"type": "object", "properties": {"a": {"type": "array", "contains": {"const": 1}}}}, "contains cannot be"),
+        ({"type": "object", "if": {"required": ["a"]}}, "if cannot be enforced"),
     ],
 )
-def test_a_schema_whose_bounds_cannot_be_kept_is_refused_where_nobody_checks_the_answer(
+def test_a_schema_that_cannot_be_kept_is_refused_where_nobody_checks_the_answer(
     schema: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(ConstraintError) as refused:
         schema_pattern(schema, spaced=False, strict=True)
     assert said in str(refused.value)
+
+
+def test_what_concerns_several_parts_is_left_to_whoever_checks_the_answer_and_names_are_no_keywords() -> None:
+    unique = {"type": "array", "items": {"type": "integer"}, "uniqueItems": True}
+    assert schema_pattern(unique, spaced=False, strict=False)
+    assert schema_pattern({**unique, "uniqueItems": False}, spaced=False, strict=True)
+    named = {"type": "object", "properties": {"if": {"type": "boolean"}}, "required": ["if"]}
+    assert schema_pattern(named, spaced=False, strict=True)
 
 
 def test_bounds_say_nothing_of_what_is_no_number_and_names_are_no_bounds() -> None:
