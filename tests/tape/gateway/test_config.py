@@ -60,7 +60,7 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         ('"$0.05"', '"0.05 seconds"', 3, "budgets.session.usd", "write 0.05, '$0.05'"),
         ("steps = 20", "wall_seconds = 20", 3, "budgets.session.wall_seconds", "gateway.call_seconds"),
         ("steps = 20", "bananas = 20", 3, "budgets.session.bananas", "[resources.bananas]"),
-        ('usd = "1 cent"', "coins = 1", 11, "servers.weather.price.coins", "[resources.coins]"),
+        ('usd = "1 cent"', "plums = 1", 11, "servers.weather.price.plums", "[resources.plums]"),
         ('{ usd = "$0.001" }', '{ usd = "cheap" }', 16, "servers.weather.tools.temperature.price.0.usd", "write 0.05"),
         ("at_most = 9", "at_most = -9", 16, "servers.weather.tools.temperature.price.1.at_most", ">= 0"),
         ('per = "argument"', 'per = "word"', 16, "servers.weather.tools.temperature.price.1.per", "'output_tokens'"),
