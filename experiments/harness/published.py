@@ -46,6 +46,7 @@ KEPT: Mapping[str, str] = {
     "test_set_runs.json": "the register of runs on the test sets; only added to",
     "tool_test_set_runs.json": "the register of runs on the test sets of tools; only added to",
     "reproduce/toy.json": "a copy of toy.json, for the last chapter of the report",
+    "tool_chains.json": "counts by method, level and kind of change of seeded problems; a command plays them again",
     "reader.json": "what models read from paragraphs, question by question; no episodes are played",
     "aec_refinement.json": "learned rules and a calibration, which studies read; no results",
 }

@@ -53,6 +53,8 @@ ASKS = {
     "ray": "at('tape.runner.workers').open_pool('ray:local')",
     "openai": "load('tape.models', 'vllm')('a-model')",
     "anthropic": "load('tape.models', 'anthropic')('a-model')",
+    "otel": "at('tape.integrations.otel').provider()",
+    "inspect": "at('tape.integrations.inspect_log').export(None)",
     "mcp": "at('tape.cli.gateway').main(['gateway.toml'])",
     "alfworld": "at('envs.alfworld.game.textworld_game')._engines()",
     "scienceworld": "at('envs.scienceworld.engine').task_table()",
