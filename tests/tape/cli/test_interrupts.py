@@ -127,6 +127,7 @@ def test_under_nohup_a_closed_terminal_is_not_heard(data: Path, tmp_path: Path) 
 def test_a_script_of_the_studies_says_how_to_go_on(tmp_path: Path) -> None:
     module = "experiments.studies.tape.sokoban"
     command = [sys.executable, "-m", module, "--limit", "1", "--seeds", "2", "--models", MODEL]
+    command += ["--register", str(tmp_path / "list.json")]  # or the repository's own list would name it
     running = Running([*command, "--out", str(tmp_path / "out")], tmp_path / "folder")
     running.until(lambda: "solved" in running.out)
     ended = running.interrupt()
