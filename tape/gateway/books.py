@@ -31,10 +31,11 @@ class Book:
 
     def ledgers(self) -> list[Ledger]:
         """The session's, the client's and the run's."""
-        found, ledger = list[Ledger](), self.ledger
+        found: list[Ledger] = []
+        ledger: Ledger | None = self.ledger
         while ledger is not None:
             found.append(ledger)
-            ledger = ledger.parent  # type: ignore[assignment]
+            ledger = ledger.parent
         return found
 
     def left(self) -> dict[str, int]:

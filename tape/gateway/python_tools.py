@@ -36,10 +36,12 @@ class OfTool(Part):
         return self.cost.worst()
 
     def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
-        """What the cost says; the worst case where it cannot."""
+        """What the cost says; the worst case where it cannot, which is said."""
         try:
             return self.cost.actual(arguments, answer.structured, Random(0))
-        except Exception:  # whatever a cost of one's own raises
+        except Exception as error:  # whatever a cost of one's own raises
+            name = type(self.cost).__name__
+            print(f"tape gateway: {name}.actual failed ({told(error)}); the worst case is booked", file=sys.stderr)
             return Resources(dict.fromkeys(self.cost.worst()))
 
 

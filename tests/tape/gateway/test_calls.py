@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+from tape.budget import Resources
 from tape.gateway.gateway import Caller
+from tape.gateway.prices import Answer
+from tape.gateway.python_tools import OfTool
 from tape.tools.mcp_process import ServerProcess
 from tests.tape.gateway.helpers import WHO, call, functions, left, running, server_table, write_config
 from tests.tape.tools.hostile import Hostile, result
@@ -298,3 +303,18 @@ def test_an_error_of_the_server_is_a_failed_call(tmp_path: Path) -> None:
         assert await left(gateway) == 0.99
 
     play(tmp_path, body, text)
+
+
+class Broken:
+    """A cost that cannot say what a call used."""
+
+    def worst(self) -> Resources:
+        return Resources({"usd": 5})
+
+    def actual(self, arguments: Mapping[str, Any], result: Any, rng: Random) -> Resources:
+        raise KeyError("no such field")
+
+
+def test_a_cost_that_fails_is_said_and_what_it_took_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert OfTool(Broken()).actual({}, Answer()) == Resources({"usd": None})
+    assert "Broken.actual failed" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from tape.errors import ConfigError, InvalidOutputError
@@ -11,7 +12,7 @@ from tape.tools.typed.domain import TypedDomain, as_typed
 from tape.tools.typed.state import TypedState
 
 
-class TypedFormat:
+class TypedFormat(ABC):
     """The part of :class:`tape.protocols.prompt_format.ProjectingFormat` that all have alike.
 
     Args:
@@ -52,8 +53,9 @@ class TypedFormat:
         here = as_typed(state)
         return self._reading(here.unread) if self._goals and here.unread else None
 
+    @abstractmethod
     def _reading(self, said: str) -> Request:
-        raise NotImplementedError
+        """Ask which of the goals a text names."""
 
     def longest_project_request(self, state: State, action: Action) -> Request | None:
         """After any call the user may have said something new."""
