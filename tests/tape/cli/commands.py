@@ -13,7 +13,8 @@ from tape.lm.bundled import sizes
 from tests.tape.cli.interrupting import Ended
 
 TAPE = [sys.executable, "-m", "tape"]
-CPU_SECONDS = 1.0
+CPU_SECONDS = 10.0
+"""More than this after the signal is work that goes on: two workers that are just importing end after about one."""
 MODEL = f"bundled:{sizes()[0]}"
 PLAYED = ["--levels", "easy", "--model", MODEL, "--limit", "4", "--repeats", "2", "--batch", "2"]
 
