@@ -10,4 +10,6 @@ How a call goes through, file by file:
 4. ``books.py`` sets the worst case aside in the ledgers of session, client and run, and ``journal.py`` has it on the
    disk before the call starts; then the call is made and settled.
 5. ``planning.py`` and ``own_tools.py`` are what the gateway itself offers.
+
+``guard.py`` is the same budget without a server, for the calls that one program makes of models and tools.
 """

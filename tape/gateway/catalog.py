@@ -89,10 +89,6 @@ class Catalog:
         self.tools: dict[str, Offered] = {}
         self.left_out: list[str] = []
 
-    def of_kind(self, kind: str) -> list[Offered]:
-        """The tools of a kind."""
-        return [tool for tool in self.tools.values() if tool.kind == kind]
-
     def add_server(self, server: Downstream, listed: Sequence[Any]) -> None:
         """Offer the tools of a server.
 

@@ -18,7 +18,7 @@ from tape.gateway.config import GatewayConfig
 from tape.gateway.downstream import Downstream, UnansweredError
 from tape.gateway.errors import ChargeError, JournalError
 from tape.gateway.own_tools import OWN_LISTED, left
-from tape.gateway.planning import PlanError, plan
+from tape.gateway.planning import PlanError, fitting, plan
 from tape.gateway.prices import Answer
 from tape.gateway.python_tools import load_tool
 from tape.reading import short
@@ -200,22 +200,17 @@ class Gateway:
 
     def _fitting(self, book: Book, refused_tool: Offered, arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
         """What does the same and would fit now."""
-        found = []
-        for tool in self.catalog.of_kind(refused_tool.kind):
-            try:
-                worst = tool.worst(arguments)
-            except ChargeError:
-                continue
-            if tool is not refused_tool and book.fits(worst):
-                found.append({"tool": tool.name, "worst_case": amounts(worst), "quality": tool.quality})
-        return found
+        return [
+            {"tool": name, "worst_case": amounts(tool.worst(arguments)), "quality": tool.quality}
+            for name, tool in fitting(self.catalog.tools, book, refused_tool.name, arguments).items()
+        ]
 
     # --- the gateway's own tools ----------------------------------------------------------------
 
     async def _own(self, who: Caller, book: Book, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if name == "plan":
             try:
-                return told(await asyncio.to_thread(plan, self.catalog, book, arguments))
+                return told(await asyncio.to_thread(plan, self.catalog.tools, book, arguments))
             except PlanError as error:
                 return refused("invalid_arguments", str(error), tool=name)
         if name == "budget":

@@ -6,14 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
 from tape.budget import Resources, amount_of, kind_of
 from tape.choice import Choice, select
 from tape.choice.amounts import caps_of
 from tape.errors import ConfigError
 from tape.gateway.books import Book, amount
-from tape.gateway.catalog import Catalog, Offered
 from tape.gateway.errors import ChargeError
 from tape.reading import short
 
@@ -62,6 +61,25 @@ class PlanError(Exception):
     """What was asked for cannot be read; the message says why."""
 
 
+class Priced(Protocol):
+    """A tool as far as a plan is concerned."""
+
+    @property
+    def name(self) -> str:
+        """As calls name it."""
+
+    @property
+    def kind(self) -> str:
+        """What it does; tools of one kind are interchangeable."""
+
+    @property
+    def quality(self) -> float | None:
+        """Probability that a result is what was asked for; None where nobody knows."""
+
+    def worst(self, arguments: Mapping[str, Any] | None = None) -> Resources:
+        """The most that a call takes; see :class:`~tape.gateway.prices.Part`."""
+
+
 @dataclass(frozen=True)
 class _Step:
     """A call that is to be made.
@@ -70,10 +88,30 @@ class _Step:
         options: The tools that may make it, with their worst cases, by label.
     """
 
-    options: Mapping[str, tuple[Offered, Resources]]
+    options: Mapping[str, tuple[Priced, Resources]]
 
 
-def plan(catalog: Catalog, book: Book, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def of_kind(tools: Mapping[str, Priced], kind: str) -> list[Priced]:
+    """The tools of a kind."""
+    return [tool for tool in tools.values() if tool.kind == kind]
+
+
+def fitting(
+    tools: Mapping[str, Priced], book: Book, instead_of: str, arguments: Mapping[str, Any]
+) -> dict[str, Priced]:
+    """What does the same as a tool and would fit now, by name."""
+    found = {}
+    for tool in of_kind(tools, tools[instead_of].kind):
+        try:
+            fits = tool.name != instead_of and book.fits(tool.worst(arguments))
+        except ChargeError:
+            continue
+        if fits:
+            found[tool.name] = tool
+    return found
+
+
+def plan(tools: Mapping[str, Priced], book: Book, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The answer of the tool.
 
     Raises:
@@ -83,7 +121,7 @@ def plan(catalog: Catalog, book: Book, arguments: Mapping[str, Any]) -> dict[str
     caps: dict[str, Decimal] = {kind: amount_of(kind, count) for kind, count in left.items()}
     for kind, cap in _own_caps(arguments.get("budget")).items():
         caps[kind] = min(cap, caps.get(kind, cap))
-    steps = [_options(catalog, one, number, caps) for number, one in enumerate(_asked(arguments), 1)]
+    steps = [_options(tools, one, number, caps) for number, one in enumerate(_asked(arguments), 1)]
     if missing := [number for number, step in enumerate(steps, 1) if not step.options]:
         return {
             "fits": False,
@@ -163,19 +201,21 @@ def _asked(arguments: Mapping[str, Any]) -> list[tuple[list[str], Any]]:
     return asked
 
 
-def _options(catalog: Catalog, asked: tuple[list[str], Any], number: int, caps: Mapping[str, Decimal]) -> _Step:
+def _options(
+    tools: Mapping[str, Priced], asked: tuple[list[str], Any], number: int, caps: Mapping[str, Decimal]
+) -> _Step:
     """The tools that may make a call, but for those of which nobody knows what they take of what is capped."""
     names, arguments = asked
-    tools: dict[str, Offered] = {}
+    any_of: dict[str, Priced] = {}
     for name in names:
-        known = catalog.tools.get(name)
-        same = catalog.of_kind(name if known is None else known.kind)
+        known = tools.get(name)
+        same = of_kind(tools, name if known is None else known.kind)
         if not same:
-            raise PlanError(f"step {number}: there is no tool or kind {short(name)}; there is: {_some(catalog)}")
-        tools |= {tool.name: tool for tool in same}
-    options: dict[str, tuple[Offered, Resources]] = {}
+            raise PlanError(f"step {number}: there is no tool or kind {short(name)}; there is: {_some(tools)}")
+        any_of |= {tool.name: tool for tool in same}
+    options: dict[str, tuple[Priced, Resources]] = {}
     problem = ""
-    for tool in tools.values():
+    for tool in any_of.values():
         try:
             worst = tool.worst(arguments)
         except ChargeError as error:
@@ -189,8 +229,8 @@ def _options(catalog: Catalog, asked: tuple[list[str], Any], number: int, caps: 
     return _Step(options)
 
 
-def _some(catalog: Catalog) -> str:
-    return ", ".join(sorted({*catalog.tools, *(tool.kind for tool in catalog.tools.values())})[:40])
+def _some(tools: Mapping[str, Priced]) -> str:
+    return ", ".join(sorted({*tools, *(tool.kind for tool in tools.values())})[:40])
 
 
 def _units(worst: Resources, caps: Mapping[str, Decimal]) -> dict[str, Decimal]:
@@ -204,7 +244,7 @@ def _number(value: Decimal) -> int | float:
     return int(value) if value == value.to_integral_value() else float(value)
 
 
-def _told(choice: Choice, table: Mapping[str, tuple[Offered, Resources]]) -> dict[str, Any]:
+def _told(choice: Choice, table: Mapping[str, tuple[Priced, Resources]]) -> dict[str, Any]:
     steps = []
     for number, label in enumerate(choice.plan or [], 1):
         tool, worst = table[label]

@@ -297,20 +297,21 @@ def is_metered(model: LanguageModel) -> bool:
 
 def worst_case(model: LanguageModel, request: Request) -> Resources:
     """What one call of a request may use at most: prompt plus ``n * max_tokens`` at the model's price."""
-    return _cost(model.price, model.prompt_tokens(request), most_completion_tokens(model, request))
+    return cost_of(model.price, model.prompt_tokens(request), most_completion_tokens(model, request))
 
 
 def worst_case_of_scoring(model: LanguageModel, request: Request) -> Resources:
     """What scoring a request's options may use at most."""
-    return _cost(model.price, model.prompt_tokens(request), model.scoring_tokens(request))
+    return cost_of(model.price, model.prompt_tokens(request), model.scoring_tokens(request))
 
 
 def actual_cost(model: LanguageModel, usage: Usage) -> Resources:
     """What a completion used."""
-    return _cost(model.price, usage.prompt_tokens, usage.completion_tokens, usage.calls)
+    return cost_of(model.price, usage.prompt_tokens, usage.completion_tokens, usage.calls)
 
 
-def _cost(price: Price | None, prompt: int, completion: int, calls: int = 1) -> Resources:
+def cost_of(price: Price | None, prompt: int, completion: int, calls: int = 1) -> Resources:
+    """What calls cost that take so many tokens: ``calls``, ``tokens``, and ``usd``, rounded up to what is counted."""
     counts: dict[str, int | None] = {"calls": calls, "tokens": prompt + completion, "usd": None}
     if price is not None:
         micro = (price.prompt * prompt + price.completion * completion) * 1_000_000

@@ -1,0 +1,324 @@
+"""The gateway's budget within a program: every call of a model and of a tool is paid for before it starts.
+
+An agent that some framework runs gets it through the framework's adapter in ``tape.integrations``.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from tape.budget import Budget, Ledger, Reservation, Resources
+from tape.budget.amounts import unknown
+from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
+from tape.gateway.books import Book, amounts, spent_before
+from tape.gateway.errors import ChargeError, FieldError
+from tape.gateway.journal import Journal
+from tape.gateway.own_tools import left
+from tape.gateway.planning import PlanError, fitting, plan
+from tape.gateway.prices import Answer, Price, read_price, unpriced
+from tape.lm.base import Price as TokenPrice
+from tape.lm.base import cost_of
+from tape.lm.price_table import PriceTable
+from tape.reading import short
+
+OVERHEAD_TOKENS = 64
+"""Tokens that a model's template may add to a prompt, such as a default system message."""
+
+_SETTINGS = {"price", "quality", "kind"}
+_OWN = "guard"
+
+
+@dataclass(frozen=True)
+class GuardedTool:
+    """A tool as a guard knows it.
+
+    Attributes:
+        name: As calls name it.
+        kind: What it does; tools of one kind are interchangeable.
+        price: What a call costs.
+        quality: Probability that a result is what was asked for; None where nobody knows.
+    """
+
+    name: str
+    kind: str
+    price: Price
+    quality: float | None = None
+
+    def worst(self, arguments: Mapping[str, Any] | None = None) -> Resources:
+        """The most that a call takes; see :class:`~tape.gateway.prices.Part`."""
+        return self.price.worst(arguments)
+
+
+class _Charge:
+    """A worst case that is set aside. What the block leaves open is settled at its worst case."""
+
+    def __init__(self, guard: Guard, reservation: Reservation, number: int | None) -> None:
+        self._guard, self._reservation, self._number = guard, reservation, number
+
+    @property
+    def worst(self) -> Resources:
+        """What is set aside, in counts."""
+        return self._reservation.worst_case
+
+    def _settle(self, actual: Resources, outcome: str) -> None:
+        if not self._reservation.open:
+            raise ConfigError("this charge is settled already; a call is answered once")
+        self._reservation.settle(actual)
+        if self._number is not None:
+            self._guard._write(self._number, actual, self.worst, outcome)
+
+    def _leave(self) -> None:
+        if self._reservation.open:
+            self._settle(unknown(self.worst), "cut off")
+
+
+class ToolCharge(_Charge):
+    """Of one call of a tool."""
+
+    def __init__(
+        self, guard: Guard, reservation: Reservation, number: int | None, price: Price, arguments: Mapping[str, Any]
+    ) -> None:
+        super().__init__(guard, reservation, number)
+        self._price, self._arguments = price, arguments
+
+    def answered(self, text: str = "", structured: Any = None) -> None:
+        """Settle at what the price says for this result; see :class:`~tape.gateway.prices.Answer`."""
+        self._settle(self._price.actual(self._arguments, Answer(text, structured)), "ok")
+
+
+class ModelCharge(_Charge):
+    """Of one call of a model.
+
+    Attributes:
+        most_tokens: Completion tokens that are paid for: the call has to be limited to them.
+    """
+
+    def __init__(
+        self, guard: Guard, reservation: Reservation, number: int | None, price: TokenPrice | None, most_tokens: int
+    ) -> None:
+        super().__init__(guard, reservation, number)
+        self._price, self.most_tokens = price, most_tokens
+
+    def used(self, prompt_tokens: int | None, completion_tokens: int | None) -> None:
+        """Settle at the tokens that the provider reports; at the worst case where it does not."""
+        counts = (prompt_tokens, completion_tokens)
+        if any(not isinstance(count, int) or isinstance(count, bool) or count < 0 for count in counts):
+            self._settle(unknown(self.worst), "unknown usage")
+        else:
+            self._settle(cost_of(self._price, prompt_tokens or 0, completion_tokens or 0), "ok")
+
+
+class Guard:
+    """A budget for all calls that an agent makes of models and tools.
+
+    Args:
+        budget: The caps, for instance ``"usd=0.50, steps=10"``. A call of a tool is one of ``steps``, a call of a model
+            one of ``calls``; ``tokens`` are those of models.
+        tools: By name, what a call costs: amounts, or any price of the gateway's configuration (docs/gateway.md); or a
+            table of ``price``, ``quality`` and ``kind``. One that is not named costs an unknown amount.
+        models: By name, US dollars per million tokens of prompts and of completions. Others are looked up in the
+            tables of the package; what is in neither costs an unknown amount.
+        most_tokens: Completion tokens of a model call that sets no limit of its own.
+        bytes_per_token: A prompt of so many bytes counts as one token before the call. No tokenizer that works on
+            bytes makes more tokens than bytes, so 1 is safe; 3 is usual for English.
+        journal: Remembers on the disk what is spent. After a crash a guard with the same journal goes on: what was in
+            flight counts as its worst case. Only one guard at a time can have it.
+
+    Attributes:
+        ledger: What is spent and reserved.
+        tools: What is known of tools, by name.
+
+    Raises:
+        ConfigError: A cap, a price or a setting is malformed; says which.
+        JournalError: The journal is malformed, in use, or cannot be written.
+    """
+
+    def __init__(
+        self,
+        budget: Budget | str,
+        *,
+        tools: Mapping[str, Any] | None = None,
+        models: Mapping[str, tuple[str | Decimal, str | Decimal]] | None = None,
+        most_tokens: int = 1024,
+        bytes_per_token: int = 1,
+        journal: Path | str | None = None,
+    ) -> None:
+        for name, number in (("most_tokens", most_tokens), ("bytes_per_token", bytes_per_token)):
+            if number < 1:
+                raise ConfigError(f"{name}={number}: expected at least 1")
+        self.tools = {name: _tool(name, said) for name, said in (tools or {}).items()}
+        self._models = {name: _token_price(name, said) for name, said in (models or {}).items()}
+        self._most_tokens, self._bytes_per_token = most_tokens, bytes_per_token
+        self.ledger = Ledger(Budget.parse(budget) if isinstance(budget, str) else budget, name=_OWN)
+        self._lock = threading.Lock()
+        self._journal = None if journal is None else Journal(Path(journal))
+        if self._journal is not None:
+            for session in self._journal.sessions:
+                self.ledger.book(spent_before(self._journal, session))
+
+    def within(self, budget: Budget | str, *, name: str = "agent") -> Guard:
+        """A guard for a nested agent: its calls have to fit into its own caps and into these.
+
+        Its own caps begin anew after a crash; these do not.
+        """
+        inner = object.__new__(Guard)
+        inner.__dict__.update(self.__dict__)
+        caps = Budget.parse(budget) if isinstance(budget, str) else budget
+        inner.ledger = Ledger(caps, parent=self.ledger, name=name)
+        return inner
+
+    def close(self) -> None:
+        """Close the journal, so that another guard can have it."""
+        if self._journal is not None:
+            self._journal.close()
+
+    # --- calls --------------------------------------------------------------------------------
+
+    @contextmanager
+    def tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Iterator[ToolCharge]:
+        """Pay for a call of a tool that the block makes.
+
+        Raises:
+            BudgetExceededError: It does not fit; nothing is spent.
+            UnknownCostError: Nobody has said what it costs, and that is capped.
+            ChargeError: The arguments are beyond what the price was declared for.
+            JournalError: It cannot be written down.
+        """
+        known = self.tools.get(name)
+        price, given = (known.price if known else unpriced()), dict(arguments or {})
+        reservation, number = self._reserve(name, price.worst(given))
+        charge = ToolCharge(self, reservation, number, price, given)
+        try:
+            yield charge
+        finally:
+            charge._leave()
+
+    @contextmanager
+    def model(self, name: str, request: Any, most_tokens: int | None = None) -> Iterator[ModelCharge]:
+        """Pay for a call of a model that the block makes.
+
+        Args:
+            name: The model's name.
+            request: All that is sent: text, bytes, or what JSON can hold (the rest of it as its ``str``).
+            most_tokens: Its limit of completion tokens; the guard's where it has none.
+
+        Raises:
+            BudgetExceededError: It does not fit; nothing is spent.
+            UnknownCostError: The price is unknown, and money is capped.
+            ConfigError: ``most_tokens`` is below 1.
+            JournalError: It cannot be written down.
+        """
+        limit = self._most_tokens if most_tokens is None else most_tokens
+        if limit < 1:
+            raise ConfigError(f"most_tokens={limit}: expected at least 1 completion token")
+        price = self._price_of(name)
+        prompt = OVERHEAD_TOKENS - (-_bytes(request) // self._bytes_per_token)
+        reservation, number = self._reserve(name, cost_of(price, prompt, limit))
+        charge = ModelCharge(self, reservation, number, price, limit)
+        try:
+            yield charge
+        finally:
+            charge._leave()
+
+    def _price_of(self, name: str) -> TokenPrice | None:
+        if name in self._models:
+            return self._models[name]
+        shipped = PriceTable.shipped().prices
+        return shipped.get(name) or next((p for known, p in shipped.items() if known.partition(":")[2] == name), None)
+
+    def _reserve(self, name: str, worst: Resources) -> tuple[Reservation, int | None]:
+        reservation = self.ledger.reserve(worst)
+        if self._journal is None:
+            return reservation, None
+        try:
+            with self._lock:
+                return reservation, self._journal.reserve_now(_OWN, self.ledger.name, name, worst)
+        except BaseException:
+            reservation.release()
+            raise
+
+    def _write(self, number: int, actual: Resources, worst: Resources, outcome: str) -> None:
+        assert self._journal is not None
+        spent = Resources({kind: worst[kind] if actual[kind] is None else actual[kind] for kind in actual})
+        with self._lock:
+            self._journal.settle(number, spent, outcome)
+
+    # --- what agents are told -----------------------------------------------------------------
+
+    def plan(self, **arguments: Any) -> dict[str, Any]:
+        """Which tools to call, chosen by the exact solver under what is left: the gateway's ``plan``.
+
+        Args:
+            arguments: ``tools`` or ``goal_steps``, and perhaps ``budget``; see docs/gateway.md.
+
+        Raises:
+            ConfigError: They are malformed.
+        """
+        try:
+            return plan(self.tools, self._book, arguments)
+        except PlanError as error:
+            raise ConfigError(str(error)) from error
+
+    def left(self) -> dict[str, Any]:
+        """What is left, reserved and spent: the gateway's ``budget``."""
+        return left(self._book)
+
+    def refusal(self, error: BudgetExceededError | UnknownCostError | ChargeError, tool: str | None = None) -> str:
+        """What a model is told of a call that was not made.
+
+        Args:
+            error: Why it was not.
+            tool: Which tool it was; what is of the same kind and fits is named then.
+        """
+        said = f"{tool or 'This'} was not called, nothing was spent: {error}"
+        if tool in self.tools and (other := fitting(self.tools, self._book, tool, {})):
+            said += ". What would fit: " + ", ".join(
+                f"{name} ({json.dumps(amounts(one.worst()))})" for name, one in other.items()
+            )
+        return said
+
+    @property
+    def _book(self) -> Book:
+        return Book(_OWN, _OWN, self.ledger)
+
+
+def _tool(name: str, said: Any) -> GuardedTool:
+    path = ("tools", name)
+    if not (isinstance(said, Mapping) and said.keys() & _SETTINGS):
+        return GuardedTool(name, name, read_price(said, path))
+    if unknown_keys := sorted(said.keys() - _SETTINGS):
+        raise FieldError((*path, unknown_keys[0]), "unknown setting; there is price, quality and kind")
+    quality, kind = said.get("quality"), said.get("kind", name)
+    if quality is not None and (isinstance(quality, bool) or not 0 < quality <= 1):
+        raise FieldError((*path, "quality"), f"expected a probability above 0, got {short(quality)}")
+    if not isinstance(kind, str):
+        raise FieldError((*path, "kind"), f"expected a name, got {short(kind)}")
+    price = read_price(said["price"], (*path, "price")) if "price" in said else unpriced()
+    return GuardedTool(name, kind, price, quality)
+
+
+def _token_price(name: str, said: Any) -> TokenPrice:
+    try:
+        prompt, completion = (Decimal(str(one)) for one in said)
+        if not (prompt.is_finite() and completion.is_finite() and prompt >= 0 and completion >= 0):
+            raise ValueError
+    except (ArithmeticError, TypeError, ValueError):
+        raise FieldError(
+            ("models", name),
+            f'expected US dollars per million tokens, ("0.15", "0.60") for prompts and completions; got {short(said)}',
+        ) from None
+    return TokenPrice(prompt / 1_000_000, completion / 1_000_000)
+
+
+def _bytes(request: Any) -> int:
+    if isinstance(request, bytes):
+        return len(request)
+    text = request if isinstance(request, str) else json.dumps(request, ensure_ascii=False, default=str)
+    return len(text.encode("utf-8", "replace"))
