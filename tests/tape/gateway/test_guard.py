@@ -82,7 +82,7 @@ def test_models_are_paid_for_by_the_bytes_of_the_prompt_and_their_limit() -> Non
     assert guard.ledger.used["tokens"] == 50 + len('[{"role": "user", "content": "ä"}]'.encode()) + OVERHEAD_TOKENS + 7
     with pytest.raises(BudgetExceededError, match="calls"), guard.model("m", ""):
         pytest.fail("called")
-    rough = Guard("tokens=1000", bytes_per_token=3)
+    rough = Guard("tokens=3000", bytes_per_token=3)
     with rough.model("m", b"1234"):
         assert rough.ledger.reserved["tokens"] == 2 + OVERHEAD_TOKENS + 1024
     with pytest.raises(ConfigError, match="most_tokens=0"), rough.model("m", "", most_tokens=0):
