@@ -11,5 +11,6 @@ How a call goes through, file by file:
    disk before the call starts; then the call is made and settled.
 5. ``planning.py`` and ``own_tools.py`` are what the gateway itself offers.
 
-``guard.py`` is the same budget without a server, for the calls that one program makes of models and tools.
+``guard.py`` is the same budget without a server, for the calls that programs make of models and tools; programs share
+it by a file (``shared.py``).
 """

@@ -108,8 +108,9 @@ class Books:
         self.left_open = dict(journal.open)
         """What an earlier gateway had reserved and not settled, by number."""
         for name, kept in journal.sessions.items():
+            lost = (one.worst for one in journal.open.values() if one.session == name)
             try:
-                self._book(name, kept.client).ledger.book(spent_before(journal, name))
+                self._book(name, kept.client).ledger.book(sum(lost, kept.spent))
             except UnknownCostError as error:
                 raise ConfigError(f"{journal.path}: {error}, or name another journal by --journal") from error
 
@@ -169,12 +170,6 @@ class Books:
         book = self._book(name, client)
         self._current[client, key] = book
         return book
-
-
-def spent_before(journal: Journal, session: str) -> Resources:
-    """What a session has spent, and the worst cases of what was in flight when its gateway ended."""
-    lost = (one.worst for one in journal.open.values() if one.session == session)
-    return sum(lost, journal.sessions[session].spent)
 
 
 def amount(kind: str, count: int | None) -> int | float | None:

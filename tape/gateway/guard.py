@@ -6,7 +6,6 @@ An agent that some framework runs gets it through the framework's adapter in ``t
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from tape.budget import Budget, Ledger, Reservation, Resources
-from tape.budget.amounts import unknown
+from tape.budget.amounts import booked, unknown
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
-from tape.gateway.books import Book, amounts, spent_before
+from tape.gateway.books import Book, amounts
 from tape.gateway.errors import ChargeError, FieldError
-from tape.gateway.journal import Journal
 from tape.gateway.own_tools import left
 from tape.gateway.planning import PlanError, fitting, plan
 from tape.gateway.prices import Answer, Price, read_price, unpriced
+from tape.gateway.shared import SharedJournal
 from tape.lm.base import Price as TokenPrice
 from tape.lm.base import cost_of
 from tape.lm.price_table import PriceTable
@@ -67,16 +66,16 @@ class _Charge:
         """What is set aside, in counts."""
         return self._reservation.worst_case
 
-    def _settle(self, actual: Resources, outcome: str) -> None:
+    def _settle(self, actual: Resources) -> None:
         if not self._reservation.open:
             raise ConfigError("this charge is settled already; a call is answered once")
         self._reservation.settle(actual)
         if self._number is not None:
-            self._guard._write(self._number, actual, self.worst, outcome)
+            self._guard._write_down(self._number, self.worst, actual)
 
     def _leave(self) -> None:
         if self._reservation.open:
-            self._settle(unknown(self.worst), "cut off")
+            self._settle(unknown(self.worst))
 
 
 class ToolCharge(_Charge):
@@ -90,7 +89,7 @@ class ToolCharge(_Charge):
 
     def answered(self, text: str = "", structured: Any = None) -> None:
         """Settle at what the price says for this result; see :class:`~tape.gateway.prices.Answer`."""
-        self._settle(self._price.actual(self._arguments, Answer(text, structured)), "ok")
+        self._settle(self._price.actual(self._arguments, Answer(text, structured)))
 
 
 class ModelCharge(_Charge):
@@ -110,9 +109,9 @@ class ModelCharge(_Charge):
         """Settle at the tokens that the provider reports; at the worst case where it does not."""
         counts = (prompt_tokens, completion_tokens)
         if any(not isinstance(count, int) or isinstance(count, bool) or count < 0 for count in counts):
-            self._settle(unknown(self.worst), "unknown usage")
+            self._settle(unknown(self.worst))
         else:
-            self._settle(cost_of(self._price, prompt_tokens or 0, completion_tokens or 0), "ok")
+            self._settle(cost_of(self._price, prompt_tokens or 0, completion_tokens or 0))
 
 
 class Guard:
@@ -128,8 +127,8 @@ class Guard:
         most_tokens: Completion tokens of a model call that sets no limit of its own.
         bytes_per_token: A prompt of so many bytes counts as one token before the call. No tokenizer that works on
             bytes makes more tokens than bytes, so 1 is safe; 3 is usual for English.
-        journal: Remembers on the disk what is spent. After a crash a guard with the same journal goes on: what was in
-            flight counts as its worst case. Only one guard at a time can have it.
+        journal: A file that remembers what is spent. After a crash a guard with the same journal goes on: what was in
+            flight counts as its worst case. Programs that have it at the same time share the budget.
 
     Attributes:
         ledger: What is spent and reserved.
@@ -137,7 +136,7 @@ class Guard:
 
     Raises:
         ConfigError: A cap, a price or a setting is malformed; says which.
-        JournalError: The journal is malformed, in use, or cannot be written.
+        JournalError: The journal is malformed or cannot be written.
     """
 
     def __init__(
@@ -157,11 +156,7 @@ class Guard:
         self._models = {name: _token_price(name, said) for name, said in (models or {}).items()}
         self._most_tokens, self._bytes_per_token = most_tokens, bytes_per_token
         self.ledger = Ledger(Budget.parse(budget) if isinstance(budget, str) else budget, name=_OWN)
-        self._lock = threading.Lock()
-        self._journal = None if journal is None else Journal(Path(journal))
-        if self._journal is not None:
-            for session in self._journal.sessions:
-                self.ledger.book(spent_before(self._journal, session))
+        self._journal = None if journal is None else SharedJournal(Path(journal), self.ledger)
 
     def within(self, budget: Budget | str, *, name: str = "agent") -> Guard:
         """A guard for a nested agent: its calls have to fit into its own caps and into these.
@@ -175,7 +170,7 @@ class Guard:
         return inner
 
     def close(self) -> None:
-        """Close the journal, so that another guard can have it."""
+        """Close the journal; no call is paid for any more."""
         if self._journal is not None:
             self._journal.close()
 
@@ -234,21 +229,13 @@ class Guard:
         return shipped.get(name) or next((p for known, p in shipped.items() if known.partition(":")[2] == name), None)
 
     def _reserve(self, name: str, worst: Resources) -> tuple[Reservation, int | None]:
-        reservation = self.ledger.reserve(worst)
         if self._journal is None:
-            return reservation, None
-        try:
-            with self._lock:
-                return reservation, self._journal.reserve_now(_OWN, self.ledger.name, name, worst)
-        except BaseException:
-            reservation.release()
-            raise
+            return self.ledger.reserve(worst), None
+        return self._journal.reserve(self.ledger, name, worst)
 
-    def _write(self, number: int, actual: Resources, worst: Resources, outcome: str) -> None:
+    def _write_down(self, number: int, worst: Resources, actual: Resources) -> None:
         assert self._journal is not None
-        spent = Resources({kind: worst[kind] if actual[kind] is None else actual[kind] for kind in actual})
-        with self._lock:
-            self._journal.settle(number, spent, outcome)
+        self._journal.settle(number, Resources({kind: booked(actual[kind], worst[kind]) for kind in actual}))
 
     # --- what agents are told -----------------------------------------------------------------
 
@@ -268,6 +255,8 @@ class Guard:
 
     def left(self) -> dict[str, Any]:
         """What is left, reserved and spent: the gateway's ``budget``."""
+        if self._journal is not None:
+            self._journal.catch_up()
         return left(self._book)
 
     def refusal(self, error: BudgetExceededError | UnknownCostError | ChargeError, tool: str | None = None) -> str:

@@ -12,9 +12,8 @@ import hashlib
 import json
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -196,24 +195,7 @@ class Journal:
         Raises:
             JournalError: It cannot be written; nothing may be spent then.
         """
-        with self._reserving(session, client, tool, worst) as number:
-            await self._synced()
-        return number
-
-    def reserve_now(self, session: str, client: str, tool: str, worst: Resources) -> int:
-        """The same without an event loop."""
-        with self._reserving(session, client, tool, worst) as number:
-            os.fsync(self._file.fileno())
-        return number
-
-    @contextmanager
-    def _reserving(self, session: str, client: str, tool: str, worst: Resources) -> Iterator[int]:
-        """Append a reservation that the block syncs; taken back where it cannot."""
-        try:
-            descriptor = self._file.fileno()
-        except ValueError:
-            raise JournalError(f"the journal {self.path} was closed") from None
-        if not is_there(descriptor, self.path):
+        if not is_there(self._file.fileno(), self.path):
             raise JournalError(f"the journal {self.path} was removed or replaced; restart the gateway")
         if self._failed:
             raise JournalError(
@@ -225,12 +207,13 @@ class Journal:
         try:
             self._append({"reserve": number, "session": session, "client": client, "tool": tool, "worst": dict(worst)})
             self.open[number] = Open(session, tool, worst)
-            yield number
+            await self._synced()
         except BaseException as error:  # the disk, or cancelled before anything was begun
             self._take_back(number)
             if not isinstance(error, OSError):
                 raise
             raise JournalError(f"the journal {self.path} cannot be written ({why(error)}); nothing is spent") from error
+        return number
 
     def _take_back(self, number: int) -> None:
         """Say that a reservation came to nothing; where not even that can be written, nothing more is spent."""

@@ -192,16 +192,76 @@ with guard.tool("deep"):
 """
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 9
     guard = Guard("usd=0.12", tools=TOOLS, journal=path)
-    assert usd(guard) == Decimal("0.06")
-    with pytest.raises(JournalError, match="another gateway"):
-        Guard("usd=0.12", journal=path)
+    assert usd(guard) == Decimal("0.01")
+    assert guard.left()["left"] == {"usd": 0.06}  # what was in flight stays reserved
     with guard.tool("deep") as charge:
         charge.answered()
     guard.close()
     with pytest.raises(JournalError, match="closed"), guard.tool("quick"):
         pytest.fail("called")
-    assert usd(guard) == Decimal("0.11")
-    assert usd(Guard("usd=0.12", journal=path)) == Decimal("0.11")
+    assert Guard("usd=0.12", tools=TOOLS, journal=path).left()["left"] == {"usd": 0.01}
+    with pytest.raises(BudgetExceededError), Guard("usd=0.05", tools=TOOLS, journal=path).tool("quick"):
+        pytest.fail("called")
+
+
+def test_programs_with_one_journal_share_the_budget(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    program = f"""
+from tape.errors import BudgetExceededError
+from tape.gateway.guard import Guard
+guard, made = Guard("steps=50", tools={{"t": {{"usd": 0}}}}, journal={str(path)!r}), 0
+try:
+    while True:
+        with guard.tool("t") as charge:
+            made += 1
+            charge.answered()
+except BudgetExceededError:
+    print(made)
+"""
+    programs = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) for _ in range(3)]
+    made = [int(one.communicate()[0]) for one in programs]
+    assert sum(made) == 50
+    one, other = (Guard("usd=0.06", tools=TOOLS, journal=tmp_path / "two") for _ in range(2))
+    with one.tool("deep") as charge:
+        assert other.left()["left"] == {"usd": 0.01}
+        charge.answered()
+    with one.within("usd=0.01").tool("quick") as charge:
+        charge.answered()
+    assert other.left()["spent_in_session"] == {"steps": 2, "usd": 0.06}
+
+
+def test_a_journal_that_is_no_journal_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    guard = Guard("usd=1", tools=TOOLS, journal=path)
+    with guard.tool("quick") as charge:
+        charge.answered()
+    with path.open("ab") as file:
+        file.write(b'{"reserve": 2, "na')
+    Guard("usd=1", journal=path)
+    with guard.tool("quick") as charge:  # what was torn is cut off
+        charge.answered()
+    assert usd(Guard("usd=1", tools=TOOLS, journal=path)) == Decimal("0.02")
+    with path.open("ab") as file:
+        file.write(b"nonsense\n")
+    for use in (guard.left, lambda: Guard("usd=1", journal=path)):
+        with pytest.raises(JournalError, match=r"run\.jsonl:6: no line"):
+            use()
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"schema": 1, "what": "gateway"}\n')
+    with pytest.raises(JournalError, match="not the journal of a guard"):
+        Guard("usd=1", journal=other)
+    with pytest.raises(JournalError, match="cannot be opened"):
+        Guard("usd=1", journal=tmp_path)
+    gone = tmp_path / "gone.jsonl"
+    guard = Guard("usd=1", tools=TOOLS, journal=gone)
+    gone.unlink()
+    with pytest.raises(JournalError, match="removed or replaced"), guard.tool("quick"):
+        pytest.fail("called")
+    shared = tmp_path / "tokens.jsonl"
+    with Guard("tokens=2000", journal=shared).model("unheard-of", ""):
+        pass
+    with pytest.raises(JournalError, match=r"tokens\.jsonl:2: .*lift the cap on usd, or name another"):
+        Guard("usd=1", journal=shared)
 
 
 @given(st.lists(st.tuples(st.sampled_from([*TOOLS, *MODELS]), st.integers(0, 200)), max_size=30))
