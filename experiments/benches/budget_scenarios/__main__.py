@@ -124,7 +124,8 @@ def _key(row: Mapping[str, Any]) -> str:
 
 def _brief(row: Mapping[str, Any]) -> str:
     spent = ", ".join(f"{row['spent'][kind]:g} of {cap:g} {kind}" for kind, cap in row["caps"].items())
-    return f"{spent}{'  OVER' if row['over'] else ''}  {'; '.join(one['ended'] for one in row['ended'])}"
+    ended = (f"{one['ended']} ({one['said']})" if one["ended"] == "error" else one["ended"] for one in row["ended"])
+    return f"{spent}{'  OVER' if row['over'] else ''}  {'; '.join(ended)}"
 
 
 def _write(out: Path, judge: Judge, rows: Mapping[str, Mapping[str, Any]]) -> None:

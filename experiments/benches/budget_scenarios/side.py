@@ -34,6 +34,10 @@ class LimitError(Exception):
     """A framework's own limit has ended the run; the message is the framework's."""
 
 
+class RefusedError(Exception):
+    """The guard has ended the run, in a way of the framework's that is no error."""
+
+
 class ToolError(Exception):
     """The paid service has failed."""
 
@@ -101,15 +105,16 @@ def tool_call(number: int, name: str, arguments: Mapping[str, Any]) -> dict[str,
     return {"id": f"call_{number}_{os.urandom(4).hex()}", "type": "function", "function": function}
 
 
-def openai_entry(turn: Turn, end: tuple[str, str] | None = None) -> dict[str, Any]:
+def openai_entry(turn: Turn, end: tuple[str, str] | None = None, question: str = "question") -> dict[str, Any]:
     """A turn as the scripted provider takes it, for frameworks that read calls of tools from its answers.
 
     Args:
         turn: What is said.
         end: The tool by which an agent ends, and its argument; a plain text where there is none.
+        question: The argument of ``research``.
     """
     calls = [tool_call(i, "look", {"place": f"place {i}"}) for i in range(turn.looks)]
-    calls += [tool_call(i, "research", {"question": "what is there?"}) for i in range(turn.research)]
+    calls += [tool_call(i, "research", {question: "what is there?"}) for i in range(turn.research)]
     if not calls and end is not None:
         calls = [tool_call(0, end[0], {end[1]: "Nothing is unlike the others."})]
     return {"content": "Nothing is unlike the others.", "tool_calls": calls or None}
@@ -141,7 +146,7 @@ async def _once(job: Job, guard: Guard | None, play: Callable[[Job, Guard | None
         return "finished", str(await play(job, guard))
     except LimitError as error:
         return "own limit", str(error)
-    except BudgetExceededError as error:
+    except (BudgetExceededError, RefusedError) as error:
         return "guard", str(error)
     except Exception as error:  # a framework's own way to fail is part of what is looked at
         causes: BaseException | None = error

@@ -195,9 +195,3 @@ def test_differences_are_told_where_they_are() -> None:
 @pytest.mark.slow
 def test_the_committed_results_follow_from_the_committed_episodes() -> None:
     assert [str(one) for one in published.check(RESULTS)] == []
-
-
-def test_what_is_played_anew_is_no_longer_awaited() -> None:
-    for name in published.AWAITED:
-        assert (RESULTS / name).exists()
-        assert not list((RESULTS / name).glob(episodes.FILE))
