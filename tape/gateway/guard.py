@@ -133,6 +133,7 @@ class Guard:
     Attributes:
         ledger: What is spent and reserved.
         tools: What is known of tools, by name.
+        most_tokens: As it was given.
 
     Raises:
         ConfigError: A cap, a price or a setting is malformed; says which.
@@ -154,7 +155,7 @@ class Guard:
                 raise ConfigError(f"{name}={number}: expected at least 1")
         self.tools = {name: _tool(name, said) for name, said in (tools or {}).items()}
         self._models = {name: _token_price(name, said) for name, said in (models or {}).items()}
-        self._most_tokens, self._bytes_per_token = most_tokens, bytes_per_token
+        self.most_tokens, self._bytes_per_token = most_tokens, bytes_per_token
         self.ledger = Ledger(Budget.parse(budget) if isinstance(budget, str) else budget, name=_OWN)
         self._journal = None if journal is None else SharedJournal(Path(journal), self.ledger)
 
@@ -210,7 +211,7 @@ class Guard:
             ConfigError: ``most_tokens`` is below 1.
             JournalError: It cannot be written down.
         """
-        limit = self._most_tokens if most_tokens is None else most_tokens
+        limit = self.most_tokens if most_tokens is None else most_tokens
         if limit < 1:
             raise ConfigError(f"most_tokens={limit}: expected at least 1 completion token")
         price = self._price_of(name)

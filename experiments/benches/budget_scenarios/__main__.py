@@ -67,7 +67,9 @@ def played(judge: Judge, urls: tuple[str, str], framework: str, name: str, limit
     scenario = SCENARIOS[name]
     side = importlib.import_module(f"experiments.benches.budget_scenarios.sides.{framework}")
     entry = getattr(side, "entry", openai_entry)
-    judge.begin(scenario, [entry(turn) for turn in scenario.turns] * scenario.processes)
+    said = [entry(turn) for turn in scenario.turns]
+    script = [one for entries in said for one in (entries if isinstance(entries, list) else [entries])]
+    judge.begin(scenario, script * scenario.processes)
     with tempfile.TemporaryDirectory() as folder:
         journal = str(Path(folder, "guard.jsonl")) if scenario.crash_at or scenario.processes > 1 else ""
         job = Job(name, limit, *urls, journal)

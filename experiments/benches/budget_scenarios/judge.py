@@ -72,6 +72,10 @@ class Judge:
                     body.pop("usage", None)
                 super()._respond(code, body)
 
+            def _respond_stream(self, *args: Any, **more: Any) -> None:
+                super()._respond_stream(*args, **more)
+                self.close_connection = True  # the mock gives no length, and some clients read on to the end
+
         class Tool(BaseHTTPRequestHandler):
             """The paid tool: what it is asked counts, whatever becomes of it."""
 

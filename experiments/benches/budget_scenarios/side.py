@@ -92,7 +92,7 @@ class Job:
         return Guard(
             ", ".join(f"{kind}={amount}" for kind, amount in self.plan.caps.items()),
             tools={"look": {"usd": TOOL_USD}, "research": {"usd": 0}},
-            models={MODEL: MODEL_PRICE},
+            models={MODEL: MODEL_PRICE, f"openai/{MODEL}": MODEL_PRICE},
             most_tokens=COMPLETION_TOKENS,
             bytes_per_token=3,
             journal=self.journal or None,

@@ -1,0 +1,147 @@
+"""DSPy: models and tools whose calls are paid for by a guard before they start. Needs the extra ``dspy``."""
+
+from __future__ import annotations
+
+from asyncio import iscoroutine
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import dspy
+from dspy._vendor.lm15.serde import request_to_dict
+from dspy.clients.backend_selection import CLIENT_KEYS
+from dspy.clients.call_context import adapter_fallback_scope
+from dspy.lm15 import FunctionTool, Request, Response, Usage
+from dspy.utils.exceptions import LMError, LMUnexpectedError
+
+from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownCostError
+from tape.gateway.errors import ChargeError
+from tape.gateway.guard import Guard, ModelCharge
+
+_stream: ContextVar[Any] = ContextVar("tape_dspy_stream", default=None)
+
+
+class _Engine:
+    """One attempt at one answer, below DSPy's cache, retries and candidates; the model inside makes it, once paid."""
+
+    def __init__(self, lm: dspy.BaseLM, guard: Guard) -> None:
+        self._lm, self._guard = lm.copy(num_retries=0, cache=False, callbacks=[]), guard
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("support"):  # what DSPy wants to know of an engine, it knows of the model inside
+            return getattr(self._lm, name)
+        raise AttributeError(name)
+
+    @contextmanager
+    def _paid(self, request: Request) -> Iterator[tuple[Request, ModelCharge]]:
+        if hosted := [tool.name for tool in request.tools if not isinstance(tool, FunctionTool)]:
+            raise ConfigError(f"the provider runs {', '.join(hosted)} itself, where no budget reaches; leave it out")
+        with (
+            self._guard.model(self._lm.model, request_to_dict(request), request.config.max_tokens) as charge,
+            # The model outside keeps history and usage; what is streamed comes from inside.
+            dspy.context(send_stream=_stream.get(), usage_tracker=None, callbacks=[], disable_history=True),
+            adapter_fallback_scope() as seen,
+        ):
+            try:
+                yield replace(request, config=replace(request.config, max_tokens=charge.most_tokens)), charge
+            except LMError as error:
+                if seen.emitted:  # no retry of what somebody has read
+                    raise LMUnexpectedError(str(error)) from error
+                raise
+
+    def complete(self, request: Request) -> Response:
+        with self._paid(request) as (limited, charge):
+            response: Response = self._lm(limited)
+            charge.used(*_usage(response.usage, self._lm.model))
+            return response
+
+
+class _AsyncEngine(_Engine):
+    async def complete(self, request: Request) -> Response:
+        with self._paid(request) as (limited, charge):
+            response: Response = await self._lm.acall(limited)
+            charge.used(*_usage(response.usage, self._lm.model))
+            return response
+
+
+def _usage(usage: Usage, model: str) -> tuple[int | None, int | None]:
+    """Tokens of prompt and completion. Providers count differently, and DSPy hands on what they say."""
+    prompt, completion, total = usage.input_tokens, usage.output_tokens, usage.total_tokens
+    if prompt is None or completion is None:
+        return None, None
+    completion = max(completion, (total or 0) - prompt)  # some leave reasoning out of what was written
+    if "claude" in model or "anthropic" in model:  # and this one what was cached out of what was read
+        prompt += (usage.cache_read_tokens or 0) + (usage.cache_write_tokens or 0)
+    return prompt, completion
+
+
+class BoundedLM(dspy.LM):  # type: ignore[misc]
+    """A language model that makes no call which the guard has not paid for.
+
+    Every attempt of DSPy's retries and every candidate of ``n`` is a call; what comes from DSPy's cache is none.
+
+    Args:
+        lm: The model. It is copied, and the copy makes single attempts.
+        guard: The budget, which knows the model by the same name, as in ``openai/gpt-4o-mini``.
+    """
+
+    def __init__(self, lm: dspy.BaseLM, guard: Guard) -> None:
+        super().__init__(lm.model, engine=_Engine(lm, guard), async_engine=_AsyncEngine(lm, guard))
+        for name in ("cache", "_cache_responses", "num_retries", "callbacks", "model_type", "use_developer_role"):
+            setattr(self, name, copy(getattr(lm, name, getattr(self, name, True))))
+        self.kwargs = {name: value for name, value in lm.kwargs.items() if name not in CLIENT_KEYS}
+
+    @contextmanager
+    def _streamed_from_inside(self) -> Iterator[None]:
+        token = _stream.set(dspy.settings.send_stream)
+        try:
+            with dspy.context(send_stream=None):
+                yield
+        except LMUnexpectedError as error:  # how DSPy hands on errors of engines
+            if isinstance(error.__cause__, TapeError):
+                raise error.__cause__ from None
+            raise
+        finally:
+            _stream.reset(token)
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """The model's answers; see ``dspy.LM``. A call that does not fit raises ``BudgetExceededError``."""
+        with self._streamed_from_inside():
+            return super().__call__(*args, **options)
+
+    async def acall(self, *args: Any, **options: Any) -> Any:
+        """The same for ``await``."""
+        with self._streamed_from_inside():
+            return await super().acall(*args, **options)
+
+
+def bounded_tools(tools: Iterable[Callable[..., Any] | dspy.Tool], guard: Guard) -> list[dspy.Tool]:
+    """The same functions or tools, called only when the guard has paid; a refused one answers with why."""
+    return [_bounded_tool(one if isinstance(one, dspy.Tool) else dspy.Tool(one), guard) for one in tools]
+
+
+def _bounded_tool(tool: dspy.Tool, guard: Guard) -> dspy.Tool:
+    def call(**arguments: Any) -> Any:
+        with ExitStack() as stack:
+            try:
+                charge = stack.enter_context(guard.tool(tool.name, arguments))
+            except (BudgetExceededError, UnknownCostError, ChargeError) as error:
+                return guard.refusal(error, tool.name)
+            result = tool.func(**arguments)
+            if not iscoroutine(result):
+                charge.answered(str(result), result)
+                return result
+            awaited = stack.pop_all()
+
+        async def answer() -> Any:
+            with awaited:
+                value = await result
+                charge.answered(str(value), value)
+                return value
+
+        return answer()
+
+    return tool.model_copy(update={"func": call})

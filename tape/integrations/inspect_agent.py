@@ -1,0 +1,143 @@
+"""Inspect AI: agents and solvers whose calls of models and tools are paid for by a guard before they start.
+
+``bounded_agent`` is Inspect's ReAct agent under a guard; ``bounded_model`` and ``bounded_tools`` are for agents of your
+own. A refused tool is an error that the model reads; a refused model call ends the sample by Inspect's own limit error,
+so that it is scored and its log says why. Needs the extra ``inspect``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from copy import copy
+from functools import wraps
+from typing import Any
+
+from inspect_ai.agent import Agent, AgentState, agent, react
+from inspect_ai.agent._handoff import AgentTool
+from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelOutput, get_model
+from inspect_ai.tool import Tool, ToolChoice, ToolDef, ToolError, ToolInfo, ToolSource
+from inspect_ai.util import LimitExceededError
+
+from tape.errors import BudgetExceededError, UnknownCostError
+from tape.gateway.books import amount
+from tape.gateway.errors import ChargeError
+from tape.gateway.guard import Guard
+
+
+def bounded_model(model: str | Model | None, guard: Guard) -> Model:
+    """A model that makes no call which the guard has not paid for.
+
+    Every attempt of Inspect's retries is a call; what comes from Inspect's cache is none.
+
+    Args:
+        model: The model; None takes that of the evaluation, if it is running.
+        guard: The budget, which knows the model by its name without the provider, as in ``gpt-4o-mini``.
+    """
+    bounded = copy(get_model(model))
+    api = bounded.api = copy(bounded.api)
+    send = type(api).generate
+
+    async def generate(
+        input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
+    ) -> Any:
+        client: Any = getattr(api, "client", None)
+        if getattr(client, "max_retries", 0):  # the provider's client would retry behind our back; Inspect does it too
+            api.client = client.with_options(max_retries=0)
+        answers, summary = config.num_choices or 1, config.reasoning_summary or "none"
+        most = None if config.max_tokens is None else config.max_tokens * answers
+        request = [one.model_dump(exclude_none=True) for one in (*input, *tools)]
+        try:
+            with guard.model(bounded.name, request, most) as charge:
+                # Where summaries are left open, OpenAI's provider makes a call of its own to see whether it has them.
+                limits = {"max_tokens": charge.most_tokens // answers, "reasoning_summary": summary}
+                result = await send(api, input, tools, tool_choice, config.model_copy(update=limits))
+                output = result[0] if isinstance(result, tuple) else result
+                if isinstance(output, ModelOutput) and (usage := output.usage):
+                    cached = (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
+                    charge.used(usage.input_tokens + cached, usage.output_tokens)
+                return result  # what reports no usage is left at its worst case
+        except BudgetExceededError as error:
+            used, cap = (amount(error.kind, count) or 0 for count in (error.used + error.requested, error.limit))
+            raise LimitExceededError("custom", value=used, limit=cap, message=f"model call refused: {error}") from error
+
+    async def compact(*_: Any) -> Any:
+        raise NotImplementedError("a provider's own compaction has no limit of tokens, so no budget can bound it")
+
+    api.generate, api.compact = generate, compact
+    return bounded
+
+
+def bounded_tools(tools: Sequence[Tool | ToolDef | ToolSource] | ToolSource, guard: Guard) -> list[Tool | ToolSource]:
+    """The same tools, called only when the guard has paid.
+
+    Args:
+        tools: Tools, and sources of tools such as an MCP server. A handoff stays as it is: it hands the conversation
+            over, and the agent that takes it has a model and tools of its own.
+        guard: The budget, which knows the tools by their names.
+    """
+    listed = [tools] if isinstance(tools, ToolSource) else tools
+    return [_Source(one, guard) if isinstance(one, ToolSource) else _bounded_tool(one, guard) for one in listed]
+
+
+class _Source:
+    def __init__(self, source: ToolSource, guard: Guard) -> None:
+        self._source, self._guard = source, guard
+
+    async def tools(self) -> list[Tool]:
+        return [_bounded_tool(one, self._guard) for one in await self._source.tools()]
+
+
+def _bounded_tool(tool: Tool | ToolDef, guard: Guard) -> Tool:
+    known = tool if isinstance(tool, ToolDef) else ToolDef(tool)
+    call = known.tool
+    if isinstance(call, AgentTool):
+        return call
+
+    @wraps(call)  # Inspect reads the arguments' types from it
+    async def execute(**arguments: Any) -> Any:
+        with ExitStack() as stack:
+            try:
+                charge = stack.enter_context(guard.tool(known.name, arguments))
+            except (BudgetExceededError, UnknownCostError, ChargeError) as error:
+                raise ToolError(guard.refusal(error, known.name)) from error
+            try:
+                result = await call(**arguments)
+            except BudgetExceededError as error:  # of what it calls under a guard itself
+                raise ToolError(str(error)) from error
+            except LimitExceededError as error:
+                if isinstance(error.__cause__, BudgetExceededError):  # it is an agent, and its own budget ended it
+                    raise ToolError(error.message) from error
+                raise
+            charge.answered(str(result), result)
+            return result
+
+    said = {name: value for name, value in vars(known).items() if name != "tool"}
+    return ToolDef(execute, **said).as_tool()
+
+
+@agent  # type: ignore[untyped-decorator]
+def bounded_agent(
+    guard: Guard,
+    tools: Sequence[Tool | ToolDef | ToolSource] = (),
+    model: str | Model | None = None,
+    budget: str | None = None,
+    **options: Any,
+) -> Agent:
+    """Inspect's ReAct agent under a guard; ``as_solver(bounded_agent(...))`` is a solver.
+
+    Args:
+        guard: The budget of all runs of this agent together.
+        tools: What it may call.
+        model: Its model; None takes that of the evaluation.
+        budget: Caps of each run (of a sample, of a call as a tool) within the guard's, for instance ``"usd=0.10"``.
+        options: Further options of ``inspect_ai.agent.react``.
+    """
+
+    async def execute(state: AgentState) -> AgentState:
+        """Agent that works on a task within a budget."""
+        own = guard if budget is None else guard.within(budget)
+        inner = react(tools=bounded_tools(tools, own), model=bounded_model(model, own), **options)
+        return await inner(state)
+
+    return execute

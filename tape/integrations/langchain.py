@@ -1,0 +1,211 @@
+"""LangChain and LangGraph: a middleware and a callback that pay for calls of models and tools, and a node that plans.
+
+``create_agent(model, tools, middleware=[..., GuardMiddleware(guard)])``, last in the list. In a graph of your own:
+``ToolNode(tools, wrap_tool_call=..., awrap_tool_call=...)`` with the middleware's methods of these names, and
+:class:`GuardCallback` for its models. Needs the extra ``langchain``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextvars import ContextVar
+from typing import Any
+from uuid import UUID
+
+from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, messages_to_dict
+from langchain_core.outputs import LLMResult
+from langchain_core.tracers.context import register_configure_hook
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.types import Command
+
+from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
+from tape.gateway.errors import ChargeError
+from tape.gateway.guard import Guard, ModelCharge, ToolCharge
+
+_FUNCTIONS = (None, "function", "custom")
+_REFUSED = (BudgetExceededError, UnknownCostError, ChargeError)
+_paying: ContextVar[GuardCallback | None] = ContextVar("tape_guard", default=None)
+register_configure_hook(_paying, inheritable=False)  # LangChain gives every model this callback, beside the caller's
+
+
+class GuardCallback(BaseCallbackHandler):  # type: ignore[misc]
+    """Pays for every call of a chat model that is made with it, for instance of all models in a graph.
+
+    A call that does not fit raises, before the model is called. Callbacks are told what is really sent, with tools and
+    formats, and of every attempt. Since a callback cannot limit a call, models need a limit of completion tokens.
+
+    Args:
+        guard: The budget.
+        limit: What models call that limit.
+    """
+
+    raise_error = True  # else LangChain logs what a callback raises, and calls the model
+    run_inline = True
+
+    def __init__(self, guard: Guard, *, limit: str = "max_tokens") -> None:
+        self._guard, self._limit = guard, limit
+        self._open: dict[UUID, tuple[AbstractContextManager[ModelCharge], ModelCharge]] = {}
+
+    def on_chat_model_start(
+        self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
+    ) -> None:
+        """Pay for a call.
+
+        Raises:
+            BudgetExceededError: It does not fit.
+            UnknownCostError: The price is unknown, and money is capped.
+            ConfigError: The model has no limit of completion tokens.
+        """
+        del serialized
+        told, options = kwargs.get("metadata") or {}, kwargs.get("options") or {}
+        name, most = told.get("ls_model_name", "model"), options.get(self._limit) or told.get("ls_max_tokens")
+        if most is None:
+            raise ConfigError(f"nobody knows the most that a call of {name} costs: give the model {self._limit}")
+        parameters = kwargs.get("invocation_params") or options
+        sent = {"messages": [messages_to_dict(one) for one in messages], "parameters": parameters}
+        paid = self._guard.model(name, sent, most * int(parameters.get("n") or 1))
+        self._open[run_id] = paid, paid.__enter__()
+
+    def on_llm_start(self, serialized: dict[str, Any], prompts: list[str], **kwargs: Any) -> None:
+        """Refuse a model that takes plain prompts: such a model reports no usage."""
+        del serialized, prompts, kwargs
+        raise ConfigError("a guard pays for chat models, and this one takes plain prompts; use a chat model")
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        """Settle at what the provider reports."""
+        del kwargs
+        if run_id in self._open:
+            usage = getattr(getattr(response.generations[0][0], "message", None), "usage_metadata", None) or {}
+            self._open[run_id][1].used(usage.get("input_tokens") or None, usage.get("output_tokens"))
+            self._open.pop(run_id)[0].__exit__(None, None, None)
+
+    def on_llm_error(self, error: BaseException | None, *, run_id: UUID, **kwargs: Any) -> None:
+        """Settle at the worst case."""
+        del error, kwargs
+        if run_id in self._open:
+            self._open.pop(run_id)[0].__exit__(None, None, None)
+
+    def close(self) -> None:
+        """Settle what ended without a word, as a cancelled task does."""
+        for run_id in list(self._open):
+            self.on_llm_error(None, run_id=run_id)
+
+
+class GuardMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc]
+    """Every call of an agent's models and tools is paid for from a guard.
+
+    A refused tool call is answered by a message of status ``error`` that says why and what would fit. A refused model
+    call ends the run: its last message says why, with the ``finish_reason`` ``budget`` in ``response_metadata``.
+
+    Args:
+        guard: The budget.
+        limit: What the model calls its limit of completion tokens; every call is given one.
+    """
+
+    def __init__(self, guard: Guard, *, limit: str = "max_tokens") -> None:
+        super().__init__()
+        self._guard, self._limit = guard, limit
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any] | AIMessage:
+        """Pay for what the handler asks models.
+
+        Raises:
+            ConfigError: The model's client repeats calls by itself, or its provider runs a tool.
+        """
+        try:
+            with self._pay():
+                return handler(self._limited(request))
+        except _REFUSED as error:
+            return self._ended(error)
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any] | AIMessage:
+        """The same for an agent that is run asynchronously."""
+        try:
+            with self._pay():
+                return await handler(self._limited(request))
+        except _REFUSED as error:
+            return self._ended(error)
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
+    ) -> ToolMessage | Command[Any]:
+        """Pay for a call of a tool."""
+        with ExitStack() as paid:
+            try:
+                charge = paid.enter_context(self._guard.tool(request.tool_call["name"], request.tool_call["args"]))
+            except _REFUSED as error:
+                return self._refused(request, error)
+            return _answered(charge, handler(request))
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
+    ) -> ToolMessage | Command[Any]:
+        """The same for an agent that is run asynchronously."""
+        with ExitStack() as paid:
+            try:
+                charge = paid.enter_context(self._guard.tool(request.tool_call["name"], request.tool_call["args"]))
+            except _REFUSED as error:
+                return self._refused(request, error)
+            return _answered(charge, await handler(request))
+
+    @contextmanager
+    def _pay(self) -> Iterator[None]:
+        callback = GuardCallback(self._guard, limit=self._limit)
+        token = _paying.set(callback)
+        try:
+            yield
+        finally:
+            _paying.reset(token)
+            callback.close()
+
+    def _limited(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        model, settings = request.model, request.model_settings
+        if (retries := getattr(model, "max_retries", 0)) != 0:
+            raise ConfigError(
+                f"{type(model).__name__} has max_retries={retries}: its client repeats calls that are paid for once. "
+                "Set max_retries=0, and put ModelRetryMiddleware() before GuardMiddleware to have calls repeated"
+            )
+        if hosted := [one for one in request.tools if isinstance(one, dict) and one.get("type") not in _FUNCTIONS]:
+            raise ConfigError(f"the provider runs {hosted[0]['type']}: what it costs is not known before the call")
+        most = settings.get(self._limit) or getattr(model, self._limit, None) or self._guard.most_tokens
+        return request.override(model_settings={**settings, self._limit: most})
+
+    def _ended(self, error: BudgetExceededError | UnknownCostError | ChargeError) -> AIMessage:
+        return AIMessage(self._guard.refusal(error, "The model"), response_metadata={"finish_reason": "budget"})
+
+    def _refused(
+        self, request: ToolCallRequest, error: BudgetExceededError | UnknownCostError | ChargeError
+    ) -> ToolMessage:
+        call = request.tool_call
+        said = self._guard.refusal(error, call["name"])
+        return ToolMessage(said, tool_call_id=call["id"], name=call["name"], status="error")
+
+
+def _answered(charge: ToolCharge, answer: ToolMessage | Command[Any]) -> ToolMessage | Command[Any]:
+    if isinstance(answer, ToolMessage):  # what a Command took nobody says: the worst case
+        charge.answered(answer.text, answer.artifact)
+    return answer
+
+
+def plan_node(guard: Guard, tools: Sequence[str] | None = None) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """A node of a graph that asks which tools to call: the exact selection under what is left.
+
+    Args:
+        guard: The budget.
+        tools: Names of tools or kinds, in order; None reads them from ``tools`` of the graph's state.
+
+    Returns:
+        What ``add_node`` takes. It writes ``plan`` into the state: the answer of :meth:`Guard.plan`.
+    """
+
+    def node(state: Mapping[str, Any]) -> dict[str, Any]:
+        return {"plan": guard.plan(tools=list(state["tools"] if tools is None else tools))}
+
+    return node

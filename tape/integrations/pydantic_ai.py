@@ -1,0 +1,173 @@
+"""pydantic-ai: a capability that pays for the calls of an agent's model and tools.
+
+``Agent(model, tools=[...], capabilities=[GuardCapability(guard)])``. It stands innermost by itself, so every attempt of
+a retry is paid for. Needs the extra ``pydantic-ai``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, WrapToolExecuteHandler
+from pydantic_ai.exceptions import ToolFailed, UsageLimitExceeded
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, ToolCallPart, ToolReturn
+from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.models.fallback import FallbackModel
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings, merge_model_settings
+from pydantic_ai.tools import RunContext, ToolDefinition
+from pydantic_ai.usage import RequestUsage
+from pydantic_core import to_json, to_jsonable_python
+
+from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
+from tape.gateway.errors import ChargeError
+from tape.gateway.guard import Guard, ModelCharge
+
+_REFUSED = (BudgetExceededError, UnknownCostError, ChargeError)
+_KEPT_ELSEWHERE = ("previous_response_id", "conversation_id")
+
+
+class OutOfBudget(UsageLimitExceeded):  # type: ignore[misc]
+    """A call of the model did not fit, and was not made; ends the run as pydantic-ai's own limits do."""
+
+
+@dataclass
+class GuardCapability(AbstractCapability[Any]):  # type: ignore[misc]
+    """Every call of an agent's model and tools is paid for from a guard.
+
+    A refused tool call is told to the model as a failed one, with what would fit; so is a tool whose nested agent ran
+    out of its own budget. A refused model call raises :class:`OutOfBudget`.
+
+    Attributes:
+        guard: The budget.
+    """
+
+    guard: Guard
+
+    def get_ordering(self) -> CapabilityOrdering:
+        """Within all that repeats calls."""
+        return CapabilityOrdering(position="innermost")
+
+    def get_wrapper_model(self, model: Model) -> Model | None:
+        """Pay for what this model is asked; one that is paid for already is left alone.
+
+        Raises:
+            ConfigError: It would ask several models, of which this sees one call.
+        """
+        if isinstance(model, BoundedModel):
+            return None
+        if isinstance(model, FallbackModel):
+            if all(isinstance(one, BoundedModel) for one in model.models):
+                return None
+            raise ConfigError(
+                "a FallbackModel asks several models in one call: bound each, FallbackModel(BoundedModel(one, guard), "
+                "BoundedModel(other, guard)), or take the capability ModelFallback"
+            )
+        return BoundedModel(model, self.guard)
+
+    async def wrap_tool_execute(
+        self,
+        ctx: RunContext[Any],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        handler: WrapToolExecuteHandler,
+    ) -> Any:
+        """Pay for a call of a tool."""
+        del ctx, tool_def
+        with ExitStack() as paid:
+            try:
+                charge = paid.enter_context(self.guard.tool(call.tool_name, _plain(args)))
+            except _REFUSED as error:
+                raise ToolFailed(self.guard.refusal(error, call.tool_name)) from error
+            try:
+                result = await handler(args)
+            except OutOfBudget as error:
+                raise ToolFailed(f"{call.tool_name} ran out of its own budget: {error.__cause__}") from error
+            value = _plain(result.return_value if isinstance(result, ToolReturn) else result)
+            charge.answered(value if isinstance(value, str) else to_json(value).decode(), value)
+            return result
+
+
+class BoundedModel(WrapperModel):  # type: ignore[misc]
+    """A model whose every call is paid for. The capability makes it; use it alone for the models of a FallbackModel.
+
+    Args:
+        wrapped: The model. Its client's own retries are switched off by the setting ``max_retries``.
+        guard: The budget.
+    """
+
+    def __init__(self, wrapped: Model | str, guard: Guard) -> None:
+        super().__init__(wrapped)
+        self._guard = guard
+
+    async def request(
+        self, messages: list[ModelMessage], model_settings: ModelSettings | None, parameters: ModelRequestParameters
+    ) -> ModelResponse:
+        """Pay for a call.
+
+        Raises:
+            OutOfBudget: It does not fit; nothing is spent.
+            ConfigError: Not all that is asked for is known before the call.
+        """
+        with self._paid(messages, model_settings, parameters) as (charge, settings):
+            response = await self.wrapped.request(messages, settings, parameters)
+            _used(charge, response.usage)
+            return response
+
+    @asynccontextmanager
+    async def request_stream(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        parameters: ModelRequestParameters,
+        run_context: RunContext[Any] | None = None,
+    ) -> AsyncGenerator[StreamedResponse]:
+        """Pay for a call whose answer is streamed; one that is not read to its end costs its worst case."""
+        with self._paid(messages, model_settings, parameters) as (charge, settings):
+            async with self.wrapped.request_stream(messages, settings, parameters, run_context) as stream:
+                yield stream
+            if stream.get().state == "complete":
+                _used(charge, stream.usage)
+
+    async def batch_create(self, *_: Any) -> NoReturn:
+        """Refuse: what a batch costs is not known here."""
+        raise ConfigError("a guard does not pay for batches of requests; take BatchModelRequests out")
+
+    async def compact_messages(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse: what it costs is not known here."""
+        raise ConfigError("a guard does not pay for messages that the provider makes shorter; take that out")
+
+    @contextmanager
+    def _paid(
+        self, messages: list[ModelMessage], given: ModelSettings | None, parameters: ModelRequestParameters
+    ) -> Iterator[tuple[ModelCharge, ModelSettings]]:
+        settings = merge_model_settings(self.wrapped.settings, given) or ModelSettings()
+        _, prepared = self.wrapped.prepare_request(settings, parameters)
+        if prepared.native_tools or any(key.endswith(_KEPT_ELSEWHERE) for key in settings):
+            raise ConfigError(
+                f"{self.model_name} is given tools that the provider runs, or a conversation that it keeps: what such "
+                "a call costs is not known before it. Use tools and messages of your own"
+            )
+        sent = to_json([ModelMessagesTypeAdapter.dump_python(messages, mode="json"), prepared], serialize_unknown=True)
+        with ExitStack() as paid:
+            try:
+                charge = paid.enter_context(self._guard.model(self.model_name, sent, settings.get("max_tokens")))
+            except _REFUSED as error:
+                raise OutOfBudget(self._guard.refusal(error, self.model_name)) from error
+            yield charge, {**settings, "max_tokens": charge.most_tokens, "max_retries": 0}
+
+
+def _used(charge: ModelCharge, usage: RequestUsage) -> None:
+    if usage.unmeasured_requests or not usage.input_tokens:  # not reported: the worst case
+        charge.used(None, None)
+    else:
+        charge.used(usage.input_tokens, usage.output_tokens)
+
+
+def _plain(value: Any) -> Any:
+    return to_jsonable_python(value, serialize_unknown=True, bytes_mode="base64")

@@ -1,0 +1,142 @@
+"""smolagents: models and tools whose calls are paid for by a guard before they start.
+
+A refused tool answers with the refusal, which the model reads. A refused model call ends the run: smolagents has no
+cleaner end than its ``AgentGenerationError``, whose ``__cause__`` says which cap binds. Needs the extra ``smolagents``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from copy import copy
+from typing import Any
+
+from smolagents import ChatMessage, ChatMessageStreamDelta, LiteLLMModel, Model, Tool
+from smolagents.utils import Retrying
+
+from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownCostError
+from tape.gateway.errors import ChargeError
+from tape.gateway.guard import Guard
+
+LIMITS = ("max_tokens", "max_completion_tokens", "max_new_tokens")
+"""How models name the limit of a completion."""
+
+
+class BoundedModel(Model):  # type: ignore[misc]
+    """A model that makes no call which the guard has not paid for.
+
+    Every attempt of a retry is a call. A stream is not retried; one that is not read to its end is booked at its worst
+    case.
+
+    Args:
+        model: The model. It is copied, and the copy leaves limits and retries to this one.
+        guard: The budget, which knows the model by its ``model_id``.
+    """
+
+    def __init__(self, model: Model, guard: Guard) -> None:
+        inner = copy(model)
+        said = {name: model.kwargs[name] for name in LIMITS if isinstance(model.kwargs.get(name), int)}
+        super().__init__(
+            flatten_messages_as_text=model.flatten_messages_as_text,
+            tool_name_key=model.tool_name_key,
+            tool_arguments_key=model.tool_arguments_key,
+            model_id=model.model_id,
+        )
+        # A limit whose value is REMOVE_PARAMETER is one that this model does not know.
+        self._limit_name = next(iter(said), next(name for name in LIMITS if name not in model.kwargs))
+        self._limit = min(said.values(), default=None)
+        inner.kwargs = {name: value for name, value in model.kwargs.items() if name not in said}
+        self._retry = Retrying()  # one attempt
+        if hasattr(inner, "retryer"):
+            self._retry, inner.retryer = copy(inner.retryer), self._retry
+            passing = self._retry.retry_predicate  # reads messages: an amount with 429 in it would look like HTTP's
+            self._retry.retry_predicate = lambda error: not isinstance(error, TapeError) and passing(error)
+        if isinstance(inner, LiteLLMModel):  # retries that nobody would see
+            inner.kwargs |= {"max_retries": 0, "num_retries": 0}
+        elif getattr(getattr(inner, "client", None), "max_retries", 0):
+            inner.client = inner.client.with_options(max_retries=0)
+        self._inner, self._guard = inner, guard
+        if hasattr(inner, "generate_stream"):  # agents look whether there is one
+            self.generate_stream = self._generate_stream
+
+    def _request(self, messages: list[ChatMessage], **options: Any) -> tuple[Any, int | None, int, dict[str, Any]]:
+        """What is sent, the limit of all its completions, how many there are, and the options without a limit."""
+        said = [self._limit, *(options.pop(name, None) for name in LIMITS)]
+        request = self._inner._prepare_completion_kwargs(messages, convert_images_to_image_urls=True, **options)
+        answers = request.get("n") or 1
+        limit = min((one for one in said if one is not None), default=None)
+        return request, None if limit is None else limit * answers, answers, options
+
+    def generate(self, messages: list[ChatMessage], *args: Any, **options: Any) -> ChatMessage:
+        """The model's answer; see ``smolagents.Model.generate``.
+
+        Raises:
+            BudgetExceededError: It does not fit into the budget; an agent wraps this in its ``AgentGenerationError``.
+        """
+        options |= dict(zip(("stop_sequences", "response_format", "tools_to_call_from"), args, strict=False))
+        request, limit, answers, options = self._request(messages, **options)
+
+        def attempt() -> ChatMessage:
+            with self._guard.model(self.model_id or "", request, limit) as charge:
+                options[self._limit_name] = charge.most_tokens // answers
+                message = self._inner.generate(messages, **options)
+                usage = message.token_usage
+                charge.used(*((usage.input_tokens, usage.output_tokens) if usage else (None, None)))
+                return message
+
+        return self._retry(attempt)
+
+    def _generate_stream(
+        self, messages: list[ChatMessage], *args: Any, **options: Any
+    ) -> Iterator[ChatMessageStreamDelta]:
+        options |= dict(zip(("stop_sequences", "response_format", "tools_to_call_from"), args, strict=False))
+        request, limit, answers, options = self._request(messages, **options)
+        with self._guard.model(self.model_id or "", request, limit) as charge:
+            options[self._limit_name] = charge.most_tokens // answers
+            usages = []
+            for delta in self._inner.generate_stream(messages, **options):
+                if delta.token_usage:
+                    usages.append(delta.token_usage)
+                yield delta
+            if usages:
+                charge.used(sum(one.input_tokens for one in usages), sum(one.output_tokens for one in usages))
+
+
+class _BoundedTool(Tool):  # type: ignore[misc]
+    skip_forward_signature_validation = True
+
+    def __init__(self, tool: Tool, guard: Guard) -> None:
+        self.name, self.description, self.inputs = tool.name, tool.description, tool.inputs
+        self.output_type, self.output_schema = tool.output_type, tool.output_schema
+        self._tool, self._guard = tool, guard
+        super().__init__()
+
+    def forward(self, *args: Any, **arguments: Any) -> Any:
+        named = dict(zip(self.inputs, args, strict=False)) | arguments  # written code may leave the names out
+        with ExitStack() as stack:
+            try:
+                charge = stack.enter_context(self._guard.tool(self.name, named))
+            except (BudgetExceededError, UnknownCostError, ChargeError) as error:
+                said = self._guard.refusal(error, self.name)
+                if self.output_type in {"string", "any"}:
+                    return said
+                raise ChargeError(said) from error  # no text can stand for a number or a picture
+            result = self._tool(*args, **arguments)
+            charge.answered(str(result), result)
+            return result
+
+    def to_dict(self) -> dict[str, Any]:
+        raise ConfigError(f"the tool {self.name} is under a guard and cannot be sent elsewhere as source code")
+
+
+def bounded_tools(tools: Iterable[Tool], guard: Guard) -> list[Tool]:
+    """The same tools, called only when the guard has paid; a refused one answers with why, and with what would fit.
+
+    Where a tool answers by a number or a picture, a refusal is an error, which an agent reads as well.
+
+    Args:
+        tools: The tools. An agent in ``managed_agents`` is none: its own model and tools are bounded, by
+            ``guard.within(...)`` where it has caps of its own.
+        guard: The budget, which knows the tools by their names.
+    """
+    return [_BoundedTool(tool, guard) for tool in tools]
