@@ -10,16 +10,19 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
+from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownCostError
+from tape.gateway.errors import ChargeError
+from tape.gateway.guard import Guard, ModelCharge
+from tape.plugins import require_extra
+
+require_extra("dspy", "dspy", what="the guard of DSPy programs")
+
 import dspy
 from dspy._vendor.lm15.serde import request_to_dict
 from dspy.clients.backend_selection import CLIENT_KEYS
 from dspy.clients.call_context import adapter_fallback_scope
 from dspy.lm15 import FunctionTool, Request, Response, Usage
 from dspy.utils.exceptions import LMError, LMUnexpectedError
-
-from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownCostError
-from tape.gateway.errors import ChargeError
-from tape.gateway.guard import Guard, ModelCharge
 
 _stream: ContextVar[Any] = ContextVar("tape_dspy_stream", default=None)
 

@@ -13,16 +13,19 @@ from copy import copy
 from functools import wraps
 from typing import Any
 
+from tape.errors import BudgetExceededError, UnknownCostError
+from tape.gateway.books import amount
+from tape.gateway.errors import ChargeError
+from tape.gateway.guard import Guard
+from tape.plugins import require_extra
+
+require_extra("inspect", "inspect_ai", what="the guard of Inspect's agents")
+
 from inspect_ai.agent import Agent, AgentState, agent, react
 from inspect_ai.agent._handoff import AgentTool
 from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelOutput, get_model
 from inspect_ai.tool import Tool, ToolChoice, ToolDef, ToolError, ToolInfo, ToolSource
 from inspect_ai.util import LimitExceededError
-
-from tape.errors import BudgetExceededError, UnknownCostError
-from tape.gateway.books import amount
-from tape.gateway.errors import ChargeError
-from tape.gateway.guard import Guard
 
 
 def bounded_model(model: str | Model | None, guard: Guard) -> Model:

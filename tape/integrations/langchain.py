@@ -13,6 +13,13 @@ from contextvars import ContextVar
 from typing import Any
 from uuid import UUID
 
+from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
+from tape.gateway.errors import ChargeError
+from tape.gateway.guard import Guard, ModelCharge, ToolCharge
+from tape.plugins import require_extra
+
+require_extra("langchain", "langchain", "langgraph", what="the guard of LangChain agents")
+
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, messages_to_dict
@@ -20,10 +27,6 @@ from langchain_core.outputs import LLMResult
 from langchain_core.tracers.context import register_configure_hook
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
-
-from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
-from tape.gateway.errors import ChargeError
-from tape.gateway.guard import Guard, ModelCharge, ToolCharge
 
 _FUNCTIONS = (None, "function", "custom")
 _REFUSED = (BudgetExceededError, UnknownCostError, ChargeError)

@@ -13,6 +13,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
+from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
+from tape.gateway.errors import ChargeError
+from tape.gateway.guard import Guard, ModelCharge
+from tape.plugins import require_extra
+
+require_extra("openai-agents", "agents", what="the guard of OpenAI's agents")
+
 from agents import (
     AgentsException,
     FunctionTool,
@@ -25,10 +32,6 @@ from agents import (
 )
 from agents.models._retry_runtime import provider_managed_retries_disabled
 from agents.tool_context import ToolContext
-
-from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
-from tape.gateway.errors import ChargeError
-from tape.gateway.guard import Guard, ModelCharge
 
 _REFUSED = (BudgetExceededError, UnknownCostError, ChargeError)
 _LAST = ("response.completed", "response.incomplete", "response.failed")

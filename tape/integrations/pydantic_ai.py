@@ -11,6 +11,13 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
+from tape.gateway.errors import ChargeError
+from tape.gateway.guard import Guard, ModelCharge
+from tape.plugins import require_extra
+
+require_extra("pydantic-ai", "pydantic_ai", what="the guard of pydantic-ai agents")
+
 from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, WrapToolExecuteHandler
 from pydantic_ai.exceptions import ToolFailed, UsageLimitExceeded
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, ToolCallPart, ToolReturn
@@ -21,10 +28,6 @@ from pydantic_ai.settings import ModelSettings, merge_model_settings
 from pydantic_ai.tools import RunContext, ToolDefinition
 from pydantic_ai.usage import RequestUsage
 from pydantic_core import to_json, to_jsonable_python
-
-from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
-from tape.gateway.errors import ChargeError
-from tape.gateway.guard import Guard, ModelCharge
 
 _REFUSED = (BudgetExceededError, UnknownCostError, ChargeError)
 _KEPT_ELSEWHERE = ("previous_response_id", "conversation_id")

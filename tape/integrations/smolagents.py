@@ -11,12 +11,15 @@ from contextlib import ExitStack
 from copy import copy
 from typing import Any
 
-from smolagents import ChatMessage, ChatMessageStreamDelta, LiteLLMModel, Model, Tool
-from smolagents.utils import Retrying
-
 from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownCostError
 from tape.gateway.errors import ChargeError
 from tape.gateway.guard import Guard
+from tape.plugins import require_extra
+
+require_extra("smolagents", "smolagents", what="the guard of smolagents")
+
+from smolagents import ChatMessage, ChatMessageStreamDelta, LiteLLMModel, Model, Tool
+from smolagents.utils import Retrying
 
 LIMITS = ("max_tokens", "max_completion_tokens", "max_new_tokens")
 """How models name the limit of a completion."""
