@@ -81,8 +81,8 @@ def made_up_cases(paragraphs: int, count: int) -> list[Case]:
     found: list[Case] = []
     while len(found) < count:
         number = len(found)
-        rng = random.Random(f"reader-cases:{paragraphs}:{number}")
-        world = make_world(f"reader-cases:{paragraphs}:{number}")
+        rng = random.Random(f"reader-cases-2:{paragraphs}:{number}")
+        world = make_world(f"reader-cases-2:{paragraphs}:{number}")
         sheet = made_up.sheet(rng, paragraphs, 1, held_out=True, world=world)
         asked = sheet.asked[0]
         query = query_text(*asked.fact)
