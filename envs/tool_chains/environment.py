@@ -7,12 +7,13 @@ from functools import lru_cache
 
 from pydantic import BaseModel, ConfigDict
 
+from envs.tool_chains.compact import ReadingFormat
 from envs.tool_chains.problem import CENT, Offer, Problem
 from envs.tool_chains.scripted_reader import read
 from tape.budget import Resources
 from tape.tools.cost import Fixed
 from tape.tools.tool import Tool
-from tape.tools.typed.environment import Change, TypedEnvironment
+from tape.tools.typed.environment import FORMATS, Change, TypedEnvironment
 
 READERS = ("scripted", "lm")
 """Who reads what is asked for: the script of :mod:`envs.tool_chains.scripted_reader`, or the model."""
@@ -80,6 +81,7 @@ class ToolChainsEnvironment(TypedEnvironment):
             goals=problem.goals,
             reader=read if reader == "scripted" else None,
             changes=changes,
+            prompt_formats={**FORMATS, "chains": ReadingFormat},
         )
         self.problem = problem
 

@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 
 from envs.alfworld.prompts import lexicon as household
+from experiments.training.chains import data as chains_lm_data
 from experiments.training.household import data as household_lm_data
 from experiments.training.sokoban import data as lm_data
 from experiments.training.tools import data as tool_lm_data
@@ -48,7 +49,9 @@ HOUSEHOLD = Family(
     list(household.WORDS), household_lm_data.batches, 512, [], "after", "household", "household tasks (ALFWorld)"
 )
 
+CHAINS = Family(chains_lm_data.WORDS, chains_lm_data.batches, 256, [], "after", "chains", "requests of tool_chains")
+
 
 def family_of(size: str) -> Family:
     """The family of a size of :data:`experiments.training.train.SIZES`."""
-    return {"tools": TOOLS, "household": HOUSEHOLD}.get(size, SOKOBAN)
+    return {"tools": TOOLS, "household": HOUSEHOLD, "chains": CHAINS}.get(size, SOKOBAN)

@@ -29,6 +29,7 @@ SIZES = {
     "base": {"hidden": 192, "layers": 8, "heads": 6, "inner": 512, "steps": 6_500},
     "tools": {"hidden": 192, "layers": 6, "heads": 6, "inner": 512, "steps": 3_200},
     "household": {"hidden": 192, "layers": 6, "heads": 6, "inner": 512, "steps": 1_900},
+    "chains": {"hidden": 96, "layers": 4, "heads": 3, "inner": 256, "steps": 800},
 }
 
 

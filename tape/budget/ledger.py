@@ -135,8 +135,12 @@ class Ledger:
             if kind in ledger._held:
                 return
 
-    def reserve(self, worst_case: Resources) -> Reservation:
+    def reserve(self, worst_case: Resources, *, forced: bool = False) -> Reservation:
         """Set the worst case aside in this ledger, all its parents and their payer, or in none.
+
+        Args:
+            worst_case: In counts.
+            forced: Also above the caps: somebody else has let it through, and it is only kept in mind here.
 
         Raises:
             UnknownCostError: A capped kind has an unknown worst case.
@@ -147,7 +151,7 @@ class Ledger:
             self._require_usable()
             outer, held = None, set[str]()
             for ledger in self._chain():
-                ledger._check(worst_case, held)
+                ledger._check(worst_case, held, forced)
                 held |= ledger._held.keys()
                 outermost = ledger
             if outermost._payer is not None:
@@ -158,7 +162,7 @@ class Ledger:
                     ledger._reserved[kind] = ledger._reserved.get(kind, 0) + (worst_case[kind] or 0)
         return Reservation(self, worst_case, outer)
 
-    def _check(self, worst_case: Resources, held: Collection[str]) -> None:
+    def _check(self, worst_case: Resources, held: Collection[str], forced: bool) -> None:
         for kind, cap in self.budget.items():
             if kind in held:
                 continue
@@ -170,7 +174,7 @@ class Ledger:
                     f"declare it or lift the cap on {kind}"
                 )
             taken = self._used.get(kind, 0) + self._reserved.get(kind, 0)
-            if wanted > 0 and taken + wanted > cap:
+            if wanted > 0 and taken + wanted > cap and not forced:
                 self.refused = exceeded(kind, cap, taken, wanted, self.name)
                 raise self.refused
 

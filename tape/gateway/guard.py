@@ -6,7 +6,8 @@ An agent that some framework runs gets it through the framework's adapter in ``t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -30,8 +31,12 @@ from tape.reading import short
 OVERHEAD_TOKENS = 64
 """Tokens that a model's template may add to a prompt, such as a default system message."""
 
+REFUSALS = (BudgetExceededError, UnknownCostError, ChargeError)
+"""What a guard raises in the place of a call; nothing is spent then."""
+
 _SETTINGS = {"price", "quality", "kind"}
 _OWN = "guard"
+_MOST_PRICE = 10**15
 
 
 @dataclass(frozen=True)
@@ -106,12 +111,15 @@ class ModelCharge(_Charge):
         self._price, self.most_tokens = price, most_tokens
 
     def used(self, prompt_tokens: int | None, completion_tokens: int | None) -> None:
-        """Settle at the tokens that the provider reports; at the worst case where it does not."""
+        """Settle at the tokens that the provider reports; at the worst case where it does not.
+
+        No prompt has no tokens: a report of 0 is none.
+        """
         counts = (prompt_tokens, completion_tokens)
-        if any(not isinstance(count, int) or isinstance(count, bool) or count < 0 for count in counts):
+        if not prompt_tokens or any(not isinstance(n, int) or isinstance(n, bool) or n < 0 for n in counts):
             self._settle(unknown(self.worst))
         else:
-            self._settle(cost_of(self._price, prompt_tokens or 0, completion_tokens or 0))
+            self._settle(cost_of(self._price, prompt_tokens, completion_tokens or 0))
 
 
 class Guard:
@@ -151,11 +159,11 @@ class Guard:
         journal: Path | str | None = None,
     ) -> None:
         for name, number in (("most_tokens", most_tokens), ("bytes_per_token", bytes_per_token)):
-            if number < 1:
-                raise ConfigError(f"{name}={number}: expected at least 1")
+            _require_whole(name, number)
         self.tools = {name: _tool(name, said) for name, said in (tools or {}).items()}
         self._models = {name: _token_price(name, said) for name, said in (models or {}).items()}
         self.most_tokens, self._bytes_per_token = most_tokens, bytes_per_token
+        self._program = os.getpid()
         self.ledger = Ledger(Budget.parse(budget) if isinstance(budget, str) else budget, name=_OWN)
         self._journal = None if journal is None else SharedJournal(Path(journal), self.ledger)
 
@@ -185,10 +193,11 @@ class Guard:
             BudgetExceededError: It does not fit; nothing is spent.
             UnknownCostError: Nobody has said what it costs, and that is capped.
             ChargeError: The arguments are beyond what the price was declared for.
+            ConfigError: This program is a fork of the guard's.
             JournalError: It cannot be written down.
         """
         known = self.tools.get(name)
-        price, given = (known.price if known else unpriced()), dict(arguments or {})
+        price, given = (known.price if known else unpriced()), _kept(dict(arguments or {}))
         reservation, number = self._reserve(name, price.worst(given))
         charge = ToolCharge(self, reservation, number, price, given)
         try:
@@ -208,12 +217,11 @@ class Guard:
         Raises:
             BudgetExceededError: It does not fit; nothing is spent.
             UnknownCostError: The price is unknown, and money is capped.
-            ConfigError: ``most_tokens`` is below 1.
+            ConfigError: ``most_tokens`` is no whole number above 0, or this program is a fork of the guard's.
             JournalError: It cannot be written down.
         """
         limit = self.most_tokens if most_tokens is None else most_tokens
-        if limit < 1:
-            raise ConfigError(f"most_tokens={limit}: expected at least 1 completion token")
+        _require_whole("most_tokens", limit)
         price = self._price_of(name)
         prompt = OVERHEAD_TOKENS - (-_bytes(request) // self._bytes_per_token)
         reservation, number = self._reserve(name, cost_of(price, prompt, limit))
@@ -230,6 +238,11 @@ class Guard:
         return shipped.get(name) or next((p for known, p in shipped.items() if known.partition(":")[2] == name), None)
 
     def _reserve(self, name: str, worst: Resources) -> tuple[Reservation, int | None]:
+        if os.getpid() != self._program:
+            raise ConfigError(
+                "this program was forked from the one that made the guard, and each would spend the whole budget; "
+                "make a guard in each, with the same journal"
+            )
         if self._journal is None:
             return self.ledger.reserve(worst), None
         return self._journal.reserve(self.ledger, name, worst)
@@ -248,7 +261,9 @@ class Guard:
 
         Raises:
             ConfigError: They are malformed.
+            JournalError: The journal is malformed or gone.
         """
+        self._catch_up()
         try:
             return plan(self.tools, self._book, arguments)
         except PlanError as error:
@@ -256,8 +271,7 @@ class Guard:
 
     def left(self) -> dict[str, Any]:
         """What is left, reserved and spent: the gateway's ``budget``."""
-        if self._journal is not None:
-            self._journal.catch_up()
+        self._catch_up()
         return left(self._book)
 
     def refusal(self, error: BudgetExceededError | UnknownCostError | ChargeError, tool: str | None = None) -> str:
@@ -268,11 +282,15 @@ class Guard:
             tool: Which tool it was; what is of the same kind and fits is named then.
         """
         said = f"{tool or 'This'} was not called, nothing was spent: {error}"
-        if tool in self.tools and (other := fitting(self.tools, self._book, tool, {})):
+        if tool in self.tools and (other := fitting(self.tools, self._book, tool, None)):
             said += ". What would fit: " + ", ".join(
                 f"{name} ({json.dumps(amounts(one.worst()))})" for name, one in other.items()
             )
         return said
+
+    def _catch_up(self) -> None:
+        if self._journal is not None:
+            self._journal.catch_up()
 
     @property
     def _book(self) -> Book:
@@ -286,8 +304,12 @@ def _tool(name: str, said: Any) -> GuardedTool:
     if unknown_keys := sorted(said.keys() - _SETTINGS):
         raise FieldError((*path, unknown_keys[0]), "unknown setting; there is price, quality and kind")
     quality, kind = said.get("quality"), said.get("kind", name)
-    if quality is not None and (isinstance(quality, bool) or not 0 < quality <= 1):
-        raise FieldError((*path, "quality"), f"expected a probability above 0, got {short(quality)}")
+    if quality is not None and (
+        isinstance(quality, bool) or not isinstance(quality, int | float) or not 0 < quality <= 1
+    ):
+        raise FieldError(
+            (*path, "quality"), f"expected a probability, a number above 0 and at most 1, got {short(quality)}"
+        )
     if not isinstance(kind, str):
         raise FieldError((*path, "kind"), f"expected a name, got {short(kind)}")
     price = read_price(said["price"], (*path, "price")) if "price" in said else unpriced()
@@ -297,7 +319,9 @@ def _tool(name: str, said: Any) -> GuardedTool:
 def _token_price(name: str, said: Any) -> TokenPrice:
     try:
         prompt, completion = (Decimal(str(one)) for one in said)
-        if not (prompt.is_finite() and completion.is_finite() and prompt >= 0 and completion >= 0):
+        if not isinstance(said, Sequence) or isinstance(said, str):  # "15" are no two prices, and sets have no order
+            raise TypeError
+        if not all(one.is_finite() and 0 <= one <= _MOST_PRICE for one in (prompt, completion)):
             raise ValueError
     except (ArithmeticError, TypeError, ValueError):
         raise FieldError(
@@ -310,5 +334,26 @@ def _token_price(name: str, said: Any) -> TokenPrice:
 def _bytes(request: Any) -> int:
     if isinstance(request, bytes):
         return len(request)
-    text = request if isinstance(request, str) else json.dumps(request, ensure_ascii=False, default=str)
-    return len(text.encode("utf-8", "replace"))
+    text = request if isinstance(request, str) else json.dumps(request, ensure_ascii=False, default=_said)
+    return len(text.encode("utf-8", "surrogatepass"))  # half of a pair is sent as three bytes, not as a question mark
+
+
+def _said(value: Any) -> Any:
+    """A value that JSON cannot hold. A class that describes an answer is sent as its schema, which is long."""
+    schema = getattr(value, "model_json_schema", None)
+    return schema() if isinstance(value, type) and callable(schema) else str(value)
+
+
+def _kept(value: Any) -> Any:
+    """Arguments as they were before the call: a tool may empty the very list that its price counts."""
+    try:
+        if isinstance(value, dict):
+            return {name: _kept(one) for name, one in value.items()}
+        return [_kept(one) for one in value] if isinstance(value, list) else value
+    except RecursionError:
+        raise ChargeError("the arguments hold themselves, or are too deep") from None
+
+
+def _require_whole(name: str, number: Any) -> None:
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise ConfigError(f"{name}={short(number)}: expected a whole number, at least 1")

@@ -97,9 +97,9 @@ def of_kind(tools: Mapping[str, Priced], kind: str) -> list[Priced]:
 
 
 def fitting(
-    tools: Mapping[str, Priced], book: Book, instead_of: str, arguments: Mapping[str, Any]
+    tools: Mapping[str, Priced], book: Book, instead_of: str, arguments: Mapping[str, Any] | None
 ) -> dict[str, Priced]:
-    """What does the same as a tool and would fit now, by name."""
+    """What does the same as a tool and would fit now, by name; with arguments None for any call."""
     found = {}
     for tool in of_kind(tools, tools[instead_of].kind):
         try:

@@ -15,7 +15,6 @@ part                                                           price
 
 from __future__ import annotations
 
-import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -26,6 +25,7 @@ from tape.budget import Resources, kind_of, kinds
 from tape.budget.resources import MOST
 from tape.errors import ConfigError
 from tape.gateway.errors import ChargeError, FieldError
+from tape.gateway.measures import units_of, written
 from tape.reading import short
 from tape.tools.tool import STEP
 
@@ -96,12 +96,14 @@ class PerArgument(Part):
         argument: Its name.
         at_most: Units of the largest call; one with more is refused. None: as the argument says.
         default: What the schema says that the server takes where the argument is left out.
+        text: The schema says that it is a text.
     """
 
     each: Resources
     argument: str
     at_most: int | None
     default: Any = _MISSING
+    text: bool = False
 
     def worst(self, arguments: Mapping[str, Any] | None) -> Resources:
         """The price of the units that are asked for."""
@@ -110,7 +112,7 @@ class PerArgument(Part):
         value = arguments.get(self.argument, self.default)
         if value is _MISSING:  # the server takes what it likes
             return _times(self.each, self.at_most)
-        units = _units(value)
+        units = units_of(value, self.text)
         if units is None:
             raise ChargeError(f"the argument {self.argument} is priced by the unit, and {short(value)} has none")
         if self.at_most is not None and units > self.at_most:
@@ -142,8 +144,7 @@ class ByValue(Part):
         if arguments is None:
             return highest([*self.values.values(), self.otherwise])
         value = arguments.get(self.argument)
-        written = value if isinstance(value, str) else json.dumps(value)
-        return self.values.get(written, self.otherwise)
+        return self.values.get(value if isinstance(value, str) else written(value), self.otherwise)
 
     def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
         """The same as was reserved."""
@@ -171,7 +172,7 @@ class PerToken(Part):
         """The price of the arguments, or of the longest result."""
         if self.output or arguments is None:
             return _times(self.each, self.at_most)
-        tokens = self._tokens(json.dumps(arguments, ensure_ascii=False))
+        tokens = self._tokens(written(arguments))
         if self.at_most is not None and tokens > self.at_most:
             raise ChargeError(f"the arguments have {tokens} tokens; at most {self.at_most} are priced")
         return _times(self.each, tokens)
@@ -245,7 +246,8 @@ class Price:
             if isinstance(part, PerArgument):
                 said = properties.get(part.argument)
                 default = said.get("default", _MISSING) if isinstance(said, Mapping) else _MISSING
-                parts.append(PerArgument(part.each, part.argument, part.at_most, default))
+                text = isinstance(said, Mapping) and said.get("type") == "string"
+                parts.append(PerArgument(part.each, part.argument, part.at_most, default, text))
             else:
                 parts.append(part)
         return Price(tuple(parts))
@@ -309,6 +311,8 @@ def read_amounts(given: Any, path: Sequence[str | int]) -> Resources:
 def _part(given: Any, path: Sequence[str | int]) -> Part:
     if not isinstance(given, Mapping):
         raise FieldError(path, f'a price is amounts by resource, for instance {{ usd = "$0.01" }}, got {short(given)}')
+    if not given:
+        raise FieldError(path, "it names no amount; a call that costs nothing has { usd = 0 }")
     if not given.keys() & _WORDS:
         return Fixed(read_amounts(given, path))
     if "worst" in given:
@@ -369,17 +373,6 @@ def _argument(given: Mapping[str, Any], path: Sequence[str | int]) -> str:
 def _only(given: Mapping[str, Any], path: Sequence[str | int], *known: str) -> None:
     if unknown := sorted(given.keys() - set(known)):
         raise FieldError((*path, unknown[0]), f"is none of {', '.join(known)}")
-
-
-def _units(value: Any) -> int | None:
-    """Units of an argument: the number itself, items of a list, bytes of a text; None where there are none."""
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, int | float):
-        return math.ceil(value) if math.isfinite(value) and 0 <= value <= MOST else None
-    if isinstance(value, str):
-        return len(value.encode("utf-8", "replace"))
-    return len(value) if isinstance(value, list | dict) else None
 
 
 def _times(each: Resources, units: int | None) -> Resources:

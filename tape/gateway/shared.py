@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import os
 import threading
+from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from tape.budget import Ledger, Reservation, Resources
-from tape.errors import BudgetExceededError, UnknownCostError
+from tape.errors import UnknownCostError
 from tape.files import is_there, open_plain, why
 from tape.gateway.errors import JournalError
 
@@ -39,8 +40,13 @@ class SharedJournal:
         self.path = path
         self._ledger = ledger
         self._read = self._line = self._last = 0
-        self._open: dict[int, Reservation | None] = {}
-        self._lock = threading.Lock()
+        self._open: dict[int, Reservation] = {}
+        self._due: deque[dict[str, Any]] = deque()
+        """Settlements that are not written yet."""
+        self._lock = threading.RLock()
+        self._within: int | None = None
+        """The thread that has the file."""
+        self._program = os.getpid()
         try:
             self._file = os.fdopen(open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), "r+b", buffering=0)
         except OSError as error:
@@ -93,10 +99,11 @@ class SharedJournal:
         """Write down what a call took, in counts.
 
         Raises:
-            JournalError: It cannot be written; the worst case stays booked for other programs.
+            JournalError: It cannot be written; until it can be, the worst case stays booked for other programs.
         """
-        with self._locked():
-            self._append({"close": number, "spent": dict(spent)})
+        self._due.append({"close": number, "spent": dict(spent)})
+        if self._within != threading.get_ident():  # else the collector of garbage ended a call amid another's line
+            self.catch_up()
 
     def close(self) -> None:
         """Close the file; what is open stays open in it."""
@@ -112,24 +119,37 @@ class SharedJournal:
             import fcntl
         except ImportError:
             raise JournalError("a guard's journal needs locks on files, which this system does not have") from None
+        if os.getpid() != self._program:  # a lock on the file does not part what has been forked
+            raise JournalError(f"the journal {self.path} was opened before a fork; make a new guard after it")
         with self._lock:
             try:
                 descriptor = self._file.fileno()
             except ValueError:
                 raise JournalError(f"the journal {self.path} was closed") from None
+            self._within = threading.get_ident()
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
                 try:
                     if not is_there(descriptor, self.path):
                         raise JournalError(f"the journal {self.path} was removed or replaced; make a new guard")
                     self._follow()
+                    self._write_due()
                     yield
+                    with suppress(OSError):  # it stays due
+                        self._write_due()
                 finally:
                     fcntl.flock(descriptor, fcntl.LOCK_UN)
             except OSError as error:
                 raise JournalError(
-                    f"the journal {self.path} cannot be used ({why(error)}); nothing is spent"
+                    f"the journal {self.path} cannot be used ({why(error)}); no call is made without it"
                 ) from error
+            finally:
+                self._within = None
+
+    def _write_due(self) -> None:
+        while self._due:
+            self._append(self._due[0])
+            self._due.popleft()
 
     def _follow(self) -> None:
         size = os.fstat(self._file.fileno()).st_size
@@ -143,35 +163,31 @@ class SharedJournal:
         if len(whole) < len(new):  # whoever wrote half a line has died before acting on it
             os.ftruncate(self._file.fileno(), self._read + len(whole))
         for line in whole.splitlines(keepends=True):
-            self._line += 1
+            where = f"{self.path}:{self._line + 1}"
             try:
                 self._take(json.loads(line))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
                 raise JournalError(
-                    f"{self.path}:{self._line}: no line of a guard's journal ({str(error)[:200]}); restore the file, "
+                    f"{where}: no line of a guard's journal ({str(error)[:200]}); restore the file, "
                     "or name another, which begins with nothing spent"
                 ) from error
             except UnknownCostError as error:
-                raise JournalError(f"{self.path}:{self._line}: {error}, or name another journal") from error
+                raise JournalError(f"{where}: {error}, or name another journal") from error
             self._read += len(line)
+            self._line += 1
 
     def _take(self, record: dict[str, Any]) -> None:
         """Book a line of another program, or of one that has ended."""
-        if self._line == 1:
+        if self._line == 0:
             if record != _HEAD:
                 raise ValueError(f"not the journal of a guard, schema {SCHEMA}")
         elif "reserve" in record:
             worst = Resources(record["worst"])
             self._last = int(record["reserve"])
-            try:
-                self._open[self._last] = self._ledger.reserve(worst)
-            except BudgetExceededError:  # its caps were larger
-                self._ledger.book(worst)
-                self._open[self._last] = None
+            # It has been let through there, where caps may be larger, or something was settled that is written next.
+            self._open[self._last] = self._ledger.reserve(worst, forced=True)
         else:
-            reservation = self._open.pop(int(record["close"]))
-            if reservation is not None:
-                reservation.settle(Resources(record["spent"]))
+            self._open.pop(int(record["close"])).settle(Resources(record["spent"]))
 
     def _append(self, record: dict[str, Any]) -> None:
         line = json.dumps(record).encode() + b"\n"
@@ -180,8 +196,8 @@ class SharedJournal:
             while written < len(line):
                 written += self._file.write(line[written:]) or 0
             os.fsync(self._file.fileno())
-        except OSError:
+            self._read += len(line)
+            self._line += 1
+        except BaseException:  # an interrupt too: what is not known to be written is not there
             os.ftruncate(self._file.fileno(), self._read)  # the next line would be glued to half of this one
             raise
-        self._read += len(line)
-        self._line += 1

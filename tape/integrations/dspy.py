@@ -10,14 +10,14 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
-from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownCostError
-from tape.gateway.errors import ChargeError
-from tape.gateway.guard import Guard, ModelCharge
+from tape.errors import ConfigError, TapeError
+from tape.gateway.guard import REFUSALS, Guard, ModelCharge
 from tape.plugins import require_extra
 
 require_extra("dspy", "dspy", what="the guard of DSPy programs")
 
 import dspy
+from dspy._vendor.lm15.providers.common import EFFORT_THINKING_BUDGETS
 from dspy._vendor.lm15.serde import request_to_dict
 from dspy.clients.backend_selection import CLIENT_KEYS
 from dspy.clients.call_context import adapter_fallback_scope
@@ -42,14 +42,18 @@ class _Engine:
     def _paid(self, request: Request) -> Iterator[tuple[Request, ModelCharge]]:
         if hosted := [tool.name for tool in request.tools if not isinstance(tool, FunctionTool)]:
             raise ConfigError(f"the provider runs {', '.join(hosted)} itself, where no budget reaches; leave it out")
+        thinking = 0  # Claude's adapter adds it to the limit
+        if (reasoning := request.config.reasoning) and not reasoning.is_off and _is_claude(self._lm.model):
+            thinking = reasoning.thinking_budget or EFFORT_THINKING_BUDGETS[reasoning.effort]
+        most = (request.config.max_tokens or self._guard.most_tokens) + thinking
         with (
-            self._guard.model(self._lm.model, request_to_dict(request), request.config.max_tokens) as charge,
+            self._guard.model(self._lm.model, request_to_dict(request), most) as charge,
             # The model outside keeps history and usage; what is streamed comes from inside.
             dspy.context(send_stream=_stream.get(), usage_tracker=None, callbacks=[], disable_history=True),
             adapter_fallback_scope() as seen,
         ):
             try:
-                yield replace(request, config=replace(request.config, max_tokens=charge.most_tokens)), charge
+                yield replace(request, config=replace(request.config, max_tokens=charge.most_tokens - thinking)), charge
             except LMError as error:
                 if seen.emitted:  # no retry of what somebody has read
                     raise LMUnexpectedError(str(error)) from error
@@ -76,9 +80,13 @@ def _usage(usage: Usage, model: str) -> tuple[int | None, int | None]:
     if prompt is None or completion is None:
         return None, None
     completion = max(completion, (total or 0) - prompt)  # some leave reasoning out of what was written
-    if "claude" in model or "anthropic" in model:  # and this one what was cached out of what was read
+    if _is_claude(model):  # and this one what was cached out of what was read
         prompt += (usage.cache_read_tokens or 0) + (usage.cache_write_tokens or 0)
     return prompt, completion
+
+
+def _is_claude(model: str) -> bool:
+    return "claude" in model or "anthropic" in model
 
 
 class BoundedLM(dspy.LM):  # type: ignore[misc]
@@ -131,7 +139,7 @@ def _bounded_tool(tool: dspy.Tool, guard: Guard) -> dspy.Tool:
         with ExitStack() as stack:
             try:
                 charge = stack.enter_context(guard.tool(tool.name, arguments))
-            except (BudgetExceededError, UnknownCostError, ChargeError) as error:
+            except REFUSALS as error:
                 return guard.refusal(error, tool.name)
             result = tool.func(**arguments)
             if not iscoroutine(result):

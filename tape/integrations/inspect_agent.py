@@ -13,10 +13,9 @@ from copy import copy
 from functools import wraps
 from typing import Any
 
-from tape.errors import BudgetExceededError, UnknownCostError
+from tape.errors import BudgetExceededError
 from tape.gateway.books import amount
-from tape.gateway.errors import ChargeError
-from tape.gateway.guard import Guard
+from tape.gateway.guard import REFUSALS, Guard
 from tape.plugins import require_extra
 
 require_extra("inspect", "inspect_ai", what="the guard of Inspect's agents")
@@ -47,9 +46,10 @@ def bounded_model(model: str | Model | None, guard: Guard) -> Model:
         client: Any = getattr(api, "client", None)
         if getattr(client, "max_retries", 0):  # the provider's client would retry behind our back; Inspect does it too
             api.client = client.with_options(max_retries=0)
-        answers, summary = config.num_choices or 1, config.reasoning_summary or "none"
+        answers = max(config.num_choices or 1, config.best_of or 1)
+        summary = config.reasoning_summary or "none"
         most = None if config.max_tokens is None else config.max_tokens * answers
-        request = [one.model_dump(exclude_none=True) for one in (*input, *tools)]
+        request = [one.model_dump(exclude_none=True) for one in (*input, *tools, config)]  # schemas of answers too
         try:
             with guard.model(bounded.name, request, most) as charge:
                 # Where summaries are left open, OpenAI's provider makes a call of its own to see whether it has them.
@@ -102,7 +102,7 @@ def _bounded_tool(tool: Tool | ToolDef, guard: Guard) -> Tool:
         with ExitStack() as stack:
             try:
                 charge = stack.enter_context(guard.tool(known.name, arguments))
-            except (BudgetExceededError, UnknownCostError, ChargeError) as error:
+            except REFUSALS as error:
                 raise ToolError(guard.refusal(error, known.name)) from error
             try:
                 result = await call(**arguments)

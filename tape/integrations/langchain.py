@@ -15,7 +15,7 @@ from uuid import UUID
 
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 from tape.gateway.errors import ChargeError
-from tape.gateway.guard import Guard, ModelCharge, ToolCharge
+from tape.gateway.guard import REFUSALS, Guard, ModelCharge, ToolCharge
 from tape.plugins import require_extra
 
 require_extra("langchain", "langchain", "langgraph", what="the guard of LangChain agents")
@@ -28,8 +28,8 @@ from langchain_core.tracers.context import register_configure_hook
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
+_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _FUNCTIONS = (None, "function", "custom")
-_REFUSED = (BudgetExceededError, UnknownCostError, ChargeError)
 _paying: ContextVar[GuardCallback | None] = ContextVar("tape_guard", default=None)
 register_configure_hook(_paying, inheritable=False)  # LangChain gives every model this callback, beside the caller's
 
@@ -64,10 +64,12 @@ class GuardCallback(BaseCallbackHandler):  # type: ignore[misc]
         """
         del serialized
         told, options = kwargs.get("metadata") or {}, kwargs.get("options") or {}
-        name, most = told.get("ls_model_name", "model"), options.get(self._limit) or told.get("ls_max_tokens")
+        parameters = kwargs.get("invocation_params") or options
+        name, names = told.get("ls_model_name", "model"), (self._limit, *_LIMITS)
+        limits = [said[one] for said in (options, parameters) for one in names if said.get(one)]
+        most = max(limits, default=told.get("ls_max_tokens"))  # which of them holds is the model's affair
         if most is None:
             raise ConfigError(f"nobody knows the most that a call of {name} costs: give the model {self._limit}")
-        parameters = kwargs.get("invocation_params") or options
         sent = {"messages": [messages_to_dict(one) for one in messages], "parameters": parameters}
         paid = self._guard.model(name, sent, most * int(parameters.get("n") or 1))
         self._open[run_id] = paid, paid.__enter__()
@@ -82,7 +84,7 @@ class GuardCallback(BaseCallbackHandler):  # type: ignore[misc]
         del kwargs
         if run_id in self._open:
             usage = getattr(getattr(response.generations[0][0], "message", None), "usage_metadata", None) or {}
-            self._open[run_id][1].used(usage.get("input_tokens") or None, usage.get("output_tokens"))
+            self._open[run_id][1].used(usage.get("input_tokens"), usage.get("output_tokens"))
             self._open.pop(run_id)[0].__exit__(None, None, None)
 
     def on_llm_error(self, error: BaseException | None, *, run_id: UUID, **kwargs: Any) -> None:
@@ -123,7 +125,7 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc]
         try:
             with self._pay():
                 return handler(self._limited(request))
-        except _REFUSED as error:
+        except REFUSALS as error:
             return self._ended(error)
 
     async def awrap_model_call(
@@ -133,7 +135,7 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc]
         try:
             with self._pay():
                 return await handler(self._limited(request))
-        except _REFUSED as error:
+        except REFUSALS as error:
             return self._ended(error)
 
     def wrap_tool_call(
@@ -143,7 +145,7 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc]
         with ExitStack() as paid:
             try:
                 charge = paid.enter_context(self._guard.tool(request.tool_call["name"], request.tool_call["args"]))
-            except _REFUSED as error:
+            except REFUSALS as error:
                 return self._refused(request, error)
             return _answered(charge, handler(request))
 
@@ -154,7 +156,7 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc]
         with ExitStack() as paid:
             try:
                 charge = paid.enter_context(self._guard.tool(request.tool_call["name"], request.tool_call["args"]))
-            except _REFUSED as error:
+            except REFUSALS as error:
                 return self._refused(request, error)
             return _answered(charge, await handler(request))
 

@@ -13,9 +13,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
-from tape.gateway.errors import ChargeError
-from tape.gateway.guard import Guard, ModelCharge
+from tape.errors import ConfigError
+from tape.gateway.guard import REFUSALS, Guard, ModelCharge
 from tape.plugins import require_extra
 
 require_extra("openai-agents", "agents", what="the guard of OpenAI's agents")
@@ -33,7 +32,6 @@ from agents import (
 from agents.models._retry_runtime import provider_managed_retries_disabled
 from agents.tool_context import ToolContext
 
-_REFUSED = (BudgetExceededError, UnknownCostError, ChargeError)
 _LAST = ("response.completed", "response.incomplete", "response.failed")
 
 
@@ -141,7 +139,7 @@ class BoundedModel(Model):  # type: ignore[misc]
         with ExitStack() as paid:
             try:
                 charge = paid.enter_context(self._guard.model(self._name, sent, settings.max_tokens))
-            except _REFUSED as error:
+            except REFUSALS as error:
                 raise OutOfBudget(self._guard.refusal(error, self._name)) from error
             yield charge, replace(settings, max_tokens=charge.most_tokens)
 
@@ -173,7 +171,7 @@ def _bounded(tool: Tool, guard: Guard) -> Tool:
         with ExitStack() as paid:
             try:
                 charge = paid.enter_context(guard.tool(tool.name, _read(arguments)))
-            except _REFUSED as error:
+            except REFUSALS as error:
                 return guard.refusal(error, tool.name)
             result = await call(context, arguments)
             charge.answered(str(result), result if isinstance(result, Mapping) else None)
@@ -193,7 +191,4 @@ def _read(arguments: str) -> dict[str, Any]:
 
 
 def _used(charge: ModelCharge, usage: Any) -> None:
-    if usage is None or not usage.input_tokens:  # not reported: the worst case
-        charge.used(None, None)
-    else:
-        charge.used(usage.input_tokens, usage.output_tokens)
+    charge.used(getattr(usage, "input_tokens", None), getattr(usage, "output_tokens", None))

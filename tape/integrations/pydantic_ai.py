@@ -11,9 +11,8 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
-from tape.gateway.errors import ChargeError
-from tape.gateway.guard import Guard, ModelCharge
+from tape.errors import ConfigError
+from tape.gateway.guard import REFUSALS, Guard, ModelCharge
 from tape.plugins import require_extra
 
 require_extra("pydantic-ai", "pydantic_ai", what="the guard of pydantic-ai agents")
@@ -29,7 +28,6 @@ from pydantic_ai.tools import RunContext, ToolDefinition
 from pydantic_ai.usage import RequestUsage
 from pydantic_core import to_json, to_jsonable_python
 
-_REFUSED = (BudgetExceededError, UnknownCostError, ChargeError)
 _KEPT_ELSEWHERE = ("previous_response_id", "conversation_id")
 
 
@@ -85,7 +83,7 @@ class GuardCapability(AbstractCapability[Any]):  # type: ignore[misc]
         with ExitStack() as paid:
             try:
                 charge = paid.enter_context(self.guard.tool(call.tool_name, _plain(args)))
-            except _REFUSED as error:
+            except REFUSALS as error:
                 raise ToolFailed(self.guard.refusal(error, call.tool_name)) from error
             try:
                 result = await handler(args)
@@ -160,16 +158,13 @@ class BoundedModel(WrapperModel):  # type: ignore[misc]
         with ExitStack() as paid:
             try:
                 charge = paid.enter_context(self._guard.model(self.model_name, sent, settings.get("max_tokens")))
-            except _REFUSED as error:
+            except REFUSALS as error:
                 raise OutOfBudget(self._guard.refusal(error, self.model_name)) from error
             yield charge, {**settings, "max_tokens": charge.most_tokens, "max_retries": 0}
 
 
 def _used(charge: ModelCharge, usage: RequestUsage) -> None:
-    if usage.unmeasured_requests or not usage.input_tokens:  # not reported: the worst case
-        charge.used(None, None)
-    else:
-        charge.used(usage.input_tokens, usage.output_tokens)
+    charge.used(None if usage.unmeasured_requests else usage.input_tokens, usage.output_tokens)
 
 
 def _plain(value: Any) -> Any:

@@ -11,9 +11,9 @@ from contextlib import ExitStack
 from copy import copy
 from typing import Any
 
-from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownCostError
+from tape.errors import ConfigError, TapeError
 from tape.gateway.errors import ChargeError
-from tape.gateway.guard import Guard
+from tape.gateway.guard import REFUSALS, Guard
 from tape.plugins import require_extra
 
 require_extra("smolagents", "smolagents", what="the guard of smolagents")
@@ -119,7 +119,7 @@ class _BoundedTool(Tool):  # type: ignore[misc]
         with ExitStack() as stack:
             try:
                 charge = stack.enter_context(self._guard.tool(self.name, named))
-            except (BudgetExceededError, UnknownCostError, ChargeError) as error:
+            except REFUSALS as error:
                 said = self._guard.refusal(error, self.name)
                 if self.output_type in {"string", "any"}:
                     return said

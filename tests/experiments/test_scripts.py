@@ -8,9 +8,10 @@ from experiments import demo
 from experiments import tables as readme_table
 from experiments.harness import cli
 from experiments.studies.tape.catalogue import find
+from experiments.training.chains import card as chains_model_card
 from experiments.training.sokoban import card as model_card
 from experiments.training.tools import card as tool_model_card
-from tape.lm.bundled import weights_folder
+from tape.lm.bundled import card, weights_folder
 
 
 def test_the_readme_shows_the_committed_results() -> None:
@@ -33,6 +34,11 @@ def test_the_tool_model_card_is_made_from_the_shipped_card(monkeypatch: pytest.M
     monkeypatch.setattr(Path, "write_text", lambda self, text, **_: written.update({self.name: text}))
     tool_model_card.main()
     assert written["MODEL_CARD_TOOLS.md"] == held
+
+
+def test_the_card_of_the_reader_of_requests_is_made_from_the_shipped_card() -> None:
+    path = weights_folder() / "MODEL_CARD_CHAINS.md"
+    assert path.read_text(encoding="utf-8") == chains_model_card.text(card("chains"))
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from typing import Any
 
 from experiments.benches.budget_scenarios.judge import Judge
 from experiments.benches.budget_scenarios.scenarios import SCENARIOS, Scenario
-from experiments.benches.budget_scenarios.side import Job, openai_entry
+from experiments.benches.budget_scenarios.side import RESULT, Job, openai_entry
 from experiments.benches.budget_scenarios.table import tables
 
 SIDES: Mapping[str, str] = {
@@ -110,7 +110,7 @@ def _processes(framework: str, job: Job, count: int) -> list[dict[str, Any]]:
             process.communicate()
             ended.append({"ended": "hangs", "said": f"killed after {MOST_SECONDS:.0f} s"})
             continue
-        last = out.strip().splitlines()[-1:]
+        last = [line.removeprefix(RESULT) for line in out.splitlines() if line.startswith(RESULT)]
         if process.returncode == 9:
             ended.append({"ended": "killed", "said": "by the scenario"})
         elif process.returncode or not last:

@@ -26,6 +26,8 @@ from experiments.benches.budget_scenarios.scenarios import (
 from tape.errors import BudgetExceededError
 from tape.gateway.guard import Guard
 
+RESULT = "result: "
+"""Before the line that says how a run ended; frameworks write to stdout too."""
 CANCEL_SECONDS = 1.5
 """A slow tool works longer than that, and a run gets there sooner."""
 
@@ -128,7 +130,7 @@ def main(play: Callable[[Job, Guard | None], Awaitable[str]]) -> None:
             has ended the run.
     """
     job = Job(**json.load(sys.stdin))
-    print(json.dumps(asyncio.run(_played(job, play))))
+    print(f"\n{RESULT}{json.dumps(asyncio.run(_played(job, play)))}", flush=True)
 
 
 async def _played(job: Job, play: Callable[[Job, Guard | None], Awaitable[str]]) -> dict[str, Any]:

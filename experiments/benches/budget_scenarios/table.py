@@ -6,26 +6,33 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from experiments.benches.budget_scenarios.scenarios import SCENARIOS
+
+LIMITS = ("none", "own", "guard")
+FAILED = ("error", "hangs")
+
 
 def tables(rows: Sequence[Mapping[str, Any]]) -> str:
-    """One row a scenario and framework: asked for, and spent under either limit."""
+    """What was spent in each scenario, framework by framework: without a limit, under its own, under the guard.
+
+    Of several caps the first is shown. What is above the cap is bold; ``!`` marks runs of which a framework itself made
+    an error.
+    """
     by_key = {(row["scenario"], row["framework"], row["limit"]): row for row in rows}
+    frameworks = list(dict.fromkeys(row["framework"] for row in rows))
     lines = [
-        "| scenario | cap | framework | asked | own limit | spent | guard: spent | how the guard's run ended |",
-        "|---|---|---|---|---|---|---|---|",
+        f"| scenario | cap | {' | '.join(frameworks)} |",
+        f"|---|---|{'---|' * len(frameworks)}",
     ]
-    for scenario, framework in sorted({key[:2] for key in by_key}, key=_order(rows)):
-        found = {limit: by_key.get((scenario, framework, limit)) for limit in ("none", "own", "guard")}
-        any_row = next(row for row in found.values() if row is not None)
-        cells = [scenario, _caps(any_row), framework, _spent(found["none"]), _own(found["own"]), _spent(found["own"])]
-        guard = found["guard"]
-        ended = "; ".join(one["ended"] for one in guard["ended"]) if guard else ""
-        lines.append("| " + " | ".join([*cells, _spent(guard), ended]) + " |")
+    for name, scenario in SCENARIOS.items():
+        kind, cap = next(iter(scenario.caps.items()))
+        cells = [_cell([by_key.get((name, framework, limit)) for limit in LIMITS], kind) for framework in frameworks]
+        lines.append(f"| {name} | {cap:g} {kind} | {' | '.join(cells)} |")
     return "\n".join([*lines, "", summary(rows)])
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> str:
-    """How many runs of each kind of limit have overspent."""
+    """In how many scenarios each kind of limit was overspent."""
     lines = [
         "| framework | scenarios | over without a limit | over under its own | over under the guard |",
         "|---|---|---|---|---|",
@@ -38,23 +45,11 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _order(rows: Sequence[Mapping[str, Any]]) -> Any:
-    from experiments.benches.budget_scenarios.scenarios import SCENARIOS
-
-    frameworks = list(dict.fromkeys(row["framework"] for row in rows))
-    return lambda key: (list(SCENARIOS).index(key[0]), frameworks.index(key[1]))
+def _cell(found: Sequence[Mapping[str, Any] | None], kind: str) -> str:
+    return ", ".join("" if row is None else _spent(row, kind) for row in found)
 
 
-def _caps(row: Mapping[str, Any]) -> str:
-    return ", ".join(f"{cap:g} {kind}" for kind, cap in row["caps"].items())
-
-
-def _spent(row: Mapping[str, Any] | None) -> str:
-    if row is None:
-        return ""
-    said = ", ".join(f"{row['spent'][kind]:g}" for kind in row["caps"])
+def _spent(row: Mapping[str, Any], kind: str) -> str:
+    said = f"{round(row['spent'][kind], 3):g}"
+    said += "!" if any(one["ended"] in FAILED for one in row["ended"]) else ""
     return f"**{said}**" if row["over"] else said
-
-
-def _own(row: Mapping[str, Any] | None) -> str:
-    return "; ".join(row["own_limit"].values()) or "none for this" if row is not None else ""

@@ -89,7 +89,8 @@ METHODS = (
 
 def read_by(model: str) -> Method:
     """TAPE with the exact planner where a model reads the requests."""
-    return Method(f"{EXACT}, {model} reads", TapeAgent, model, tuple(DECLARED.items()), "lm")
+    forced = {**DECLARED, "execution": "forced"}  # what is planned is called, and not written by the model once more
+    return Method(f"{EXACT}, {model} reads", TapeAgent, model, tuple(forced.items()), "lm")
 
 
 def problems(cell: str, level: int, tools: int, count: int) -> list[Problem]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
+import os
 import threading
 from decimal import Decimal
 from pathlib import Path
@@ -13,10 +12,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from tape.budget import Budget, amount_of
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
-from tape.gateway.errors import ChargeError, JournalError
+from tape.gateway.errors import ChargeError
 from tape.gateway.guard import OVERHEAD_TOKENS, Guard
 
 TOOLS = {
@@ -130,11 +130,19 @@ def test_plans_are_those_of_the_gateway() -> None:
         ({"tools": {"a": {"usd": "-1"}}}, "tools.a"),
         ({"tools": {"a": {"price": {"usd": 1}, "cost": 2}}}, "tools.a.cost"),
         ({"tools": {"a": {"quality": 2}}}, "tools.a.quality"),
+        ({"tools": {"a": {"quality": "0.9"}}}, "tools.a.quality"),
         ({"tools": {"a": {"kind": 2}}}, "tools.a.kind"),
+        ({"tools": {"a": {}}}, "tools.a: it names no amount"),
+        ({"tools": {"a": {"price": {}}}}, "tools.a.price: it names no amount"),
         ({"models": {"a": "free"}}, "models.a"),
         ({"models": {"a": ("1", "-2")}}, "models.a"),
+        ({"models": {"a": "15"}}, "models.a"),
+        ({"models": {"a": {"1", "5"}}}, "models.a"),
+        ({"models": {"a": ("1", "1e999999999")}}, "models.a"),
         ({"most_tokens": 0}, "most_tokens"),
+        ({"most_tokens": float("nan")}, "most_tokens"),
         ({"bytes_per_token": 0}, "bytes_per_token"),
+        ({"bytes_per_token": 2.5}, "bytes_per_token"),
     ],
 )
 def test_what_is_malformed_is_named(arguments: dict[str, Any], said: str) -> None:
@@ -179,89 +187,71 @@ def test_threads_and_tasks_never_overspend_together() -> None:
     asyncio.run(cancelled())
 
 
-def test_a_journal_outlives_the_program(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    program = f"""
-import os
-from tape.gateway.guard import Guard
-guard = Guard("usd=0.12", tools={TOOLS!r}, journal={str(path)!r})
-with guard.tool("quick") as charge:
-    charge.answered()
-with guard.tool("deep"):
-    os._exit(9)
-"""
-    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 9
-    guard = Guard("usd=0.12", tools=TOOLS, journal=path)
-    assert usd(guard) == Decimal("0.01")
-    assert guard.left()["left"] == {"usd": 0.06}  # what was in flight stays reserved
-    with guard.tool("deep") as charge:
-        charge.answered()
-    guard.close()
-    with pytest.raises(JournalError, match="closed"), guard.tool("quick"):
-        pytest.fail("called")
-    assert Guard("usd=0.12", tools=TOOLS, journal=path).left()["left"] == {"usd": 0.01}
-    with pytest.raises(BudgetExceededError), Guard("usd=0.05", tools=TOOLS, journal=path).tool("quick"):
+def test_a_price_is_that_of_the_arguments_before_the_call() -> None:
+    guard, pages = Guard("usd=1", tools=TOOLS), [1, 2, 3]
+    with guard.tool("pages", {"n": pages}) as charge:
+        pages.clear()  # as a tool does that works a list off
+        charge.answered("read")
+    assert usd(guard) == Decimal("0.03")
+    for said, units in (("3", 3), ("2.5", 3), ("ab", 2), ("-5", 2)):  # a tool may take "3" for 3
+        with guard.tool("pages", {"n": said}) as charge:
+            assert charge.worst["usd"] == units * 10_000
+    for said in ("9999", "1e9", "inf"):
+        with pytest.raises(ChargeError), guard.tool("pages", {"n": said}):
+            pytest.fail("called")
+    by_token = Guard("usd=1", tools={"t": {"each": {"usd": "$0.01"}, "per": "input_tokens"}})
+    with by_token.tool("t", {"path": Path("x" * 40)}) as charge:
+        assert (charge.worst["usd"] or 0) > 100_000
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(ChargeError, match="hold themselves"), by_token.tool("t", {"n": endless}):
         pytest.fail("called")
 
 
-def test_programs_with_one_journal_share_the_budget(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    program = f"""
-from tape.errors import BudgetExceededError
-from tape.gateway.guard import Guard
-guard, made = Guard("steps=50", tools={{"t": {{"usd": 0}}}}, journal={str(path)!r}), 0
-try:
-    while True:
-        with guard.tool("t") as charge:
-            made += 1
-            charge.answered()
-except BudgetExceededError:
-    print(made)
-"""
-    programs = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) for _ in range(3)]
-    made = [int(one.communicate()[0]) for one in programs]
-    assert sum(made) == 50
-    one, other = (Guard("usd=0.06", tools=TOOLS, journal=tmp_path / "two") for _ in range(2))
-    with one.tool("deep") as charge:
-        assert other.left()["left"] == {"usd": 0.01}
-        charge.answered()
-    with one.within("usd=0.01").tool("quick") as charge:
-        charge.answered()
-    assert other.left()["spent_in_session"] == {"steps": 2, "usd": 0.06}
+def test_all_that_is_sent_counts() -> None:
+    class Wide(BaseModel):
+        __doc__ = "x" * 3000
+
+    guard = Guard("usd=1", models=MODELS)
+    for request, least in ((chr(0xD83D) * 100, 300), ({"format": Wide}, 3000)):
+        with guard.model("m", request) as charge:
+            assert (charge.worst["tokens"] or 0) >= least + charge.most_tokens
+    used = guard.ledger.used["tokens"] or 0
+    with guard.model("m", "hello") as charge:
+        charge.used(0, 0)  # what some servers say that do not count
+    assert guard.ledger.used["tokens"] == used + 5 + OVERHEAD_TOKENS + 1024
 
 
-def test_a_journal_that_is_no_journal_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    guard = Guard("usd=1", tools=TOOLS, journal=path)
+def test_what_would_fit_is_said_of_any_call() -> None:
+    by_token = {"price": {"each": {"usd": "$0.01"}, "per": "input_tokens"}, "kind": "search"}
+    guard = Guard("usd=0.02", tools={**TOOLS, "long": by_token})
+    with pytest.raises(BudgetExceededError) as refused, guard.tool("deep"):
+        pytest.fail("called")
+    assert guard.refusal(refused.value, "deep").endswith('What would fit: quick ({"steps": 1, "usd": 0.01})')
+
+
+def test_a_call_that_ends_as_garbage_amid_another_waits_for_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guard, other = (Guard("tokens=3000", models=MODELS, tools=TOOLS, journal=tmp_path / "j") for _ in range(2))
+
+    def stream() -> Any:
+        with guard.model("m", "x"):
+            yield from range(3)
+
+    left: list[Any] = [stream()]
+    next(left[0])
+    sync = os.fsync
+
+    def collecting(file: int) -> None:
+        left.clear()  # the collector may end the stream at any moment, also in this thread
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", collecting)
     with guard.tool("quick") as charge:
         charge.answered()
-    with path.open("ab") as file:
-        file.write(b'{"reserve": 2, "na')
-    Guard("usd=1", journal=path)
-    with guard.tool("quick") as charge:  # what was torn is cut off
-        charge.answered()
-    assert usd(Guard("usd=1", tools=TOOLS, journal=path)) == Decimal("0.02")
-    with path.open("ab") as file:
-        file.write(b"nonsense\n")
-    for use in (guard.left, lambda: Guard("usd=1", journal=path)):
-        with pytest.raises(JournalError, match=r"run\.jsonl:6: no line"):
-            use()
-    other = tmp_path / "other.jsonl"
-    other.write_text('{"schema": 1, "what": "gateway"}\n')
-    with pytest.raises(JournalError, match="not the journal of a guard"):
-        Guard("usd=1", journal=other)
-    with pytest.raises(JournalError, match="cannot be opened"):
-        Guard("usd=1", journal=tmp_path)
-    gone = tmp_path / "gone.jsonl"
-    guard = Guard("usd=1", tools=TOOLS, journal=gone)
-    gone.unlink()
-    with pytest.raises(JournalError, match="removed or replaced"), guard.tool("quick"):
-        pytest.fail("called")
-    shared = tmp_path / "tokens.jsonl"
-    with Guard("tokens=2000", journal=shared).model("unheard-of", ""):
-        pass
-    with pytest.raises(JournalError, match=r"tokens\.jsonl:2: .*lift the cap on usd, or name another"):
-        Guard("usd=1", journal=shared)
+    assert other.left()["left"] == guard.left()["left"] == {"tokens": 3000 - 1 - OVERHEAD_TOKENS - 1024}
+    assert not other.ledger.reserved["tokens"]
 
 
 @given(st.lists(st.tuples(st.sampled_from([*TOOLS, *MODELS]), st.integers(0, 200)), max_size=30))

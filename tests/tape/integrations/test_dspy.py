@@ -331,6 +331,17 @@ def test_nothing_is_overspent_whatever_happens(turns: list[Turn], budget: str) -
     assert all(not amount for amount in guard.ledger.reserved.values())
 
 
+def test_thinking_that_is_added_to_the_limit_is_paid_for() -> None:
+    guard = guarded("calls=1, tokens=99999")
+    with Endpoint(lambda body: ["hello"], ["500"]) as endpoint:
+        lm = dspy.LM("anthropic/claude-haiku-4-5", api_base=endpoint.url, api_key="none", cache=False, num_retries=0)
+        bounded = BoundedLM(lm, guard)
+        with pytest.raises(LMServerError):
+            bounded("go", max_tokens=9, reasoning_effort="medium")
+    assert endpoint.bodies[0]["max_tokens"] == 8192 + 9
+    assert (guard.ledger.used["tokens"] or 0) > 8192 + 9
+
+
 @pytest.mark.parametrize("engine", ["lm15", pytest.param("litellm", marks=pytest.mark.slow)])
 def test_the_client_of_a_provider_does_not_retry_behind_the_guard(engine: str) -> None:
     guard = Guard("calls=2", models={"openai/scripted": ("1", "1")})

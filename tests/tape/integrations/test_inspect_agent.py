@@ -27,11 +27,12 @@ from inspect_ai.model import (
     Model,
     ModelOutput,
     ModelUsage,
+    ResponseSchema,
     get_model,
 )
 from inspect_ai.solver import Solver
 from inspect_ai.tool import Tool, ToolDef, ToolSource, tool
-from inspect_ai.util import LimitExceededError
+from inspect_ai.util import JSONSchema, LimitExceededError
 from tenacity import RetryError, wait_none
 
 from tape.errors import BudgetExceededError, UnknownCostError
@@ -144,6 +145,16 @@ def test_completions_are_limited_to_what_is_paid_for(said: int | None, answers: 
     ask(truth, guard, config=GenerateConfig(max_tokens=said, num_choices=answers))
     assert truth.limits == [limit]
     no_overspend(guard, truth)
+
+
+def test_formats_of_answers_and_answers_that_are_thrown_away_are_paid_for() -> None:
+    wide = ResponseSchema(name="wide", json_schema=JSONSchema(type="object", description="x" * 3000))
+    truth, guard = truth_of(Turn("x", completion=10**6)), guarded("tokens=3000")
+    with pytest.raises(LimitExceededError):
+        ask(truth, guard, config=GenerateConfig(response_schema=wide))
+    ask(truth, guard, config=GenerateConfig(max_tokens=8, best_of=2))
+    assert truth.limits == [8]
+    exactly(guard, truth)
 
 
 def test_parallel_calls_share_what_is_left() -> None:

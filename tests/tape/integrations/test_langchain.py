@@ -457,3 +457,28 @@ def test_a_tool_that_answers_by_a_command_costs_its_worst_case() -> None:
     truth, guard = truth_of(Turn(calls=(call("quick", q="a"),)), Turn("Done.")), guard_of("usd=1")
     assert told(agent_of(truth, guard, tools=[quick]).invoke(ASK))[0].text == "by command"
     exactly(guard, truth)
+
+
+def test_a_limit_by_another_name_is_the_one_that_is_paid_for() -> None:
+    truth = truth_of(Turn("x", reports=False))
+    guard = guard_of("tokens=100000")
+    model = ScriptedModel(truth=truth).bind(max_tokens=20, max_completion_tokens=5000)
+    model.invoke("Go", {"callbacks": [GuardCallback(guard)]})
+    assert (guard.ledger.used["tokens"] or 0) > 5000
+
+
+def test_a_number_that_is_sent_as_a_text_costs_what_the_tool_takes_it_for() -> None:
+    @tool
+    def pages(n: int) -> str:
+        """Read so many."""
+        read.append(n)
+        return "read"
+
+    read: list[int] = []
+    truth = truth_of(Turn(calls=(call("pages", n="99"), call("pages", n="3"))), Turn("Done."))
+    price = {"each": {"usd": "$0.01"}, "per": "argument", "argument": "n", "at_most": 50}
+    guard = Guard("usd=1", tools={"pages": price}, models=MODELS, most_tokens=20)
+    refused, answered = told(agent_of(truth, guard, tools=[pages]).invoke(ASK))
+    assert "at most 50 are priced" in refused.text
+    assert (answered.text, read) == ("read", [3])
+    assert guard.ledger.used["usd"] == 30_000 + truth.spent["usd"]

@@ -1,0 +1,119 @@
+"""The ``chains`` prompt format, for the bundled model that reads what users ask for, and does nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import NoReturn
+
+from envs.tool_chains.words import PARTS, all_specs, type_name, words
+from tape.errors import ConfigError, InvalidOutputError
+from tape.lm.base import Choice, Request
+from tape.protocols import Action, Plan, State
+from tape.protocols.prompt_format import OfferedPath
+from tape.tools.typed.domain import as_typed
+from tape.tools.typed.prompts.common import LONGEST_REQUEST, TypedFormat
+from tape.tools.typed.state import TypedState
+
+UNKNOWN = "<unk>"
+MARKERS = ("text:", "<read>", "->", UNKNOWN)
+
+
+@cache
+def vocabulary() -> tuple[str, ...]:
+    """Every word of our own requests, and the words that the format is made of."""
+    lists = words()
+    texts = [*lists["requests"], *lists["changes"]]
+    texts += [said for part in PARTS for entry in lists[part] for said in (*entry["said"], entry["name"])]
+    found = {word for text in texts for word in _split(re.sub(r"\{\w+\}", " ", text))}
+    return (*MARKERS, *sorted(found - set(MARKERS)))
+
+
+def read_words(text: str) -> list[str]:
+    """A text in words of the vocabulary; others are ``<unk>``."""
+    known = set(vocabulary())
+    return [word if word in known else UNKNOWN for word in _split(text[:LONGEST_REQUEST])]
+
+
+def goal_words(goal: str) -> list[str]:
+    """A type that requests may name, in words."""
+    return _split(goal)
+
+
+def prompt(text: str) -> list[str]:
+    """What the model is shown of a request."""
+    return ["text:", *read_words(text), "<read>", "->"]
+
+
+def _split(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9']+", text.lower())
+
+
+class ReadingFormat(TypedFormat):
+    """Implements :class:`tape.protocols.prompt_format.ProjectingFormat`: reads requests; refuses to plan and to act.
+
+    The model never saw a tool.
+    """
+
+    def _reading(self, said: str) -> Request:
+        own = {type_name(spec, 1, 1) for spec in all_specs()}
+        if not own.issuperset(self._goals):
+            raise ConfigError(
+                "this model reads requests of our own problems alone; for tools of your own take a general model"
+            )
+        return Request(_text(prompt(said)), 12, constraint=Choice(tuple(map(_goal, self._goals))), role="project")
+
+    def read_project(self, state: State, text: str) -> TypedState:
+        """The state with what is wanted."""
+        found = next((goal for goal in self._goals if _goal(goal) == text), None)
+        if found is None:
+            raise InvalidOutputError(f"{text[:80]!r} is none of the types that a request may name")
+        return as_typed(state).read(found)
+
+    def act_request(
+        self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
+    ) -> Request:
+        """Refused: planned calls are made without a model, and none is chosen."""
+        del state, remaining, action, plan
+        _only_reads()
+
+    def read_act(self, state: State, text: str) -> tuple[str, Action]:
+        """Refused."""
+        del state, text
+        _only_reads()
+
+    def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
+        """Refused."""
+        del state, remaining
+        _only_reads()
+
+    def read_plan(self, state: State, text: str) -> Plan:
+        """Refused."""
+        del state, text
+        _only_reads()
+
+    def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
+        """Every end is the one that is wanted: the exact planner makes no other."""
+        del state
+        return Request("-> ", 1, constraint=Choice((_text(["->"]),)), role="score"), {_text(["->"]): 1.0}
+
+    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
+        """Refused."""
+        del state, paths, remaining
+        _only_reads()
+
+
+def _text(said: Sequence[str]) -> str:
+    return "".join(f"{word} " for word in said)
+
+
+def _goal(goal: str) -> str:
+    return _text(goal_words(goal))
+
+
+def _only_reads() -> NoReturn:
+    raise ConfigError(
+        "this model reads what users ask for and nothing else; plans and calls are declared here: "
+        "--agent tape --proposer declared --scorer declared --execution forced"
+    )

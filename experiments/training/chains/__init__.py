@@ -1,0 +1,1 @@
+"""The bundled model that reads the requests of tool chains."""

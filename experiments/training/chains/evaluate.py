@@ -1,0 +1,63 @@
+"""Held-out accuracy of the bundled reader of requests: ``python -m experiments.training.chains.evaluate FOLDER``.
+
+Requests are none that were trained on, in wordings that were. Everything is asked through the same prompts, constraints
+and decoding loop as in a run, greedily: among the types of a problem, and among all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+from pathlib import Path
+
+import torch
+
+from envs.tool_chains.compact import ReadingFormat
+from envs.tool_chains.environment import ToolChainsEnvironment
+from envs.tool_chains.generator import Settings, generate
+from envs.tool_chains.words import all_specs, type_name
+from experiments.training.chains.data import draw
+from experiments.training.sokoban.evaluate import Tally
+from tape.lm.base import LanguageModel
+from tape.lm.bundled import load_folder
+from tape.tools.typed.domain import as_typed
+
+GOALS = 12
+"""Types among which a problem's request names one."""
+
+
+def report(folder: Path, count: int) -> dict[str, object]:
+    """Evaluate one checkpoint on so many requests that were held out, and as many that were not."""
+    lm = load_folder(folder, f"hf:{folder.name}", prompt_format="chains")
+    return {part: asyncio.run(_read(lm, count, part == "held out")).report() for part in ("held out", "trained on")}
+
+
+async def _read(lm: LanguageModel, count: int, held_out: bool) -> Tally:
+    tally, rng = Tally(), random.Random(f"eval-chains-lm:{held_out}")
+    every = sorted(type_name(spec, 1, 1) for spec in all_specs())
+    domain = ToolChainsEnvironment(generate("evaluation", 0, Settings())).domain
+    for _ in range(count):
+        text, goal = draw(rng, held_out)
+        others = rng.sample([one for one in every if one != goal], GOALS - 1)
+        for name, goals in ((f"among {GOALS} types", sorted([goal, *others])), (f"among all {len(every)}", every)):
+            form = ReadingFormat(domain, goals)
+            state = as_typed(ToolChainsEnvironment(generate("evaluation", 0, Settings()), "lm").reset(0).data)
+            [done] = await lm.generate([form._reading(text)])
+            tally.add(name, form.read_project(state, done.texts[0]).wanted == goal)
+    return tally
+
+
+def main() -> None:
+    """Print the accuracy of one checkpoint."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.training.chains.evaluate", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--count", type=int, default=200)
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    print(json.dumps(report(args.folder, args.count), indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""What several programs spend of one guard's budget."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from tape.errors import BudgetExceededError
+from tape.gateway.errors import JournalError
+from tape.gateway.guard import Guard
+from tests.tape.gateway.test_guard import TOOLS, usd
+
+
+def test_a_journal_outlives_the_program(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    program = f"""
+import os
+from tape.gateway.guard import Guard
+guard = Guard("usd=0.12", tools={TOOLS!r}, journal={str(path)!r})
+with guard.tool("quick") as charge:
+    charge.answered()
+with guard.tool("deep"):
+    os._exit(9)
+"""
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 9
+    guard = Guard("usd=0.12", tools=TOOLS, journal=path)
+    assert usd(guard) == Decimal("0.01")
+    assert guard.left()["left"] == {"usd": 0.06}  # what was in flight stays reserved
+    with guard.tool("deep") as charge:
+        charge.answered()
+    guard.close()
+    with pytest.raises(JournalError, match="closed"), guard.tool("quick"):
+        pytest.fail("called")
+    assert Guard("usd=0.12", tools=TOOLS, journal=path).left()["left"] == {"usd": 0.01}
+    with pytest.raises(BudgetExceededError), Guard("usd=0.05", tools=TOOLS, journal=path).tool("quick"):
+        pytest.fail("called")
+
+
+def test_programs_with_one_journal_share_the_budget(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    program = f"""
+from tape.errors import BudgetExceededError
+from tape.gateway.guard import Guard
+guard, made = Guard("steps=50", tools={{"t": {{"usd": 0}}}}, journal={str(path)!r}), 0
+try:
+    while True:
+        with guard.tool("t") as charge:
+            made += 1
+            charge.answered()
+except BudgetExceededError:
+    print(made)
+"""
+    programs = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) for _ in range(3)]
+    made = [int(one.communicate()[0]) for one in programs]
+    assert sum(made) == 50
+    one, other = (Guard("usd=0.06", tools=TOOLS, journal=tmp_path / "two") for _ in range(2))
+    with one.tool("deep") as charge:
+        assert other.left()["left"] == {"usd": 0.01}
+        charge.answered()
+    with one.within("usd=0.01").tool("quick") as charge:
+        charge.answered()
+    assert other.left()["spent_in_session"] == {"steps": 2, "usd": 0.06}
+
+
+def test_a_journal_that_is_no_journal_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    guard = Guard("usd=1", tools=TOOLS, journal=path)
+    with guard.tool("quick") as charge:
+        charge.answered()
+    with path.open("ab") as file:
+        file.write(b'{"reserve": 2, "na')
+    Guard("usd=1", journal=path)
+    with guard.tool("quick") as charge:  # what was torn is cut off
+        charge.answered()
+    assert usd(Guard("usd=1", tools=TOOLS, journal=path)) == Decimal("0.02")
+    with path.open("ab") as file:
+        file.write(b"nonsense\n")
+    for use in (guard.left, guard.left, lambda: Guard("usd=1", journal=path)):
+        with pytest.raises(JournalError, match=r"run\.jsonl:6: no line"):
+            use()
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"schema": 1, "what": "gateway"}\n')
+    with pytest.raises(JournalError, match="not the journal of a guard"):
+        Guard("usd=1", journal=other)
+    with pytest.raises(JournalError, match="cannot be opened"):
+        Guard("usd=1", journal=tmp_path)
+    gone = tmp_path / "gone.jsonl"
+    guard = Guard("usd=1", tools=TOOLS, journal=gone)
+    gone.unlink()
+    with pytest.raises(JournalError, match="removed or replaced"), guard.tool("quick"):
+        pytest.fail("called")
+    shared = tmp_path / "tokens.jsonl"
+    with Guard("tokens=2000", journal=shared).model("unheard-of", ""):
+        pass
+    with pytest.raises(JournalError, match=r"tokens\.jsonl:2: .*lift the cap on usd, or name another"):
+        Guard("usd=1", journal=shared)
+
+
+@pytest.mark.parametrize("journal", [False, True])
+def test_a_fork_does_not_spend_the_budget_again(tmp_path: Path, journal: bool) -> None:
+    path = tmp_path / "run.jsonl"
+    program = f"""
+import os
+from tape.errors import TapeError
+from tape.gateway.guard import Guard
+guard = Guard("steps=2", tools={{"t": {{"usd": 0}}}}, journal={str(path) if journal else None!r})
+with guard.tool("t") as charge:
+    if not os.fork():
+        try:
+            charge.answered()  # of a call that is the other's
+        except TapeError as error:
+            assert "fork" in str(error)
+        try:
+            with guard.tool("t"):
+                os._exit(1)
+        except TapeError as error:
+            os._exit(7 if "forked" in str(error) else 2)
+    assert os.waitstatus_to_exitcode(os.wait()[1]) == 7
+    charge.answered()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+    if journal:
+        assert Guard("steps=2", journal=path).left()["left"] == {"steps": 1}
+
+
+def test_an_interrupt_while_a_line_is_written_does_not_break_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, sync, lines = tmp_path / "run.jsonl", os.fsync, [0]
+    guard, other = (Guard("usd=0.06", tools=TOOLS, journal=path) for _ in range(2))
+
+    def interrupted(file: int) -> None:
+        sync(file)
+        lines[0] += 1
+        if lines[0] in {2, 3}:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    for _ in range(2):  # at a settlement, and at a reservation
+        with pytest.raises(KeyboardInterrupt), guard.tool("quick") as charge:
+            charge.answered()
+    with guard.tool("quick") as charge:
+        charge.answered()
+    assert usd(guard) == usd(other) + Decimal("0.02") == Decimal("0.02")
+    assert other.left()["left"] == guard.left()["left"] == {"usd": 0.04}
+
+
+def test_programs_of_one_journal_may_have_different_caps(tmp_path: Path) -> None:
+    large, small = (Guard(f"usd={cap}", tools=TOOLS, journal=tmp_path / "j") for cap in (1, 0.04))
+    with large.tool("metered") as charge:
+        assert small.left()["left"] == {"usd": 0}
+        charge.answered(structured={"cost": 0.01})
+    assert small.left()["left"] == {"usd": 0.03}
+    assert small.plan(tools=["quick"])["fits"]
+    with large.tool("quick") as charge, large.tool("quick") as charge_too, large.tool("quick") as third:
+        assert not small.plan(tools=["quick"])["fits"]
+        for one in (charge, charge_too, third):
+            one.answered()
