@@ -48,6 +48,7 @@ KEPT: Mapping[str, str] = {
     "reproduce/toy.json": "a copy of toy.json, for the last chapter of the report",
     "tool_chains.json": "counts by method, level and kind of change of seeded problems; a command plays them again",
     "langgoap.json": "counts and times of planning beside LangGOAP on seeded tasks; a command makes them again",
+    "budget_scenarios.json": "what scripted models and tools counted in each scenario, run by run; no episodes",
     "reader.json": "what models read from paragraphs, question by question; no episodes are played",
     "aec_refinement.json": "learned rules and a calibration, which studies read; no results",
 }

@@ -39,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments.benches.budget_scenarios", description=__doc__)
     parser.add_argument("--frameworks", nargs="+", choices=SIDES, default=list(SIDES), help="all by default")
     parser.add_argument("--scenarios", nargs="+", choices=SCENARIOS, default=list(SCENARIOS), help="all by default")
+    parser.add_argument("--limits", nargs="+", choices=LIMITS, default=list(LIMITS), help="all by default")
     parser.add_argument("--out", type=Path, help="a JSON file that takes the results; rows of other runs in it stay")
     options = parser.parse_args(arguments)
     judge = Judge()
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with judge.listening() as urls:
         for framework in options.frameworks:
             for name in options.scenarios:
-                for limit in LIMITS:
+                for limit in options.limits:
                     row = played(judge, urls, framework, name, limit)
                     rows[_key(row)] = row
                     print(f"{framework:14} {name:16} {limit:6} {_brief(row)}", flush=True)

@@ -15,7 +15,7 @@ from tests.tape.cli.interrupting import Ended
 TAPE = [sys.executable, "-m", "tape"]
 CPU_SECONDS = 10.0
 """More than this after the signal is work that goes on: two workers that are just importing end after about one."""
-MODEL = f"bundled:{sizes("compact")[0]}"
+MODEL = f"bundled:{sizes('compact')[0]}"
 PLAYED = ["--levels", "easy", "--model", MODEL, "--limit", "4", "--repeats", "2", "--batch", "2"]
 
 SLEEPY = """

@@ -142,7 +142,7 @@ def test_money_is_read_with_none_for_no_cap() -> None:
 
 @pytest.mark.slow
 def test_a_bundled_model_is_measured_at_what_it_can_do(capsys: pytest.CaptureFixture[str], levels: list[str]) -> None:
-    model = f"bundled:{sizes("compact")[-1]}"
+    model = f"bundled:{sizes('compact')[-1]}"
     assert main(["probe", model, "sokoban", "--levels", "easy", "--cases", "10", "--minutes", "2", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["prompts"] == "compact"

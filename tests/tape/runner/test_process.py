@@ -21,7 +21,8 @@ pytestmark = pytest.mark.slow
 
 
 def command(out: Path, *more: str) -> list[str]:
-    base = [sys.executable, "-m", "tape", "run", "sokoban", "--levels", "easy", "--model", f"bundled:{sizes("compact")[0]}"]
+    model = f"bundled:{sizes('compact')[0]}"
+    base = [sys.executable, "-m", "tape", "run", "sokoban", "--levels", "easy", "--model", model]
     return [*base, "--limit", "6", "--repeats", "2", "--batch", "3", "--out", str(out), *more]
 
 

@@ -191,7 +191,7 @@ def test_workers_are_named_by_one_string(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def bundled_configurations(folder: Path) -> list[Configuration]:
-    name = f"bundled:{sizes("compact")[0]}"
+    name = f"bundled:{sizes('compact')[0]}"
     identity = open_model(name).identity
     changes = {"model_identity": identity, "batch": 3, "repeats": 2}
     options = {"levels": "easy", "slack": 2}
