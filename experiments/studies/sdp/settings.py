@@ -118,6 +118,27 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
             quick=12,
         ),
     ),
+    "hops": tuple(
+        Setting(
+            f"{style}, {mode}, {reader}",
+            "hotpotqa",
+            ("--benchmark", benchmark, "--mode", mode, "--questions", "test", *own),
+            ("bundled:tools",),
+            methods,
+            quick=6,
+        )
+        for style, benchmark in (("HotpotQA-style", "hotpotqa"), ("MuSiQue-style", "musique"))
+        for mode in ("distractor", "open")
+        for reader, own, methods in (
+            ("the model reads", (), (SDP_OWN, UNVALIDATED)),
+            ("scripted reader", ("--reader", "scripted"), (SDP_OWN,)),
+            (
+                "scripted reader, 30 % simulated errors",
+                ("--reader", "scripted", "--errors", "0.3"),
+                (SDP_OWN, UNVALIDATED),
+            ),
+        )
+    ),
     "tools": tuple(
         Setting(
             f"{name}, development, {tightness} budget",
@@ -134,6 +155,8 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
         for tightness in ("tight", "loose")
     ),
 }
-"""Where predicates are declared, where SDP has operators of its own, and tools; another setting is one more entry."""
+"""Where predicates are declared, where SDP has operators of its own, multi-hop questions by who reads, and tools.
+
+Another setting is one more entry."""
 
 SETTINGS_BY_NAME = {setting.name: setting for settings in SETTINGS.values() for setting in settings}
