@@ -83,7 +83,7 @@ def played(judge: Judge, urls: tuple[str, str], framework: str, name: str, limit
         "framework": framework,
         "scenario": name,
         "limit": limit,
-        "own_limit": {kind: own[kind] for kind in scenario.kinds if kind in own} if limit == "own" else {},
+        "own_limit": {kind: own[kind] for kind in scenario.caps if kind in own} if limit == "own" else {},
         "caps": dict(scenario.caps),
         "spent": spent,
         "over": {kind: round(spent[kind] - cap, 6) for kind, cap in scenario.caps.items() if spent[kind] > cap},
@@ -117,7 +117,7 @@ def _processes(framework: str, job: Job, count: int) -> list[dict[str, Any]]:
         elif process.returncode or not last:
             ended.append({"ended": "error", "said": err.strip()[-300:]})
         else:
-            ended.append({key: value for key, value in json.loads(last[0]).items() if key in ("ended", "said")})
+            ended.append(json.loads(last[0]))
     return ended
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 PROMPT_TOKENS, COMPLETION_TOKENS = 300, 50
 """Of every call of the model, as the scripted provider counts."""
@@ -69,10 +69,6 @@ class Scenario:
     crash_at: int = 0
     processes: int = 1
     retries: int = 0
-    kinds: tuple[str, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kinds", tuple(self.caps))
 
 
 _EIGHT = (*[LOOK] * 8, END)

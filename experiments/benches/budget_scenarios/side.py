@@ -11,7 +11,7 @@ import traceback
 import urllib.error
 import urllib.request
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from experiments.benches.budget_scenarios.scenarios import (
@@ -133,14 +133,13 @@ def main(play: Callable[[Job, Guard | None], Awaitable[str]]) -> None:
     print(f"\n{RESULT}{json.dumps(asyncio.run(_played(job, play)))}", flush=True)
 
 
-async def _played(job: Job, play: Callable[[Job, Guard | None], Awaitable[str]]) -> dict[str, Any]:
+async def _played(job: Job, play: Callable[[Job, Guard | None], Awaitable[str]]) -> dict[str, str]:
     guard = job.guard()
     if job.plan.cancel:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(_once(job, guard, play), CANCEL_SECONDS)
     ended, said = await _once(job, guard, play)
-    left = guard.left()["left"] if guard is not None else None
-    return {"ended": ended, "said": said[:300], "left": left, "job": asdict(job)["scenario"]}
+    return {"ended": ended, "said": said[:300]}
 
 
 async def _once(job: Job, guard: Guard | None, play: Callable[[Job, Guard | None], Awaitable[str]]) -> tuple[str, str]:

@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -37,14 +38,16 @@ def report(folder: Path, count: int) -> dict[str, object]:
 async def _read(lm: LanguageModel, count: int, held_out: bool) -> Tally:
     tally, rng = Tally(), random.Random(f"eval-chains-lm:{held_out}")
     every = sorted(type_name(spec, 1, 1) for spec in all_specs())
-    domain = ToolChainsEnvironment(generate("evaluation", 0, Settings())).domain
+    env = ToolChainsEnvironment(generate("evaluation", 0, Settings()), "lm")
+    asked = as_typed(env.reset(0).data)
     for _ in range(count):
         text, goal = draw(rng, held_out)
         others = rng.sample([one for one in every if one != goal], GOALS - 1)
         for name, goals in ((f"among {GOALS} types", sorted([goal, *others])), (f"among all {len(every)}", every)):
-            form = ReadingFormat(domain, goals)
-            state = as_typed(ToolChainsEnvironment(generate("evaluation", 0, Settings()), "lm").reset(0).data)
-            [done] = await lm.generate([form._reading(text)])
+            form, state = ReadingFormat(env.domain, goals), replace(asked, unread=text)
+            request = form.project_request(state)
+            assert request is not None, "nobody has read it"
+            [done] = await lm.generate([request])
             tally.add(name, form.read_project(state, done.texts[0]).wanted == goal)
     return tally
 
