@@ -41,6 +41,22 @@ def sign_test(wins: int, losses: int) -> float:
     return min(1.0, float(2 * tail / 2**n))
 
 
+def holm(ps: Sequence[float]) -> tuple[float, ...]:
+    """Holm's correction: p-values of a family of tests, so that one below 0.05 is wrong in 5 % of families at most.
+
+    Args:
+        ps: As each test gives them.
+
+    Returns:
+        The corrected ones, in the same order; none is below what was given, nor above 1.
+    """
+    found, largest = [0.0] * len(ps), 0.0
+    for rank, i in enumerate(sorted(range(len(ps)), key=lambda i: ps[i])):
+        largest = max(largest, min(1.0, (len(ps) - rank) * ps[i]))
+        found[i] = largest
+    return tuple(found)
+
+
 def _totals(values: Sequence[float], clusters: Sequence[Hashable]) -> list[tuple[float, int]]:
     """Sum and size of every cluster, in an order that depends on nothing but these."""
     if len(values) != len(clusters):

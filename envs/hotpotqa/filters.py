@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from envs.musique.metrics import normalise
+from envs.search.metrics import normalise
 
 MOST_ANSWER_WORDS = 15
 

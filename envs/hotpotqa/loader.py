@@ -13,8 +13,9 @@ from envs.data_files import told
 from envs.hotpotqa.errors import HotpotError
 from envs.musique.errors import QuestionFileError
 from envs.musique.loader import text_field
-from envs.musique.question import Passage, Question
+from envs.musique.question import Question
 from tape.errors import DataError
+from tape.protocols.search import Passage
 from tape.reading import read_json, short
 
 HOPS = 2

@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 
 from envs.hotpotqa.search import TitledCorpus
-from envs.musique.question import Passage, Question
-from envs.musique.scripted_reader import read
-from envs.musique.words import query_text
+from envs.musique.evidence import gold_chain
+from envs.musique.question import Question
+from tape.protocols.search import Passage
 
 GIVEN = 10
 """Paragraphs given with a question (SDP appendix A.5)."""
 
 _HARD_SHARE = 0.75
 """Of the distractors: those with the best scores for the question and its answers; the others are drawn at random."""
-
-
-def gold_chain(question: Question, passages: Sequence[Passage]) -> list[tuple[str, str, Passage]] | None:
-    """Query, answer and paragraph of each hop of one of our own questions; None where its hops are not known.
-
-    For making tasks and for measurements; no agent sees it.
-    """
-    if question.hops is None:
-        return None
-    found: list[tuple[str, str, Passage]] = []
-    for relation, subject in question.hops:
-        name = found[int(subject[1:]) - 1][1] if subject.startswith("#") else subject
-        query = query_text(relation, name)
-        stated = ((passage, read(query, [passage])) for passage in passages)
-        hit = next(((passage, answer) for passage, answer in stated if answer is not None), None)
-        if hit is None:
-            return None
-        found.append((query, hit[1], hit[0]))
-    return found
 
 
 def with_distractors(question: Question, corpus: TitledCorpus) -> tuple[Passage, ...]:

@@ -19,11 +19,12 @@ from envs.hotpotqa.search import EXACT, RETRIEVER_NAMES, TitledCorpus
 from envs.hotpotqa.setting import BENCHMARKS
 from envs.musique import loader as musique_loader
 from envs.musique.corpus import PARTS, load_corpus, load_questions
-from envs.musique.question import Passage, Question
+from envs.musique.question import Question
 from tape.budget import Budget
 from tape.errors import ConfigError
 from tape.protocols import Environment, Task, WorldModel
 from tape.protocols.role_cases import RoleCase
+from tape.protocols.search import Passage
 
 MODES = ("distractor", "open")
 

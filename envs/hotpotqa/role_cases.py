@@ -16,8 +16,7 @@ from envs.hotpotqa.prompts.chat_schema import as_step
 from envs.hotpotqa.setting import Setting
 from envs.hotpotqa.state import Certified, QaState
 from envs.musique.made_questions import MadeQuestion, make_question, question_of, says
-from envs.musique.metrics import exact_match
-from envs.musique.question import Passage
+from envs.search.metrics import exact_match
 from tape.protocols import Plan
 from tape.protocols.prompt_format import OfferedPath
 from tape.protocols.role_cases import (
@@ -31,6 +30,7 @@ from tape.protocols.role_cases import (
     offered_path,
     select_case,
 )
+from tape.protocols.search import Passage
 from tape.seeds import derive
 
 ROLES = ("plan", "act", "score", "select", "answer", "propose", "query", "realize", "validate")

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.evidence import STOP_WORDS
-from envs.musique.question import Passage
 from envs.musique.retrieval import RETRIEVERS, Corpus
 from tape.budget import Resources
+from tape.protocols.search import Passage
 
 TOP_K = 10
 """Paragraphs per search (SDP tables 10 and 11)."""

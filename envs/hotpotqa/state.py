@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from envs.hotpotqa.evidence import overlap, ranked, reading_order, resolve_title
-from envs.musique.question import Passage
 from tape.protocols import State
+from tape.protocols.search import Passage
 from tape.sdp.target import Chain, Fields
 
 HOP, ANSWER, GOAL = "hop", "answer", "goal"

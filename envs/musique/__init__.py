@@ -2,7 +2,8 @@
 
 from envs.musique.corpus import load_corpus, load_questions
 from envs.musique.environment import MusiqueEnvironment
-from envs.musique.question import Passage, Question
+from envs.musique.question import Question
 from envs.musique.retrieval import Corpus
+from tape.protocols.search import Passage
 
 __all__ = ["Corpus", "MusiqueEnvironment", "Passage", "Question", "load_corpus", "load_questions"]

@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 
 from envs.musique.errors import MusiqueError
 from envs.musique.loader import records
-from envs.musique.question import Passage, Question
+from envs.musique.question import Question
 from envs.musique.words import delexicalise
+from tape.protocols.search import Passage
 
 T = TypeVar("T")
 

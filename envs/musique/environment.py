@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from envs.musique.errors import MusiqueError
-from envs.musique.metrics import exact_match, f1
 from envs.musique.prompts import look_up_question
 from envs.musique.question import Question
 from envs.musique.retrieval import RETRIEVERS, Searchable
 from envs.musique.scripted_reader import read
+from envs.search.metrics import exact_match, f1
 from tape.budget import Budget, Resources
 from tape.tools.cost import Fixed
 from tape.tools.environment import ToolEnvironment

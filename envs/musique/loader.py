@@ -10,8 +10,9 @@ from typing import Any
 
 from envs.data_files import told
 from envs.musique.errors import QuestionFileError
-from envs.musique.question import Passage, Question
+from envs.musique.question import Question
 from tape.errors import DataError
+from tape.protocols.search import Passage
 from tape.reading import json_lines, short
 
 

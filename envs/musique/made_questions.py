@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from envs.musique.asking import Asked, ask, draw_chain
 from envs.musique.corpus import is_held_out
-from envs.musique.question import Passage
 from envs.musique.wordings import RELATIONS
 from envs.musique.world import World, describe, make_world
+from tape.protocols.search import Passage
 from tape.seeds import derive
 
 SIZES = {

@@ -18,9 +18,9 @@ from typing import Any
 
 from envs.musique.asking import Asked, ask, draw_chain, hops_of
 from envs.musique.corpus import is_held_out
-from envs.musique.question import Passage
 from envs.musique.words import delexicalise
 from envs.musique.world import World, describe, make_world
+from tape.protocols.search import Passage
 
 SEED = "shipped"
 SIZES: Mapping[str, int] = {

@@ -13,12 +13,13 @@ from envs.musique.corpus import PARTS, load_corpus, load_questions
 from envs.musique.environment import READERS, MusiqueEnvironment
 from envs.musique.errors import MusiqueError
 from envs.musique.loader import load
-from envs.musique.question import Passage, Question
+from envs.musique.question import Question
 from envs.musique.retrieval import TIGHTNESSES, Corpus, Searchable, budget
 from tape.budget import Budget
 from tape.errors import ConfigError
 from tape.protocols import Environment, Task, WorldModel
 from tape.protocols.role_cases import RoleCase
+from tape.protocols.search import Passage
 
 
 class MusiquePlugin:

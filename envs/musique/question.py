@@ -1,4 +1,4 @@
-"""Questions, and the passages that answer them."""
+"""Questions of several hops."""
 
 from __future__ import annotations
 
@@ -6,20 +6,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 
-
-@dataclass(frozen=True)
-class Passage:
-    """One short text of a corpus.
-
-    Attributes:
-        id: Unique within its corpus.
-        title: What it is about.
-        text: Its sentences.
-    """
-
-    id: str
-    title: str
-    text: str
+from tape.protocols.search import Passage
 
 
 @dataclass(frozen=True)

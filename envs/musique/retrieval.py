@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import random
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from envs.musique.errors import MusiqueError
-from envs.musique.question import Passage
+from envs.search.errors import SearchError
+from envs.search.retrieval import Bm25
 from tape.budget import Budget, Resources
-from tape.plugins import require_extra
+from tape.protocols.search import Passage
 from tape.tools.variants import Variant
 
 RETRIEVERS: tuple[Variant, ...] = tuple(
@@ -45,8 +44,6 @@ _PER_HOP = {"tight": {"seconds": 1_400, "usd": 130_000}, "loose": {"seconds": 4_
 """Milliseconds and micro-dollars. ``tight`` pays a look-up by the middle retriever in each hop and, about every other
 hop, a second one by the next better; ``loose`` the best one in each hop and a second try by the one below."""
 
-_WORD = re.compile(r"[^\W_]+")
-
 
 def budget(hops: int, tightness: str) -> Budget:
     """A budget for a question: dollars and seconds for so many hops, steps for four tries at each and the answer.
@@ -59,10 +56,6 @@ def budget(hops: int, tightness: str) -> Budget:
     if tightness not in _PER_HOP:
         raise MusiqueError(f"there is no budget {tightness!r}; there is: {', '.join(TIGHTNESSES)}")
     return Budget({"steps": 4 * hops + 3, **{kind: count * hops for kind, count in _PER_HOP[tightness].items()}})
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.lower())
 
 
 class Searchable(ABC):
@@ -120,20 +113,12 @@ class Corpus(Searchable):
     """
 
     def __init__(self, passages: Sequence[Passage]) -> None:
-        require_extra("search", "bm25s", what="the retriever")
-        import bm25s  # It takes a while to import, and most commands do not need it.
-
         super().__init__(passages)
-        texts = [_words(f"{passage.title} {passage.text}") for passage in self.passages]
-        self._known = frozenset(word for words in texts for word in words)
-        if not self._known:
-            raise MusiqueError("the passages have no words")
-        self._index: Any = bm25s.BM25()
-        self._index.index(texts, show_progress=False)
+        try:
+            self._index = Bm25(self.passages)
+        except SearchError as error:
+            raise MusiqueError(str(error)) from error
 
     def scores(self, query: str) -> npt.NDArray[np.float64]:
         """The BM25 score of each passage for a query."""
-        words = [word for word in _words(query) if word in self._known]
-        if not words:
-            return np.zeros(len(self.passages))
-        return np.asarray(self._index.get_scores(words), dtype=np.float64)
+        return self._index.scores(query)

@@ -13,10 +13,9 @@ import numpy.typing as npt
 from envs.musique.chat_examples import chat_format
 from envs.musique.environment import KIND, tools
 from envs.musique.made_questions import MadeQuestion, make_question, says
-from envs.musique.metrics import exact_match
-from envs.musique.question import Passage
 from envs.musique.retrieval import RETRIEVERS, Searchable
 from envs.musique.words import query_text
+from envs.search.metrics import exact_match
 from tape.protocols import Plan
 from tape.protocols.role_cases import (
     RoleCase,
@@ -27,6 +26,7 @@ from tape.protocols.role_cases import (
     known_role,
     select_case,
 )
+from tape.protocols.search import Passage
 from tape.seeds import derive
 from tape.tools.calls import Call, answer, call, parse
 from tape.tools.domain import ToolDomain

@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from envs.musique.question import Passage
 from envs.musique.wordings import RELATIONS
 from envs.musique.words import parse_query
+from tape.protocols.search import Passage
 
 _NAME = r"(?:[A-Z][a-z]+ ?)+"
 _SENTENCE = re.compile(r"[^.]+\.")

@@ -3,7 +3,9 @@
 ``python -m experiments.benches.constraints --tokenizer FOLDER`` takes a tokenizer of transformers, asks every
 environment's chat prompts for their constraints, and walks each along texts that meet it (Python's ``re`` says so).
 Of each backend: seconds to make its vocabulary and to compile, of the first mask and of the others; megabytes that
-stay after the constraints and after fifty more actions; and how many of the texts it refuses.
+stay after the constraints and after fifty more actions; how many of the texts it refuses; and how many of its masks
+are wrong: at every step some of the tokens that it allows, and some that it forbids, are judged by whether a matching
+text can go on with them (partial matching of the package ``regex``, which transformers brings).
 
 Backends: ``llguidance``, which is used; ``outlines_core`` and ``xgrammar``, where they are installed. A backend that
 takes longer than ``--patience`` seconds for a constraint is not asked for more of that kind.
@@ -13,6 +15,8 @@ from __future__ import annotations
 
 import argparse
 import gc
+import importlib
+import importlib.metadata
 import json
 import random
 import re
@@ -22,9 +26,11 @@ import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 from hypothesis.errors import NonInteractiveExampleWarning
 from transformers import AutoTokenizer
@@ -34,7 +40,9 @@ from tape.lm.base import Constraint, Regex, Request
 from tape.lm.constraints import to_decoder, to_pattern
 from tape.plugins import load, names
 from tape.protocols.prompt_format import ProjectingFormat
+from tape.protocols.search import SearchDomain
 
+regex: Any = importlib.import_module("regex")  # it has no types
 ACTIONS = 50
 """Different actions of the episode whose memory is measured."""
 
@@ -43,6 +51,9 @@ ROLES = ("plan", "act", "score", "rollout", "fixed act", "next", "project")
 
 LONGEST = 400
 """Characters of a text that is walked along."""
+
+JUDGED = 6
+"""Tokens of each kind, allowed and forbidden, that are judged at every step."""
 
 
 def requests_of(environment: str) -> Iterator[tuple[str, Request | str]]:
@@ -56,6 +67,9 @@ def requests_of(environment: str) -> Iterator[tuple[str, Request | str]]:
     plugin.add_arguments(parser)
     try:
         env = plugin.make(next(iter(plugin.tasks(vars(parser.parse_args([]))))))
+        if isinstance(env.domain, SearchDomain):
+            yield "all", "search agents ask other roles"
+            return
         chat = env.prompt_format("chat")
         state = env.domain.project(env.reset(0))
     except TapeError as error:
@@ -90,8 +104,27 @@ def texts_of(pattern: str, count: int) -> list[str]:
     return [text for text in found if re.fullmatch(pattern, text) and len(text) <= LONGEST]
 
 
+@dataclass(frozen=True)
+class Walk:
+    """A compiled constraint on its way along a text.
+
+    Attributes:
+        mask: Makes the mask of the next token, as the backend has it.
+        take: Takes a token, or raises.
+        ended: Whether the text may end here.
+        allowed: Of a mask, a truth value for each token of the vocabulary.
+    """
+
+    mask: Callable[[], Any]
+    take: Callable[[int], object]
+    ended: Callable[[], bool]
+    allowed: Callable[[Any], Any]
+
+
 class Llguidance:
     """The backend that is used, as it is used."""
+
+    package = "llguidance"
 
     def __init__(self, tokenizer: Any) -> None:
         from llguidance.hf import from_tokenizer
@@ -100,14 +133,21 @@ class Llguidance:
 
         self._compiler = ConstraintCompiler(tokenizer, lambda: from_tokenizer(tokenizer))
 
-    def walk(self, constraint: Constraint) -> tuple[Callable[[], object], Callable[[int], object], Callable[[], bool]]:
-        """A compiled constraint: makes a mask; takes a token, or raises; says whether the text may end."""
+    def walk(self, constraint: Constraint) -> Walk:
+        """A compiled constraint at its beginning."""
         automaton = self._compiler._automaton(constraint).fresh()
-        return automaton.allowed, automaton.advance, lambda: bool(automaton.allowed()[self._compiler.eos])
+        return Walk(
+            automaton.allowed,
+            automaton.advance,
+            lambda: bool(automaton.allowed()[self._compiler.eos]),
+            lambda mask: np.frombuffer(mask, np.uint8) != 0,
+        )
 
 
 class OutlinesCore:
     """Outlines' own automata over tokens, complete before the first mask."""
+
+    package = "outlines_core"
 
     def __init__(self, tokenizer: Any) -> None:
         from outlines.models.transformers import TransformerTokenizer
@@ -118,27 +158,39 @@ class OutlinesCore:
         for text, token in tokenizer.get_vocab().items():
             if token not in tokenizer.all_special_ids:
                 tokens[own.convert_token_to_string(text)].append(token)
-        self._vocabulary = Vocabulary(tokenizer.eos_token_id, dict(tokens))
+        self._vocabulary, self._size = Vocabulary(tokenizer.eos_token_id, dict(tokens)), len(tokenizer)
+        self._index: tuple[str, Any] = ("", None)
 
-    def walk(self, constraint: Constraint) -> tuple[Callable[[], object], Callable[[int], object], Callable[[], bool]]:
+    def walk(self, constraint: Constraint) -> Walk:
         """As for :class:`Llguidance`."""
         from outlines_core import Guide, Index
 
-        guide = Guide(Index(to_pattern(constraint), self._vocabulary))
-        return guide.get_tokens, guide.advance, guide.is_finished
+        pattern = to_pattern(constraint)
+        if self._index[0] != pattern:  # the texts of a constraint come one after the other
+            self._index = pattern, Index(pattern, self._vocabulary)
+        guide = Guide(self._index[1])
+
+        def allowed(tokens: list[int]) -> Any:
+            found = np.zeros(self._size, bool)
+            found[tokens] = True
+            return found
+
+        return Walk(guide.get_tokens, guide.advance, guide.is_finished, allowed)
 
 
 class Xgrammar:
     """Push-down automata over bytes, with masks for each of their nodes made beforehand."""
+
+    package = "xgrammar"
 
     def __init__(self, tokenizer: Any) -> None:
         import xgrammar
 
         info = xgrammar.TokenizerInfo.from_huggingface(tokenizer, vocab_size=len(tokenizer))
         self._x, self._compiler = xgrammar, xgrammar.GrammarCompiler(info, max_threads=1)
-        self._mask = xgrammar.allocate_token_bitmask(1, info.vocab_size)
+        self._mask, self._size = xgrammar.allocate_token_bitmask(1, info.vocab_size), info.vocab_size
 
-    def walk(self, constraint: Constraint) -> tuple[Callable[[], object], Callable[[int], object], Callable[[], bool]]:
+    def walk(self, constraint: Constraint) -> Walk:
         """As for :class:`Llguidance`."""
         matcher = self._x.GrammarMatcher(self._compiler.compile_regex(to_pattern(constraint)))
 
@@ -146,13 +198,52 @@ class Xgrammar:
             if not matcher.accept_token(token):
                 raise ValueError(f"token {token} is refused")
 
-        return lambda: matcher.fill_next_token_bitmask(self._mask), take, matcher.is_completed
+        def allowed(_: object) -> Any:
+            bits = np.unpackbits(self._mask.numpy().view(np.uint8), bitorder="little")
+            return bits[: self._size] != 0
 
-    def __repr__(self) -> str:
-        return "xgrammar"
+        return Walk(lambda: matcher.fill_next_token_bitmask(self._mask), take, matcher.is_completed, allowed)
 
 
-BACKENDS: dict[str, Callable[[Any], Any]] = {
+class Judge:
+    """Says of tokens whether a text can go on with them; knows nothing of any backend.
+
+    Args:
+        tokenizer: The tokenizer of transformers.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._texts: dict[int, str] = {}
+        special = set(tokenizer.all_special_ids) | set(tokenizer.get_added_vocab().values())
+        for token in range(len(tokenizer)):
+            text = "" if token in special else tokenizer.decode([token])
+            if text and "\ufffd" not in text:  # else a part of a letter, of which no regular expression can tell
+                self._texts[token] = text
+        self._known = np.zeros(len(tokenizer), bool)
+        self._known[list(self._texts)] = True
+        self._rng = np.random.default_rng(0)
+
+    def wrong(self, pattern: Any, before: str, allowed: Any) -> tuple[int, int, int]:
+        """Tokens judged at one step, those wrongly allowed, those wrongly forbidden.
+
+        Args:
+            pattern: The constraint, compiled by ``regex``.
+            before: What is written so far.
+            allowed: A truth value for each token.
+        """
+        counts = [0, 0, 0]
+        allowed = allowed[: len(self._known)]
+        for kind, mask in ((True, allowed & self._known), (False, ~allowed & self._known)):
+            there = np.flatnonzero(mask)
+            for token in self._rng.choice(there, min(JUDGED, len(there)), replace=False).tolist():
+                goes_on = pattern.fullmatch(before + self._texts[token], partial=True) is not None
+                counts[0] += 1
+                counts[1] += kind and not goes_on
+                counts[2] += not kind and goes_on
+        return counts[0], counts[1], counts[2]
+
+
+BACKENDS: dict[str, Any] = {
     "llguidance": Llguidance,
     "outlines_core": OutlinesCore,
     "xgrammar": Xgrammar,
@@ -173,7 +264,9 @@ def seconds(call: Callable[[], Any]) -> tuple[float, Any]:
     return time.thread_time() - began, found
 
 
-def judged(backend: Any, tokenizer: Any, cases: Sequence[tuple[str, Constraint, list[str]]], patience: float) -> Any:
+def judged(
+    backend: Any, tokenizer: Any, judge: Judge, cases: Sequence[tuple[str, Constraint, list[str]]], patience: float
+) -> Any:
     """Walk every constraint along its texts."""
     rows: dict[str, dict[str, Any]] = {}
     tired: set[str] = set()
@@ -183,17 +276,28 @@ def judged(backend: Any, tokenizer: Any, cases: Sequence[tuple[str, Constraint, 
             rows[name] = {"left_out": "another of this kind took too long"}
             continue
         row: dict[str, Any] = {"texts": len(texts), "refused": 0, "failed": ""}
-        first, masks = [], []
+        row |= {"judged": 0, "wrongly_allowed": 0, "wrongly_forbidden": 0}
+        first: list[float] = []
+        masks: list[float] = []
+        pattern = regex.compile(to_pattern(constraint))
         try:
             row["compile_s"], _ = seconds(lambda constraint=constraint: backend.walk(constraint))
             for text in texts:
-                mask, take, ended = backend.walk(constraint)
+                walk = backend.walk(constraint)
                 try:
-                    for i, token in enumerate(tokenizer.encode(text, add_special_tokens=False)):
-                        took, _ = seconds(mask)
+                    tokens = tokenizer.encode(text, add_special_tokens=False)
+                    for i, token in enumerate(tokens):
+                        took, mask = seconds(walk.mask)
                         (masks if i else first).append(took)
-                        take(token)
-                    row["refused"] += not ended()
+                        before = tokenizer.decode(tokens[:i])
+                        if text.startswith(before):  # else it ends within a letter
+                            found = judge.wrong(pattern, before, walk.allowed(mask))
+                            for name_of, count in zip(
+                                ("judged", "wrongly_allowed", "wrongly_forbidden"), found, strict=True
+                            ):
+                                row[name_of] += count
+                        walk.take(token)
+                    row["refused"] += not walk.ended()
                 except (TapeError, ValueError, RuntimeError):
                     row["refused"] += 1
         except (TapeError, ValueError, RuntimeError, TypeError, MemoryError) as error:
@@ -215,10 +319,10 @@ def many_actions(backend: Any, tokenizer: Any, patience: float) -> dict[str, Any
         text = f'{{"thought":"I need plate {number} to set the table, so I take it.","action":"{action}"}}'
 
         def step(fixed: Regex = fixed, text: str = text) -> None:
-            mask, take, _ = backend.walk(fixed)
+            walk = backend.walk(fixed)
             for token in tokenizer.encode(text, add_special_tokens=False):
-                mask()
-                take(token)
+                walk.mask()
+                walk.take(token)
 
         took, _ = seconds(step)
         spent += took
@@ -253,8 +357,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                 continue
             to_decoder(request.constraint)
             cases.append((name, request.constraint, texts_of(to_pattern(request.constraint), args.texts)))
+    judge = Judge(tokenizer)
     result: dict[str, Any] = {
-        "vocabulary": len(tokenizer), "constraints": len(cases), "not_asked": left_out, "backends": {},
+        "vocabulary": len(tokenizer), "constraints": len(cases), "patience_s": args.patience, "not_asked": left_out,
+        "backends": {},
     }  # fmt: skip
     for name in args.backends:
         try:
@@ -263,10 +369,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"{name}: left out: {error}", file=sys.stderr)
             continue
         before = megabytes()
-        rows = judged(backend, tokenizer, cases, args.patience)
+        rows = judged(backend, tokenizer, judge, cases, args.patience)
         kept = megabytes() - before
         done = [row for row in rows.values() if "compile_s" in row]
         result["backends"][name] = {
+            "version": importlib.metadata.version(BACKENDS[name].package),
             "vocabulary_s": round(made, 3),
             "worst_compile_s": max((row["compile_s"] for row in done), default=0.0),
             "worst_first_mask_s": max((row["first_mask_s"] for row in done), default=0.0),
@@ -274,6 +381,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             "worst_mask_ms": max((row["worst_mask_ms"] for row in done), default=0.0),
             "texts": sum(row["texts"] for row in done),
             "refused": sum(row["refused"] for row in done),
+            "judged": sum(row["judged"] for row in done),
+            "wrongly_allowed": sum(row["wrongly_allowed"] for row in done),
+            "wrongly_forbidden": sum(row["wrongly_forbidden"] for row in done),
             "failed": sum(bool(row["failed"]) for row in done),
             "left_out": len(rows) - len(done),
             "megabytes": round(kept, 1),

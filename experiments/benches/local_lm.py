@@ -5,6 +5,9 @@ keeps every call of the model. Some of them, evenly spaced over the run, are the
 one request at a time, by transformers with its own cache, under the same constraints, its samples in one batch. Both
 sides are timed in this process, by the wall clock and by processor time. What was written is counted by the answers'
 texts, as the tokenizer splits them: tokens of beams that were dropped count for nothing.
+
+The calls are timed in lock-step: one begins when every episode waits for the model. ``side_by_side`` compares that with
+the same run as ``tape run`` plays it, where an episode goes on as soon as it is answered.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from tape.lm.batching import EpisodeBatch
 from tape.lm.decoding import LocalLM
 from tape.lm.outlines_engine import ConstraintCompiler, Processor, encode
 from tape.lm.registry import open_backend
+from tape.lm.trees import PrefixStore
 from tape.lm.wrapper import WrappedLM
 
 
@@ -84,20 +88,28 @@ def tokens_of(lm: LocalLM, answers: Sequence[Any]) -> tuple[int, int]:
 
 
 class Watched(WrappedLM):
-    """Times every call of a local model, and counts the tokens of prompts that its network reads.
+    """Times every call of a local model, one after the other, and counts the tokens that its network reads.
 
     Args:
         model: The model; it decodes with trees.
+
+    Attributes:
+        calls: What was asked.
+        passes: Tokens that each forward pass read.
     """
+
+    continuous = False  # calls that overlap could not be told apart
 
     def __init__(self, model: LocalLM) -> None:
         super().__init__(model)
         self.calls: list[Call] = []
+        self.passes: list[int] = []
         self._read = 0
         network: Any = model._network
         read = network.read
 
         def counting(feeds: Sequence[Any]) -> torch.Tensor:
+            self.passes.append(sum(len(feed.tokens) for feed in feeds))
             # What stands where nothing of an answer does.
             self._read += sum(len(feed.tokens) for feed in feeds if feed.sees is None and len(feed.tokens) > 1)
             logits: torch.Tensor = read(feeds)
@@ -150,6 +162,19 @@ async def play(model: LanguageModel, args: argparse.Namespace) -> None:
     await batch.close()
 
 
+def measured(watched: Watched, model: LanguageModel, args: argparse.Namespace) -> dict[str, float]:
+    """Play the run, with nothing kept of prompts, and count what the whole of it takes."""
+    lm: Any = watched._model
+    lm._trees.store = PrefixStore()
+    watched.passes.clear()
+    wall, cpu = time.perf_counter(), time.process_time()
+    asyncio.run(play(model, args))
+    took = {"seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}
+    read = sum(watched.passes)
+    took |= {"passes": len(watched.passes), "read": read, "tokens_a_pass": read / max(1, len(watched.passes))}
+    return {name: round(value, 3) for name, value in took.items()}
+
+
 class _Masks:
     """A logits processor of transformers that masks by our constraints."""
 
@@ -170,7 +195,11 @@ class _Masks:
 
 
 def plain(lm: LocalLM, model: Any, call: Call) -> Timed:
-    """Answer the requests of a call one by one, as ``transformers.generate`` does."""
+    """Answer the requests of a call one by one, as ``transformers.generate`` does.
+
+    It reads a prompt again for every sample, and that is counted. The pass over options repeats the prompt for each of
+    them, too; there it is counted once.
+    """
     took = Timed(len(call.requests))
     wall, cpu = time.perf_counter(), time.process_time()
     for request in call.requests:
@@ -247,6 +276,11 @@ async def beside(lm: LocalLM, name: str, calls: Sequence[Call]) -> Timed:
     return took
 
 
+def _told(took: Timed) -> dict[str, float]:
+    """Without the tokens that were read, which another model does not tell."""
+    return {name: value for name, value in took.summary().items() if name != "read_tokens"}
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Play, answer again, print and write."""
     parser = argparse.ArgumentParser(
@@ -271,7 +305,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     watched = Watched(lm)
     torch.set_num_threads(args.threads)
-    asyncio.run(play(watched, args))
+    side_by_side = {"lock_step": measured(watched, watched, args), "continuous": measured(watched, lm, args)}
     calls = watched.calls
     run = together([call.took for call in calls])
     some = calls[:: max(1, len(calls) // args.plain)][: args.plain]
@@ -283,11 +317,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         "threads": args.threads,
         "levels": f"{args.levels}, first {args.limit}, side by side",
         "run": run.summary(),
+        "side_by_side": side_by_side,
         "prompt_tokens_saved": round(run.prompt_tokens / max(1, run.read_tokens), 2),
         "same_calls": {"trees": ours.summary(), "transformers.generate": theirs.summary()},
         "faster": round(ours.written / ours.seconds / (theirs.written / theirs.seconds), 2),
         "faster_by_cpu": round(ours.written / ours.cpu_seconds / (theirs.written / theirs.cpu_seconds), 2),
-        "beside": {name: asyncio.run(beside(lm, name, some)).summary() for name in args.beside},
+        "beside": {name: _told(asyncio.run(beside(lm, name, some))) for name in args.beside},
     }
     text = json.dumps(result, indent=2) + "\n"
     print(text, end="")

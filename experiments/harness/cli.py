@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from solvers.errors import SolverError
 from tape.budget import Budget
 from tape.errors import TapeError, UnknownNameError
 from tape.interrupts import cleaning_up, interrupted, line, own_process
+from tape.lm.base import LanguageModel
 from tape.lm.bundled import sizes
 from tape.plugins import names
 from tape.runner.configurations import Configuration
@@ -50,6 +51,7 @@ def main(
     *,
     arguments: Callable[[argparse.ArgumentParser], None] = lambda _: None,
     after: Hook = lambda _args, _measured: None,
+    opened: Mapping[str, LanguageModel] | None = None,
 ) -> int:
     """Run one experiment.
 
@@ -58,6 +60,8 @@ def main(
         argv: The command line; ``sys.argv`` by default.
         arguments: Adds options of the experiment's own.
         after: Called when all episodes are played.
+        opened: Models that no string opens, by the name that configurations have for them; they are scripted, and
+            played in this process alone.
 
     Returns:
         The exit code.
@@ -83,7 +87,7 @@ def main(
             return 0
         run_budget = Budget.parse(args.run_budget)
         try:
-            with open_pool(args.workers, cache=args.cache, prices=args.prices) as pool:
+            with open_pool(args.workers, cache=args.cache, prices=args.prices, opened=opened) as pool:
                 measured = play(
                     experiment,
                     options,

@@ -49,6 +49,12 @@ KEPT: Mapping[str, str] = {
     "tool_chains.json": "counts by method, level and kind of change of seeded problems; a command plays them again",
     "langgoap.json": "counts and times of planning beside LangGOAP on seeded tasks; a command makes them again",
     "budget_scenarios.json": "what scripted models and tools counted in each scenario, run by run; no episodes",
+    "cgdp_alignment.json": "shares of questions that grounding by subject refuses; no episodes are played",
+    "cgdp_repo_recall.json": "shares of questions whose evidence one search brings; no episodes are played",
+    "cgdp_retrieval.json": "shares of questions whose evidence one search brings; no episodes are played",
+    "local_lm.json": "times of a run and of the same requests by other decoders; they differ from machine to machine",
+    "constraints.json": "times of masks, constraint by constraint; they differ from machine to machine",
+    "roles.json": "what models answered in each role, counted; no episodes are played",
     "reader.json": "what models read from paragraphs, question by question; no episodes are played",
     "aec_refinement.json": "learned rules and a calibration, which studies read; no results",
 }

@@ -1,4 +1,4 @@
-"""The list of all runs on the test sets of Sokoban and ScienceWorld.
+"""The list of all runs on the test sets of Sokoban, ScienceWorld and the search environments.
 
 Every study writes it as it plays, and nothing is ever taken out.
 """
@@ -32,7 +32,9 @@ OURS = (TAPE.label, "TAPE (LM world model)")
 
 
 SCIENCEWORLD = "scienceworld-test"
-SETS = (*TEST_SETS, SCIENCEWORLD)
+SEARCHED = {"musique_search": ("questions", "data"), "locomo": ("part", "data"), "repo_qa": ("part", "questions")}
+"""Of search environments the option that names a part of our own questions, and the one that reads public ones."""
+SETS = (*TEST_SETS, SCIENCEWORLD, *(f"{environment}-test" for environment in SEARCHED))
 """What is listed."""
 
 
@@ -40,6 +42,10 @@ def test_set(spec: RunSpec) -> str | None:
     """The test set that a configuration plays; None if it plays none."""
     if spec.environment == "scienceworld":
         return SCIENCEWORLD if spec.options.get("split") == "test" else None
+    if spec.environment in SEARCHED:
+        part, public = SEARCHED[spec.environment]
+        own_test = spec.options.get(part) == "test" and not spec.options.get(public)
+        return f"{spec.environment}-test" if own_test else None
     levels = spec.options.get("levels") if spec.environment == "sokoban" else None
     return levels if levels in TEST_SETS else None
 

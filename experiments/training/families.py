@@ -11,6 +11,7 @@ import torch
 from envs.alfworld.prompts import lexicon as household
 from experiments.training.chains import data as chains_lm_data
 from experiments.training.household import data as household_lm_data
+from experiments.training.search import data as search_lm_data
 from experiments.training.sokoban import data as lm_data
 from experiments.training.tools import data as tool_lm_data
 
@@ -51,7 +52,11 @@ HOUSEHOLD = Family(
 
 CHAINS = Family(chains_lm_data.WORDS, chains_lm_data.batches, 256, [], "after", "chains", "requests of tool_chains")
 
+SEARCH = Family(
+    search_lm_data.WORDS, search_lm_data.batches, search_lm_data.WINDOW, [], "after", "search", "roles of search agents"
+)
+
 
 def family_of(size: str) -> Family:
     """The family of a size of :data:`experiments.training.train.SIZES`."""
-    return {"tools": TOOLS, "household": HOUSEHOLD, "chains": CHAINS}.get(size, SOKOBAN)
+    return {"tools": TOOLS, "household": HOUSEHOLD, "chains": CHAINS, "search": SEARCH}.get(size, SOKOBAN)

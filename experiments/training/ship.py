@@ -18,8 +18,9 @@ import torch
 from safetensors.torch import load_file
 
 from experiments.training.chains import evaluate as eval_chains_lm
-from experiments.training.families import CHAINS, HOUSEHOLD, SOKOBAN, TOOLS, family_of
+from experiments.training.families import CHAINS, HOUSEHOLD, SEARCH, SOKOBAN, TOOLS, family_of
 from experiments.training.household import evaluate as eval_household_lm
+from experiments.training.search import evaluate as eval_search_lm
 from experiments.training.sokoban.evaluate import KINDS, report
 from experiments.training.tools import evaluate as eval_tool_lm
 from experiments.training.train import SIZES
@@ -78,6 +79,8 @@ def main() -> None:
             ladder[str(step)] = eval_tool_lm.report(checkpoint, args.count)
         elif family is CHAINS:
             ladder[str(step)] = eval_chains_lm.report(checkpoint, args.count)
+        elif family is SEARCH:
+            ladder[str(step)] = eval_search_lm.report(checkpoint, args.count)
         else:
             ladder[str(step)] = report(checkpoint, args.count, list(KINDS) if step == last else ["7x9, one box"])
         print(f"evaluated {checkpoint}", flush=True)

@@ -56,6 +56,7 @@ from tape.protocols import (
     WorldModel,
 )
 from tape.protocols.predicates import require_predicates
+from tape.protocols.search import SearchDomain
 from tape.seeds import derive
 from tape.trace import FinishedEvent, StartedEvent, TraceWriter
 from tape.waiting import run_sync
@@ -77,6 +78,8 @@ class Agent(ABC):
     name: ClassVar[str] = ""
     methods: ClassVar[tuple[str, ...]] = ()
     """The methods whose settings mean something to it: fields of :class:`TapeConfig` such as ``aec``."""
+    searches: ClassVar[bool] = False
+    """Whether it searches a corpus (:class:`tape.protocols.search.SearchDomain`), which is all that it can play."""
     lm_roles: ClassVar[tuple[str, ...]] = ()
     """The roles of :data:`tape.engine.settings.LM_ROLES` that it gives the model where it is asked to."""
 
@@ -98,8 +101,7 @@ class Agent(ABC):
         for name in METHOD_FIELDS:
             if getattr(config, name) is not None and name not in cls.methods:
                 raise ConfigError(
-                    f"settings of {name} mean nothing to the agent {cls.name!r}: leave them out"
-                    + (" (--verify aec), or take the agent 'tape' or 'sdp'" if name == "aec" else ", or take 'sdp'")
+                    f"settings of {name} mean nothing to the agent {cls.name!r}: leave them out" + _USERS[name]
                 )
         for name in LM_ROLES:
             if getattr(config, name) == "lm" and name not in cls.lm_roles:
@@ -113,6 +115,11 @@ class Agent(ABC):
         Raises:
             ConfigError: Says what it lacks.
         """
+        if not cls.searches and isinstance(env.domain, SearchDomain):
+            raise ConfigError(
+                f"{type(env).__name__} is a corpus to be searched, which the agent {cls.name!r} cannot; take --agent "
+                "cgdp, ircot, react_search, memgpt or iter_retgen"
+            )
         require_answers_taken(config, env)
         verifying = verifying_method(config)
         if verifying is not None:
@@ -287,7 +294,8 @@ class Agent(ABC):
             with environment_faults("asking for the answer failed"):
                 result.answer = env.answered_value() if isinstance(env, Answers) else None
             with environment_faults("measuring the episode failed"):
-                result.measures = dict(sorted(env.measures().items())) if isinstance(env, Measures) else {}
+                measured = env.measures() if isinstance(env, Measures) else {}
+                result.measures = dict(sorted({**result.measures, **measured}.items()))
         except EnvironmentFaultError as error:
             result.detail = f"{result.detail}; {error}".removeprefix("; ")
         result.malformed = episode.roles.malformed
@@ -313,6 +321,14 @@ class Agent(ABC):
     @abstractmethod
     async def _play(self, episode: Episode) -> None:
         """Play until the episode ends; returning means that the agent has given up (``failure``)."""
+
+
+_USERS = {
+    "aec": " (--verify aec), or take the agent 'tape' or 'sdp'",
+    "sdp": ", or take 'sdp'",
+    "cgdp": ", or take 'cgdp' or another search agent",
+}
+"""Who has a use for the settings of a method, as the end of a message."""
 
 
 def _caps(what: str, given: Any) -> Budget:

@@ -13,6 +13,7 @@ from tape.analysis.audit import Audited, audit
 from tape.analysis.outcomes import LOST, Outcome, outcomes
 from tape.analysis.sdp_figure import draw_figure
 from tape.analysis.trajectories import Found, trajectories_in
+from tape.cgdp.gaps import GAPS
 from tape.errors import RunDirectoryError
 from tape.files import replace_file
 from tape.plugins import missing_extra
@@ -115,6 +116,10 @@ def _general(title: str, found: Sequence[Outcome]) -> list[Section]:
         meaning = Bullets(tuple(f"`{stage}`: {said}" for stage, said in LOST.items() if _any(found, stage)))
         lost = _by_kind("where", found, lambda one: one.lost)
         sections.append(Section("Where failed episodes stopped", (lost, meaning), 3))
+    if any(one.gaps for one in found):
+        said = Bullets(tuple(f"`{gap}`: {meaning}" for gap, meaning in GAPS.items()))
+        searched = (_by_kind("gap", found, lambda one: one.gaps), said)
+        sections.append(Section("Gaps of searches", searched, 3))
     if any(one.replans for one in found):
         sections.append(Section("Replans by reason", (_by_kind("reason", found, lambda one: one.replans),), 3))
     if any(one.malformed for one in found):

@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from tape.analysis.measures import Share, share
+from tape.cgdp.events import StoppedEvent
+from tape.cgdp.gaps import gaps
 from tape.errors import UnknownNameError
 from tape.runner.directory import RunDirectory
 from tape.trace import (
@@ -37,6 +39,7 @@ LOST = {
     "no_goal": "its last path led to no predicted goal",
     "wrong_goal": "its last path was executed to its predicted goal, which was none",
     "cut": "its last path was not executed to its end",
+    "searched": "a search agent has answered, and the answer was wrong (its gaps say more)",
     "stepwise": "its agent selects no paths",
 }
 """Where a failed episode stopped, and what that means."""
@@ -69,7 +72,8 @@ class Outcome:
         examples: Some of them, as (role, text).
         replans: Planning rounds after the first, by reason.
         lost: Failed episodes by where they stopped, see :data:`LOST`.
-        untraced: Episodes without a trace; all from ``mismatches`` to ``lost`` leaves them out.
+        gaps: Episodes of search agents by the gaps that they show (:data:`tape.cgdp.gaps.GAPS`).
+        untraced: Episodes without a trace; all from ``mismatches`` to ``gaps`` leaves them out.
         over_budget: Episodes in which a cap was exceeded; must be 0.
         events: The types of events that occurred.
     """
@@ -87,6 +91,7 @@ class Outcome:
     examples: list[tuple[str, str]] = field(default_factory=list)
     replans: Counter[str] = field(default_factory=Counter)
     lost: Counter[str] = field(default_factory=Counter)
+    gaps: Counter[str] = field(default_factory=Counter)
     untraced: int = 0
     over_budget: int = 0
     events: set[str] = field(default_factory=set)
@@ -155,6 +160,8 @@ def _read(found: Outcome, events: Sequence[Event], result: Mapping[str, Any]) ->
                 found.replans[event.reason] += 1
             case _:
                 pass
+    if any(isinstance(event, StoppedEvent) for event in events):
+        found.gaps.update(gaps(events))
     if not result["success"]:
         found.lost[lost_at(events, result["end_state"])] += 1
 
@@ -189,6 +196,8 @@ def lost_at(events: Iterable[Event], end_state: str) -> str:
     selects = False
     for event in events:
         match event:
+            case StoppedEvent():
+                return "searched"
             case StartedEvent():
                 selects = event.config.get("agent") in SELECTING
             case GraphFoldedEvent():

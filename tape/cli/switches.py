@@ -51,9 +51,10 @@ _HELP = {
     "planning_reserve": "kept from the selector for later planning calls, for instance tokens=500",
     "on_limit": "at a limit stop, or spend a call kept back on an answer, where the environment takes one",
     "paper": "TAPE as the paper has it, without this engine's additions; an option that is given beside it counts",
-    "verify": "aec: commit only to paths that grounded evidence certifies",
+    "verify": "aec: commit only to paths, and answer only from facts, that grounded evidence certifies",
     "hypotheses": "how many of the best paths are considered",
-    "gate": "what is queried and what is simulated",
+    "gate": "what is queried and what is simulated; of search agents when a search is exhausted: none, "
+    "f_j0.6_u0.3_p2 and others (docs/cgdp.md), lm_conservative, lm_neutral, fixed:R, voi",
     "commit": "belief: no verifier (ablation)",
     "margin": "predictions nearer to 1/2 than this are ambiguous",
     "uncertainty": "the most uncertainty with which a prediction is believed",
@@ -72,6 +73,16 @@ _HELP = {
     "strict_algorithm1": "replan after one more failure, as the paper's algorithm 1 has it",
     "cascade": "off: an action certifies one predicate at most (ablation)",
     "validation": "always: nothing is validated (ablation)",
+    "memory": "what prompts hold of a search: its transcript, the newest observation alone, or a belief state in one "
+    "of two forms (default: structured of cgdp, else baseline)",
+    "select": "solver: the exact solver says what is searched for next, and how deep",
+    "context_tokens": "most tokens of a prompt; a longer one is never sent",
+    "rounds": "most rounds of a search (default: the harness's own)",
+    "k_trigger": "a belief of more items is curated",
+    "k_target": "most items that curation leaves",
+    "belief_tokens": "most tokens of a belief (default: half of what the window leaves)",
+    "jaccard_window": "with how many of the last queries the gate compares a query",
+    "answer_worth": "what a right answer is worth, in tokens: for --select solver and --gate voi",
 }
 
 
@@ -87,6 +98,8 @@ def add_switches(parser: argparse.ArgumentParser, methods: Iterable[str]) -> Non
 
 def _add(group: Any, fields: Mapping[str, FieldInfo]) -> None:
     for name, field in fields.items():
+        if name == "verify":
+            continue  # one switch for all methods
         option, default = "--" + name.replace("_", "-"), field.get_default(call_default_factory=True)
         said = _HELP[name] if default in (None, {}, "") else f"{_HELP[name]} (default: {_shown(default)})"
         # Of a choice that may be left open, the choices.
@@ -107,7 +120,7 @@ def _add(group: Any, fields: Mapping[str, FieldInfo]) -> None:
 
 
 def methods_of(argv: Sequence[str]) -> list[str]:
-    """The methods whose options a command line may hold: those that it uses, or all where it asks for help.
+    """The methods whose options a command line may hold: those that it uses; where it asks for help, all of its agent.
 
     Args:
         argv: The command line.
@@ -115,8 +128,6 @@ def methods_of(argv: Sequence[str]) -> list[str]:
     Raises:
         UnknownNameError: It names an agent that does not exist.
     """
-    if "-h" in argv or "--help" in argv:
-        return [*METHOD_FIELDS]
     early = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     early.add_argument("--agent", default="tape")
     early.add_argument("--verify", default="none")
@@ -125,21 +136,30 @@ def methods_of(argv: Sequence[str]) -> list[str]:
     except argparse.ArgumentError:
         return []  # the real parser says what is wrong
     agent: type[Agent] = load("tape.agents", chosen.agent)
+    if ("-h" in argv or "--help" in argv) and not agent.searches:
+        return ["aec", "sdp"]
     # AEC is chosen by --verify; the other methods of an agent are what it is.
-    return [*(["aec"] if chosen.verify == "aec" else []), *(name for name in agent.methods if name != "aec")]
+    verified = ["aec"] if chosen.verify == "aec" and not agent.searches else []
+    return [*verified, *(name for name in agent.methods if name != "aec")]
 
 
 def explain_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str], methods: Sequence[str]) -> None:
     """End with a usage error; where an option belongs to a method that is not in use, it says how to use that."""
     if not unknown:
         return
-    needs = {"aec": "--verify aec", "sdp": "--agent sdp"}
-    for name in METHOD_FIELDS:
-        options = {"--" + field.replace("_", "-") for field in method(name).settings.model_fields}
-        found = [part.partition("=")[0] for part in unknown if part.partition("=")[0] in options]
-        if name not in methods and found:
-            parser.error(f"{found[0]} is a setting of {name}, which is not in use here; add {needs[name]}")
+    needs = {"aec": "--verify aec", "sdp": "--agent sdp", "cgdp": "--agent cgdp, or another search agent"}
+    for part in unknown:
+        option = part.partition("=")[0]
+        names = [name for name in METHOD_FIELDS if option in _options(method(name).settings.model_fields)]
+        if names and not {*names} & {*methods}:
+            ways = [needs[name] for name in names if name != "aec" or "cgdp" not in methods]
+            said = f"; add {' or '.join(ways)}" if ways else ", and means nothing to search agents"
+            parser.error(f"{option} is a setting of {' and '.join(names)}, which is not in use here{said}")
     parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+
+
+def _options(fields: Iterable[str]) -> set[str]:
+    return {"--" + name.replace("_", "-") for name in fields}
 
 
 def config_of(args: argparse.Namespace, methods: Sequence[str]) -> TapeConfig:

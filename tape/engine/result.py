@@ -63,7 +63,8 @@ class EpisodeResult(BaseModel):
             one; None where none was. In files what is no JSON is its text.
         explanation: Where planning ended for want of a path: why, and the least caps that would do, in units
             (docs/budgets.md); ``detail`` says the same in words.
-        measures: The environment's own measures beside success, for instance the F1 of an answer.
+        measures: The environment's own measures beside success, for instance the F1 of an answer; of a search agent
+            also its own, for instance the rounds of its search.
         final_answer: What was answered at a limit, with ``on_limit="final_answer"``.
         queries: Queries begun, under verification (``aec``), like all up to ``disabled_rules``.
         simulations: Predictions by which hypotheses were filtered.

@@ -26,7 +26,7 @@ from tape.protocols import DeclaredDomain, Domain, GradedDomain
 from tape.protocols.predicates import OpenDomain, SupposingDomain
 from tape.reading import short
 
-METHOD_FIELDS = ("aec", "sdp")
+METHOD_FIELDS = ("aec", "sdp", "cgdp")
 """The fields of :class:`TapeConfig` that hold settings of a method."""
 
 MOST = 10**9
@@ -57,7 +57,7 @@ Costs, goal test and projection stay declared; in the paper the model has these 
 
 
 class MethodSettings(BaseModel):
-    """Base of the settings that a method adds to the engine's, as AEC and SDP do."""
+    """Base of the settings that a method adds to the engine's, as AEC, SDP and CGDP do."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -68,7 +68,7 @@ class MethodSettings(BaseModel):
         Raises:
             ConfigError: It has none.
         """
-        for found in (config.aec, config.sdp):
+        for found in (config.aec, config.sdp, config.cgdp):
             if isinstance(found, cls):
                 return found
         raise ConfigError(f"the configuration holds no {cls.__name__}")
@@ -160,6 +160,7 @@ class TapeConfig(BaseModel):
         aec: Settings of verification (:class:`tape.aec.settings.AecSettings`, or a mapping of its fields; True for its
             defaults): commit only to paths that grounded evidence certifies. None: no verification.
         sdp: Settings of the agent ``sdp`` (:class:`tape.sdp.settings.SdpSettings`, or a mapping); None for all others.
+        cgdp: Settings of search agents (:class:`tape.cgdp.settings.CgdpSettings`, or a mapping); None for all others.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -195,6 +196,7 @@ class TapeConfig(BaseModel):
     proposer: Literal["lm", "declared", "two_frontier"] = "lm"
     aec: SerializeAsAny[MethodSettings] | None = None
     sdp: SerializeAsAny[MethodSettings] | None = None
+    cgdp: SerializeAsAny[MethodSettings] | None = None
 
     @classmethod
     def make(cls, **settings: Any) -> TapeConfig:

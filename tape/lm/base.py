@@ -295,6 +295,20 @@ def is_metered(model: LanguageModel) -> bool:
     return model.price != FREE or bool(getattr(model, "remote", False))
 
 
+def is_continuous(model: LanguageModel) -> bool:
+    """Whether what is asked while it decodes something else joins that; it has a true attribute ``continuous`` then.
+
+    Its calls may overlap, as coroutines of one event loop (:mod:`tape.lm.company`).
+    """
+    return bool(getattr(model, "continuous", False))
+
+
+def window_of(model: LanguageModel) -> int | None:
+    """Most tokens of a prompt and its answer together: the model's attribute ``window``; None where it does not say."""
+    found = getattr(model, "window", None)
+    return None if found is None else int(found)
+
+
 def worst_case(model: LanguageModel, request: Request) -> Resources:
     """What one call of a request may use at most: prompt plus ``n * max_tokens`` at the model's price."""
     return cost_of(model.price, model.prompt_tokens(request), most_completion_tokens(model, request))

@@ -2,7 +2,8 @@
 
 Rounding in a batched forward pass depends on the batch's shape, so a batch must not depend on
 timing. Episodes that are played together advance in lock-step: their requests are sent when every one that still runs
-is waiting for the model, in the order of the episodes.
+is waiting for the model, in the order of the episodes. Where the model takes requests while it decodes others, they
+share its forward passes instead (:mod:`tape.lm.company`), and each goes on when its own request is answered.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tape.lm.base import BatchError, Completion, EndpointError, LanguageModel, Request, Usage, is_metered
+from tape.lm.base import BatchError, Completion, EndpointError, LanguageModel, Request, Usage, is_continuous, is_metered
+from tape.lm.company import Company
 from tape.lm.wrapper import WrappedLM, require_all
 
 
@@ -37,14 +39,17 @@ class EpisodeBatch:
         self._running = members
         self._waiting: list[_Waiting] = []
         self._sent: set[asyncio.Task[None]] = set()
-        self.batches = 0
+        self._company = Company(members) if is_continuous(model) else None
 
     def member(self, index: int) -> BatchMember:
         """The model as the episode ``index`` sees it."""
         return BatchMember(self, self._model, index)
 
     async def ask(self, member: int, kind: str, requests: Sequence[Request]) -> list[Any]:
-        """Wait for the others, then for the batch."""
+        """Wait for the others, then for the batch; or for what is asked alone, in their company."""
+        if self._company is not None:
+            with self._company.seat(member):
+                return await self._call(kind)(requests)
         future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(member, kind, requests, future))
         self._send_if_ready()
@@ -54,10 +59,15 @@ class EpisodeBatch:
         """An episode has ended; the others need not wait for it."""
         self._running -= 1
         self._send_if_ready()
+        if self._company is not None:
+            self._company.leave()
 
     async def close(self) -> None:
         """Wait until nothing is on its way any more; what nobody waits for is cancelled."""
         await asyncio.gather(*self._sent, return_exceptions=True)
+
+    def _call(self, kind: str) -> Callable[[Sequence[Request]], Awaitable[list[Any]]]:
+        return self._model.generate if kind == "generate" else self._model.score_options
 
     def _send_if_ready(self) -> None:
         # A cancelled episode (Ctrl-C, a deadline) waits for nothing; the model is not called for it.
@@ -86,11 +96,11 @@ class EpisodeBatch:
                 waiting.future.cancel()
 
     async def _answer(self, batch: Sequence[_Waiting]) -> None:
-        for kind, call in (("generate", self._model.generate), ("score", self._model.score_options)):
+        for kind in ("generate", "score"):
+            call = self._call(kind)
             mine = [w for w in batch if w.kind == kind]
             if not mine:
                 continue
-            self.batches += 1
             flat = [request for w in mine for request in w.requests]
             try:
                 answers = await call(flat)

@@ -32,6 +32,9 @@ class CachedLM(WrappedLM):
 
     The key is :meth:`tape.lm.base.Request.fingerprint` with the model's identity (its checksum, for
     local weights), so another model, prompt, constraint, seed, temperature or length is another entry.
+    The same file through another backend has another identity. What decodes under the constraint is no part of the key:
+    every version of every decoder writes what the constraint admits, so an older entry is a right answer, though maybe
+    not the one that this version would draw. To compare versions, name another file.
     Usage is returned as the model reported it, marked as cached: budgets are the same with and without the cache,
     and what was really paid is told apart (``EpisodeResult.used`` and ``paid``).
 

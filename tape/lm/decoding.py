@@ -69,6 +69,16 @@ class LocalLM:
         self._adjoin = lru_cache(maxsize=PAIRS)(partial(written_so, tokenizer))
         self._trees = _tree_decoder(network, name) if trees else None
 
+    @property
+    def continuous(self) -> bool:
+        """See :func:`tape.lm.base.is_continuous`."""
+        return self._trees is not None
+
+    @property
+    def window(self) -> int:
+        """See :func:`tape.lm.base.window_of`."""
+        return self._network.window
+
     def _encode(self, request: Request) -> list[int]:
         if isinstance(request.prompt, str):
             return encode(self._tokenizer, request.prompt)
@@ -95,10 +105,10 @@ class LocalLM:
                 searches[i] = self._new_search(request, prompt)
             else:
                 samples[i] = self._new_samples(request, prompt)
-        with interruptible():
-            if self._trees is not None:
-                self._trees.run([self._job(samples.get(i), searches.get(i)) for i in range(len(requests))])
-            else:
+        if self._trees is not None:
+            await self._trees.run([self._job(samples.get(i), searches.get(i)) for i in range(len(requests))])
+        else:
+            with interruptible():
                 flat = [sample for mine in samples.values() for sample in mine]
                 for first in range(0, len(flat), MAX_ROWS):
                     self._decode(flat[first : first + MAX_ROWS])
@@ -256,8 +266,13 @@ class LocalLM:
             prompt = self._encode(request)
             self._check_window(len(prompt) + max(map(len, options)))
             scored.append((prompt, options))
-        with interruptible():
-            logs = self._by_trees(scored) if self._trees is not None else self._by_passes(scored)
+        if self._trees is not None:
+            jobs = [OptionsJob(prompt, options, self._eos) for prompt, options in scored]
+            await self._trees.run(jobs)
+            logs = [job.logs for job in jobs]
+        else:
+            with interruptible():
+                logs = self._by_passes(scored)
         answers = []
         for (prompt, options), mine in zip(scored, logs, strict=True):
             top = max(mine)
@@ -267,15 +282,8 @@ class LocalLM:
             answers.append((tuple(w / total for w in weights), usage))
         return answers
 
-    def _by_trees(self, scored: _Scored) -> list[list[float]]:
-        """Log-probability of every option of every request."""
-        assert self._trees is not None
-        jobs = [OptionsJob(prompt, options, self._eos) for prompt, options in scored]
-        self._trees.run(jobs)
-        return [job.logs for job in jobs]
-
     def _by_passes(self, scored: _Scored) -> list[list[float]]:
-        """The same, by passes over prompts and options together."""
+        """Log-probability of every option of every request, by passes over prompts and options together."""
         flat: list[tuple[list[int], list[int]]] = []
         for prompt, options in scored:
             # Where every option is one token, one pass over the prompt scores them all.

@@ -8,16 +8,19 @@ its constraint forces. A job leaves when its last sample ends, and one that wait
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import Lock
+from dataclasses import dataclass
+from threading import RLock
 from typing import Protocol
 
 import torch
 
 from tape.errors import ModelError
 from tape.lm.beam_search import Search
+from tape.lm.company import SEAT, Call
 from tape.lm.network import TreeNetwork
 from tape.lm.samples import Sample, Written, draw
 from tape.lm.trees import Feed, PrefixStore, Tree
+from tape.waiting import interruptible
 
 LIVE_BYTES = 2 << 30
 """Keys and values of all jobs under way, at most, as far as several are under way."""
@@ -159,6 +162,17 @@ class OptionsJob:
         self.paths = []
 
 
+@dataclass(eq=False)
+class _Entry:
+    job: Job
+    call: Call
+
+
+@dataclass(eq=False)
+class _Live(_Entry):
+    tree: Tree
+
+
 class TreeDecoder:
     """Runs jobs on a network.
 
@@ -169,77 +183,122 @@ class TreeDecoder:
 
     def __init__(self, network: TreeNetwork, name: str) -> None:
         assert network.shape is not None
-        self._network, self._shape, self._name = network, network.shape, name
-        self._store = PrefixStore()
-        self._alone = Lock()  # a server answers in several threads
+        self.network, self.shape, self.name = network, network.shape, name
+        self.store = PrefixStore()
+        self.alone = RLock()  # a server answers in several threads
 
-    @torch.inference_mode()
-    def run(self, jobs: Sequence[Job]) -> None:
-        """Run jobs to their ends.
+    def passes(self) -> TreePasses:
+        """New ones, with no call under way."""
+        return TreePasses(self)
+
+    async def run(self, jobs: Sequence[Job]) -> None:
+        """Run jobs to their ends: at once, or in the company in which the model is asked.
 
         Raises:
             ModelError: The forward pass failed.
             ConstraintError: A constraint cannot be met by the tokenizer.
         """
-        with self._alone:
-            self._run(jobs)
+        call, seat = Call(jobs), SEAT.get()
+        if call.done:
+            return
+        if seat is not None:
+            company, member = seat
+            await company.finish(member, call, self.passes)
+        else:
+            passes = self.passes()
+            passes.add(call)
+            with interruptible(), self.alone:
+                while not call.done:
+                    passes.step()
+        if call.error is not None:
+            raise call.error
 
-    def _run(self, jobs: Sequence[Job]) -> None:
-        waiting = [job for job in jobs if job.paths]
-        trees: dict[int, Tree] = {}
-        live: list[Job] = []
-        while waiting or live:
-            starting = self._starting(waiting, live)
-            waiting = [job for job in waiting if all(job is not other for other in starting)]
-            feeds = [_next(job, trees[id(job)]) for job in live]
-            for job in starting:
-                feed = self._beginning(job)
-                trees[id(job)] = feed.tree
-                feeds.append(feed)
-            logits, row = self._read(feeds), 0
-            for i, (job, feed) in enumerate(zip([*live, *starting], feeds, strict=True)):
-                mine = logits[row : row + len(feed.wanted)]
-                row += len(feed.wanted)
-                if i < len(live):
-                    job.go_on(mine)
-                else:
-                    self._store.keep(job.prompt, feed.tree)
-                    job.begin(mine)
-            live = [job for job in [*live, *starting] if job.paths]
-            trees = {id(job): trees[id(job)] for job in live}
 
-    def _starting(self, waiting: Sequence[Job], live: Sequence[Job]) -> list[Job]:
+class TreePasses:
+    """Calls under way on a network; implements :class:`tape.lm.company.Passes`.
+
+    Args:
+        decoder: Holds the network and what is kept of prompts.
+    """
+
+    def __init__(self, decoder: TreeDecoder) -> None:
+        self._decoder, self._shape, self._store = decoder, decoder.shape, decoder.store
+        self._waiting: list[_Entry] = []
+        self._live: list[_Live] = []
+
+    def add(self, call: Call) -> None:
+        """Begin a call's jobs, as soon as there is room."""
+        self._waiting += [_Entry(job, call) for job in call.jobs if job.paths]
+
+    def drop(self, call: Call) -> None:
+        """Forget a call, done or not."""
+        self._waiting = [one for one in self._waiting if one.call is not call]
+        self._live = [one for one in self._live if one.call is not call]
+
+    @torch.inference_mode()
+    def step(self) -> None:
+        """Make one forward pass for all jobs under way; where one fails, its call does, and no other."""
+        with self._decoder.alone:
+            begun, feeds = len(self._live), [_next(one.job, one.tree) for one in self._live]
+            for one in self._starting():
+                self._waiting.remove(one)
+                feeds.append(self._beginning(one.job))
+                self._live.append(_Live(one.job, one.call, feeds[-1].tree))
+            for i, (live, found) in enumerate(zip(self._live, self._read(feeds) if feeds else (), strict=True)):
+                try:
+                    if isinstance(found, ModelError):
+                        raise found
+                    if i < begun:
+                        live.job.go_on(found)
+                    else:
+                        self._store.keep(live.job.prompt, live.tree)
+                        live.job.begin(found)
+                except Exception as error:  # whatever it is, it belongs to the one who asked
+                    live.call.error = error
+            self._live = [one for one in self._live if one.job.paths and one.call.error is None]
+            self._waiting = [one for one in self._waiting if one.call.error is None]
+
+    def _starting(self) -> list[_Entry]:
         """The jobs that begin in the next pass, in their order; always one where none is under way."""
-        found: list[Job] = []
-        tokens = LIVE_BYTES // self._shape.bytes - sum(len(job.prompt) + job.most for job in live)
-        samples = LIVE_SAMPLES - sum(job.samples for job in live)
+        found: list[_Entry] = []
+        tokens = LIVE_BYTES // self._shape.bytes - sum(len(one.job.prompt) + one.job.most for one in self._live)
+        samples = LIVE_SAMPLES - sum(one.job.samples for one in self._live)
         being_read = set()
-        for job in waiting:
+        for one in self._waiting:
+            job = one.job
             tokens -= len(job.prompt) + job.most
             samples -= job.samples
-            if (live or found) and (tokens < 0 or samples < 0):
+            if (self._live or found) and (tokens < 0 or samples < 0):
                 break
             # One that begins like another that begins now waits for a pass, and then finds that part read.
             missing = self._store.missing(job.prompt)
             if missing is None or missing not in being_read:
-                found.append(job)
+                found.append(one)
                 being_read.add(missing)
         return found
 
     def _beginning(self, job: Job) -> Feed:
         """A job's tree, and what is still to be read of its prompt."""
         blocks = self._store.longest(job.prompt)
-        tree = Tree(self._shape, self._network.device, len(job.prompt) + min(job.most, 256))
+        tree = Tree(self._shape, self._decoder.network.device, len(job.prompt) + min(job.most, 256))
         tree.load(blocks)
         rest = job.prompt[tree.length :]
         return Feed(tree, rest, [*range(tree.length, len(job.prompt))], [len(rest) - 1])
 
-    def _read(self, feeds: Sequence[Feed]) -> torch.Tensor:
-        """Logits that are asked for, (asked, vocabulary), float32."""
+    def _read(self, feeds: Sequence[Feed]) -> Sequence[torch.Tensor | ModelError]:
+        """Of each feed: logits that are asked for, (asked, vocabulary), float32, or why it could not be read."""
+        lengths = [feed.tree.length for feed in feeds]
         try:
-            return self._network.read(feeds).float()
+            logits = self._decoder.network.read(feeds).float()
         except (RuntimeError, IndexError) as error:
-            raise ModelError(f"{self._name}: the forward pass failed: {error}") from error
+            for feed, length in zip(feeds, lengths, strict=True):
+                feed.tree.length = length
+            if len(feeds) > 1:  # one may be to blame, or all of them for their number
+                return [found for feed in feeds for found in self._read([feed])]
+            failure = ModelError(f"{self._decoder.name}: the forward pass failed: {error}")
+            failure.__cause__ = error
+            return [failure]
+        return torch.split(logits, [len(feed.wanted) for feed in feeds])
 
 
 def _next(job: Job, tree: Tree) -> Feed:

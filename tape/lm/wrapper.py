@@ -14,7 +14,9 @@ from tape.lm.base import (
     Request,
     Usage,
     WrongAnswerError,
+    is_continuous,
     most_completion_tokens,
+    window_of,
 )
 
 
@@ -98,6 +100,16 @@ class WrappedLM:
     def remote(self) -> bool:
         """Whether the model asks an endpoint."""
         return bool(getattr(self._model, "remote", False))
+
+    @property
+    def continuous(self) -> bool:
+        """Whether what is asked while the model decodes something else joins that."""
+        return is_continuous(self._model)
+
+    @property
+    def window(self) -> int | None:
+        """See :func:`tape.lm.base.window_of`."""
+        return window_of(self._model)
 
     def prompt_tokens(self, request: Request) -> int:
         """Tokens of a request's prompt."""

@@ -82,7 +82,7 @@ class StopOnRefusal:
 async def play(
     work: Work, model: LanguageModel, listener: Listener | None = None, payer: Payer | None = None
 ) -> list[Played]:
-    """Play a batch in lock-step.
+    """Play a batch, its episodes side by side.
 
     Args:
         work: The batch.

@@ -88,7 +88,7 @@ class RunSpec(BaseModel):
         budget: Hard caps beside the tasks' own, in counts.
         seed: The root seed.
         repeats: Episodes per task.
-        batch: Episodes that advance in lock-step (it shapes batches, so it is part of the run).
+        batch: Episodes that are played side by side (it shapes batches, so it is part of the run).
         auto_roles: What ``--auto-roles`` has taken from the model, by setting: what plays the part now, and why. The
             settings themselves are in ``config``.
         prompt_version: Of the environment's prompts in the format that the model reads

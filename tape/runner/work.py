@@ -16,7 +16,7 @@ Line = dict[str, Any]
 
 @dataclass(frozen=True)
 class Work:
-    """One batch: consecutive episodes of one configuration, played in lock-step and committed together.
+    """One batch: consecutive episodes of one configuration, played side by side and committed together.
 
     Attributes:
         configuration: The configuration's name.

@@ -20,13 +20,19 @@ from envs.gsm_hard import plugin as gsm_hard
 from envs.gsm_hard.templates import FILES as TEMPLATES
 from envs.gsm_hard.templates import WORDS_FILE, literals, read_templates, read_words
 from envs.hotpotqa import plugin as hotpotqa
+from envs.locomo import plugin as locomo
 from envs.musique import plugin as musique
+from envs.musique import search_plugin as musique_search
+from envs.repo_qa import index as repo_index
+from envs.repo_qa import loader as repo_questions
+from envs.repo_qa import plugin as repo_qa
 from envs.sokoban import xsb
 from envs.travelplanner.database import FILES as TABLES
 from envs.travelplanner.database import STATES, load_world
 from envs.travelplanner.plugin import PLUGIN as travelplanner
 from tape.protocols import Task
 from tape.reading import read_text
+from tests.envs.locomo.helpers import conversation
 from tests.tape.mutations import mutated
 
 Spoil = Callable[[random.Random, bytes], bytes]
@@ -197,6 +203,11 @@ _QUESTIONS = _lines(
         for n in range(2)
     )
 )
+_STEPS = [
+    {"id": 1, "question": "Aldera >> kind", "answer": "town", "paragraph_support_idx": 0},
+    {"id": 2, "question": "founder of the #1", "answer": "Borin", "paragraph_support_idx": 0},
+]
+_SEARCHED = _lines(*({**json.loads(line), "question_decomposition": _STEPS} for line in _QUESTIONS.splitlines()))
 _HOTPOT = json.dumps(
     [
         {
@@ -223,6 +234,22 @@ def _questions(folder: Path) -> None:
         _listed(musique.PLUGIN.tasks({"data": str(folder / "q.jsonl"), "tightness": "none"}))
 
 
+def _searched(folder: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for pooled in (False, True):
+            _listed(musique_search.PLUGIN.tasks({"data": str(folder / "q.jsonl"), "pooled": pooled}))
+
+
+def _conversations(folder: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about questions and evidence that are left out
+        found = locomo.PLUGIN.tasks({"data": str(folder / "l.json"), "categories": "1,2,3,4,5"})
+    _listed(found)
+    for task in found:
+        locomo.PLUGIN.make(task).reset(0)
+
+
 def _hotpot(benchmark: str, name: str) -> Callable[[Path], None]:
     def read(folder: Path) -> None:
         with warnings.catch_warnings():
@@ -230,6 +257,46 @@ def _hotpot(benchmark: str, name: str) -> Callable[[Path], None]:
             _listed(hotpotqa.PLUGIN.tasks({"benchmark": benchmark, "mode": "open", "data": str(folder / name)}))
 
     return read
+
+
+_CODE_QUESTIONS = _lines(
+    {
+        "question": "What does loads raise?",
+        "answer": ["JSONDecodeError", "an error"],
+        "id": "q1",
+        "repo": "python/json",
+        "commit_id": "0a1b",
+        "file": "json/decoder.py",
+        "evidence": ["json/__init__.py:299", "json/decoder.py:20-30"],
+    },
+    {"question": "Is there a parser of YAML?", "answerable": False},
+)
+_CODE = """class E(Exception):
+    pass
+
+
+def f(a, b=1, *, c="x"):
+    if a:
+        raise E(b)
+    return g(a, d=c)
+
+
+def g(h, d=2) -> int:
+    return h
+"""
+
+
+def _code_questions(folder: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about questions that were passed over
+        assert repo_questions.load(folder / "c.jsonl", repo_index.read_package("json"))
+
+
+def _code(folder: Path) -> None:
+    repo_index._read.cache_clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _listed(repo_qa.PLUGIN.tasks({"repo": str(folder), "part": "test"}))
 
 
 # --- trips -------------------------------------------------------------------------------------
@@ -362,8 +429,12 @@ LOADERS = {
     "alfworld household": Loader(_write("house.json", dump_house("fuzz", _HOUSE)), _read_household),
     "gsm_hard": Loader(_write("p.jsonl", _PROBLEMS), _problems, share=1.5),
     "musique": Loader(_write("q.jsonl", _QUESTIONS), _questions, share=1.5),
+    "musique search": Loader(_write("q.jsonl", _SEARCHED), _searched),
     "hotpotqa": Loader(_write("h.json", _HOTPOT), _hotpot("hotpotqa", "h.json"), share=1.5),
     "hotpotqa musique": Loader(_write("q.jsonl", _QUESTIONS), _hotpot("musique", "q.jsonl")),
+    "repo_qa questions": Loader(_write("c.jsonl", _CODE_QUESTIONS), _code_questions),
+    "repo_qa sources": Loader(_write("code.py", _CODE), _code, share=0.5),
+    "locomo": Loader(_write("l.json", json.dumps([conversation()])), _conversations),
     "travelplanner jsonl": _Queries(
         _make_queries("t.jsonl", _lines(_QUERY, _LONG)), _read_queries("t.jsonl"), share=0.7
     ),

@@ -9,9 +9,10 @@ from experiments import tables as readme_table
 from experiments.harness import cli
 from experiments.studies.tape.catalogue import find
 from experiments.training.chains import card as chains_model_card
+from experiments.training.search import card as search_model_card
 from experiments.training.sokoban import card as model_card
 from experiments.training.tools import card as tool_model_card
-from tape.lm.bundled import card, weights_folder
+from tape.lm.bundled import card, sizes, weights_folder
 
 
 def test_the_readme_shows_the_committed_results() -> None:
@@ -39,6 +40,12 @@ def test_the_tool_model_card_is_made_from_the_shipped_card(monkeypatch: pytest.M
 def test_the_card_of_the_reader_of_requests_is_made_from_the_shipped_card() -> None:
     path = weights_folder() / "MODEL_CARD_CHAINS.md"
     assert path.read_text(encoding="utf-8") == chains_model_card.text(card("chains"))
+
+
+@pytest.mark.skipif("search" not in sizes("search"), reason="needs the bundled search models")
+def test_the_card_of_the_search_models_is_made_from_the_shipped_cards() -> None:
+    path = weights_folder() / "MODEL_CARD_SEARCH.md"
+    assert path.read_text(encoding="utf-8") == search_model_card.text({name: card(name) for name in sizes("search")})
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""TAPE with a general model in every environment, in its chat prompts."""
+"""TAPE with a general model in every environment, in its chat prompts; CGDP where a corpus is searched."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from tests.lm_real.playing import play, require_sound
 
 NEEDS = {"scienceworld": "scienceworld", "alfworld": "textworld"}
 """Packages without which an environment cannot be played."""
+SEARCHED = ("hotpot_search", "locomo", "musique_search", "repo_qa")
+"""Environments that search agents alone can play."""
 
 
 @pytest.mark.parametrize("environment", names("tape.environments"))
 def test_every_environment_is_played(environment: str, judged: Judged, tmp_path: Path) -> None:
     if environment in NEEDS:
         pytest.importorskip(NEEDS[environment])
-    require_sound(play(tmp_path / "run", judged, environment), judged)
+    agent = "cgdp" if environment in SEARCHED else "tape"
+    require_sound(play(tmp_path / "run", judged, environment, agent), judged)

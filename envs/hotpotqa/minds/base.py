@@ -8,7 +8,7 @@ from typing import Protocol
 
 from envs.hotpotqa.actions import Find
 from envs.hotpotqa.state import Certified
-from envs.musique.question import Passage
+from tape.protocols.search import Passage
 from tape.sdp.operators import How
 
 NOT_FOUND = "not mentioned"

@@ -16,13 +16,13 @@ from envs.hotpotqa.actions import Find
 from envs.hotpotqa.minds.base import NOT_FOUND, HopTask
 from envs.hotpotqa.state import Certified
 from envs.musique.environment import KIND, tools
-from envs.musique.metrics import normalise
 from envs.musique.prompts import LookUpLexicon
-from envs.musique.question import Passage
 from envs.musique.retrieval import RETRIEVERS, Corpus
 from envs.musique.words import parse_query
+from envs.search.metrics import normalise
 from tape.errors import InvalidOutputError, ModelError
 from tape.lm.base import Regex, Request
+from tape.protocols.search import Passage
 from tape.sdp.adapter import Tools
 from tape.sdp.operators import How
 from tape.tools.calls import Call, call

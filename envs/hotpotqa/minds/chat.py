@@ -9,8 +9,8 @@ from envs.hotpotqa.actions import Find
 from envs.hotpotqa.minds import chat_prompts as prompts
 from envs.hotpotqa.minds.base import HopTask
 from envs.hotpotqa.state import Certified
-from envs.musique.question import Passage
 from tape.lm.base import Request
+from tape.protocols.search import Passage
 from tape.sdp.adapter import Tools
 from tape.sdp.operators import How
 

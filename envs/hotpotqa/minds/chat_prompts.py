@@ -16,10 +16,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from envs.hotpotqa.actions import Find
 from envs.hotpotqa.minds.base import NOT_FOUND, HopTask
 from envs.hotpotqa.state import Certified
-from envs.musique.question import Passage
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Constraint, JsonSchema, Request
 from tape.protocols.prompt_format import turns
+from tape.protocols.search import Passage
 from tape.tools.results import cut
 
 RULES = """You answer a question that takes several look-ups, one after the other. Use only what the paragraphs state.

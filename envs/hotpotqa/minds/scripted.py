@@ -18,10 +18,10 @@ from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.minds.base import NOT_FOUND, HopTask
 from envs.hotpotqa.minds.bundled import agrees_with_last, last_finding, plain_queries
 from envs.hotpotqa.state import Certified
-from envs.musique.metrics import normalise
-from envs.musique.question import Passage
 from envs.musique.scripted_reader import read
 from envs.musique.words import parse_query, query_text
+from envs.search.metrics import normalise
+from tape.protocols.search import Passage
 from tape.sdp.operators import How
 
 MISREADINGS = ("wrong_paragraph", "wrong_entity", "wrong_title")

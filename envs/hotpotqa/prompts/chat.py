@@ -14,12 +14,12 @@ from envs.hotpotqa.prompts import chat_schema as schema
 from envs.hotpotqa.prompts import chat_text as say
 from envs.hotpotqa.setting import Setting
 from envs.hotpotqa.state import Claim, QaState, Searched, as_state
-from envs.musique.question import Passage
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of
 from tape.protocols.prompt_format import OfferedPath, offered_text, turns
+from tape.protocols.search import Passage
 from tape.tools.results import filler
 
 PLAN_TOKENS, ACT_TOKENS, ANSWER_TOKENS = 900, 320, 140

@@ -10,8 +10,8 @@ from functools import cache
 from envs.hotpotqa.actions import Answer, Find, Finish, Search
 from envs.hotpotqa.prompts.chat_schema import as_step
 from envs.hotpotqa.state import QaState, Searched
-from envs.musique.question import Passage
 from tape.budget import in_units
+from tape.protocols.search import Passage
 from tape.tools.results import cut
 
 _RULES = """You answer a question that takes several look-ups, one after the other. Use only what the paragraphs state.

@@ -1,21 +1,34 @@
 """Pages that show every prompt as it is sent: ``python -m experiments.studies.roles.pages [ENVIRONMENT ...]``.
 
-Each shows case 0 of seed 0 of every role, so it changes when a prompt does; a test says when it is out of date.
+Each shows case 0 of seed 0 of every role, so it changes when a prompt does; a test says when it is out of date. Beside
+them stands ``docs/roles.md``: what models make of the prompts, from the published figures.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from experiments.harness.places import RESULTS
 from experiments.studies.roles.__main__ import ENVIRONMENTS, probed
 from tape.lm.base import Choice, JsonSchema, Regex, Request
 from tape.plugins import load
+from tape.protocols import prompt_version
 from tape.protocols.role_cases import ProbedPlugin, RoleCase
+from tape.reading import read_json
+from tape.show.document import table
 
 FOLDER = Path(__file__).parents[3] / "docs" / "prompts"
+
+FIGURES = RESULTS / "roles.json"
+"""What :mod:`experiments.studies.roles` has measured."""
+
+COUNTED = "smollm2"
+"""The model whose tokenizer counts the prompts of the pages."""
 
 PROMPTS = "chat"
 """The prompt format of general models."""
@@ -47,18 +60,78 @@ def page(environment: str) -> str:
         "([how models are asked](../models.md)). The tasks are small and made up: they are the first of those that a "
         "model is measured on.\n",
     ]
+    version = prompt_version(load(ENVIRONMENTS, environment), PROMPTS)
+    counted = {row["role"]: row for row in figures().get(COUNTED, ()) if row["environment"] == environment}
     for role in plugin.roles:
         [case] = plugin.role_cases(PROMPTS, role, 1, 0)
-        parts += _shown(case)
+        row = counted.get(role)
+        parts += _shown(case, row if row is not None and row["prompts"] == version else None)
     return "\n".join(parts)
 
 
-def _shown(case: RoleCase) -> list[str]:
+def figures() -> dict[str, list[dict[str, Any]]]:
+    """The published rows, by model."""
+    return read_json(FIGURES, dict[str, list[dict[str, Any]]])
+
+
+def results() -> str:
+    """The page of what models make of the prompts."""
+    parts = [
+        "# What general models can do in each role\n",
+        "<!-- Written by `python -m experiments.studies.roles.pages` from experiments/results/roles.json. -->\n",
+        "Each model is asked small made-up cases whose answers are known, by the prompts of general models "
+        "([word for word](models.md#what-is-asked-and-what-is-checked)), greedily, under their constraints. Valid: the "
+        "answer can be read, and is whole. Right: a plan that reaches the goal when it is played, an action that keeps "
+        "the task solvable, exactly the state that an action leads to, the true class of a state, the best of some "
+        "plans, the words that a text says. Chance: the share right by guessing among the options. "
+        "[`tape probe`](probe.md) asks the same cases of any model.\n",
+    ]
+    for model, rows in sorted(figures().items()):
+        identities = sorted({row["identity"] for row in rows})
+        limits = sorted({row["answer_tokens_at_most"] or 0 for row in rows})
+        cut = f", answers cut at {limits[0]} tokens" if limits != [0] else ""
+        options = f" --answer-tokens {limits[0]}" if limits != [0] else ""
+        parts.append(f"## {model}\n")
+        parts.append(f"`{'`, `'.join(identities)}`, one thread, seed {rows[0]['seed']}{cut}:\n")
+        parts.append(
+            f"```sh\npython -m experiments.studies.roles --model {model} -n {rows[0]['cases']}{options}\n```\n"
+        )
+        parts.append(table(_HEAD, [_row(row) for row in rows]) + "\n")
+    return "\n".join(parts)
+
+
+_HEAD = (
+    "environment",
+    "role",
+    "n",
+    "valid",
+    "right",
+    "95 % interval",
+    "chance",
+    "prompt tokens",
+    "most",
+    "answer",
+)
+
+
+def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    n, (low, high) = row["n"], row["right_95"]
+    told = (f"{row['valid'] / n:.2f}", f"{row['right'] / n:.2f}", f"{low:.2f} to {high:.2f}") if n else ("-", "-", "-")
+    chance = "-" if row["chance"] is None else f"{row['chance']:.2f}"
+    counts = f"{row['prompt_tokens']:.0f}", str(row["most_prompt_tokens"]), f"{row['answer_tokens']:.0f}"
+    return (row["environment"], row["role"], str(n), *told, chance, *counts)
+
+
+def _shown(case: RoleCase, row: Mapping[str, Any] | None) -> list[str]:
     request = case.request
     assert not isinstance(request.prompt, str), "chat prompts are messages"
     letters = sum(len(message.content) for message in request.prompt)
     asks = _ASKS.get(case.role, "")
-    parts = [f"## {case.role}\n", f"{asks} {letters} characters; at most {request.max_tokens} tokens back.\n".lstrip()]
+    told = f"{asks} {letters} characters; at most {request.max_tokens} tokens back."
+    if row is not None:
+        mean, most = row["prompt_tokens"], row["most_prompt_tokens"]
+        told += f" {COUNTED}'s tokenizer counted {mean:.0f} tokens a case, {most} at most (n = {row['n']})."
+    parts = [f"## {case.role}\n", f"{told}\n".lstrip()]
     for message in request.prompt:
         parts.append(f"*{message.role}*\n\n{_block(message.content)}\n")
     return [*parts, f"Admitted: {admitted(request)}\n", f"A right answer:\n\n{_block(case.ideal)}\n"]
@@ -97,14 +170,17 @@ def _plain(schema: object) -> object:
     }
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Write the pages."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.studies.roles.pages", description="Write the pages.")
+    parser.add_argument("environment", nargs="*", help="default: all")
     FOLDER.mkdir(exist_ok=True)
-    for environment in arguments or probed():
+    for environment in parser.parse_args(arguments).environment or probed():
         (FOLDER / f"{environment}.md").write_text(page(environment), encoding="utf-8")
         print(FOLDER / f"{environment}.md")
+    (FOLDER.parent / "roles.md").write_text(results(), encoding="utf-8")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

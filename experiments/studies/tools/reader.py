@@ -27,17 +27,17 @@ from envs.hotpotqa.minds.base import NOT_FOUND, HopTask
 from envs.hotpotqa.minds.chat_prompts import find_request, read_find
 from envs.musique.corpus import load_corpus, load_questions
 from envs.musique.environment import MusiqueEnvironment
-from envs.musique.metrics import exact_match, normalise
-from envs.musique.question import Passage
 from envs.musique.retrieval import Corpus
 from envs.musique.words import query_text
 from envs.musique.world import make_world
+from envs.search.metrics import exact_match, normalise
 from experiments.training.reader import made_up
 from experiments.training.reader.public import load_hops
 from tape.errors import InvalidOutputError, ModelError
 from tape.files import replace_file
 from tape.lm.base import LanguageModel, Request
 from tape.lm.registry import open_model
+from tape.protocols.search import Passage
 from tape.statistics import success_interval
 from tape.tools.calls import call
 from tape.tools.state import ToolState

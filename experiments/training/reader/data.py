@@ -10,11 +10,11 @@ from typing import Any
 
 import torch
 
-from envs.musique.question import Passage
 from experiments.training.reader import made_up, public
 from experiments.training.reader.engine_prompts import find_rows, tool_rows
 from experiments.training.reader.example import Sheet
 from experiments.training.reader.forms import draw_form, form_rows
+from tape.protocols.search import Passage
 
 MADE_UP, HOPS = 0.55, 0.35
 """Shares of rows from our own worlds, and of hops of public questions; the others are gaps in public paragraphs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from envs.musique.question import Passage
+from tape.protocols.search import Passage
 
 _ENDS = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'(])")
 

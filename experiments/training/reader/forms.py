@@ -7,8 +7,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from envs.musique.question import Passage
 from experiments.training.reader.example import Asked, Sheet
+from tape.protocols.search import Passage
 
 SHAPES: tuple[tuple[tuple[str, ...], int], ...] = (
     (("quote", "answer"), 6),

@@ -7,11 +7,11 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from envs.musique.question import Passage
 from envs.musique.wordings import OF_TYPE, RELATIONS
 from envs.musique.words import query_text
 from envs.musique.world import World, describe, make_world
 from experiments.training.reader.example import Asked, Sheet, sentences
+from tape.protocols.search import Passage
 
 WORLDS = 256
 """So many worlds are drawn from; passages are worded anew each time."""

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from envs.musique.loader import records
-from envs.musique.metrics import normalise
-from envs.musique.question import Passage
+from envs.search.metrics import normalise
 from experiments.training.reader.example import Asked, Sheet, sentences, shortened
+from tape.protocols.search import Passage
 
 MOST_WORDS = 90
 """Of a paragraph in training; in evaluation they are whole."""

@@ -26,7 +26,7 @@ from envs.gsm_hard.profiles import DEFAULT, PROFILES, budget
 from envs.musique.corpus import load_corpus, load_questions
 from envs.musique.environment import MusiqueEnvironment
 from envs.musique.make_corpus import SEED, SIZES
-from envs.musique.question import Passage, Question
+from envs.musique.question import Question
 from envs.musique.retrieval import Corpus
 from envs.musique.retrieval import budget as hop_budget
 from envs.musique.words import query_text
@@ -35,6 +35,7 @@ from experiments.training.sokoban.evaluate import Tally
 from tape.errors import InvalidOutputError
 from tape.lm.base import LanguageModel
 from tape.lm.bundled import load_folder
+from tape.protocols.search import Passage
 from tape.tools.calls import ANSWER, Call, call, parse
 from tape.tools.plans import in_order
 from tape.tools.prompts.compact import CompactToolFormat

@@ -20,6 +20,7 @@ from tape.protocols import (
 from tape.protocols.predicates import map_plain
 from tape.protocols.prompt_format import PromptFormat
 from tape.protocols.role_cases import Judged, ProbedPlugin, RoleCase, judged_by
+from tape.protocols.search import SearchDomain
 from tape.seeds import derive
 from tape.waiting import run_sync
 
@@ -49,6 +50,8 @@ def cases_of(
             pass  # not in this prompt format
     if not getattr(plugin, "replayable", False) or not tasks:
         return {}
+    if isinstance(plugin.make(tasks[0]).domain, SearchDomain):
+        return {}  # search agents ask other roles than these
     made = {
         role: [case for number in range(count) if (case := make(plugin, tasks, prompts, number, seed)) is not None]
         for role, make in (("plan", _plan), ("next", _next))

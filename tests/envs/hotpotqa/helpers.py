@@ -8,13 +8,14 @@ from typing import Any, TypeVar
 from envs.hotpotqa.environment import HotpotEnvironment
 from envs.hotpotqa.search import TitledCorpus
 from envs.hotpotqa.setting import Setting
-from envs.musique.question import Passage, Question
+from envs.musique.question import Question
 from tape.budget import Ledger
 from tape.engine.context import RoleContext
 from tape.engine.settings import TapeConfig
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel, Request
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.search import Passage
 from tape.sdp.adapter import Tools
 from tape.seeds import derive
 from tape.trace import TraceWriter

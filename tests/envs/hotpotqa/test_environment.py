@@ -12,12 +12,13 @@ from envs.hotpotqa.actions import Answer, Find, Finish, Parsed, Search, read, wr
 from envs.hotpotqa.environment import HotpotEnvironment
 from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.operators import ending, hop_target
-from envs.hotpotqa.paragraphs import gold_chain, with_distractors
+from envs.hotpotqa.paragraphs import with_distractors
 from envs.hotpotqa.plugin import PLUGIN
 from envs.hotpotqa.prompts.chat_schema import as_step
 from envs.hotpotqa.sdp import HopAdapter
 from envs.hotpotqa.search import TitledCorpus
 from envs.musique.corpus import load_corpus, load_questions
+from envs.musique.evidence import gold_chain
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
 from tape.agents.tape import TapeAgent

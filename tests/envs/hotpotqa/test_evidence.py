@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from envs.hotpotqa.evidence import content_words, overlap, ranked, reading_order, resolve_title
 from envs.hotpotqa.queries import entities, fallback
 from envs.hotpotqa.state import Claim, QaState, attributed_title, resolved
-from envs.musique.question import Passage
+from tape.protocols.search import Passage
 from tests.envs.hotpotqa.helpers import PASSAGES
 
 

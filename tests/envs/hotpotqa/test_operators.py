@@ -11,10 +11,11 @@ from envs.hotpotqa.errors import HotpotError
 from envs.hotpotqa.minds.base import NOT_FOUND, HopTask
 from envs.hotpotqa.minds.scripted import ScriptedReader, ScriptedVerifier
 from envs.hotpotqa.operators import DecompositionChain, HopRealize, ending, hop_target
-from envs.hotpotqa.paragraphs import gold_chain, with_distractors
+from envs.hotpotqa.paragraphs import with_distractors
 from envs.hotpotqa.search import TitledCorpus
 from envs.hotpotqa.state import Certified, QaState, Searched, fields_of
 from envs.musique.corpus import load_corpus, load_questions
+from envs.musique.evidence import gold_chain
 from tape.sdp.operators import Realized
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain

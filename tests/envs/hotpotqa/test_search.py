@@ -3,11 +3,12 @@
 import pytest
 
 from envs.hotpotqa.errors import HotpotError
-from envs.hotpotqa.paragraphs import GIVEN, gold_chain, with_distractors
+from envs.hotpotqa.paragraphs import GIVEN, with_distractors
 from envs.hotpotqa.search import TitledCorpus, cost_of
 from envs.musique.corpus import load_corpus, load_questions
-from envs.musique.question import Passage
+from envs.musique.evidence import gold_chain
 from envs.musique.scripted_reader import read
+from tape.protocols.search import Passage
 from tests.envs.hotpotqa.helpers import PASSAGES
 
 CORPUS = TitledCorpus(PASSAGES)

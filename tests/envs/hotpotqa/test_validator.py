@@ -12,9 +12,9 @@ from envs.hotpotqa.operators import ending, hop_target
 from envs.hotpotqa.sdp import HopAdapter
 from envs.hotpotqa.state import Certified, QaState, Searched
 from envs.hotpotqa.validator import TwoStageValidator
-from envs.musique.question import Passage
 from experiments.studies.sdp.cases.hotpotqa import FAMILIES, cases, scripted_validator
 from tape.protocols import Observation
+from tape.protocols.search import Passage
 from tape.sdp.operators import How, Outcome, Verdict
 from tape.sdp.target import Chain
 from tests.envs.hotpotqa.helpers import PASSAGES, QUESTION, run, setting

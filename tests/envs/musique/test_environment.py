@@ -12,7 +12,7 @@ from envs.musique.environment import MusiqueEnvironment, tools
 from envs.musique.errors import MusiqueError
 from envs.musique.plugin import PLUGIN
 from envs.musique.prompts import LookUpLexicon
-from envs.musique.question import Passage, Question
+from envs.musique.question import Question
 from envs.musique.retrieval import RETRIEVERS, TIGHTNESSES, Corpus, budget
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
@@ -21,6 +21,7 @@ from tape.budget import Budget
 from tape.errors import ModelError
 from tape.lm.base import Choice, Request
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.search import Passage
 from tape.tools.calls import call
 from tape.tools.state import ToolState
 from tests.envs.tool_scripts import look_up_script

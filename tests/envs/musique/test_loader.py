@@ -9,7 +9,8 @@ import pytest
 
 from envs.musique.errors import QuestionFileError
 from envs.musique.loader import UnanswerableWarning, load
-from envs.musique.question import Passage, Question
+from envs.musique.question import Question
+from tape.protocols.search import Passage
 
 
 def record(**changes: Any) -> dict[str, Any]:

@@ -11,11 +11,11 @@ import pytest
 from envs.musique.corpus import load_corpus
 from envs.musique.errors import MusiqueError
 from envs.musique.make_corpus import SEED, SIZES, make_passages
-from envs.musique.question import Passage
 from envs.musique.retrieval import MASKED, NOISE, RETRIEVERS, Corpus
 from envs.musique.words import query_text
 from envs.musique.world import World, make_world
 from tape.budget import Resources
+from tape.protocols.search import Passage
 
 
 def gold(world: World) -> list[tuple[str, str]]:

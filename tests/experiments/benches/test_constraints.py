@@ -6,7 +6,9 @@ import pytest
 
 pytest.importorskip("transformers")
 
-from experiments.benches.constraints import ROLES, requests_of
+import numpy as np
+
+from experiments.benches.constraints import ROLES, Judge, regex, requests_of
 from tape.errors import ConfigError
 from tape.lm.base import Request
 from tape.plugins import load
@@ -43,3 +45,34 @@ def test_a_fault_of_a_prompt_is_no_role_that_is_left_out(monkeypatch: pytest.Mon
     monkeypatch.setattr(ChatFormat, "act_request", broken)
     with pytest.raises(KeyError, match="a defect"):
         list(requests_of("sokoban"))
+
+
+class FakeTokenizer:
+    """Letters, an end and a part of a letter."""
+
+    all_special_ids = (3,)
+    texts = ("a", "b", "ab", "<end>", "\ufffd")
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def get_added_vocab(self) -> dict[str, int]:
+        return {}
+
+    def decode(self, tokens: list[int]) -> str:
+        return "".join(self.texts[token] for token in tokens)
+
+
+@pytest.mark.parametrize(
+    ("before", "allowed", "wrong"),
+    [
+        ("", [1, 0, 1, 0, 0], (3, 0, 0)),  # a and ab begin "abb", b does not
+        ("", [1, 1, 1, 0, 0], (3, 1, 0)),
+        ("", [1, 0, 0, 1, 1], (3, 0, 1)),  # what is no text is not judged
+        ("ab", [0, 1, 0, 0, 0], (3, 0, 0)),
+        ("ab", [1, 0, 0, 0, 0], (3, 1, 1)),
+    ],
+)
+def test_wrong_masks_are_found(before: str, allowed: list[int], wrong: tuple[int, int, int]) -> None:
+    judge = Judge(FakeTokenizer())
+    assert judge.wrong(regex.compile("abb"), before, np.array(allowed, bool)) == wrong

@@ -134,9 +134,9 @@ def test_every_size_belongs_to_a_family_whose_words_and_window_it_has() -> None:
     families = {size: family_of(size) for size in SIZES}
     assert {size: family.prompt_format for size, family in families.items() if family is TOOLS} == {"tools": "tools"}
     others = {size: family.prompt_format for size, family in families.items() if size != "tools"}
-    for name in ("household", "chains"):
+    for name in ("household", "chains", "search"):
         assert {size for size, prompt_format in others.items() if prompt_format == name} == {name}
-    assert set(others.values()) == {"compact", "household", "chains"}
+    assert set(others.values()) == {"compact", "household", "chains", "search"}
     for size, family in families.items():
         made = config(size)
         assert (made.vocab_size, made.max_position_embeddings) == (len(family.words), family.window)

@@ -13,13 +13,15 @@ from tape.agents.base import Agent
 from tape.agents.react import ReactAgent
 from tape.agents.sdp import SdpAgent
 from tape.agents.tape import TapeAgent, TapeAllStepAgent
+from tape.cgdp.settings import CgdpSettings
 from tape.engine.settings import METHOD_FIELDS, TapeConfig, method
 from tape.errors import ConfigError, UnknownNameError
 from tape.plugins import METHODS, load, names
 from tape.sdp.settings import SdpSettings
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play
 
-USERS = {"tape": ("aec",), "tape_all_step": ("aec",), "sdp": ("aec", "sdp")}
+SEARCHERS = dict.fromkeys(("cgdp", "ircot", "iter_retgen", "memgpt", "react_search"), ("cgdp",))
+USERS = {"tape": ("aec",), "tape_all_step": ("aec",), "sdp": ("aec", "sdp"), **SEARCHERS}
 """The methods of each agent; of the others: none."""
 
 
@@ -63,7 +65,7 @@ def test_a_configuration_is_read_back_from_its_record(config: TapeConfig) -> Non
         ({"aec": {"attempts": 2}}, "there is no setting 'aec.attempts'"),
         ({"sdp": {"gate": "joint"}}, "there is no setting 'sdp.gate'"),
         ({"sdp": "sample"}, "setting sdp = 'sample'"),
-        ({"verify": "aec"}, "there is no setting 'verify'"),
+        ({"checked": "aec"}, "there is no setting 'checked'"),
         ({"chain": "sample"}, "chain is a setting of sdp: give sdp={'chain': ...}"),
         ({"num_plan": 3}, "there is no setting 'num_plan'; did you mean 'num_plans'?"),
     ],
@@ -75,7 +77,11 @@ def test_wrong_settings_are_named_with_their_method(settings: dict[str, Any], sa
 
 def test_the_methods_are_the_registered_ones() -> None:
     assert sorted(names(METHODS)) == sorted(METHOD_FIELDS)
-    assert {name: method(name).settings for name in METHOD_FIELDS} == {"aec": AecSettings, "sdp": SdpSettings}
+    assert {name: method(name).settings for name in METHOD_FIELDS} == {
+        "aec": AecSettings,
+        "sdp": SdpSettings,
+        "cgdp": CgdpSettings,
+    }
     assert [method(name).name for name in METHOD_FIELDS] == [*METHOD_FIELDS]
     with pytest.raises(UnknownNameError, match="there is no"):
         method("magic")

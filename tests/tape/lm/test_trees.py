@@ -88,7 +88,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return read(feeds)
 
     monkeypatch.setattr(network, "read", counting)
-    monkeypatch.setattr(tiny_lm()._trees, "_store", PrefixStore())
+    monkeypatch.setattr(tiny_lm()._trees, "store", PrefixStore())
     return sizes
 
 
@@ -213,7 +213,7 @@ def test_a_model_whose_attention_is_another_is_left_as_it_is() -> None:
 def test_samples_of_a_seed_do_not_depend_on_what_was_read_before(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Request(START + " <plan> steps: 8 ->", 9, Regex(r"(?: [UDLR]){2,8}"), n=4, temperature=1.0, seed=3)
     for request in (asked, replace(asked, distinct=True)):
-        monkeypatch.setattr(tiny_lm()._trees, "_store", PrefixStore())
+        monkeypatch.setattr(tiny_lm()._trees, "store", PrefixStore())
         [fresh] = ask(request)
         [again] = ask(request)
         others = [replace(request, seed=9), request, Request(START, 5, n=2, temperature=1.0)]

@@ -16,13 +16,14 @@ from envs.hotpotqa.domain import QaDomain
 from envs.hotpotqa.minds.bundled import BundledMind
 from envs.hotpotqa.minds.scripted import ScriptedVerifier
 from envs.hotpotqa.operators import ending, hop_target
-from envs.hotpotqa.paragraphs import gold_chain, with_distractors
+from envs.hotpotqa.paragraphs import with_distractors
 from envs.hotpotqa.search import TitledCorpus
 from envs.hotpotqa.setting import Setting
 from envs.hotpotqa.state import QaState
 from envs.hotpotqa.validator import TwoStageValidator
 from envs.musique.corpus import load_corpus, load_questions
-from envs.musique.question import Passage, Question
+from envs.musique.evidence import gold_chain
+from envs.musique.question import Question
 from envs.musique.scripted_reader import read
 from envs.musique.words import parse_query, query_text
 from experiments.studies.sdp.cases.case import Case
@@ -32,6 +33,7 @@ from tape.engine.settings import TapeConfig
 from tape.lm.accounting import AccountedLM
 from tape.lm.registry import open_model
 from tape.protocols import Observation
+from tape.protocols.search import Passage
 from tape.sdp.adapter import Tools
 from tape.sdp.operators import Outcome, Validate
 from tape.trace import TraceWriter

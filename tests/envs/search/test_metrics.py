@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.musique.metrics import exact_match, f1, normalise
+from envs.search.metrics import exact_match, f1, normalise
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Exact match and F1 of answers, as usual for question answering."""
+"""Exact match, F1 and ROUGE-1 of answers, as usual for question answering."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
+_WORD = re.compile(r"[^\W_]+")
 
 
 def normalise(text: str) -> str:
@@ -24,6 +25,15 @@ def exact_match(given: str, answers: Iterable[str]) -> bool:
 def f1(given: str, answers: Iterable[str]) -> float:
     """Largest harmonic mean of precision and recall in words, over the answers that count; 0 where there are none."""
     return max((_f1(normalise(given).split(), normalise(answer).split()) for answer in answers), default=0.0)
+
+
+def rouge1(given: str, answers: Iterable[str]) -> float:
+    """The same over all words, articles too and parts of hyphenated words each by itself, without stemming."""
+    return max((_f1(_words(given), _words(answer)) for answer in answers), default=0.0)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
 
 
 def _f1(given: list[str], answer: list[str]) -> float:

@@ -1,0 +1,48 @@
+"""HotpotQA for search agents: the public files' questions, and our own of two hops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from envs.hotpotqa.loader import HOPS, load
+from envs.musique.errors import QuestionFileError
+from envs.musique.evidence import Gold
+from envs.musique.question import Question
+from envs.musique.search_plugin import Asked, MusiqueSearchPlugin, asked_of, own
+from tape.reading import read_json, short
+
+
+class HotpotSearchPlugin(MusiqueSearchPlugin):
+    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+
+    name = "hotpot_search"
+    benchmark = "hotpotqa"
+
+    def own(self, part: str) -> Sequence[Asked]:
+        """Our own questions of a part that take two hops."""
+        return [asked for asked in own(part) if len(asked.gold.evidence) == HOPS]
+
+    def public(self, path: Path, *, pooled: bool) -> Sequence[Asked]:
+        """The questions of a file in the public format; those of full-wiki files may lack their evidence."""
+        questions = load(path)
+        records = read_json(path)
+        golds = {
+            question.id: _gold(record, question, str(path), number)
+            for number, (record, question) in enumerate(zip(records, questions, strict=True), 1)
+        }
+        return asked_of(questions, golds, pooled=pooled)
+
+
+def _gold(record: Mapping[str, Any], question: Question, file: str, number: int) -> Gold:
+    """The paragraphs that the supporting facts name by their titles; the file says no sub-questions."""
+    if not question.passages:
+        raise QuestionFileError(
+            file, number, "context", f"is empty: there is nothing to search for {short(question.id)}"
+        )
+    titles = [title for title, _ in record.get("supporting_facts", [])]
+    return Gold(tuple(passage.id for passage in question.passages if passage.title in titles), ())
+
+
+PLUGIN = HotpotSearchPlugin()

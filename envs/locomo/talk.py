@@ -1,0 +1,111 @@
+"""Lays facts out as a conversation: sessions of turns, between greetings, reactions and other small talk."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+
+from envs.data_files import Folder, read_toml
+from envs.locomo.facts import Fact, World
+from envs.locomo.words import part_of
+from tape.protocols.search import Passage
+
+FILE = "talk.toml"
+SESSIONS = (8, 20)
+TURNS = (100, 240)
+"""Of a conversation; it has a few more where its facts need them."""
+WORDS = (6, 30)
+"""Of a turn."""
+_EDGE = 2
+"""Turns at the begin and the end of a session that say nothing."""
+_FULL = 0.75
+"""The largest share of the turns between that say something."""
+_PARTS = (
+    *("greetings", "answers", "reactions", "remarks"),
+    *("openers", "tails", "partings", "farewells"),
+)
+
+Talk = Mapping[str, tuple[str, ...]]
+
+
+def lay_out(rng: random.Random, world: World) -> tuple[tuple[Passage, ...], dict[Fact, str]]:
+    """Write the turns of a conversation.
+
+    Returns:
+        The turns, and the id of the turn that says a fact.
+    """
+    lengths = _lengths(rng, len(world.facts))
+    first = [rng.randrange(2) for _ in lengths]
+    places: dict[int, list[tuple[int, int]]] = {0: [], 1: []}
+    for session, length in enumerate(lengths):
+        for turn in range(_EDGE, length - _EDGE):
+            places[(first[session] + turn) % 2].append((session, turn))
+    told: dict[tuple[int, int], Fact] = {}
+    for speaker, own in places.items():
+        facts = [fact for fact in world.facts.values() if fact.speaker == speaker]
+        told.update(zip(rng.sample(own, len(facts)), facts, strict=True))
+    passages: list[Passage] = []
+    turns: dict[Fact, str] = {}
+    for session, length in enumerate(lengths):
+        for turn in range(length):
+            speaker = (first[session] + turn) % 2
+            fact = told.get((session, turn))
+            name = f"D{session + 1}:{turn + 1}"
+            text = _text(rng, world, 1 - speaker, turn, length, fact)
+            passages.append(Passage(name, world.speakers[speaker][0], text))
+            if fact is not None:
+                turns[fact] = name
+    return tuple(passages), turns
+
+
+def _lengths(rng: random.Random, facts: int) -> list[int]:
+    """How many turns each session has. Even, so that both speakers have as many; enough for either to say all."""
+    sessions = rng.randint(*SESSIONS)
+    wanted = rng.randint(*TURNS)
+    lengths = [2 * _EDGE + 2] * sessions
+    # The facts of one speaker alone may be nearly all.
+    while sum(lengths) < wanted or (sum(lengths) - 2 * _EDGE * sessions) * _FULL < facts:
+        lengths[rng.randrange(sessions)] += 2
+    return lengths
+
+
+def _text(rng: random.Random, world: World, to: int, turn: int, length: int, fact: Fact | None) -> str:
+    """What is said in a turn; it belongs to the part of the conversation."""
+    you, data = world.speakers[to][0], talk()
+
+    def say(part: str) -> str:
+        return rng.choice(data[part]).replace("{you}", you)
+
+    while True:
+        if fact is not None:
+            before, after = rng.random() < 0.6, rng.random() < 0.6
+            pieces = [*([say("openers")] if before else []), fact.sentence, *([say("tails")] if after else [])]
+        elif turn < _EDGE or turn >= length - _EDGE:
+            edge = turn if turn < _EDGE else turn - length
+            pieces = [say({0: "greetings", 1: "answers", -2: "partings", -1: "farewells"}[edge])]
+            if rng.random() < 0.5:
+                pieces.append(say("remarks"))
+        else:
+            pieces = [say("reactions"), say("remarks")]
+        text = " ".join(pieces)
+        if WORDS[0] <= len(text.split()) <= WORDS[1] and (fact is not None or part_of(text) == world.part):
+            return text
+
+
+def read_talk(folder: Folder) -> Talk:
+    """Read the small talk of a folder.
+
+    Raises:
+        DataFileError: The file cannot be used.
+    """
+    entry = read_toml(folder, FILE)
+    entry.only(*_PARTS)
+    return {part: entry.texts(part, 6) for part in _PARTS}
+
+
+@cache
+def talk() -> Talk:
+    """The small talk of the package."""
+    return read_talk(resources.files("envs.locomo") / "data")

@@ -1,0 +1,199 @@
+"""MuSiQue for search agents: the same questions, searched without prices, for the command line and the runner."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from envs.musique.corpus import PARTS, load_corpus, load_questions
+from envs.musique.errors import MusiqueError
+from envs.musique.evidence import Gold, own_gold, public_gold
+from envs.musique.loader import load
+from envs.musique.question import Question
+from envs.search import SearchEnvironment
+from envs.search.options import Retrieval, add_arguments, read_options
+from tape.budget import Budget
+from tape.errors import ConfigError
+from tape.protocols import Environment, Task, WorldModel
+from tape.protocols.search import Passage
+
+STEPS = 30
+"""Searches and the answer: an episode has to end. The same for all questions, so that it says nothing of their hops."""
+
+OWN, PUBLIC, POOLED = "musique-own-corpus", "musique", "musique-pooled"
+"""What is searched, as :meth:`envs.search.options.Retrieval.calibration` knows it."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with what is searched for its answer.
+
+    Attributes:
+        question: The question.
+        passages: What is searched.
+        gold: What answers it.
+    """
+
+    question: Question
+    passages: tuple[Passage, ...]
+    gold: Gold
+
+
+class MusiqueSearchPlugin:
+    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+
+    name = "musique_search"
+    benchmark = "musique"
+    """Whose questions these are."""
+    prompt_version: Mapping[str, str] = MappingProxyType({"chat": "1", "search": "1"})
+    model = "smollm2"
+    reads = False
+    replayable = True
+
+    def add_arguments(self, parser: Any) -> None:
+        """``--data``, ``--pooled``, ``--questions`` and ``--sub-questions``, and what every search has."""
+        parser.add_argument("--data", type=str, help="a file in the benchmark's public format")
+        parser.add_argument(
+            "--pooled", action="store_true", help="with --data: search the passages of all its questions together"
+        )
+        parser.add_argument("--questions", choices=PARTS, help="our own questions (default: dev)")
+        parser.add_argument(
+            "--sub-questions",
+            choices=("none", "gold"),
+            default="none",
+            help="gold: agents are given the sub-questions, answers filled in; an upper bound (default: none)",
+        )
+        add_arguments(parser)
+
+    def tasks(self, options: Mapping[str, Any]) -> list[Task]:
+        """One task per question.
+
+        Raises:
+            MusiqueError: The options contradict each other, or the file cannot be read.
+            SearchError: An option of the search is malformed.
+        """
+        retrieval = read_options(options)
+        data, pooled, given = options.get("data"), bool(options.get("pooled")), options.get("sub_questions") == "gold"
+        if pooled and not data:
+            raise MusiqueError("--pooled searches the passages of all questions of a file; add --data FILE")
+        if data and options.get("questions"):
+            raise MusiqueError("--questions names our own questions; leave it out beside --data")
+        part = options.get("questions") or "dev"
+        asked = self.public(Path(data), pooled=pooled) if data else self.own(part)
+        if given and not all(each.gold.sub_questions for each in asked):
+            raise MusiqueError(f"{data} has no gold sub-questions; leave --sub-questions at none")
+        corpus = f"{self.benchmark}{'-pooled' if pooled else ''}" if data else OWN
+        name = f"{Path(data).stem}{'-pooled' if pooled else ''}" if data else f"{self.benchmark}-{part}-own-corpus"
+        name += f"-{retrieval.label}" + ("-gold-sub-questions" if given else "")
+        return [
+            Task(
+                id=each.question.id,
+                level_set=name,
+                budget=Budget({"steps": STEPS}),
+                digest=_digest(each, retrieval, given),
+                facts={
+                    "asked": each,
+                    "retrieval": retrieval,
+                    "corpus": corpus,
+                    "given": given,
+                    "text": each.question.text,
+                    "hops": len(each.gold.evidence),
+                },
+            )
+            for each in asked
+        ]
+
+    def own(self, part: str) -> Sequence[Asked]:
+        """Our own questions of a part."""
+        return own(part)
+
+    def public(self, path: Path, *, pooled: bool) -> Sequence[Asked]:
+        """The questions of a public file; see :func:`asked_of`."""
+        return public(path, pooled=pooled)
+
+    def make(self, task: Task) -> Environment:
+        """A fresh environment; the runner passes the task's budget."""
+        asked: Asked = task.facts["asked"]
+        retrieval: Retrieval = task.facts["retrieval"]
+        return SearchEnvironment(
+            asked.question.text,
+            retrieval.indexes(asked.passages),
+            answers=asked.question.answers,
+            evidence=asked.gold.evidence,
+            depths=retrieval.depths,
+            calibration=retrieval.calibration(task.facts["corpus"]),
+            sub_questions=asked.gold.sub_questions if task.facts["given"] else (),
+            budget=task.budget,
+        )
+
+    def simulator(self, environment: Environment) -> WorldModel:
+        """There is none.
+
+        Raises:
+            ConfigError: Always.
+        """
+        del environment
+        raise ConfigError(f"{self.name} has no simulator: what a search brings is not predicted; leave world_model out")
+
+
+@lru_cache(maxsize=2)
+def own(part: str) -> tuple[Asked, ...]:
+    """Our own questions of a part, over the shared corpus."""
+    passages = load_corpus()
+    return tuple(Asked(question, passages, own_gold(question, passages)) for question in load_questions(part))
+
+
+def public(path: Path, *, pooled: bool) -> list[Asked]:
+    """The answerable questions of a file in the public MuSiQue format; see :func:`asked_of`.
+
+    Raises:
+        QuestionFileError: It cannot be read.
+    """
+    return asked_of(load(path), public_gold(path), pooled=pooled)
+
+
+def asked_of(questions: Sequence[Question], golds: Mapping[str, Gold], *, pooled: bool) -> list[Asked]:
+    """Questions that bring their passages, with what answers them.
+
+    Args:
+        questions: The questions.
+        golds: What answers each, by its id.
+        pooled: Search the passages of all questions, each once, in place of the question's own.
+    """
+    if not pooled:
+        return [Asked(question, question.passages or (), golds[question.id]) for question in questions]
+    ids: dict[tuple[str, str], str] = {}
+    for question in questions:
+        for passage in question.passages or ():
+            ids.setdefault((passage.title, passage.text), f"p{len(ids) + 1}")
+    corpus = tuple(Passage(id_, title, text) for (title, text), id_ in ids.items())
+    return [Asked(question, corpus, _renamed(golds[question.id], question, ids)) for question in questions]
+
+
+def _renamed(gold: Gold, question: Question, ids: Mapping[tuple[str, str], str]) -> Gold:
+    names = {passage.id: ids[passage.title, passage.text] for passage in question.passages or ()}
+    return Gold(tuple(names[one] for one in gold.evidence), gold.sub_questions)
+
+
+def _digest(asked: Asked, retrieval: Retrieval, given: bool) -> str:
+    told = [
+        asked.question.digest,
+        _corpus_digest(asked.passages),
+        repr(asked.gold),
+        repr(asdict(retrieval)),
+        str(given),
+    ]
+    return hashlib.sha256(" ".join(told).encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=1)
+def _corpus_digest(passages: Sequence[Passage]) -> str:
+    return hashlib.sha256(repr(passages).encode()).hexdigest()
+
+
+PLUGIN = MusiqueSearchPlugin()

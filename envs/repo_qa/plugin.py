@@ -1,0 +1,207 @@
+"""Questions about Python sources for the command line and the runner."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from envs.repo_qa.errors import RepoQaError, SkippedFilesWarning
+from envs.repo_qa.index import Repository, read_package, read_repo
+from envs.repo_qa.loader import load
+from envs.repo_qa.questions import PARTS, Part, questions
+from envs.search import SearchEnvironment
+from envs.search.options import Retrieval, add_arguments, read_options
+from tape.budget import Budget
+from tape.errors import ConfigError
+from tape.protocols import Environment, Task, WorldModel
+
+PACKAGE = "networkx"
+"""What is asked about unless it is said otherwise: it is always installed."""
+STEPS = 30
+"""Searches and the answer: an episode has to end. The same for all questions, so that it says nothing of their hops."""
+NOUN = "piece of code"
+CORPUS = "repo_qa"
+"""As :meth:`envs.search.options.Retrieval.calibration` knows it; measured on one package, and taken for all."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question as it is played, generated or public.
+
+    Attributes:
+        id: Unique within its set.
+        text: As asked.
+        answers: The spellings that count; none where there is no answer.
+        evidence: Ids of the passages that hold the answer, as far as they are known.
+        answerable: False where there is no answer.
+        kind: Of generated questions; ``public`` of others.
+        hops: Of generated questions; 0 where it is not known.
+        sub_questions: Of generated questions.
+        heldout: Whether a wording is held out from training.
+    """
+
+    id: str
+    text: str
+    answers: tuple[str, ...]
+    evidence: tuple[str, ...]
+    answerable: bool
+    kind: str = "public"
+    hops: int = 0
+    sub_questions: tuple[str, ...] = ()
+    heldout: bool = False
+
+
+class RepoQaPlugin:
+    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+
+    name = "repo_qa"
+    prompt_version: Mapping[str, str] = MappingProxyType({"chat": "1", "search": "1"})
+    model = "smollm2"
+    reads = False
+    replayable = True
+
+    def add_arguments(self, parser: Any) -> None:
+        """``--package``, ``--repo``, ``--questions``, ``--part``, ``--sub-questions``, and those of every search."""
+        parser.add_argument(
+            "--package",
+            help=f"an installed package, by the name it is imported by; read, never executed (default: {PACKAGE})",
+        )
+        parser.add_argument("--repo", metavar="DIR", help="a folder of Python sources in its place")
+        parser.add_argument(
+            "--questions", metavar="FILE", help="a JSON Lines file of questions about it (default: generated ones)"
+        )
+        parser.add_argument("--part", choices=PARTS, help="of the generated questions (default: dev)")
+        parser.add_argument(
+            "--sub-questions",
+            choices=("none", "gold"),
+            default="none",
+            help="gold: agents are given the sub-questions, answers filled in; an upper bound (default: none)",
+        )
+        add_arguments(parser)
+
+    def tasks(self, options: Mapping[str, Any]) -> list[Task]:
+        """One task per question.
+
+        Raises:
+            RepoQaError: The options contradict each other, the sources or the questions cannot be read, or there are
+                no questions.
+            SearchError: An option of the search is malformed.
+        """
+        retrieval = read_options(options)
+        where = _where(options)
+        repository = _repository(where)
+        given = options.get("sub_questions") == "gold"
+        asked, level_set = _asked(options, repository, given)
+        _warn_of_skipped(repository)
+        name = f"{level_set}-{retrieval.label}" + ("-gold-sub-questions" if given else "")
+        return [
+            Task(
+                id=each.id,
+                level_set=name,
+                budget=Budget({"steps": STEPS}),
+                digest=_digest(each, repository.digest, retrieval, given),
+                facts={
+                    "asked": each,
+                    "where": where,
+                    "retrieval": retrieval,
+                    "given": given,
+                    "text": each.text,
+                    "kind": each.kind,
+                    "hops": each.hops,
+                },
+            )
+            for each in asked
+        ]
+
+    def make(self, task: Task) -> Environment:
+        """A fresh environment; the runner passes the task's budget."""
+        asked: Asked = task.facts["asked"]
+        retrieval: Retrieval = task.facts["retrieval"]
+        return SearchEnvironment(
+            asked.text,
+            retrieval.indexes(_repository(task.facts["where"]).passages),
+            answers=asked.answers,
+            evidence=asked.evidence,
+            answerable=asked.answerable,
+            depths=retrieval.depths,
+            calibration=retrieval.calibration(CORPUS),
+            noun=NOUN,
+            sub_questions=asked.sub_questions if task.facts["given"] else (),
+            budget=task.budget,
+        )
+
+    def simulator(self, environment: Environment) -> WorldModel:
+        """There is none.
+
+        Raises:
+            ConfigError: Always.
+        """
+        del environment
+        raise ConfigError(f"{self.name} has no simulator: what a search brings is not predicted; leave world_model out")
+
+
+def _asked(options: Mapping[str, Any], repository: Repository, given: bool) -> tuple[list[Asked], str]:
+    """The questions, and what they are called."""
+    if file := options.get("questions"):
+        if options.get("part"):
+            raise RepoQaError("--part chooses among generated questions; leave it out beside --questions")
+        if given:
+            raise RepoQaError("--sub-questions gold is for generated questions; leave it out beside --questions")
+        public = load(Path(file), repository)
+        asked = [Asked(each.id, each.text, each.answers, each.evidence, each.answerable) for each in public]
+        return asked, f"{Path(file).stem}-{repository.name}"
+    part: Part = options.get("part") or "dev"
+    made = questions(repository, 0, part)
+    if not made:
+        raise RepoQaError(
+            f"{repository.name}: nothing can be asked of it without ambiguity; name a larger package or folder"
+        )
+    return [
+        Asked(
+            each.id,
+            each.text,
+            each.answers,
+            each.evidence,
+            each.answerable,
+            each.kind,
+            len(each.hops),
+            each.sub_questions,
+            each.heldout,
+        )
+        for each in made
+    ], f"{repository.name}-generated-{part}"
+
+
+def _where(options: Mapping[str, Any]) -> tuple[str, str]:
+    """``package`` or ``repo``, and which."""
+    package, repo = options.get("package"), options.get("repo")
+    if package and repo:
+        raise RepoQaError("--package and --repo both name the sources; give one of them")
+    return ("repo", str(Path(repo).absolute())) if repo else ("package", package or PACKAGE)
+
+
+def _repository(where: tuple[str, str]) -> Repository:
+    return read_repo(Path(where[1])) if where[0] == "repo" else read_package(where[1])
+
+
+def _warn_of_skipped(repository: Repository) -> None:
+    if unusable := repository.unusable:
+        first = next(one for one in repository.skipped if one.reason != "tests")
+        counts = ", ".join(f"{reason} {count}" for reason, count in sorted(unusable.items()))
+        text = f"{repository.name}: {unusable.total()} files were left out ({counts}), the first {first.path!r:.80}"
+        warnings.warn(text, SkippedFilesWarning, 3)
+
+
+def _digest(asked: Asked, corpus: str, retrieval: Retrieval, given: bool) -> str:
+    """Identifies a question with what is searched for its answer, and how."""
+    told = json.dumps([asdict(asked), corpus, asdict(retrieval), given], sort_keys=True)
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+PLUGIN = RepoQaPlugin()

@@ -1,0 +1,340 @@
+"""What a repository says for certain: relations of its definitions, each with one answer and the line that says it.
+
+An answer is given only where it is the one answer in the whole repository and its passage shows it. What cannot be
+decided from the sources alone (a name that is bound in several ways, a ``raise`` of a variable) has no answer here.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from envs.repo_qa.definitions import (
+    Body,
+    Definition,
+    Parameter,
+    Said,
+    dotted,
+    parameters,
+    read_body,
+    said,
+)
+from envs.repo_qa.index import Repository
+from envs.repo_qa.passages import class_names
+from envs.search.metrics import normalise
+
+LONGEST = 40
+"""Characters of the longest answer that is not a name."""
+
+_SAFE = re.compile(r"[\w.\[\]|, /]+")
+"""Of these the comparison of answers loses nothing that matters; it drops signs and operators."""
+_QUOTED = re.compile(r"[bruBRU]{0,2}('[^'\\]*'|\"[^\"\\]*\")")
+_ACCESSORS = ("property", "cached_property", "setter", "getter", "deleter", "overload")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Where something is said.
+
+    Attributes:
+        passage: Id of the passage.
+        path: The file, relative to the root.
+        line: The line of the file that says it.
+        says: The line of the passage that shows it.
+    """
+
+    passage: str
+    path: str
+    line: int
+    says: str
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A relation of a definition that has one answer.
+
+    Attributes:
+        relation: Its name.
+        subject: Of what.
+        argument: A parameter, a keyword or a module; empty where the relation needs none.
+        target: The definition that is the answer; None where it is not in the repository.
+        answers: Spellings of the answer, the first as the passage has it.
+        evidence: Where it is said.
+    """
+
+    relation: str
+    subject: Definition
+    argument: str
+    target: Definition | None
+    answers: tuple[str, ...]
+    evidence: Evidence
+
+
+class Facts:
+    """All facts of a repository.
+
+    Args:
+        repository: The repository.
+    """
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self.parameters: dict[str, tuple[Parameter, ...]] = {}
+        self.bodies: dict[str, Body] = {}
+        for one in repository.definitions:
+            if not isinstance(one.node, ast.ClassDef):
+                self.parameters[one.id] = parameters(repository.source(one), one.node)
+                self.bodies[one.id] = read_body(one.node)
+        self.bases: dict[str, tuple[Said, Definition | None]] = {}
+        self._children: dict[str, list[Definition]] = defaultdict(list)
+        self._child_names: Counter[str] = Counter()
+        for one in repository.definitions:
+            if isinstance(one.node, ast.ClassDef):
+                self._read_bases(one, one.node)
+        self._raisers = self._read_raisers()
+        self._about = {one.id: tuple(self._of(one)) for one in repository.definitions}
+        self.all: tuple[Fact, ...] = tuple(fact for found in self._about.values() for fact in found)
+
+    def about(self, one: Definition) -> tuple[Fact, ...]:
+        """The facts about a definition, in a fixed order."""
+        return self._about[one.id]
+
+    def _of(self, one: Definition) -> Iterator[Fact]:
+        if self.name(one) is None:
+            return
+        if isinstance(one.node, ast.ClassDef):
+            yield from self._base(one)
+            yield from self._subclass(one)
+            yield from self._raiser(one)
+        else:
+            if one.kind == "method":
+                yield from self._class_of(one)
+            yield from self._raises(one)
+            yield from self._calls(one)
+            yield from self._defaults(one)
+            yield from self._returns(one)
+        if one.kind in ("class", "function"):
+            yield from self._module(one)
+
+    def name(self, one: Definition) -> str | None:
+        """How a question names a definition: by a name that no other one has; None if there is none."""
+        if one.name.startswith("__") or any(word.rpartition(".")[2] in _ACCESSORS for word in one.decorators):
+            return None
+        if self._repository.names[one.name] == 1:
+            return one.name
+        if one.kind != "method" or "." in one.owner or self._repository.names[one.owner] != 1:
+            return None
+        twins = [other for other in self._repository.named(one.name) if other.owner == one.owner]
+        return f"{one.owner}.{one.name}" if len(twins) == 1 else None
+
+    # --- what is not there
+
+    def lacks_all_but_its_parameters(self, one: Definition) -> bool:
+        """Whether the passage of a function shows all its parameters, and it takes no others by ``**``."""
+        return not isinstance(one.node, ast.ClassDef) and (
+            one.node.args.kwarg is None and self._repository.shown(one).whole_header
+        )
+
+    def keywords(self, one: Definition) -> frozenset[str]:
+        """All keywords of calls in a function, also in the functions inside of it."""
+        calls = (part for part in ast.walk(one.node) if isinstance(part, ast.Call))
+        return frozenset(word.arg for call in calls for word in call.keywords if word.arg is not None)
+
+    def is_closed(self, one: Definition) -> bool:
+        """Whether all members of a class are known, and its own are shown by its passage."""
+        if one.kind != "class" or self.name(one) is None or not self._repository.shown(one).whole:
+            return False
+        return all(
+            isinstance(each.node, ast.ClassDef)
+            and not each.decorators
+            and not each.node.keywords
+            and all(self._means(each, dotted(base)) or dotted(base) == "object" for base in each.node.bases)
+            and not {"__getattr__", "__getattribute__"} & {name for names in class_names(each.node) for name in names}
+            for each in self._lineage(one)
+        )
+
+    def members(self, one: Definition) -> frozenset[str]:
+        """The names that the bodies of a class and of what it inherits from define."""
+        nodes = [each.node for each in self._lineage(one) if isinstance(each.node, ast.ClassDef)]
+        return frozenset(name for node in nodes for names in class_names(node) for name in names)
+
+    def _lineage(self, one: Definition) -> list[Definition]:
+        """A class and all that it inherits from, as far as it is in the repository."""
+        found = [one]
+        for each in found:
+            for base in each.node.bases if isinstance(each.node, ast.ClassDef) else ():
+                target = self._means(each, dotted(base))
+                if target is not None and target not in found:
+                    found.append(target)
+        return found
+
+    # --- classes
+
+    def _read_bases(self, one: Definition, node: ast.ClassDef) -> None:
+        for base in node.bases:
+            name = dotted(base)
+            target = self._means(one, name) if name else None
+            if target is not None:
+                self._children[target.id].append(one)
+            else:  # perhaps a class of that name, perhaps not
+                self._child_names[name.rpartition(".")[2]] += 1
+        if len(node.bases) == 1 and (name := dotted(node.bases[0])) not in ("", "object"):
+            target = self._means(one, name)
+            if target is not None or not self._repository.names[name.rpartition(".")[2]]:
+                self.bases[one.id] = (said(self._repository.source(one), node.bases[0]), target)
+
+    def _means(self, one: Definition, name: str) -> Definition | None:
+        """The class that a name in the header of a class means."""
+        if one.owner:
+            return None  # it may be a name of the class around it
+        found = self._repository.resolve(one.module, name)
+        return found if found is not None and found.kind == "class" else None
+
+    def _base(self, one: Definition) -> Iterator[Fact]:
+        if one.id not in self.bases:
+            return
+        what, target = self.bases[one.id]
+        yield from self._fact("base", one, "", target, _named(what.text, target), one, what.line, header=True)
+
+    def _subclass(self, one: Definition) -> Iterator[Fact]:
+        children = self._children.get(one.id, [])
+        if len(children) == 1 and not self._child_names[one.name]:
+            child = children[0]
+            yield from self._fact("subclass", one, "", child, (child.name,), child, child.line, header=True)
+
+    def _read_raisers(self) -> dict[tuple[str, str], list[tuple[Definition, Said]]]:
+        """Class and module -> the functions that raise it; a module with what cannot be decided is left out."""
+        found: dict[tuple[str, str], list[tuple[Definition, Said]]] = defaultdict(list)
+        unclear: set[str] = set()
+        for one in self._repository.definitions:
+            if isinstance(one.node, ast.ClassDef):
+                continue
+            names = self.bodies[one.id].raised
+            if names is None:
+                unclear.add(one.module)
+                continue
+            for name, first in {what.text: what for what in reversed(names)}.items():
+                target = self._inside(one, name)
+                if target is not None:
+                    found[target.id, one.module].append((one, first))
+                elif self._repository.names[name.rpartition(".")[2]]:
+                    unclear.add(one.module)
+        return {key: raisers for key, raisers in found.items() if key[1] not in unclear}
+
+    def _raiser(self, one: Definition) -> Iterator[Fact]:
+        for (target, module), raisers in self._raisers.items():
+            if target == one.id and len(raisers) == 1:
+                function, where = raisers[0]
+                name = self.name(function)
+                if function.kind == "function" and name is not None:
+                    yield from self._fact("raiser", one, module, function, (name,), function, where.line)
+
+    # --- functions and methods
+
+    def _inside(self, one: Definition, name: str) -> Definition | None:
+        """What a name in the body of a function means; None if that is not known."""
+        if name.partition(".")[0] in self.bodies[one.id].bound:
+            return None
+        return self._repository.resolve(one.module, name)
+
+    def _class_of(self, one: Definition) -> Iterator[Fact]:
+        if self._repository.names[one.name] != 1 or "." in one.owner:
+            return
+        classes = [other for other in self._repository.named(one.owner) if other.path == one.path]
+        if len(classes) == 1:
+            yield from self._fact("class_of", one, "", classes[0], (one.owner,), one, one.line)
+
+    def _module(self, one: Definition) -> Iterator[Fact]:
+        if one.owner:
+            return
+        spellings = (one.module, one.path)
+        yield from self._fact("module", one, "", None, spellings, one, one.line)
+
+    def _raises(self, one: Definition) -> Iterator[Fact]:
+        names = self.bodies[one.id].raised
+        if not names or len({name.text.rpartition(".")[2] for name in names}) != 1:
+            return
+        target = self._inside(one, names[0].text)
+        if target is None and self._repository.names[names[0].text.rpartition(".")[2]]:
+            return
+        if target is not None and target.kind != "class":
+            return
+        yield from self._fact("raises", one, "", target, _named(names[0].text, target), one, names[0].line)
+
+    def _calls(self, one: Definition) -> Iterator[Fact]:
+        made = self.bodies[one.id].calls
+        if any(call.spread for call in made):
+            return
+        for keyword in sorted({word for call in made for word in call.keywords}):
+            with_it = [call for call in made if keyword in call.keywords]
+            if len({call.callee for call in with_it}) != 1 or not with_it[0].callee:
+                continue
+            target = self._inside(one, with_it[0].callee)
+            if target is None or target.kind != "function" or target.id == one.id:
+                continue
+            for call in with_it:
+                shown = self._repository.shown(one).lines.get(call.line, "")
+                if re.search(rf"\b{re.escape(keyword)}\s*=", shown):
+                    yield from self._fact("calls", one, keyword, target, (target.name,), one, call.line)
+                    break
+
+    def _defaults(self, one: Definition) -> Iterator[Fact]:
+        for parameter in self.parameters[one.id]:
+            if parameter.default is not None and (spellings := _spellings(parameter.default.text)):
+                yield from self._default(one, parameter, spellings)
+
+    def _default(self, one: Definition, parameter: Parameter, spellings: tuple[str, ...]) -> Iterator[Fact]:
+        assert parameter.default is not None
+        header = self._repository.shown(one).header
+        if re.search(rf"\b{re.escape(parameter.name)}\b[^,]*=\s?{re.escape(parameter.default.text)}(?!\w)", header):
+            line = parameter.default.line
+            yield from self._fact("default", one, parameter.name, None, spellings, one, line, header=True)
+
+    def _returns(self, one: Definition) -> Iterator[Fact]:
+        returns = getattr(one.node, "returns", None)
+        if returns is not None:
+            what = said(self._repository.source(one), returns)
+            if spellings := _spellings(what.text):
+                yield from self._fact("returns", one, "", None, spellings, one, what.line, header=True)
+
+    def _fact(
+        self,
+        relation: str,
+        subject: Definition,
+        argument: str,
+        target: Definition | None,
+        answers: tuple[str, ...],
+        where: Definition,
+        line: int,
+        *,
+        header: bool = False,
+    ) -> Iterator[Fact]:
+        """A fact, where its passage shows it and its answer can be told from others."""
+        shown = self._repository.shown(where)
+        says = shown.header if header else shown.lines.get(line, "")
+        if target is not None and self.name(target) != answers[0]:
+            return
+        if re.search(rf"(?<!\w){re.escape(answers[0])}(?!\w)", says) and all(normalise(answer) for answer in answers):
+            evidence = Evidence(where.id, where.path, line, says.strip())
+            yield Fact(relation, subject, argument, target, answers, evidence)
+
+
+def _named(text: str, target: Definition | None) -> tuple[str, ...]:
+    """Spellings of a class as it is written: its own name first."""
+    own = text.rpartition(".")[2]
+    if target is not None:
+        return tuple(dict.fromkeys((target.name, text)))
+    return tuple(dict.fromkeys((own, text)))
+
+
+def _spellings(text: str) -> tuple[str, ...]:
+    """Spellings of a value or a type; none where the comparison of answers could take it for another."""
+    if len(text) > LONGEST:
+        return ()
+    if quoted := _QUOTED.fullmatch(text):
+        inner = quoted[1][1:-1]
+        return (inner, text) if re.fullmatch(r"\w+", inner) and normalise(inner) else ()
+    return (text,) if _SAFE.fullmatch(text) and normalise(text) else ()

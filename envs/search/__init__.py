@@ -1,0 +1,8 @@
+"""Search: a question, a corpus of passages, and ways to search it; what :mod:`tape.cgdp` plays on."""
+
+from envs.search.environment import SearchEnvironment
+from envs.search.errors import SearchError
+from envs.search.retrieval import Index, bm25, dense, hybrid
+from tape.protocols.search import Passage
+
+__all__ = ["Index", "Passage", "SearchEnvironment", "SearchError", "bm25", "dense", "hybrid"]

@@ -1,0 +1,1 @@
+"""Studies of search agents (CGDP)."""

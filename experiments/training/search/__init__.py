@@ -1,0 +1,1 @@
+"""The bundled model that plays the roles of search agents."""

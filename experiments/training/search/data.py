@@ -1,0 +1,179 @@
+"""Training text of the bundled search model: states of searches, and every role asked of them.
+
+A batch is a function of the seed and its number. Half of the asked roles are asked on transcripts, half on beliefs
+(:mod:`experiments.training.search.states`). Words are slots now and then although they are known, so that the model
+learns to match words that it has never seen.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+
+from experiments.training.packing import EOS, PAD
+from experiments.training.search import code, dialogues, musique
+from experiments.training.search.labels import Case
+from experiments.training.search.states import belief_case, newest_case, transcript_case
+from experiments.training.search.task import PLAIN, Task
+from tape.cgdp.prompts.compact import model_words
+from tape.cgdp.prompts.lexicon import Lexicon, vocabulary
+
+WORDS = list(dict.fromkeys((PAD, EOS, *model_words())))
+ID = {word: i for i, word in enumerate(WORDS)}
+MARK = {True: ID["found"], False: ID["none"]}
+"""After the tag of each sentence of a state the model is taught to say whether it matters; nobody asks it that."""
+
+WINDOW = 576
+"""Most tokens of a prompt of 512 and its answer."""
+ROW = 96
+DEPTHS = (3, 3, 5, 5, 10)
+CONDITIONS = (("transcript", 0.22), ("newest", 0.16), ("structured", 0.31), ("freeform", 0.31))
+
+
+class Draw(Protocol):
+    """Draws questions over one corpus."""
+
+    def __call__(self, rng: random.Random, held_out: bool = False) -> list[Task]:
+        """Draw them; held out: such as training never has."""
+
+
+DOMAINS: Mapping[str, Draw] = {"musique": musique.draw, "code": code.draw, "dialogues": dialogues.draw}
+
+
+@dataclass(frozen=True)
+class Mix:
+    """What batches are made of from some step on.
+
+    Attributes:
+        start: The step.
+        shares: Of the domains.
+        windows: Most tokens of the states of a batch, and how often.
+    """
+
+    start: int
+    shares: Mapping[str, float]
+    windows: Mapping[int, float]
+
+
+EVERY = {"musique": 0.35, "code": 0.28, "dialogues": 0.37}
+LONG = {128: 0.2, 192: 0.25, 256: 0.2, 384: 0.2, 512: 0.15}
+SHORT = {96: 0.35, 144: 0.3, 208: 0.2, 320: 0.1, 512: 0.05}
+MIXES = (Mix(0, {"musique": 0.6, "code": 0.4}, LONG), Mix(500, EVERY, SHORT), Mix(1350, EVERY, LONG))
+"""In the order of their starts."""
+
+
+def draw_lexicon(rng: random.Random) -> Lexicon:
+    """Which words are plain: now and then some that are known become slots."""
+    share = rng.choice((0.0, 0.0, 0.0, 0.04, 0.12))
+    return Lexicon(
+        frozenset(word for word in vocabulary() if not share or word in PLAIN or rng.random() >= share).__contains__
+    )
+
+
+def draw_case(rng: random.Random, task: Task, window: int, condition: str, lexicon: Lexicon) -> Case | None:
+    """A state of a search for a task, of a memory condition."""
+    depth = rng.choice(DEPTHS)
+    if condition == "transcript":
+        return transcript_case(rng, task, window, depth, lexicon)
+    if condition == "newest":
+        return newest_case(rng, task, window, depth, lexicon)
+    assert condition in ("structured", "freeform")
+    return belief_case(rng, task, window, depth, lexicon, "structured" if condition == "structured" else "freeform")
+
+
+def cases(rng: random.Random, tokens: int, mix: Mix) -> list[Case]:
+    """States of one window for one batch of so many tokens.
+
+    Args:
+        rng: Source of randomness.
+        tokens: How many.
+        mix: What they are made of.
+    """
+    window = rng.choices(list(mix.windows), list(mix.windows.values()))[0]
+    found: list[Case] = []
+    used = 0
+    while used < tokens:
+        domain = rng.choices(list(mix.shares), list(mix.shares.values()))[0]
+        for task in DOMAINS[domain](rng):
+            condition = rng.choices([name for name, _ in CONDITIONS], [share for _, share in CONDITIONS])[0]
+            case = draw_case(rng, task, window, condition, draw_lexicon(rng))
+            if case is not None and case.labels:
+                found.append(case)
+                used += length(case)
+            if used >= tokens:
+                break
+    return found
+
+
+def length(case: Case) -> int:
+    """Tokens of a case in a batch."""
+    return len(case.words) + sum(len(label.prompt) + len(label.said) for label in case.labels)
+
+
+def collate(found: list[Case]) -> dict[str, torch.Tensor]:
+    """Rows of a batch; a role sees its own tokens and the state as far as it is shown.
+
+    See :func:`experiments.training.packing.collate`.
+    """
+    rows: list[list[Case]] = []
+    room: list[int] = []
+    width = max(ROW, *(length(case) for case in found))
+    for case in sorted(found, key=lambda c: -length(c)):
+        slot = next((i for i, free in enumerate(room) if free >= length(case)), None)
+        if slot is None:
+            rows.append([])
+            room.append(width)
+            slot = len(rows) - 1
+        rows[slot].append(case)
+        room[slot] -= length(case)
+    shape = (len(rows), width)
+    ids = torch.full(shape, ID[PAD])
+    position, label = torch.zeros(shape, dtype=torch.long), torch.full(shape, -100)
+    mask = torch.zeros(len(rows), width, width, dtype=torch.bool)
+    for number, row in enumerate(rows):
+        start = 0
+        for case in row:
+            start = _place(case, start, ids[number], position[number], label[number], mask[number])
+        rest = torch.arange(start, width)
+        mask[number, rest, rest] = True
+    return {"ids": ids, "position": position, "label": label, "optimal": torch.zeros_like(ids), "mask": mask[:, None]}
+
+
+def _place(
+    case: Case, start: int, ids: torch.Tensor, position: torch.Tensor, label: torch.Tensor, mask: torch.Tensor
+) -> int:
+    size = len(case.words)
+    ids[start : start + size] = torch.tensor([ID[word] for word in case.words])
+    position[start : start + size] = torch.arange(size)
+    mask[start : start + size, start : start + size] = torch.ones(size, size, dtype=torch.bool).tril()
+    for place, matters in case.marks.items():
+        label[start + place] = MARK[matters]
+    at = start + size
+    for asked in case.labels:
+        words = [*asked.prompt, *asked.said]
+        count = len(words)
+        ids[at : at + count] = torch.tensor([ID[word] for word in words])
+        position[at : at + count] = torch.arange(asked.upto, asked.upto + count)
+        targets = [ID[word] for word in asked.said] + [ID[EOS]]
+        label[at + len(asked.prompt) - 1 : at + count] = torch.tensor(targets)
+        mask[at : at + count, start : start + asked.upto] = True
+        mask[at : at + count, at : at + count] = torch.ones(count, count, dtype=torch.bool).tril()
+        at += count
+    return at
+
+
+def batches(seed: int, size: str, batch: int, first: int = 0) -> Iterator[dict[str, torch.Tensor]]:
+    """Endless batches of about ``batch`` rows of :data:`ROW` tokens; batch ``i`` depends on ``seed`` and ``i`` alone.
+
+    See :func:`experiments.training.sokoban.data.batches`.
+    """
+    del size
+    index = first
+    while True:
+        mix = [mix for mix in MIXES if mix.start <= index][-1]
+        yield collate(cases(random.Random(f"search-lm-data:{seed}:{index}"), batch * ROW, mix))
+        index += 1

@@ -1,0 +1,58 @@
+"""PBAI (CGDP algorithm 1): act on what is open, observe, update the belief, until nothing is open or worth it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tape.agents.search import SearchAgent
+from tape.cgdp.prompts.format import MoveKind
+from tape.cgdp.search import Search
+from tape.cgdp.settings import Memory
+from tape.protocols.search import SearchOption
+
+
+class CgdpAgent(SearchAgent):
+    """Searches for the open predicates of its belief, one a round.
+
+    With ``select="lm"``, as in the paper, the model writes a query for the first one; with ``select="solver"`` the
+    exact solver says which one comes next, and how deep to search for it (:mod:`tape.cgdp.selection`).
+    """
+
+    name: ClassVar[str] = "cgdp"
+    rounds: ClassVar[int] = 10
+    usual_memory: ClassVar[Memory] = "structured"
+    memories: ClassVar[tuple[Memory, ...]] = ("structured", "freeform")
+    moves: ClassVar[tuple[MoveKind, ...]] = ("search", "answer")
+    selections: ClassVar[tuple[str, ...]] = ("lm", "solver")
+
+    async def searched(self, search: Search) -> str:
+        """The loop of algorithm 1."""
+        belief = search.belief
+        assert belief is not None
+        for _ in range(self.most_rounds(search)):
+            belief = search.belief
+            assert belief is not None
+            if belief.form == "structured" and not belief.questions and search.is_resolved():
+                return "every predicate is resolved"
+            target, option = search.first_open(), search.options[0]
+            if search.settings.select == "solver":
+                selected = self._selected(search)
+                if selected is None:
+                    return "no search that fits is worth its price"
+                target, option = selected
+            move = await search.move(self.moves, target)
+            if move is not None and move.kind == "answer":
+                return "the model chose to answer"
+            # A query that cannot be read is survived: what is to be found out is itself one.
+            query = (target or search.domain.question) if move is None else move.text
+            await search.retrieve(query, option, thought="" if move is None else move.thought, target=target)
+            if reason := await search.exhausted():
+                return reason
+        return f"all {self.most_rounds(search)} rounds are used"
+
+    @staticmethod
+    def _selected(search: Search) -> tuple[str, SearchOption] | None:
+        from tape.cgdp.selection import select  # it loads the solvers
+
+        found = select(search)
+        return None if found is None else (found.target, found.option)

@@ -1,0 +1,30 @@
+"""Iter-RetGen (CGDP table 2): a fixed number of rounds, each searching with the question and the last answer."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tape.agents.search import SearchAgent
+from tape.cgdp.search import Search
+from tape.cgdp.settings import Memory
+
+
+class IterRetgenAgent(SearchAgent):
+    """Four rounds; it has no memory by design, so its transcript is the newest round alone."""
+
+    name: ClassVar[str] = "iter_retgen"
+    rounds: ClassVar[int] = 4
+    memories: ClassVar[tuple[Memory, ...]] = ("baseline", "structured", "freeform")
+
+    async def searched(self, search: Search) -> str:
+        """Search, answer, and search again with that answer."""
+        query = search.domain.question
+        rounds = self.most_rounds(search)
+        for number in range(1, rounds + 1):
+            await search.retrieve(query)
+            search.forget()
+            if reason := await search.exhausted():
+                return reason
+            if number < rounds:
+                query = f"{search.domain.question} {await search.draft()}".strip()
+        return f"all {rounds} rounds are used"

@@ -1,0 +1,21 @@
+"""MemGPT as a search agent (CGDP table 2): the model also writes notes into a memory of its own."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tape.agents.search import SearchAgent, searching
+from tape.cgdp.prompts.format import MoveKind
+from tape.cgdp.search import Search
+
+
+class MemgptAgent(SearchAgent):
+    """At most twelve turns, of which each is a search, a note, or the answer."""
+
+    name: ClassVar[str] = "memgpt"
+    rounds: ClassVar[int] = 12
+    moves: ClassVar[tuple[MoveKind, ...]] = ("search", "note", "answer")
+
+    async def searched(self, search: Search) -> str:
+        """Search and take notes as the model says."""
+        return await searching(search, self.moves, self.most_rounds(search))

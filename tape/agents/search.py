@@ -1,0 +1,157 @@
+"""The base of search agents: one loop's beginning and end for every harness (CGDP section 4, table 2).
+
+A harness is one file: subclass :class:`SearchAgent`, say how many rounds it has, and play them.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from tape.agents.base import Agent
+from tape.cgdp.prompts.format import MoveKind, SearchFormat
+from tape.cgdp.search import Search
+from tape.cgdp.settings import CgdpSettings, Memory
+from tape.engine.episode import Episode, EpisodeEnded
+from tape.engine.settings import TapeConfig
+from tape.errors import BudgetExceededError, ConfigError
+from tape.lm.base import LanguageModel
+from tape.protocols import Environment
+from tape.protocols.search import SearchDomain
+
+
+class SearchAgent(Agent):
+    """Searches for some rounds, then answers from what it remembers.
+
+    Args:
+        model: A model or its name, for instance ``smollm2``.
+        config: The switches; or give them as keyword arguments.
+        settings: Fields of :class:`tape.cgdp.settings.CgdpSettings`, for instance ``context_tokens=384``, or of
+            :class:`tape.engine.settings.TapeConfig`.
+
+    Raises:
+        ConfigError: A switch is out of range or contradicts the agent, or both ``config`` and ``settings`` are given.
+        UnknownNameError: There is no such model.
+    """
+
+    methods: ClassVar[tuple[str, ...]] = ("cgdp",)
+    searches: ClassVar[bool] = True
+    rounds: ClassVar[int]
+    """Most rounds, as in the paper."""
+    usual_memory: ClassVar[Memory] = "baseline"
+    memories: ClassVar[tuple[Memory, ...]] = ("baseline", "lobotomized", "structured", "freeform")
+    moves: ClassVar[tuple[MoveKind, ...]] = ()
+    """What the model may do next; empty: it is not asked."""
+    selections: ClassVar[tuple[str, ...]] = ("lm",)
+
+    def __init__(self, model: LanguageModel | str, config: TapeConfig | None = None, **settings: Any) -> None:
+        own = {name: settings.pop(name) for name in [*settings] if name in CgdpSettings.model_fields}
+        if own:
+            settings["cgdp"] = {**settings.get("cgdp", {}), **own}
+        super().__init__(model, config, **settings)
+
+    @classmethod
+    def configure(cls, config: TapeConfig) -> TapeConfig:
+        """Decide what the settings leave open.
+
+        Raises:
+            ConfigError: They contradict the harness.
+        """
+        given = CgdpSettings() if config.cgdp is None else CgdpSettings.of(config)
+        usual: Memory = "structured" if given.verify == "aec" and cls.usual_memory == "baseline" else cls.usual_memory
+        settings = given.model_copy(update={"memory": given.memory or usual, "rounds": given.rounds or cls.rounds})
+        if settings.memory not in cls.memories:
+            raise ConfigError(f"{cls.name} has no memory={settings.memory!r}; it has: {', '.join(cls.memories)}")
+        if settings.select not in cls.selections:
+            raise ConfigError(f"select={settings.select!r} means nothing to {cls.name!r}; take the agent 'cgdp'")
+        if settings.select == "solver" and settings.memory != "structured":
+            raise ConfigError(
+                f"select='solver' chooses among open predicates, which memory={settings.memory!r} does not hold; take "
+                "structured"
+            )
+        if settings.gate != "none" and settings.rounds == 1:
+            raise ConfigError(
+                f"gate={settings.gate!r} on a harness of one round: there is nothing to stop; leave the gate out, or "
+                "give more rounds"
+            )
+        return config.model_copy(update={"cgdp": settings})
+
+    @classmethod
+    def require(cls, config: TapeConfig, env: Environment) -> None:
+        """Refuse an environment that cannot be searched.
+
+        Raises:
+            ConfigError: Names the agents for it.
+        """
+        super().require(config, env)
+        if not isinstance(env.domain, SearchDomain):
+            raise ConfigError(
+                f"the agent {cls.name!r} searches a corpus, and {type(env).__name__} has none; take 'tape', or play "
+                "locomo, repo_qa, musique_search or hotpot_search"
+            )
+
+    @classmethod
+    def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int:
+        """In every round a move, a reading, a curation and a gate; and the answer. A note is a round without a step."""
+        del steps, longest_plan
+        rounds = config.cgdp.rounds if isinstance(config.cgdp, CgdpSettings) and config.cgdp.rounds else cls.rounds
+        return 4 * rounds + 1
+
+    async def _play(self, episode: Episode) -> None:
+        domain, prompts = episode.env.domain, episode.roles.prompt_format
+        assert isinstance(domain, SearchDomain)
+        search = Search(episode, CgdpSettings.of(episode.config), domain, _as_search_format(prompts))
+        try:
+            search.begin(self.moves)
+            try:
+                reason = await self.searched(search)
+            except BudgetExceededError as error:
+                reason = f"the budget ended it: {error}"
+            except EpisodeEnded as end:
+                if not end.limit:
+                    raise
+                reason = f"a limit ended it: {end.end_state}"
+            await search.answer(reason)
+        finally:
+            search.drop()
+
+    @abstractmethod
+    async def searched(self, search: Search) -> str:
+        """Search; returns why it stopped. A budget or a limit may end it anywhere."""
+
+    @staticmethod
+    def most_rounds(search: Search) -> int:
+        """Rounds of this search."""
+        assert search.settings.rounds is not None
+        return search.settings.rounds
+
+
+def _as_search_format(prompts: Any) -> SearchFormat:
+    """The prompts of a search environment; its ``prompt_format`` makes no others."""
+    found: SearchFormat = prompts
+    return found
+
+
+async def searching(search: Search, moves: Sequence[MoveKind], rounds: int) -> str:
+    """Rounds in which the model itself says what to do next; returns why they stopped."""
+    reason = ""
+    for _ in range(rounds):
+        move = await search.move(moves)
+        if move is None:
+            if search.rounds:
+                return "what to do next could not be read"
+            query, thought = search.domain.question, ""
+        elif move.kind == "answer":
+            search.think_aloud(move.thought)
+            return "the model chose to answer"
+        elif move.kind == "note":
+            search.notes.append(move.text)
+            continue
+        else:
+            query, thought = move.text, move.thought
+        await search.retrieve(query, thought=thought)
+        reason = await search.exhausted()
+        if reason:
+            return reason
+    return f"all {rounds} rounds are used"

@@ -1,0 +1,126 @@
+"""The belief state: what an observation adds to it, and what is refused (CGDP section 5.1).
+
+A quote that is not in its source, word for word but for the width of spaces, is refused: no fact enters that the trace
+does not prove. Nothing here asks a model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tape.cgdp.prompts.format import Extracted, Finding
+from tape.cgdp.view import Belief, Fact
+from tape.protocols.search import Passage
+
+MOST_WORDS = 60
+"""Of a quote, a finding or a sub-question: what is longer would fill a window by itself."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A finding that did not become a fact, and why."""
+
+    finding: Finding
+    reason: str
+
+
+@dataclass(frozen=True)
+class Update:
+    """A belief after an observation.
+
+    Attributes:
+        belief: The belief.
+        added: The facts that are new.
+        refused: What was refused.
+        resolved: The predicates that are resolved now.
+        questions: The sub-questions that are new.
+    """
+
+    belief: Belief
+    added: tuple[Fact, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    resolved: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+
+
+def updated(belief: Belief, passages: Sequence[Passage], extracted: Extracted) -> Update:
+    """Add what was extracted from an observation.
+
+    New sub-questions go before those that are open: they are what has to be known first. A question is resolved only by
+    an observation that has added a fact, or where facts are known already.
+
+    Args:
+        belief: The belief before it.
+        passages: What was observed.
+        extracted: What the model made of it.
+    """
+    sources = {passage.id: passage for passage in passages}
+    added: list[Fact] = []
+    refused: list[Refused] = []
+    known = {_plain(fact.quote) for fact in belief.facts}
+    for finding in extracted.findings:
+        fact = _fact(finding, sources)
+        if isinstance(fact, str):
+            refused.append(Refused(finding, fact))
+        elif _plain(fact.quote) in known:
+            refused.append(Refused(finding, "known already"))
+        else:
+            known.add(_plain(fact.quote))
+            added.append(fact)
+    facts = (*belief.facts, *added)
+    resolved = tuple(belief.questions[i] for i in extracted.resolved if 0 <= i < len(belief.questions)) if facts else ()
+    still_open = tuple(question for question in belief.questions if question not in resolved)
+    asked = {_plain(question) for question in (*belief.questions, *belief.resolved)}
+    questions = tuple(_new(extracted.questions, asked))
+    after = replace(
+        belief,
+        facts=facts,
+        questions=(*questions, *still_open),
+        resolved=tuple(dict.fromkeys((*belief.resolved, *resolved))),
+    )
+    return Update(after, tuple(added), tuple(refused), resolved, questions)
+
+
+def verified(fact: Fact, passages: Mapping[str, Passage]) -> bool:
+    """Whether a fact's quote is in its source, and its subject the source's title."""
+    passage = passages.get(fact.source)
+    return passage is not None and fact.subject == passage.title and _holds(passage, fact.quote)
+
+
+def _fact(finding: Finding, sources: Mapping[str, Passage]) -> Fact | str:
+    """The fact, or why it is none."""
+    passage = sources.get(finding.source)
+    if passage is None:
+        return f"there is no source {finding.source!r} in this observation"
+    quote = finding.quote.strip()
+    if not quote:
+        return "it quotes nothing"
+    if len(quote.split()) > MOST_WORDS or len(finding.text.split()) > MOST_WORDS:
+        return f"it is longer than {MOST_WORDS} words"
+    if not _holds(passage, quote):
+        return f"the quote is not in {finding.source!r}"
+    text = finding.text.strip()
+    own = bool(text) and _plain(text) != _plain(quote)
+    return Fact(text if own else quote, passage.id, passage.title, quote, "llm" if own else "deterministic")
+
+
+def _holds(passage: Passage, quote: str) -> bool:
+    """Whether a quote stands in a passage, as whole words."""
+    text, said = _plain(passage.text), _plain(quote)
+    before = r"(?<!\w)" if said[:1].isalnum() else ""
+    after = r"(?!\w)" if said[-1:].isalnum() else ""
+    return bool(said) and re.search(before + re.escape(said) + after, text) is not None
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _new(questions: Iterable[str], asked: set[str]) -> Iterable[str]:
+    for question in questions:
+        plain = _plain(question)
+        if plain and plain not in asked and len(plain.split()) <= MOST_WORDS:
+            asked.add(plain)
+            yield plain

@@ -1,0 +1,123 @@
+"""Curation: which items of a belief are kept, chosen exactly (CGDP section 5.1 and appendix H.4).
+
+The paper lets a model rewrite its belief. Here the model says what matters most, and what is kept is chosen by the
+solver: the subset of greatest worth with at most K items, facts and open questions together, and at most so many
+tokens. No text is rewritten, so no quote can be altered. A belief that keeps both caps is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import solvers
+from solvers import PathProblem
+from tape.cgdp.view import Belief
+
+
+@dataclass(frozen=True)
+class Caps:
+    """What a belief may hold.
+
+    Attributes:
+        trigger: More items than this start curation.
+        target: Most items that it leaves.
+        tokens: Most tokens of it in a prompt; None: no cap.
+    """
+
+    trigger: int
+    target: int
+    tokens: int | None = None
+
+
+def needs_curation(belief: Belief, caps: Caps, size: Callable[[Belief], int]) -> bool:
+    """Whether a belief is over a cap.
+
+    Args:
+        belief: The belief.
+        caps: The caps.
+        size: Tokens of a belief in a prompt.
+    """
+    if not belief.items:
+        return False
+    return belief.items > caps.trigger or (caps.tokens is not None and size(belief) > caps.tokens)
+
+
+def worths(belief: Belief, ranking: Sequence[int]) -> tuple[float, ...]:
+    """The worth of each item: those ranked first are worth most, and the first open question more than all of them.
+
+    Args:
+        belief: The belief.
+        ranking: Positions of items, facts before questions, the most important first; what is left out comes behind
+            them, newest first.
+    """
+    count = belief.items
+    ranked = [i for i in dict.fromkeys(ranking) if 0 <= i < count]
+    order = [*ranked, *(i for i in reversed(range(count)) if i not in ranked)]
+    worth = [0.0] * count
+    for place, item in enumerate(order):
+        worth[item] = 2.0 * (count - place) - (1.0 if place >= len(ranked) else 0.0)
+    if belief.questions:  # what is to be found out next stays, whatever it costs the rest
+        worth[len(belief.facts)] = 2.0 * sum(worth) + 1.0
+    return tuple(worth)
+
+
+def curated(belief: Belief, worth: Sequence[float], caps: Caps, size: Callable[[Belief], int]) -> Belief:
+    """The items to keep.
+
+    Args:
+        belief: The belief.
+        worth: Of each item, facts before questions; positive.
+        caps: The caps; left alone if none is exceeded.
+        size: Tokens of a belief in a prompt.
+    """
+    if not needs_curation(belief, caps, size):
+        return belief
+    cap = caps.tokens
+    # Tokenizers may join what stands side by side otherwise than alone: where the sum of the parts was too small, the
+    # cap on the sum is lowered until the whole fits.
+    allowed = cap
+    while True:
+        kept = _kept(belief, worth, min(caps.target, belief.items), allowed, size)
+        over = size(kept) - cap if cap is not None else 0
+        if over <= 0 or not kept.items:
+            return kept
+        assert allowed is not None
+        allowed -= over
+
+
+def _kept(
+    belief: Belief, worth: Sequence[float], most: int, tokens: int | None, size: Callable[[Belief], int]
+) -> Belief:
+    """The best subset within both caps, as a path: each item is taken or left, one after the other."""
+    bare = replace(belief, facts=(), questions=())
+    empty = size(bare)
+    sizes = [size(replace(bare, facts=(fact,))) - empty for fact in belief.facts]
+    sizes += [size(replace(bare, questions=(question,))) - empty for question in belief.questions]
+    count = belief.items
+    edges, costs, rewards = [], [], []
+    for i in range(count):
+        edges += [(i, i + 1), (i, i + 1)]
+        costs += [(1, max(0, sizes[i])), (0, 0)]
+        rewards += [float(worth[i]), 0.0]
+    room = sum(map(abs, sizes)) if tokens is None else tokens - empty
+    problem = PathProblem(
+        n_nodes=count + 1,
+        edges=edges,
+        rewards=[0.0] * (count + 1),
+        costs=costs,
+        budgets=(most, max(0, room)),
+        start=0,
+        terminals=[count],
+        horizon=count,
+        resources=("items", "tokens"),
+        objective="visit",
+        edge_rewards=rewards,
+    )
+    answer = solvers.solve(problem)
+    taken = {edge // 2 for edge in answer.edges if edge % 2 == 0}
+    return replace(
+        belief,
+        facts=tuple(fact for i, fact in enumerate(belief.facts) if i in taken),
+        questions=tuple(q for i, q in enumerate(belief.questions, len(belief.facts)) if i in taken),
+    )

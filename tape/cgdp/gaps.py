@@ -1,0 +1,126 @@
+"""Gap detectors: what went wrong in a search, from its trace alone (CGDP appendix A, G1 to G7).
+
+The paper defines two of them in a way that can be computed: G4 (at most two rounds and wrong), and G5/G6 (the Jaccard
+index of consecutive actions is above .5 for two consecutive pairs or more). G7 it counts on questions that the corpus
+cannot answer; that an answer was given to one is our reading. Its detectors of G1 to G3 are not published; those here
+are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tape.cgdp.alignment import names
+from tape.cgdp.events import RetrievedEvent, StoppedEvent
+from tape.cgdp.gates import jaccard, words
+from tape.errors import TraceError
+from tape.protocols.search import UNANSWERABLE
+from tape.trace import Event, GeneratedEvent, StartedEvent
+
+GAPS = {
+    "G1": "evidence not persisted (ours): an answer that counts was retrieved, the prompt of the answer lacks it, and "
+    "the answer is wrong",
+    "G2": "goal displacement (ours): two queries in a row share no word of four letters or more with the question, nor "
+    "with a title that was retrieved before, and the answer is wrong",
+    "G3": "parametric dominance (ours): the answer stands in nothing that was retrieved, and is wrong",
+    "G4": "premature stop (the paper's): at most two rounds, and the answer is wrong",
+    "G5/G6": "stagnation (the paper's): J > .5 of consecutive queries in at least two consecutive pairs",
+    "G7": "evidence and action disagree (the paper counts it on unanswerable questions): one of them is answered",
+}
+"""What each gap means, and whose definition it is."""
+
+_SIMILAR, _EARLY = 0.5, 2
+
+
+@dataclass(frozen=True)
+class _Traced:
+    """What the detectors look at."""
+
+    question: str
+    rounds: Sequence[RetrievedEvent]
+    end: StoppedEvent
+    answered_from: str
+
+    @property
+    def wrong(self) -> bool:
+        return not self.end.right
+
+    @property
+    def unanswerable(self) -> bool:
+        return list(self.end.gold_answers) == [UNANSWERABLE]
+
+
+def gaps(events: Iterable[Event]) -> frozenset[str]:
+    """The gaps that an episode shows, of :data:`GAPS`.
+
+    Args:
+        events: Its trace.
+
+    Raises:
+        TraceError: It is no trace of a search that has ended.
+    """
+    traced = _traced(events)
+    found: dict[str, Callable[[_Traced], bool]] = {
+        "G1": _not_persisted,
+        "G2": _displaced,
+        "G3": _parametric,
+        "G4": lambda one: one.wrong and len(one.rounds) <= _EARLY,
+        "G5/G6": _stagnant,
+        "G7": lambda one: one.unanswerable and one.end.answer != UNANSWERABLE,
+    }
+    return frozenset(name for name, holds in found.items() if holds(traced))
+
+
+def _traced(events: Iterable[Event]) -> _Traced:
+    question, answered_from = "", ""
+    rounds: list[RetrievedEvent] = []
+    end: StoppedEvent | None = None
+    for event in events:
+        if isinstance(event, StartedEvent):
+            question = event.task
+        elif isinstance(event, RetrievedEvent):
+            rounds.append(event)
+        elif isinstance(event, GeneratedEvent) and event.role == "answer":
+            answered_from = event.asked
+        elif isinstance(event, StoppedEvent):
+            end = event
+    if end is None:
+        raise TraceError("this trace holds no search that has ended; gaps are of episodes of search agents")
+    return _Traced(question, rounds, end, answered_from)
+
+
+def _retrieved(traced: _Traced) -> str:
+    return "\n".join(f"{passage.title}: {passage.text}" for one in traced.rounds for passage in one.passages)
+
+
+def _not_persisted(traced: _Traced) -> bool:
+    answers = [answer for answer in traced.end.gold_answers if answer != UNANSWERABLE]
+    there = _retrieved(traced)
+    return traced.wrong and any(names(one, there) and not names(one, traced.answered_from) for one in answers)
+
+
+def _displaced(traced: _Traced) -> bool:
+    known = _content(traced.question)
+    astray = in_a_row = 0
+    for one in traced.rounds:
+        in_a_row = 0 if _content(one.query) & known else in_a_row + 1
+        astray = max(astray, in_a_row)
+        known |= {word for passage in one.passages for word in _content(passage.title)}
+    return traced.wrong and astray >= 2
+
+
+def _content(text: str) -> set[str]:
+    return {word for word in words(text) if len(word) >= 4}
+
+
+def _parametric(traced: _Traced) -> bool:
+    answer = traced.end.answer
+    return traced.wrong and answer != UNANSWERABLE and not names(answer, _retrieved(traced))
+
+
+def _stagnant(traced: _Traced) -> bool:
+    queries = [words(one.query) for one in traced.rounds]
+    similar = [jaccard(one, other) > _SIMILAR for one, other in pairwise(queries)]
+    return any(one and other for one, other in pairwise(similar))

@@ -1,0 +1,76 @@
+"""What a further search takes, what it may find, and what that is worth: for the solver and for the gate ``voi``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tape.budget import Resources
+from tape.cgdp.context import SMALL, PassageSizes
+from tape.cgdp.worth import Prospects
+from tape.lm.base import Request, cost_of, most_completion_tokens
+from tape.protocols.search import SearchOption
+
+if TYPE_CHECKING:
+    from tape.cgdp.search import Search
+
+
+class Prices:
+    """Prices searches in one episode.
+
+    Args:
+        search: The search.
+    """
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        lm, belief = search.episode.roles.lm, search.belief
+        form = None if belief is None else belief.form
+        prompts = search.prompts
+        self._sizes = PassageSizes(lm.identity, prompts.version, form, search.window, prompts, search.domain.question)
+        self._prospects: dict[str, Prospects] = {}
+
+    def prospects(self, target: str = "") -> Prospects:
+        """What searches for an open predicate may find; without one, searches at all."""
+        return self._prospects.setdefault(target, Prospects())
+
+    def brings(self, depth: int) -> int:
+        """The most tokens that a search of this depth brings."""
+        return self._search.domain.most(depth, self._sizes)
+
+    def fits(self, option: SearchOption) -> bool:
+        """Whether what a search brings at most fits into the window, beside the rules and a full belief."""
+        search = self._search
+        limit = search.window.limit
+        believed = 0 if search.belief is None else search.caps.tokens or 0
+        return limit is None or search.rules + believed + self.brings(option.depth) <= limit
+
+    def worth(self, target: str, option: SearchOption) -> float:
+        """What a search for a predicate is worth, in tokens: its chance times the predicate's worth, less its price.
+
+        A predicate is worth its share of what a right answer is.
+        """
+        search = self._search
+        open_ones = 1 if search.belief is None else max(1, len(search.belief.questions))
+        gain = self.prospects(target).success(option) * search.settings.answer_worth / open_ones
+        return gain - (self.expected(option)["tokens"] or 0)
+
+    def expected(self, option: SearchOption) -> Resources:
+        """What one more round is expected to take: to write a query, to search, and to read passages of mean size.
+
+        Where a role has not written yet, it is taken to write a quarter of the most that it may.
+        """
+        search = self._search
+        prompts, view, limit = search.prompts, search.view(), search.window.limit
+        query = prompts.query_request(view, ("search",))
+        read = prompts.answer_request(view) if search.belief is None else prompts.extract_request(view, (SMALL,))
+        brought = search.domain.typical(option.depth, self._sizes)
+        read_tokens = [search.window.count(query), search.window.count(read) + brought]
+        prompt = sum(tokens if limit is None else min(tokens, limit) for tokens in read_tokens)
+        price = search.episode.roles.lm.price
+        return cost_of(price, prompt, self._usual(query) + self._usual(read), calls=2) + option.cost
+
+    def _usual(self, request: Request) -> int:
+        """Tokens that a role writes on average."""
+        lm, role = self._search.episode.roles.lm, request.role
+        most = most_completion_tokens(lm, request)
+        return min(most, round(lm.completions[role] / lm.calls[role])) if lm.calls[role] else most // 4

@@ -1,0 +1,29 @@
+"""Prompts of the search agents: for general models (``chat``) and for the bundled one (``search``)."""
+
+from __future__ import annotations
+
+from tape.cgdp.prompts.format import SearchFormat
+from tape.errors import UnknownNameError
+
+FORMATS = ("chat", "search")
+
+
+def search_format(name: str, noun: str) -> SearchFormat:
+    """The prompts of the search agents in one format.
+
+    Args:
+        name: ``chat``, or ``search`` of the bundled model.
+        noun: What the corpus is made of, for instance ``passage``.
+
+    Raises:
+        UnknownNameError: There is no such format; other bundled models cannot search.
+    """
+    if name == "chat":
+        from tape.cgdp.prompts.chat import ChatSearchFormat
+
+        return ChatSearchFormat(noun)
+    if name == "search":
+        from tape.cgdp.prompts.compact import CompactSearchFormat
+
+        return CompactSearchFormat()
+    raise UnknownNameError("prompt format of search", name, FORMATS, "Take a general model.")

@@ -1,0 +1,196 @@
+"""Texts as the bundled search model reads them: one token a word, a slot for each word that it does not know.
+
+Words are lower case, marks and possessive endings are left out; a run of capitalised words is one name, and a dotted
+name is two words, the path and the last part. A word outside the vocabulary is a slot (``e1``, ``e2``, ...), the same
+word the same slot throughout a prompt, so that copying a name is one token and a text may speak of anything. Everything
+that can be pointed to ends in a tag (``s1``, ``s2``, ...).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Generic, TypeVar
+
+from tape.errors import InvalidOutputError
+
+T = TypeVar("T")
+
+UNKNOWN = "<unk>"
+MOST_SLOTS = 120
+"""There are slots ``e1`` to ``e120``; words beyond are ``<unk>``."""
+MOST_TAGS = 120
+"""There are tags ``s1`` to ``s120``; what comes later ends in ``s0`` and can't be pointed to."""
+
+_WORD = re.compile(r"\d+(?:[.,:/]\d+)+|[^\W\d]\w*(?:\.[^\W\d]\w*)*(?=\.[^\W\d])|\w+(?:[-'’](?!s\b)\w+)*")
+_POSSESSIVE = re.compile(r"(?<=\w)['’]s\b")
+_PLAIN = re.compile(r"[a-z]+(?:['-][a-z]+)*")
+_SLOT = re.compile(r"e([1-9]\d{0,2})")
+_BREAK = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+|\s*\n\s*")
+_STARTS = frozenset('.?!:;"“”(\n')
+"""After these a capital letter makes no name."""
+
+
+@cache
+def vocabulary() -> tuple[str, ...]:
+    """The plain words that the bundled model knows, in the order of their ids."""
+    return tuple((resources.files("tape.cgdp.prompts") / "search_words.txt").read_text("utf-8").split())
+
+
+@cache
+def _known() -> frozenset[str]:
+    return frozenset(vocabulary())
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a text, or a run of capitalised words.
+
+    Attributes:
+        key: Its words in lower case: equal keys are the same word.
+        start: Where it begins in the text.
+        end: Where it ends.
+    """
+
+    key: str
+    start: int
+    end: int
+
+
+@lru_cache(maxsize=20_000)
+def split(text: str) -> tuple[Word, ...]:
+    """The words of a text, in order."""
+    found = list(_WORD.finditer(_POSSESSIVE.sub("  ", text)))
+    words: list[Word] = []
+    position = 0
+    while position < len(found):
+        first = found[position]
+        end = position + 1
+        if _capital(first[0]) and not _ordinary(text, first):
+            while (
+                end < len(found) and _capital(found[end][0]) and text[found[end - 1].end() : found[end].start()] == " "
+            ):
+                end += 1
+        words.append(Word(" ".join(f[0].lower() for f in found[position:end]), first.start(), found[end - 1].end()))
+        position = end
+    return tuple(words)
+
+
+def _capital(word: str) -> bool:
+    return word[0].isupper() and word != "I" and not word.startswith(("I'", "I’"))
+
+
+def _ordinary(text: str, word: re.Match[str]) -> bool:
+    """Whether a capitalised word is a known one that starts a sentence, so that no name begins with it."""
+    before = text[: word.start()].rstrip(" ")
+    return word[0].lower() in _known() and (not before or before[-1] in _STARTS)
+
+
+@lru_cache(maxsize=20_000)
+def sentences(text: str) -> tuple[str, ...]:
+    """The sentences or lines of a text that have words, each as it stands there."""
+    return tuple(part for part in (part.strip() for part in _BREAK.split(text)) if split(part))
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """Which words are plain, and which number each new slot gets. Another than the default is for training alone.
+
+    Attributes:
+        plain: Whether a word is written as it is.
+        numbers: Of the slots, in the order of first appearance; words beyond are ``<unk>``.
+    """
+
+    plain: Callable[[str], bool] = field(default_factory=lambda: _known().__contains__)
+    numbers: Sequence[int] = range(1, MOST_SLOTS + 1)
+
+
+class Page(Generic[T]):
+    """A prompt in the making; what is tagged is kept.
+
+    Args:
+        lexicon: How words are written.
+
+    Attributes:
+        words: The tokens so far.
+        tagged: What each tag stands for; tag ``s1`` is the first.
+    """
+
+    def __init__(self, lexicon: Lexicon | None = None) -> None:
+        self.words: list[str] = []
+        self.tagged: list[T] = []
+        self._lexicon = lexicon or Lexicon()
+        self._slots: dict[str, str] = {}
+        self._names: dict[str, tuple[str, str]] = {}
+        self._texts: list[tuple[str, tuple[Word, ...]]] = []
+
+    def mark(self, *markers: str) -> None:
+        """Append words of the format itself."""
+        self.words += markers
+
+    def text(self, text: str) -> None:
+        """Append a text."""
+        words = split(text)
+        self._texts.append((text, words))
+        self.words += [self._token(word.key, text[word.start : word.end]) for word in words]
+
+    def tag(self, what: T) -> None:
+        """Append the tag of what was just written."""
+        self.tagged.append(what)
+        self.words.append(f"s{len(self.tagged)}" if len(self.tagged) <= MOST_TAGS else "s0")
+
+    def tokens(self, text: str) -> list[str] | None:
+        """A text in words that the page has or that are plain; None where it has others."""
+        found = [word.key if self._lexicon.plain(word.key) else self._slots.get(word.key, "") for word in split(text)]
+        return found if all(found) and UNKNOWN not in found else None
+
+    @property
+    def slots(self) -> int:
+        """How many slots are in use."""
+        return len(self._names)
+
+    def _token(self, key: str, surface: str) -> str:
+        if self._lexicon.plain(key):
+            return key
+        if key not in self._slots:
+            used = len(self._names)
+            slot = f"e{self._lexicon.numbers[used]}" if used < len(self._lexicon.numbers) else UNKNOWN
+            self._slots[key] = slot
+            if slot != UNKNOWN:
+                self._names[slot] = key, surface
+        return self._slots[key]
+
+    def read(self, words: Sequence[str]) -> str:
+        """The text that words stand for: names as they stood.
+
+        Raises:
+            InvalidOutputError: A word is neither plain nor a slot in use, or there is none.
+        """
+        if not words:
+            raise InvalidOutputError("expected words, got none")
+        return " ".join(self._surface(word) for word in words)
+
+    def verbatim(self, words: Sequence[str]) -> str:
+        """As :meth:`read`, but as it stands in the first text that has these very words in a row, if any does.
+
+        Raises:
+            InvalidOutputError: As for :meth:`read`.
+        """
+        plain = self.read(words)
+        keys = [self._names[word][0] if word in self._names else word for word in words]
+        for text, found in self._texts:
+            own = [word.key for word in found]
+            for start in range(len(own) - len(keys) + 1):
+                if own[start : start + len(keys)] == keys:
+                    return text[found[start].start : found[start + len(keys) - 1].end]
+        return plain
+
+    def _surface(self, word: str) -> str:
+        if word in self._names:
+            return self._names[word][1]
+        if _SLOT.fullmatch(word) or not _PLAIN.fullmatch(word):
+            raise InvalidOutputError(f"{word[:80]!r} stands for nothing in the prompt")
+        return word

@@ -1,0 +1,435 @@
+"""One search in progress: what all harnesses share.
+
+A round is a query, what came back, what the memory makes of it, and the gate's verdict. Whatever the memory holds,
+every prompt goes through the window, every call and every search through the episode's ledger, and everything into its
+trace. The call for the answer is kept back from the start, so a search that runs out of its budget still answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TypeVar
+
+from tape.budget import Reservation
+from tape.cgdp.alignment import aligned
+from tape.cgdp.belief import Update, updated
+from tape.cgdp.context import SMALL, Window
+from tape.cgdp.curation import Caps, curated, needs_curation, worths
+from tape.cgdp.events import BeliefEvent, ContextEvent, Declined, Held, RetrievedEvent, Shown, StoppedEvent
+from tape.cgdp.prices import Prices
+from tape.cgdp.prompts.format import Extracted, Move, MoveKind, SearchFormat
+from tape.cgdp.settings import CgdpSettings
+from tape.cgdp.stopping import Stopping, style_of
+from tape.cgdp.view import Belief, Form, Round, View
+from tape.engine.episode import Episode, EpisodeEnded
+from tape.errors import BudgetExceededError, InvalidOutputError
+from tape.lm.base import Request, cost_of, most_completion_tokens, window_of
+from tape.protocols.search import LONGEST_TEXT, UNANSWERABLE, Passage, SearchDomain, SearchOption, TellsGold
+
+T = TypeVar("T")
+
+
+class Search:
+    """One search.
+
+    Args:
+        episode: The episode that it is played in.
+        settings: How it remembers, stops and selects; ``memory`` is decided.
+        domain: The task.
+        prompts: Builds what is asked and reads the answers.
+
+    Attributes:
+        rounds: What was searched, oldest first; all of it, whatever prompts show.
+        belief: The belief state; None with a transcript.
+        notes: What the model wrote into a memory of its own.
+    """
+
+    def __init__(self, episode: Episode, settings: CgdpSettings, domain: SearchDomain, prompts: SearchFormat) -> None:
+        self.episode, self.settings, self.domain, self.prompts = episode, settings, domain, prompts
+        self.options: tuple[SearchOption, ...] = tuple(domain.options())
+        self.window = Window(episode.roles.lm, settings.context_tokens)
+        self.rounds: list[Round] = []
+        self.notes: list[str] = []
+        self.belief: Belief | None = self._first_belief()
+        self._began_with = () if self.belief is None else self.belief.questions
+        self.caps = Caps(settings.k_trigger, settings.k_target, settings.belief_tokens)
+        self.rules = 0
+        """Tokens of the longest prompt of any role with nothing remembered."""
+        self._shown_from = 0
+        self._answered_within = 0
+        self.prices = Prices(self)
+        self._stopping = Stopping(self)
+        self._answer_call: Reservation | None = None
+        self._answer_step: Reservation | None = None
+
+    def _first_belief(self) -> Belief | None:
+        memory = self.settings.memory
+        if memory not in ("structured", "freeform"):
+            return None
+        form: Form = memory
+        questions = self.domain.sub_questions or ((self.domain.question,) if form == "structured" else ())
+        return Belief(form, questions=tuple(questions))
+
+    def is_resolved(self) -> bool:
+        """Whether the predicates that the search began with are resolved."""
+        assert self.belief is not None
+        return {*self._began_with} <= {*self.belief.resolved}
+
+    def first_open(self) -> str:
+        """The open predicate that comes next; of a structured belief without any left the question, of notes none."""
+        assert self.belief is not None
+        if self.belief.questions:
+            return self.belief.questions[0]
+        return self.domain.question if self.belief.form == "structured" else ""
+
+    # What prompts show
+
+    def view(self, target: str = "") -> View:
+        """What a role is shown now."""
+        memory = self.settings.memory
+        if self.belief is not None:
+            return View(self.domain.question, belief=_shown(self.belief), notes=tuple(self.notes), target=target)
+        if memory == "lobotomized":
+            newest = tuple(Round(1, "", one.passages) for one in self.rounds[-1:])
+            return View(self.domain.question, rounds=newest)
+        return View(
+            self.domain.question, rounds=tuple(self.rounds[self._shown_from :]), notes=tuple(self.notes), target=target
+        )
+
+    def belief_tokens(self, belief: Belief) -> int:
+        """Tokens of a belief in a prompt."""
+        bare = View(self.domain.question, belief=Belief(belief.form))
+        whole = self.window.count(self.prompts.answer_request(replace(bare, belief=_shown(belief))))
+        return whole - self.window.count(self.prompts.answer_request(bare))
+
+    def bare(self) -> View:
+        """A view of nothing but the question."""
+        return View(self.domain.question, belief=None if self.belief is None else Belief(self.belief.form))
+
+    # Before the first round
+
+    def begin(self, moves: Sequence[MoveKind]) -> None:
+        """Check the window and keep the call for the answer back.
+
+        Args:
+            moves: The moves that the harness will offer.
+
+        Raises:
+            ConfigError: The window is too small; says what would do.
+            BudgetExceededError: The budget does not even cover an answer.
+        """
+        lm, bare = self.episode.roles.lm, self._bare_requests(moves)
+        self.window.keep_within(window_of(lm), max(request.max_tokens for request in bare))
+        self.rules = max(map(self.window.count, bare))
+        passage = self.prices.brings(1)
+        limit = self.window.limit
+        if limit is not None:
+            # A belief holds at least one fact as long as the longest passage.
+            self.window.require(self.rules + passage * (1 if self.belief is None else 2))
+            if self.caps.tokens is None and self.belief is not None:
+                left = limit - self.rules - passage
+                first = self.belief_tokens(self.belief)
+                self.caps = replace(self.caps, tokens=max(left // 2, min(left, passage + first)))
+        if self.belief is not None:
+            self.belief = curated(self.belief, worths(self.belief, ()), self.caps, self.belief_tokens)
+        answer = self.prompts.answer_request(self.bare())
+        self._answered_within = self._longest_answer(moves)
+        worst = cost_of(lm.price, self._answered_within, most_completion_tokens(lm, answer))
+        self._answer_call = self.episode.ledger.reserve(worst)
+        step = self.episode.env.domain.cost(self.episode.state, self.domain.answer(UNANSWERABLE))
+        self._answer_step = self.episode.ledger.reserve(step)
+
+    def _longest_answer(self, moves: Sequence[MoveKind]) -> int:
+        """The most tokens of the prompt for the answer: the rules and a full belief, or else all that fits."""
+        limit, rules = self.window.limit, self.rules
+        if self.belief is not None and self.caps.tokens is not None and "note" not in moves:
+            return rules + self.caps.tokens if limit is None else min(limit, rules + self.caps.tokens)
+        return rules + self.prices.brings(self.options[0].depth) if limit is None else limit
+
+    def _bare_requests(self, moves: Sequence[MoveKind]) -> list[Request]:
+        """Every role's request with nothing remembered and a small passage."""
+        prompts, bare = self.prompts, self.bare()
+        requests = [prompts.answer_request(replace(bare, rounds=() if bare.belief else (Round(1, "", (SMALL,)),)))]
+        first = replace(bare, belief=self.belief)
+        if moves:
+            target = "" if self.belief is None else max((self.domain.question, *self.belief.questions), key=len)
+            requests.append(prompts.query_request(replace(first, target=target), moves))
+        else:
+            requests.append(prompts.think_request(first))
+        if self.belief is not None:
+            requests.append(prompts.extract_request(first, (SMALL,)))
+        if self.settings.gate.startswith("lm_"):
+            requests.append(prompts.gate_request(bare, (), style_of(self.settings.gate)))
+        return requests
+
+    # One round
+
+    def forget(self) -> None:
+        """Leave all rounds but the newest out of prompts from here on (Iter-RetGen)."""
+        self._shown_from = max(0, len(self.rounds) - 1)
+
+    def think_aloud(self, thought: str) -> None:
+        """Remember what the model wrote after the last round."""
+        if self.rounds and thought:
+            self.rounds[-1] = replace(self.rounds[-1], thought=thought)
+
+    async def retrieve(
+        self, query: str, option: SearchOption | None = None, *, thought: str = "", target: str = ""
+    ) -> None:
+        """Search, and take what came back into the memory.
+
+        Args:
+            query: The query.
+            option: How; the default one if not given.
+            thought: The words before it.
+            target: The open predicate that it is for.
+
+        Raises:
+            BudgetExceededError: It does not fit; it was not made.
+            EpisodeEnded: The horizon is reached.
+        """
+        chosen = option or self.options[0]
+        query = " ".join(query.split())[:LONGEST_TEXT].strip()
+        self._keep_the_last_move()
+        await self.episode.step(self.domain.search(query, chosen), text=thought)
+        observation = self.episode.observation
+        passages: tuple[Passage, ...] = tuple(observation.data) if observation is not None else ()
+        self.think_aloud(thought)
+        self.rounds.append(Round(len(self.rounds) + 1, query, passages))
+        self.episode.trace.write(
+            RetrievedEvent(
+                round=len(self.rounds),
+                query=query,
+                option=chosen.name,
+                thought=thought,
+                passages=[Shown(id=one.id, title=one.title, text=one.text) for one in passages],
+            )
+        )
+        new_facts = await self._believe(passages) if self.belief is not None else None
+        signals = self._stopping.after(query, passages)
+        productive = signals.upr > 0 if new_facts is None else new_facts > 0
+        self.prices.prospects().after(chosen, productive=productive)
+        if target and self.belief is not None:
+            self.prices.prospects(target).after(chosen, productive=target in self.belief.resolved)
+
+    async def _believe(self, passages: tuple[Passage, ...]) -> int:
+        """Update the belief by what was observed; the number of new facts."""
+        assert self.belief is not None
+        extracted = await self._extract(passages) if passages else Extracted()
+        update = updated(self.belief, passages, extracted)
+        belief = await self._curated(update.belief)
+        self._log_belief(update, belief)
+        self.belief = belief
+        return len(update.added)
+
+    async def _extract(self, passages: tuple[Passage, ...]) -> Extracted:
+        """What the model makes of an observation; nothing where it cannot be read."""
+        view, prompts = self.view(), self.prompts
+        assert view.belief is not None
+        kept, left_out = passages, list[str]()
+        # The best passages are read; where a belief leaves no room even for one, it is shown without its oldest facts.
+        while kept and not self.window.fits(prompts.extract_request(view, kept)):
+            shortest = replace(view, belief=replace(view.belief, facts=()), notes=())
+            if len(kept) == 1 and self.window.fits(prompts.extract_request(shortest, kept)):
+                break
+            left_out.insert(0, f"passage {kept[-1].id}")
+            kept = kept[:-1]
+        # Nor may what is left of a budget pay for reading them all; then it pays for as many as it does.
+        while len(kept) > 1 and not self._affords(prompts.extract_request(view, kept)):
+            left_out.insert(0, f"passage {kept[-1].id}")
+            kept = kept[:-1]
+        if left_out:
+            self._log_dropped("extract", left_out)
+        if not kept:
+            return Extracted()
+        found = await self.ask(
+            lambda shown: prompts.extract_request(shown, kept),
+            view,
+            lambda shown, text: prompts.read_extract(shown, kept, text),
+        )
+        return Extracted() if found is None else found
+
+    def _affords(self, request: Request) -> bool:
+        """Whether what is left of the tokens pays for a call at worst."""
+        left = self.episode.remaining().get("tokens")
+        worst = self.window.count(request) + most_completion_tokens(self.episode.roles.lm, request)
+        return left is None or worst <= left
+
+    async def _curated(self, belief: Belief) -> Belief:
+        """The belief within its caps; which items matter most the model says."""
+        if not needs_curation(belief, self.caps, self.belief_tokens):
+            return belief
+        view, prompts = View(self.domain.question, belief=belief), self.prompts
+        ranking: tuple[int, ...] | None = None
+        if self.window.fits(prompts.curate_request(view)):
+            # What was found is paid for already: where the call does not fit any more, the newest items are kept.
+            with suppress(BudgetExceededError):
+                ranking = await self.ask(prompts.curate_request, view, prompts.read_curate)
+        return curated(belief, worths(belief, ranking or ()), self.caps, self.belief_tokens)
+
+    async def exhausted(self) -> str:
+        """Why the search stops after this round; empty: it goes on."""
+        return await self._stopping.reason()
+
+    # What is asked
+
+    async def move(self, moves: Sequence[MoveKind], target: str = "") -> Move | None:
+        """What the model does next; None where that cannot be read. Nothing is answered before the first search."""
+        prompts, view = self.prompts, self.view(target)
+        if not self.rounds:
+            moves = tuple(move for move in moves if move != "answer")
+
+        def read(shown: View, text: str) -> Move:
+            found = prompts.read_query(shown, text)
+            if found.kind not in moves:
+                raise InvalidOutputError(f"the move {found.kind!r} was not offered")
+            return found
+
+        return await self.ask(lambda shown: prompts.query_request(shown, moves), view, read)
+
+    async def think(self) -> tuple[str, bool] | None:
+        """The next sentence of the chain of thought, and whether it has the answer; None where it cannot be read."""
+        prompts, view = self.prompts, self.view()
+        return await self.ask(prompts.think_request, view, prompts.read_think)
+
+    async def draft(self) -> str:
+        """An answer from what is remembered now, which does not end the search; empty where it cannot be read."""
+        prompts, view = self.prompts, self.view()
+        return await self.ask(prompts.answer_request, view, prompts.read_answer) or ""
+
+    async def ask(
+        self,
+        build: Callable[[View], Request],
+        view: View,
+        read: Callable[[View, str], T],
+        kept_back: Reservation | None = None,
+    ) -> T | None:
+        """Ask the model; what it shows is made to fit. None where the answer cannot be read, which is counted.
+
+        An answer is read by what was shown: formats that point, and name words by their place, need that.
+
+        Raises:
+            BudgetExceededError: The call does not fit; it was not made.
+        """
+        fitted = self.window.fit(build, view)
+        request, roles = fitted.request, self.episode.roles
+        if fitted.dropped:
+            self._log_dropped(request.role, fitted.dropped)
+        [completion] = await roles.lm.generate([request], kept_back)
+        try:
+            return read(fitted.view, completion.texts[0])
+        except InvalidOutputError as error:
+            roles.count_malformed(request.role, completion.texts[0], error)
+            return None
+
+    # The end
+
+    async def answer(self, reason: str) -> None:
+        """Answer from what is remembered, by the call that was kept back; what cannot be read abstains.
+
+        Args:
+            reason: Why the search stopped.
+
+        Raises:
+            EpisodeEnded: The environment has taken the answer.
+        """
+        view, prompts = self.view(), self.prompts
+        grounds: list[str] | None = None
+        if self.settings.verify == "aec":
+            assert self.belief is not None
+            # Of what the model put into its own words only the quote is grounded.
+            agreeing = aligned(self.domain.question, self.belief.facts, self.domain.subjects())
+            facts = tuple(replace(fact, text=fact.quote) for fact in agreeing)
+            grounds = [fact.source for fact in facts]
+            view = View(self.domain.question, belief=Belief(self.belief.form, facts))
+        text: str | None = UNANSWERABLE
+        if grounds is None or grounds:
+            # Without a window the transcript may have outgrown what was kept back for this call.
+            view = self.window.fit(prompts.answer_request, view, self._answered_within).view
+            if grounds is not None:
+                grounds = [fact.source for fact in (view.belief.facts if view.belief else ())]
+            text = await self.ask(prompts.answer_request, view, prompts.read_answer, self._answer_call)
+        said = (text or UNANSWERABLE)[:LONGEST_TEXT]
+        self.drop()
+        self.episode.result.measures = self.measures()
+        try:
+            await self.episode.step(self.domain.answer(said), text=reason)
+        finally:
+            env = self.episode.env
+            answers, sources = env.gold() if isinstance(env, TellsGold) else ((), ())
+            self.episode.trace.write(
+                StoppedEvent(
+                    round=len(self.rounds),
+                    reason=reason,
+                    aligned=grounds,
+                    answer=said if env.success() or self._has_answered(said) else "",
+                    gold_answers=list(answers),
+                    gold_sources=list(sources),
+                    right=bool(env.success()),
+                )
+            )
+
+    def _has_answered(self, said: str) -> bool:
+        """Whether the answer was taken: a horizon may have ended the episode before it."""
+        return self.episode.result.actions[-1:] == [self.domain.answer(said)]
+
+    def _keep_the_last_move(self) -> None:
+        """End the search where a horizon leaves one move, which is the answer's.
+
+        Raises:
+            EpisodeEnded: It does.
+        """
+        horizon = self.episode.config.horizon
+        if horizon is not None and self.episode.result.steps >= horizon - 1:
+            raise EpisodeEnded("failure", f"of {horizon} moves the last one is the answer's", limit=True)
+
+    def measures(self) -> dict[str, float]:
+        """What the agent measures of its search."""
+        facts = 0 if self.belief is None else len(self.belief.facts)
+        return {
+            "longest_prompt": float(self.window.longest),
+            "rounds": float(len(self.rounds)),
+            "facts": float(facts),
+        }
+
+    def drop(self) -> None:
+        """Give back what was kept for the answer and is not used."""
+        for kept in (self._answer_call, self._answer_step):
+            if kept is not None and kept.open:
+                kept.release()
+
+    def _log_dropped(self, role: str, dropped: Sequence[str]) -> None:
+        left = (self.window.limit, self.episode.remaining().get("tokens"))
+        most = min(tokens for tokens in left if tokens is not None)
+        self.episode.trace.write(ContextEvent(role=role, tokens=most, dropped=list(dropped)))
+
+    def _log_belief(self, update: Update, kept: Belief) -> None:
+        texts = {*(fact.quote for fact in kept.facts), *kept.questions}
+        self.episode.trace.write(
+            BeliefEvent(
+                round=len(self.rounds),
+                facts=[Held(**vars(fact)) for fact in kept.facts],
+                questions=list(kept.questions),
+                resolved=list(update.resolved),
+                added=[i for i, fact in enumerate(kept.facts) if fact in update.added],
+                refused=[
+                    Declined(source=one.finding.source, quote=one.finding.quote, reason=one.reason)
+                    for one in update.refused
+                ],
+                dropped=[
+                    *(fact.text for fact in update.belief.facts if fact.quote not in texts),
+                    *(question for question in update.belief.questions if question not in texts),
+                ],
+                tokens=self.belief_tokens(kept),
+            )
+        )
+
+
+def _shown(belief: Belief) -> Belief:
+    """A belief as prompts have it: of what is resolved the newest alone, for nothing else bounds that."""
+    return replace(belief, resolved=belief.resolved[-_RESOLVED:])
+
+
+_RESOLVED = 3

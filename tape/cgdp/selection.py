@@ -1,0 +1,117 @@
+"""Which search comes next, chosen exactly: the plan graph of a search (``select="solver"``).
+
+Its nodes are sets of resolved predicates; an edge resolves one open predicate by one option, which is a retriever and a
+depth. An edge is worth what resolving its predicate is worth, in tokens, times the calibrated chance that the search
+finds it, less the tokens that the round is expected to take; it costs these tokens, its calls, and what the search is
+declared to cost. Options whose worst case does not fit into the window make no edges: a prompt's length is a peak, not
+a sum. The solver finds the path of greatest worth within what is left of every budget, its first search is made, and
+after what that brings the path is selected anew. Where no path is worth anything the agent answers.
+
+Costs are expected ones, for what must not be exceeded is enforced elsewhere: every call and every search reserves its
+worst case before it is made. A plan of worst cases would leave most of a budget unspent. Where not even the cheapest
+searches for all open predicates are expected to fit, the cheapest is made for the first of them: what is left unspent
+under a hard cap is worth nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import solvers
+from tape.cgdp.search import Search
+from tape.engine.graph import PlanGraph
+from tape.protocols.search import SearchOption
+from tape.trace import GraphFoldedEvent, PathSelectedEvent
+
+MOST_OPEN = 5
+"""Open predicates that a graph is made of; those behind them wait."""
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The search that comes next.
+
+    Attributes:
+        target: The open predicate that it is for.
+        option: How to search.
+    """
+
+    target: str
+    option: SearchOption
+
+
+def select(search: Search) -> Selected | None:
+    """The next search; None where answering now is worth more than any search that fits.
+
+    Args:
+        search: A search with a belief.
+    """
+    assert search.belief is not None
+    episode, targets = search.episode, search.belief.questions[:MOST_OPEN] or (search.first_open(),)
+    options = [option for option in search.options if search.prices.fits(option)]
+    if not options:
+        return None
+    left = episode.remaining()
+    graph, made = _graph(search, targets, options)
+    start = _key(frozenset())
+    problem, ids = graph.path_problem(start, left, len(targets))
+    answer = solvers.solve(problem, episode.config.solver)
+    episode.result.solver_seconds += answer.seconds
+    path = [graph.edge(ids[edge]) for edge in answer.edges]
+    size = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": problem.horizon, "budget": left}
+    episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
+    episode.trace.write(
+        PathSelectedEvent(
+            selector="solver",
+            status=str(answer.status.value),
+            partial=False,
+            actions=[edge.action for edge in path],
+            nodes=[start, *(edge.target for edge in path)] if answer.has_walk else [],
+            objective=answer.objective,
+            bound=answer.bound,
+            consumption=problem.named(answer.consumption),
+            problem=size,
+            seconds=answer.seconds,
+        )
+    )
+    chosen = [made[edge.id] for edge in path]
+    if len(chosen) < len(targets):
+        cheapest = min(options, key=lambda option: search.prices.expected(option)["tokens"] or 0)
+        if search.prices.worth(targets[0], cheapest) > 0:
+            return Selected(targets[0], cheapest)
+    if not chosen:
+        return None
+    # What has to be known first stands first; the path's worth does not depend on its order.
+    return min(chosen, key=lambda selected: targets.index(selected.target))
+
+
+def _graph(
+    search: Search, targets: Sequence[str], options: Sequence[SearchOption]
+) -> tuple[PlanGraph, dict[int, Selected]]:
+    """The plan graph, and what each of its edges stands for; every node is an end, for one can always answer."""
+    graph = PlanGraph(key=_key)
+    made: dict[int, Selected] = {}
+    costs = {option: search.prices.expected(option) for option in options}
+    worths = {(target, option): search.prices.worth(target, option) for target in targets for option in options}
+    for size in range(len(targets) + 1):
+        for here in map(frozenset, combinations(targets, size)):
+            graph.set_goal(graph.add_state(here))
+            for target in (target for target in targets if target not in here):
+                after = here | {target}
+                graph.add_state(after)
+                for option in options:
+                    action = f"{option.name}: {target}"
+                    graph.add_variant(here, action, after)
+                    edge = graph.find(_key(here), action, _key(after))
+                    graph.set_cost(edge, costs[option])
+                    graph.set_edge_reward(edge, worths[target, option])
+                    made[edge] = Selected(target, option)
+    return graph, made
+
+
+def _key(resolved: Hashable) -> str:
+    """The name of a node."""
+    assert isinstance(resolved, frozenset)
+    return " + ".join(sorted(resolved)) or "nothing resolved yet"

@@ -1,0 +1,91 @@
+"""Whether a search is exhausted: the gate that the settings name, asked after every round."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from tape.cgdp.events import GateEvent
+from tape.cgdp.gates import CONFIGURATIONS, Signalling, Signals, StagnationGate, fixed_rounds
+from tape.protocols.search import Passage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tape.cgdp.search import Search
+
+_SHOWN = 3
+"""Rounds that a model is shown which judges the search."""
+
+
+class Stopping:
+    """The gate of one search.
+
+    Args:
+        search: The search.
+    """
+
+    def __init__(self, search: Search) -> None:
+        self._search, self._name = search, search.settings.gate
+        self._signalling = Signalling(search.settings.jaccard_window)
+        configuration = CONFIGURATIONS.get(self._name)
+        self._gate = None if configuration is None else StagnationGate(configuration)
+        self._last = Signals(0.0, 1.0)
+
+    def after(self, query: str, passages: Sequence[Passage]) -> Signals:
+        """Take note of a round; returns its signals."""
+        self._last = self._signalling.after(query, [one.id for one in passages])
+        return self._last
+
+    async def reason(self) -> str:
+        """Why the search stops after the round that was noted last; empty: it goes on.
+
+        Raises:
+            BudgetExceededError: The gate asks the model, and the call does not fit.
+        """
+        number, signals = len(self._search.rounds), self._last
+        verdict, fired = "", False
+        if self._gate is not None:
+            fired = self._gate.fires(signals)
+        elif self._name.startswith("lm_") and number > 1:
+            verdict = await self._asked()
+            fired = verdict == "EXHAUSTED"
+        elif self._name == "voi":
+            best = max(self._search.prices.worth("", option) for option in self._search.options)
+            verdict, fired = f"the best further search is worth {best:.0f} tokens", best <= 0
+        else:
+            fired = number == fixed_rounds(self._name)
+        self._search.episode.trace.write(
+            GateEvent(
+                round=number,
+                gate=self._name,
+                jaccard=signals.jaccard,
+                upr=signals.upr,
+                verdict=verdict,
+                fired=fired,
+            )
+        )
+        return f"the gate {self._name} fired" if fired else ""
+
+    async def _asked(self) -> str:
+        """The model's verdict; empty where it cannot be asked or read, so that the search goes on."""
+        search, style = self._search, style_of(self._name)
+        last = 1 if search.settings.memory == "lobotomized" else _SHOWN
+        recent = [
+            f"{one.query!r} -> {', '.join(p.title for p in one.passages) or 'nothing'}" for one in search.rounds[-last:]
+        ]
+        bare = search.bare()
+        while recent and not search.window.fits(search.prompts.gate_request(bare, recent, style)):
+            recent = recent[1:]
+        if not recent:
+            return ""
+        found = await search.ask(
+            lambda view: search.prompts.gate_request(view, recent, style),
+            search.view(),
+            lambda _, text: search.prompts.read_gate(text),
+        )
+        return found or ""
+
+
+def style_of(gate: str) -> Literal["conservative", "neutral"]:
+    """How a gate that asks the model asks it."""
+    return "conservative" if gate == "lm_conservative" else "neutral"

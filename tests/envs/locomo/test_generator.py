@@ -1,0 +1,268 @@
+"""Invented conversations: what is said answers what is asked, and nothing else does."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+from collections import Counter
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs.locomo.asking import COUNTS
+from envs.locomo.dialogue import Dialogue, Question
+from envs.locomo.errors import LocomoError
+from envs.locomo.facts import Fact, draw_world
+from envs.locomo.generator import SIZES, dialogue, dialogues
+from envs.locomo.relations import leads_to, relations
+from envs.locomo.talk import SESSIONS, TURNS, WORDS, lay_out
+from envs.locomo.words import PARTS, Part, draw, is_open, known_kinds, part_of, spellings, words
+from envs.search import bm25
+from envs.search.metrics import exact_match
+from tests.profiles import examples
+
+A_FEW = 6
+
+
+@cache
+def some(part: Part, count: int = A_FEW) -> tuple[Dialogue, ...]:
+    return tuple(dialogue(seed, part) for seed in range(count))
+
+
+def asked(part: Part) -> list[tuple[Dialogue, Question]]:
+    return [(talk, question) for talk in some(part) for question in talk.questions]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_evidence_says_the_answer(part: Part) -> None:
+    for talk, question in asked(part):
+        turns = {passage.id: passage for passage in talk.passages}
+        assert question.evidence == tuple(hop.turn for hop in question.hops)
+        assert len(set(question.evidence)) == len(question.evidence)
+        for hop in question.hops:
+            assert hop.quote in turns[hop.turn].text
+            assert hop.value in hop.quote
+        if question.answerable:
+            assert exact_match(question.hops[-1].value, question.answers)
+            assert question.sub_questions == tuple(hop.sub_question for hop in question.hops)
+        else:
+            assert question.answers == question.sub_questions == ()
+        if len(question.hops) == 2:
+            first, second = question.hops
+            found = first.value in talk.speakers and turns[second.turn].title == first.value
+            assert found or first.value in second.quote
+            assert first.value in second.sub_question
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_who_is_asked_about_said_so_and_where_nobody_did_the_other_one_did(part: Part) -> None:
+    for talk, question in asked(part):
+        said = {passage.id: passage.title for passage in talk.passages}
+        named = [name for name in talk.speakers if re.search(rf"\b{name}\b", question.text)]
+        assert len(named) == 1
+        first = said[question.evidence[0]]
+        assert (first == named[0]) == question.answerable
+
+
+@given(st.integers(0, 10_000), st.sampled_from(PARTS))
+@examples(60)
+def test_nothing_supports_a_question_without_an_answer(seed: int, part: Part) -> None:
+    """By brute force: what a speaker says is taken apart again, by the wordings alone."""
+    talk = dialogue(seed, part)
+    told = {name: [fact for p in talk.passages if p.title == name for fact in read(p.text)] for name in talk.speakers}
+    for question in talk.questions:
+        [name] = [each for each in talk.speakers if re.search(rf"\b{each}\b", question.text)]
+        [other] = {*talk.speakers} - {name}
+        relation, key, _ = read_hop(talk, question.hops[0].turn, question.hops[0].quote)
+        mine = [value for r, k, value in told[name] if (r, k) == (relation, key)]
+        theirs = [value for r, k, value in told[other] if (r, k) == (relation, key)]
+        if question.answerable:
+            assert mine == [question.hops[0].value]
+        else:
+            assert mine == []
+            assert theirs == [question.hops[0].value]
+
+
+def read(text: str) -> list[tuple[str, str, str]]:
+    """Every relation, key and value that a turn states, by the wordings of the data files."""
+    found = []
+    for relation, literal, pattern in patterns():
+        for match in pattern.finditer(text) if literal in text else ():
+            parts = match.groupdict()
+            found.append((relation, parts.get("key", ""), parts["value"]))
+    return found
+
+
+def read_hop(talk: Dialogue, turn: str, quote: str) -> tuple[str, str, str]:
+    [passage] = [passage for passage in talk.passages if passage.id == turn]
+    assert quote in passage.text
+    [fact] = set(read(passage.text))
+    return fact
+
+
+@cache
+def patterns() -> list[tuple[str, str, re.Pattern[str]]]:
+    """Of every wording its relation, its longest piece of text, and what it may look like."""
+    members = {kind: "|".join(map(re.escape, words().kinds[kind])) for kind in words().kinds}
+    name = "|".join([*words().women, *words().men])
+    made = f"(?:{'|'.join(words().starts)})(?:{'|'.join(words().ends)})"
+    members |= {
+        "person": name,
+        "speaker": name,
+        "town": made,
+        "firm": made,
+        "pet": f"(?:{'|'.join(words().pets)})(?:{'|'.join(words().pet_ends)})",
+        "thing": f"(?:{'|'.join(words().adjectives)}) (?:{'|'.join(words().nouns)})",
+        "title": f"The (?:{'|'.join(words().firsts)}) (?:{'|'.join(words().seconds)})",
+        "date": f"[0-9]+ (?:{members['month']})",
+    }
+    compiled = []
+    for relation in relations():
+        for wording in relation.said:
+            pattern = re.escape(wording.text)
+            for slot, kind in (("key", relation.key), ("value", relation.value)):
+                pattern = pattern.replace(rf"\{{{slot}\}}", f"(?P<{slot}>{members.get(kind, '')})")
+            # Fact sentences stand at the begin of a turn or behind a sentence.
+            literal = max(re.split(r"\{\w+\}", wording.text), key=len)
+            compiled.append((relation.name, literal, re.compile(rf"(?:^|(?<=[.!?] )){pattern}(?= |$)")))
+    return compiled
+
+
+def test_the_kinds_of_questions_take_turns_and_all_are_there() -> None:
+    for part in PARTS:
+        for talk in some(part):
+            assert Counter(question.kind for question in talk.questions) == COUNTS
+            assert [question.kind for question in talk.questions][:3] == ["single", "two", "swapped"]
+            assert [question.id for question in talk.questions] == [f"q{n}" for n in range(1, 21)]
+            assert len({question.text for question in talk.questions}) == len(talk.questions)
+
+
+def test_conversations_are_as_long_as_they_should_be() -> None:
+    for talk in (talk for part in PARTS for talk in some(part)):
+        sessions = [int(passage.id[1:].partition(":")[0]) for passage in talk.passages]
+        assert sorted(set(sessions)) == list(range(1, sessions[-1] + 1))
+        assert SESSIONS[0] <= sessions[-1] <= SESSIONS[1]
+        assert TURNS[0] <= len(talk.passages) <= TURNS[1] + 20
+        assert len({passage.id for passage in talk.passages}) == len(talk.passages)
+        assert {passage.title for passage in talk.passages} == set(talk.speakers)
+        for before, after in zip(talk.passages, talk.passages[1:], strict=False):
+            assert before.title != after.title or before.id.partition(":")[0] != after.id.partition(":")[0]
+        assert all(WORDS[0] <= len(passage.text.split()) <= WORDS[1] for passage in talk.passages)
+        assert "{" not in "".join(passage.text for passage in talk.passages)
+        assert not any("{" in question.text for question in talk.questions)
+
+
+def test_parts_share_no_turn_no_question_and_no_name() -> None:
+    turns = {part: {passage.text for talk in some(part) for passage in talk.passages} for part in PARTS}
+    questions = {part: {question.text for _, question in asked(part)} for part in PARTS}
+    speakers = {part: {name for talk in some(part) for name in talk.speakers} for part in PARTS}
+    for one, other in (("train", "dev"), ("train", "test"), ("dev", "test")):
+        for by_part in (turns, questions, speakers):
+            assert not by_part[one] & by_part[other]  # type: ignore[index]
+    for part in PARTS:
+        for seed in range(3):
+            for fact in draw_world(random.Random(seed), part).facts.values():
+                relation = fact.relation
+                assert part_of(fact.sentence) == part
+                made = [m for kind, m in ((relation.key, fact.key), (relation.value, fact.value)) if is_open(kind)]
+                assert all(part_of(name) == part for name in made)
+
+
+def test_held_out_wordings_are_in_no_training_text() -> None:
+    held_out = [re.split(r"\{\w+\}", w.text) for r in relations() for w in r.said if w.held_out]
+    assert len(held_out) == len(relations())
+    said = "\n".join(passage.text for talk in some("train", 12) for passage in talk.passages)
+    patterns = [".{2,25}?".join(map(re.escape, pieces)) for pieces in held_out]
+    assert not any(re.search(pattern, said) for pattern in patterns)
+    assert all(question.split == "trained" for _, question in asked("train"))
+    splits: Counter[tuple[str, str]] = Counter(
+        (question.kind, question.split) for part in ("dev", "test") for _, question in asked(part)
+    )
+    for kind in COUNTS:
+        assert min(splits[kind, "trained"], splits[kind, "heldout"]) > 10
+
+
+def test_no_two_conversations_are_alike() -> None:
+    talks = [talk for part in PARTS for talk in some(part)]
+    assert len({talk.digest for talk in talks}) == len(talks)
+    for part in PARTS:
+        quotes = [{hop.quote for question in talk.questions for hop in question.hops} for talk in some(part)]
+        texts = Counter(quote for own in quotes for quote in own)
+        assert sum(count for count in texts.values() if count > 1) < 0.1 * texts.total()
+
+
+def test_the_same_seed_gives_the_same_conversation_in_any_process() -> None:
+    code = "from envs.locomo.generator import dialogue; d = dialogue(3, 'dev'); print(d.digest, repr(d.questions))"
+    told = subprocess.run(
+        [sys.executable, "-c", code], env={"PYTHONHASHSEED": "1"}, capture_output=True, text=True, check=True
+    ).stdout
+    assert told == f"{dialogue(3, 'dev').digest} {dialogue(3, 'dev').questions!r}\n"
+
+
+def test_gold_sub_questions_lead_to_the_evidence_and_the_question_alone_less_so() -> None:
+    found = {"gold": 0, "question": 0}
+    total = 0
+    for talk in some("test"):
+        index = bm25(talk.passages)
+        for question in talk.questions:
+            if question.kind == "two":
+                total += 1
+                by_sub = [{p.id for p in index.search(sub, 5)} for sub in question.sub_questions]
+                found["gold"] += all(turn in ids for turn, ids in zip(question.evidence, by_sub, strict=True))
+                found["question"] += set(question.evidence) <= {p.id for p in index.search(question.text, 5)}
+    assert found["gold"] >= 0.75 * total
+    assert found["question"] <= 0.5 * total
+
+
+def test_a_turn_that_is_easily_mistaken_for_the_evidence_is_there() -> None:
+    """Of most questions the same relation is told of another key, or by the other speaker."""
+    rivals = total = 0
+    for part in PARTS:
+        for seed in range(A_FEW):
+            rng = random.Random(f"locomo:{part}:{seed}")
+            world = draw_world(rng, part)
+            of: Counter[str] = Counter(fact.relation.name for fact in world.facts.values())
+            _, turns = lay_out(rng, world)
+            by_turn: dict[str, Fact] = {turn: fact for fact, turn in turns.items()}
+            for question in some(part)[seed].questions:
+                total += 1
+                rivals += of[by_turn[question.evidence[-1]].relation.name] > 1
+    assert rivals >= 0.7 * total
+
+
+def test_chains_and_crossings_are_what_they_say() -> None:
+    for seed in range(A_FEW):
+        world = draw_world(random.Random(seed), "dev")
+        assert world.chains
+        assert world.crossings
+        for first, second in world.chains:
+            assert leads_to(first.relation, second.relation)
+            assert (first.speaker, first.value) == (second.speaker, second.key)
+        for first, second in world.crossings:
+            assert first.value == world.speakers[second.speaker][0]
+            assert first.speaker != second.speaker
+
+
+def test_the_sets_for_evaluation() -> None:
+    assert [talk.name for talk in dialogues("dev")] == [f"dev-{n}" for n in range(SIZES["dev"])]
+    assert sum(len(talk.questions) for talk in dialogues("test")) == 240
+    for call in (lambda: dialogue(0, "exam"), lambda: dialogues("train")):
+        with pytest.raises(LocomoError, match="there is no"):
+            call()
+
+
+def test_every_kind_can_be_drawn_and_spelled() -> None:
+    rng = random.Random(5)
+    for kind in known_kinds(words()):
+        if kind != "speaker":
+            drawn = {draw(rng, words(), "dev", kind, {"sister"}) for _ in range(40)}
+            assert len(drawn) >= 5
+            assert "sister" not in drawn
+            assert not is_open(kind) or all(part_of(one) == "dev" for one in drawn)
+            assert all(spellings(kind, one)[0] == one for one in drawn)
+    assert spellings("date", "4 May") == ("4 May", "May 4")
+    assert spellings("money", "30 euros") == ("30 euros", "30")

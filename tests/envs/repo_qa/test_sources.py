@@ -1,0 +1,203 @@
+"""Sources are found and parsed, whatever they hold, and never executed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from envs.repo_qa import RepoQaError, questions, read_package, read_repo
+from envs.repo_qa.sources import MOST_BYTES, find_package, find_repo, read_sources
+from tests.envs.repo_qa.helpers import FILES, write_shop
+from tests.places import ROOT
+
+
+def skipped(folder: Path) -> dict[str, str]:
+    return {one.path: one.reason for one in read_repo(folder).skipped}
+
+
+def test_files_come_in_the_order_of_their_paths_with_their_modules(tmp_path: Path) -> None:
+    sources, left_out = read_sources(find_repo(write_shop(tmp_path)))
+    assert [source.path for source in sources] == sorted(FILES)
+    assert [source.module for source in sources] == ["shop", "shop.errors", "shop.prices", "shop.shelves"]
+    assert left_out == ()
+    assert sources[2].lines[3] == "from .errors import PriceError"
+
+
+def test_nothing_is_executed_or_imported(tmp_path: Path) -> None:
+    package = tmp_path / "loud_package"
+    package.mkdir()
+    marker = tmp_path / "executed"
+    loud = f"open({str(marker)!r}, 'w').write('x')\nraise SystemExit('executed')\n"
+    (package / "__init__.py").write_text(loud + "def f(a=5): pass\n")
+    (package / "inner.py").write_text(f"{loud}\nclass C(print('executed')): x = __import__('os').abort()\n")
+    (package / "sitecustomize.py").write_text(loud)
+    code = (
+        "import sys; from envs.repo_qa import *\n"
+        "for one in (read_package('loud_package'), read_package('loud_package.inner')):\n"
+        "    assert one.passages, one\n"
+        "    questions(one, 0, 'dev'); questions(one, 0, 'test')\n"
+        "assert not [name for name in sys.modules if 'loud_package' in name], 'imported'\n"
+    )
+    env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, check=False, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not marker.exists()
+
+
+def test_what_cannot_be_parsed_is_left_out_and_counted(tmp_path: Path) -> None:
+    write_shop(tmp_path)
+    bad = {
+        "broken.py": b"def f(:\n",
+        "zero.py": b"x = 1\x00\n",
+        "latin.py": b"# -*- coding: latin-1 -*-\ndef caf\xe9(x=1): pass\n",  # readable
+        "wrong.py": b"x = '\xff\xfe'\n",
+        "unknown.py": b"# coding: klingon\nx = 1\n",
+        "hex.py": b"# coding: hex\nx = 1\n",
+        "punycode.py": b"# coding: punycode\n" + b"a" * 1000 + b"-" + b"9" * 1000,
+        "deep.py": b"x = " + b"(" * 5000 + b")" * 5000,
+        "chain.py": b"x = " + b"-" * 200_000 + b"1",
+        "sum.py": b"x = " + b"1 + " * 100_000 + b"1",
+        "blocks.py": b"".join(b" " * n + b"if 1:\n" for n in range(150)) + b" " * 150 + b"x = 1\n",
+        "digits.py": b"x = " + b"9" * 10_000,
+        "large.py": b"# " + b"x" * MOST_BYTES,
+        "tests/test_a.py": b"def test_a(): pass\n",
+        "test_b.py": b"def test_b(): pass\n",
+    }
+    for name, data in bad.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    os.mkfifo(tmp_path / "pipe.py")
+    found = skipped(tmp_path)
+    deep = "nested too deep"
+    assert found == {
+        "broken.py": "a syntax error",
+        "zero.py": "zero bytes",
+        "wrong.py": "no text in its declared encoding",
+        "unknown.py": "no text in its declared encoding",
+        "hex.py": "an encoding that is not read",
+        "punycode.py": "an encoding that is not read",
+        "deep.py": deep,
+        "chain.py": deep,
+        "sum.py": deep,
+        "blocks.py": found["blocks.py"],
+        "digits.py": "a syntax error",
+        "large.py": f"larger than {MOST_BYTES} bytes",
+        "tests": "tests",
+        "test_b.py": "tests",
+        "pipe.py": "no regular file",
+    }
+    assert found["blocks.py"] in (deep, "a syntax error")  # the tokenizer allows for 100 indentations
+    repository = read_repo(tmp_path)
+    assert set(repository.sources) == {*FILES, "latin.py"}
+    assert repository.unusable.total() == len(found) - 2
+    assert [one.name for one in repository.definitions if one.path == "latin.py"] == ["café"]
+
+
+def test_what_parses_but_is_deep_breaks_nothing(tmp_path: Path) -> None:
+    chain = "x" + ".y" * 900
+    nested = "".join("    " * n + f"class C{n}:\n" for n in range(60)) + "    " * 60 + "def m(self): pass\n"
+    text = f"def f(a={chain}, b=[{'[' * 60}{']' * 60}]) -> {chain}:\n    raise {chain}\nclass A({chain}): pass\n"
+    (tmp_path / "deep.py").write_text(text)
+    (tmp_path / "nested.py").write_text(nested)
+    repository = read_repo(tmp_path)
+    assert {one.name for one in repository.definitions} >= {"f", "A", "C0", "C19"}
+    assert all(len(line) < 400 for passage in repository.passages for line in passage.text.split("\n"))
+    for part in ("dev", "test"):
+        questions(repository, 0, part)
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    write_shop(outside)
+    (outside / "secret.py").write_text("def secret(): pass\n")
+    inside = write_shop(tmp_path / "inside")
+    (inside / "secret.py").symlink_to(outside / "secret.py")
+    (inside / "away").symlink_to(outside)
+    (inside / "around").symlink_to(inside)
+    assert skipped(inside) == {"secret.py": "a link", "away": "a link", "around": "a link"}
+    assert set(read_repo(inside).sources) == set(FILES)
+    (tmp_path / "entry").symlink_to(inside)  # the folder that is named may be one
+    assert set(read_repo(tmp_path / "entry").sources) == set(FILES)
+
+
+def test_hidden_folders_and_environments_are_not_entered(tmp_path: Path) -> None:
+    write_shop(tmp_path)
+    for folder in (".git", "__pycache__", "myenv"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.py").write_text("def x(): pass\n")
+    (tmp_path / "myenv" / "pyvenv.cfg").touch()
+    assert set(read_repo(tmp_path).sources) == set(FILES)
+
+
+def test_modules_are_named_from_their_outermost_package(tmp_path: Path) -> None:
+    for name in ("src/a/__init__.py", "src/a/b.py", "scripts/run.py", "src/single.py", "top.py", "src/a/c/d.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("def f(): pass\n")
+    modules = {path: source.module for path, source in read_repo(tmp_path).sources.items()}
+    assert modules == {
+        "src/a/__init__.py": "a",
+        "src/a/b.py": "a.b",
+        "scripts/run.py": "scripts.run",
+        "src/single.py": "single",
+        "top.py": "top",
+        "src/a/c/d.py": "a.c.d",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("networkxx", "perhaps 'networkx' is meant"),
+        ("no_such_package_at_all", "by --repo"),
+        ("json.nothing", "holds no 'nothing'"),
+        ("json.decoder.JSONDecoder", "holds no 'JSONDecoder'"),
+        ("sys", "no Python source"),
+        ("../etc", "as it is imported"),
+        ("", "as it is imported"),
+        ("a\x00b", "as it is imported"),
+    ],
+)
+def test_an_unknown_package_is_an_error_with_a_remedy(name: str, told: str) -> None:
+    with pytest.raises(RepoQaError, match=told):
+        find_package(name)
+
+
+def test_modules_and_packages_inside_of_packages_are_found() -> None:
+    assert set(read_package("json.decoder").sources) == {"json/decoder.py"}
+    assert set(read_package("os").sources) == {"os.py"}  # the interpreter holds a compiled one
+    assert {path.split("/")[1] for path in read_package("email.mime").sources} == {"mime"}
+
+
+def test_a_folder_that_is_none_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text("x = 1\n")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "empty").mkdir()
+    for folder, told in ((tmp_path / "none", "does not exist"), (file, "is a file"), (tmp_path / "empty", "no Python")):
+        with pytest.raises(RepoQaError, match=told):
+            read_repo(folder)
+    for folder in (tmp_path / "loop", Path("a\x00b")):
+        with pytest.raises(RepoQaError):
+            read_repo(folder)
+
+
+def test_a_repository_is_read_once_in_a_process(tmp_path: Path) -> None:
+    assert read_repo(write_shop(tmp_path)) is read_repo(tmp_path)
+
+
+def test_too_many_files_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("envs.repo_qa.sources.MOST_FILES", 3)
+    with pytest.raises(RepoQaError, match="more than 3 Python files; name one of its folders"):
+        read_repo(write_shop(tmp_path))
+
+
+def test_names_are_counted_wherever_they_are_defined(tmp_path: Path) -> None:
+    text = "def f():\n    def g(): pass\nif 1:\n    class f: pass\ntry:\n    pass\nexcept E:\n    async def f(): pass\n"
+    (tmp_path / "a.py").write_text(text + "match 1:\n    case 1:\n        def g(): pass\n")
+    assert read_repo(tmp_path).names == Counter({"f": 3, "g": 2})

@@ -1,0 +1,283 @@
+"""The studies of search agents: what they play, tiny runs with a scripted policy, and what their reports say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from experiments.harness import register
+from experiments.harness.cli import play
+from experiments.harness.experiment import Experiment
+from experiments.harness.matrix import Identified, Options, split, spread, unopened
+from experiments.harness.measured import Measured
+from experiments.harness.published import check, publish
+from experiments.harness.standard import sections_of
+from experiments.studies.cgdp import budget, gaps, gate, memory
+from experiments.studies.cgdp.methods import DOMAINS, HARNESSES, MEMORIES, chosen, memories_of, window_of
+from experiments.studies.cgdp.reader import NAME, GoldQuestion, GoldReader, GoldReaderLM
+from tape.cgdp.gates import CONFIGURATIONS, fixed_rounds
+from tape.cgdp.prompts.chat import ChatSearchFormat
+from tape.cgdp.settings import CgdpSettings
+from tape.cgdp.view import Belief, Fact, View
+from tape.errors import ConfigError, ModelError
+from tape.lm.base import LanguageModel
+from tape.protocols.search import UNANSWERABLE, Passage
+from tape.runner.workers import InProcess
+from tape.show.document import Table
+from tape.statistics import holm
+from tests.tape.cgdp.policy import scripted_policy
+
+pytest.importorskip("bm25s")
+POLICY = "scripted policy"
+
+
+def options(limit: int = 1, models: tuple[str, ...] = (POLICY,)) -> Options:
+    return Options(seeds=1, models=models, limit=limit, identify=lambda _: Identified("scripted policy 0", "chat"))
+
+
+def played(
+    experiment: Experiment, out: Path, limit: int = 1, model: Callable[[], LanguageModel] | None = None
+) -> Measured:
+    opener = model or (lambda: scripted_policy(0))
+    with InProcess(lambda _: opener()) as pool:
+        return play(experiment, options(limit), out / "run", pool, quiet=True, listed=out / "list.json")
+
+
+def tables(measured: Measured, experiment: Experiment) -> dict[str, Table]:
+    found = sections_of(experiment, measured)
+    return {section.title: block for section in found for block in section.blocks if isinstance(block, Table)}
+
+
+def small(experiment: Experiment, what: memory.Chosen) -> Experiment:
+    made = gate.configurations if experiment.name == gate.EXPERIMENT.name else memory.configurations
+    return replace(experiment, configurations=partial(made, what))
+
+
+def republished(experiment: Experiment, measured: Measured, folder: Path) -> None:
+    """What was published follows from its episodes alone."""
+    pytest.importorskip("pyarrow")
+    publish(experiment, measured, folder)
+    assert check(folder) == []
+
+
+# --- what is played -------------------------------------------------------------------------------
+
+
+def test_every_condition_of_every_harness_is_played_in_every_window() -> None:
+    what = memory.Chosen(domains=("locomo",), part="dev")
+    found = memory.configurations(what, options())
+    names = {split(one.name)[2] for one in found}
+    assert names == {f"{HARNESSES[a]}, {m}" for a in HARNESSES for m in memories_of(a)} | {
+        "IRCoT, structured, K = 12",
+        "ReAct, structured, K = 12",
+    }
+    assert len(names) == 4 * 3 + 3 + 2 + 2
+    assert {CgdpSettings.of(one.spec.config).context_tokens for one in found} == {192, 256, 384, None}
+    assert all("own corpus" in one.name for one in found)
+
+
+def test_the_same_questions_for_all_and_the_larger_belief_only_without_a_window() -> None:
+    found = memory.configurations(memory.Chosen(domains=("locomo",), part="dev"), options(3))
+    assert len({tuple(task.digest for task in one.tasks) for one in found}) == 1
+    assert {split(one.name)[0] for one in found if "K = 12" in one.name} == {"LoCoMo, own corpus, no window"}
+
+
+def test_what_cannot_be_played_here_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*_: object, **__: object) -> None:
+        raise ConfigError("there is no corpus on this machine")
+
+    monkeypatch.setattr("experiments.studies.cgdp.methods.tasks_of", missing)
+    assert memory.configurations(memory.Chosen(domains=("locomo",)), options()) == []
+    assert "left out: LoCoMo, own corpus: there is no corpus on this machine" in capsys.readouterr().err
+
+
+def test_names_and_windows_of_a_command_line_are_checked() -> None:
+    with pytest.raises(ConfigError, match="no domain 'chess'; there is: musique_search"):
+        chosen(["chess"], DOMAINS, "domain")
+    assert chosen(None, DOMAINS, "domain") == tuple(DOMAINS)
+    assert (window_of("none"), window_of("384")) == (None, 384)
+    with pytest.raises(ConfigError, match="number of tokens or none"):
+        window_of("-3")
+
+
+def test_all_gates_stand_beside_fixed_rounds_and_bundled_models_are_not_asked_to_judge() -> None:
+    swept = gate.gates_of("ircot", "baseline", "openai:some")
+    assert set(CONFIGURATIONS) | {"none", "voi", "lm_conservative", "lm_neutral"} <= set(swept)
+    assert swept[0] == "none"
+    assert not set(gate.ASKED) & set(gate.gates_of("ircot", "baseline", "bundled:search"))
+    for agent, condition in product(gate.HARNESSES_ASKED, MEMORIES):
+        if condition in memories_of(agent):
+            assert {"none", gate.BEST, "voi", "fixed:1"} <= set(gate.gates_of(agent, condition, "bundled:search"))
+
+
+def test_budgets_are_seven_and_names_say_what_is_given_away() -> None:
+    assert all(len(grid) == 7 for grids in budget.BUDGETS.values() for grid in grids.values())
+    found = budget.configurations(budget.Asked({"locomo": DOMAINS["locomo"]}, questions="dev"), options(1))
+    given = [one for one in found if one.spec.options["sub_questions"] == "gold"]
+    assert len(given) == len(found) / 2 == 7 * 4
+    assert all("gold sub-questions, scripted reader" in one.name and one.spec.model == NAME for one in given)
+    assert all("own corpus" in one.name and "gold" not in one.name for one in found if one not in given)
+    assert all(one.spec.budget for one in found)
+    first = {split(one.name)[2]: one.spec.options["depths"].split(",")[0] for one in given}
+    assert first == {"CGDP, solver": "3", "CGDP, depth 3": "3", "CGDP, depth 5": "5", "CGDP, depth 10": "10"}
+
+
+def test_runs_on_own_test_questions_are_listed() -> None:
+    test, dev = (
+        memory.configurations(memory.Chosen(("locomo",), ("cgdp",), (None,), p), options())[0] for p in ("test", "dev")
+    )
+    assert register.test_set(test.spec) == "locomo-test"
+    assert register.test_set(dev.spec) is None
+    assert register.test_set(test.spec.model_copy(update={"options": {"part": "test", "data": "public.json"}})) is None
+
+
+# --- tiny runs ------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_memory_compares_conditions_and_is_published(tmp_path: Path, undrawn: None) -> None:
+    experiment = small(memory.EXPERIMENT, memory.Chosen(("locomo",), ("ircot",), (340, None), "dev"))
+    measured = played(experiment, tmp_path, 2)
+    found = tables(measured, experiment)
+    for title in ("Differences between conditions (tables 8 and 10)", "All domains together"):
+        assert len(found[title].rows) == 2 * 6  # windows, pairs of conditions
+        assert {row[4] for row in found[title].rows} == {"2"}
+    assert {row[0] for row in found["All domains together"].rows} == {"window 340", "no window"}
+    assert len(found["Room for more items (table 21)"].rows) == 1
+    longest = {row[0]: float(row[10]) for row in found["Conditions (tables 3, 10, 14)"].rows if "baseline" in row[2]}
+    assert longest["LoCoMo, own corpus, window 340"] <= 340 < longest["LoCoMo, own corpus, no window"]
+    republished(experiment, measured, tmp_path / "results")
+
+
+@pytest.mark.slow
+def test_gaps_are_counted_from_traces(tmp_path: Path, undrawn: None) -> None:
+    what = memory.Chosen(("locomo",), ("react_search",), (None,), "dev", quick=True)
+    experiment = small(gaps.EXPERIMENT, what)
+    measured = played(experiment, tmp_path, 200)
+    [*rows] = tables(measured, experiment)["Gaps (table 7)"].rows
+    assert {row[3] for row in rows} == {"8"}
+    without = sum(not task.facts["question"].answerable for task in spread(DOMAINS["locomo"].tasks("dev"), 8))
+    assert without
+    assert all(f" of {without} " in row[-1] for row in rows)
+    assert any(not cell.startswith("0 of") for row in rows for cell in row[4:])
+    republished(experiment, measured, tmp_path / "results")
+
+
+@pytest.mark.slow
+def test_gates_are_played_and_matched_by_tokens(tmp_path: Path, undrawn: None) -> None:
+    experiment = small(gate.EXPERIMENT, memory.Chosen(("locomo",), ("iter_retgen",), (None,), "dev"))
+    measured = played(experiment, tmp_path, 2)
+    found = {(one.where[2], one.gate): one for one in gate.played(measured)}
+    assert {name for _, name in found} == {gate.BEST, "voi"}
+    for one in found.values():
+        assert one.rounds in gate.FIXED["iter_retgen"]
+        assert len(one.records) == len(one.none) == len(one.fixed) == 2
+    for row in tables(measured, experiment)["Gates beside a fixed number of rounds at equal mean tokens"].rows:
+        assert row[4].startswith("fixed:")
+    for records in measured.records.values():
+        for record in records:
+            rounds = fixed_rounds(split(record["cell"])[2].rsplit(", ", 1)[1])
+            if rounds:
+                assert gate.fired(measured, record) == rounds == record["result"]["measures"]["rounds"]
+    republished(experiment, measured, tmp_path / "results")
+
+
+def test_the_nearest_fixed_number_of_rounds_is_chosen_by_tokens_alone() -> None:
+    def episodes(used: int) -> list[dict[str, object]]:
+        return [{"result": {"prompt_tokens": {"answer": used}, "completion_tokens": {}}}]
+
+    fixed = {"fixed:1": episodes(100), "fixed:2": episodes(200), "fixed:3": episodes(300)}
+    assert gate.nearest(episodes(190), fixed) == "fixed:2"
+    assert gate.nearest(episodes(250), fixed) == "fixed:2"
+    assert gate.nearest(episodes(900), fixed) == "fixed:3"
+    assert gate.nearest(episodes(900), {}) == ""
+
+
+@pytest.mark.slow
+def test_the_budget_study_plays_the_scripted_reader_within_its_budgets(tmp_path: Path, undrawn: None) -> None:
+    what = budget.Asked({"locomo": DOMAINS["locomo"]}, ("gold",), "dev")
+    experiment = replace(budget.EXPERIMENT, configurations=partial(budget.configurations, what), models=())
+    reader = GoldReaderLM(budget.gold_questions(what))
+    measured = played(experiment, tmp_path, 3, lambda: reader)
+    assert all(group["budget_violations"] == 0 for group in measured.groups.values())
+    found = budget.played(measured)
+    assert [one.place for one in found] == [1, 2, 3, 4, 5, 6, 7]
+    loosest = [one for one in found if one.place == 7]
+    assert all(budget._right(one.solver) == 1 for one in loosest)
+    kept = tables(measured, experiment)["What is asked of the solver"]
+    assert {row[0] for row in kept.rows} == {"gold sub-questions, scripted reader"}
+    republished(experiment, measured, tmp_path / "results")
+
+
+# --- the scripted reader --------------------------------------------------------------------------
+
+TOWN = Passage("p1", "Ada", "Ada was born in Tarn.")
+MAYOR = Passage("p2", "Tarn", "The mayor of Tarn is Otto Lind.")
+OTHER = Passage("p2", "Tarn", "Tarn lies by a lake.")
+BORN, HEAD = "Where was Ada born?", "Who is the mayor of Tarn?"
+ASKED = GoldQuestion("Who heads Ada's town?", ((BORN, "p1", TOWN.text), (HEAD, "p2", MAYOR.text)), "Otto Lind")
+CHAT = ChatSearchFormat()
+
+
+def test_the_reader_reads_gold_evidence_and_nothing_else() -> None:
+    reader = GoldReader([ASKED])
+    view = View(ASKED.text, belief=Belief("structured", (), (BORN, HEAD)))
+
+    def read(*passages: Passage) -> tuple[list[str], tuple[int, ...]]:
+        request = CHAT.extract_request(view, passages)
+        found = CHAT.read_extract(view, passages, reader(request, 0))
+        return [one.source for one in found.findings], found.resolved
+
+    assert read(TOWN) == (["p1"], (0,))
+    assert read(TOWN, MAYOR) == (["p1", "p2"], (0, 1))
+    assert read(OTHER) == ([], ())
+
+
+def test_the_reader_searches_for_what_it_is_told_to_and_answers_from_all_evidence() -> None:
+    reader = GoldReader([ASKED])
+    view = View(ASKED.text, belief=Belief("structured", (), (BORN, HEAD)), target=HEAD)
+    assert CHAT.read_query(view, reader(CHAT.query_request(view, ("search", "answer")), 0)).text == HEAD
+    facts = tuple(Fact(p.text, p.id, p.title, p.text, "deterministic") for p in (TOWN, MAYOR))
+    for held, answer in ((facts, "Otto Lind"), (facts[:1], UNANSWERABLE), ((), UNANSWERABLE)):
+        view = View(ASKED.text, belief=Belief("structured", held))
+        assert CHAT.read_answer(view, reader(CHAT.answer_request(view), 0)) == answer
+
+
+def test_the_reader_refuses_what_it_knows_nothing_of() -> None:
+    reader = GoldReader([ASKED])
+    with pytest.raises(ModelError, match="without gold evidence"):
+        reader(CHAT.answer_request(View("Who else?")), 0)
+    with pytest.raises(ModelError, match="cgdp with a structured belief alone"):
+        reader(CHAT.think_request(View(ASKED.text)), 0)
+    assert "gold" in json.dumps(NAME)
+
+
+# --- Holm's correction ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ps", "corrected"),
+    [
+        ((), ()),
+        ((0.03,), (0.03,)),
+        ((0.01, 0.04, 0.03), (0.03, 0.06, 0.06)),
+        ((0.5, 0.6), (1.0, 1.0)),
+        ((0.04, 0.001, 0.02, 0.03), (0.06, 0.004, 0.06, 0.06)),
+    ],
+)
+def test_holm_by_hand(ps: tuple[float, ...], corrected: tuple[float, ...]) -> None:
+    assert holm(ps) == pytest.approx(corrected)
+
+
+def test_a_dry_run_opens_no_model() -> None:
+    what = memory.Chosen(("locomo",), ("cgdp",), (None,), "dev")
+    opened = Options(seeds=1, models=("bundled:search",), limit=1, identify=unopened)
+    assert {split(one.name)[1] for one in memory.configurations(what, opened)} == {"search"}

@@ -1,0 +1,58 @@
+"""The study of a general model from end to end: what is compared, under which caps; and once with a bundled model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiments.harness.matrix import Options, unopened
+from experiments.studies.general.general import CAPS, METHODS, READER, SETTINGS, configurations, run
+from tape.runner.configurations import Configuration
+
+
+def made(files: dict[str, str | None], limit: int | None = 2) -> list[Configuration]:
+    return configurations(files, Options(1, ("smollm2", READER), limit, identify=unopened))
+
+
+def test_public_questions_are_played_where_their_file_is_given(tmp_path: Path) -> None:
+    file = tmp_path / "gsm.jsonl"
+    file.write_text('{"input": "Ann has 2 pens and buys 3. How many has she?", "code": "", "target": 5.0}\n' * 2)
+    own = made({})
+    assert {name.name.split(" / ")[0] for name in own} == {one.setting for one in SETTINGS if not one.file}
+    found = made({"gsm_hard": str(file), "musique": None})
+    assert [one for one in found if one.spec.environment != "gsm_hard"] == own
+    public = [one for one in found if one.spec.environment == "gsm_hard"]
+    assert [(one.spec.model, one.spec.options["data"]) for one in public] == [("smollm2", str(file))] * len(METHODS)
+
+
+def test_all_agents_get_the_same_questions_and_caps() -> None:
+    found = made({}, 3)
+    assert {json.dumps(one.spec.budget) for one in found} == {json.dumps(dict(CAPS))}
+    for setting in {one.name.split(" / ")[0] for one in found}:
+        tasks = {tuple(task.digest for task in one.tasks) for one in found if one.name.startswith(setting)}
+        assert [len(digests) for digests in tasks] == [3]
+    assert {one.spec.model for one in found} == {"smollm2", READER}
+
+
+def test_fewer_questions_are_some_of_those_of_more() -> None:
+    few, many = (made({}, limit) for limit in (4, 8))
+    for fewer, more in zip(few, many, strict=True):
+        assert {task.digest for task in fewer.tasks} <= {task.digest for task in more.tasks}
+
+
+@pytest.mark.slow
+def test_it_is_played_published_and_keeps_the_caps(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    arguments = ["--limit", "1", "--models", "bundled:tools", "--out", str(tmp_path / "run"), "--quiet"]
+    # The bundled model reads the prompts of MuSiQue, not those of HotpotQA: faults are told by the exit code.
+    assert run([*arguments, "--publish", str(tmp_path / "results")]) == 1
+    lines = [json.loads(line) for line in (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()]
+    assert len(lines) == len(METHODS) * sum(not one.file for one in SETTINGS)
+    ends = {(line["environment"], line["result"]["end_state"] == "model_error") for line in lines}
+    assert ends == {("hotpotqa", True), ("musique", False)}
+    assert all(line["result"]["used"].get(kind, 0) <= cap for line in lines for kind, cap in CAPS.items())
+    report = (tmp_path / "results" / "general_lm" / "report.md").read_text()
+    assert "How episodes ended" in report
+    assert str(tmp_path) not in report

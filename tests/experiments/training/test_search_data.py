@@ -1,0 +1,142 @@
+"""Training text of the bundled search model: what it is taught to say can be said, is right, and is not held out."""
+
+import random
+import re
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from envs.locomo.generator import dialogues as shown_dialogues
+from envs.musique.corpus import is_held_out, load_corpus
+from envs.search.metrics import exact_match
+from envs.search.retrieval import bm25
+from experiments.training.packing import EOS
+from experiments.training.search import code, data, dialogues, musique
+from experiments.training.search.data import CONDITIONS, DOMAINS, ID, MIXES, Mix, batches, collate, draw_case
+from experiments.training.search.evaluate import request_of, role_of
+from experiments.training.search.labels import Case, Label
+from experiments.training.search.task import Hop, Task, keywords
+from tape.cgdp.prompts.compact import CompactSearchFormat, text_of
+from tape.cgdp.prompts.lexicon import Lexicon, sentences
+from tape.lm.base import Regex
+from tape.protocols.search import UNANSWERABLE, Passage
+
+FORM = CompactSearchFormat()
+
+
+@pytest.fixture(autouse=True)
+def _one_small_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(code, "TRAINED", ("json",))
+
+
+def drawn(domain: str, count: int) -> Iterator[tuple[Task, Case]]:
+    rng = random.Random(f"test:{domain}")
+    for _ in range(count):
+        for task in DOMAINS[domain](rng):
+            for condition, _ in CONDITIONS:
+                case = draw_case(rng, task, rng.choice((128, 256, 512)), condition, Lexicon())
+                if case is not None:
+                    yield task, case
+
+
+def read(label: Label, said: str) -> object:
+    match role_of(label):
+        case "query" | "seek":
+            return FORM.read_query(label.view, said)
+        case "think":
+            return FORM.read_think(label.view, said)
+        case "extract":
+            return FORM.read_extract(label.view, label.passages, said)
+        case "curate":
+            return FORM.read_curate(label.view, said)
+        case _:
+            return FORM.read_answer(label.view, said)
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_what_is_taught_is_what_is_asked_in_a_run_and_may_be_said(domain: str) -> None:
+    roles = set()
+    for task, case in drawn(domain, 2):
+        assert all(word in ID for word in case.words)
+        for label in case.labels:
+            roles.add(role_of(label))
+            request, said = request_of(label), text_of(label.said)
+            assert request.prompt == text_of([*case.words[: label.upto], *label.prompt])
+            assert isinstance(request.constraint, Regex)
+            assert re.fullmatch(request.constraint.pattern, said)
+            assert len(label.said) <= request.max_tokens
+            answer = read(label, said)
+            if role_of(label) == "answer" and answer != UNANSWERABLE:
+                assert exact_match(str(answer), [task.answer])
+    assert roles == {"query", "seek", "think", "extract", "curate", "answer"}
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_evidence_is_in_the_corpus_and_the_first_query_finds_most_of_it(domain: str) -> None:
+    rng = random.Random(f"test:evidence:{domain}")
+    found = []
+    for task in (task for _ in range(6) for task in DOMAINS[domain](rng)):
+        texts = {passage.id: passage.text for passage in task.index.passages}
+        for hop in task.hops:
+            assert all(sentence in sentences(texts[source]) for source, sentence in hop.evidence)
+            if hop.evidence:
+                ids = {passage.id for passage in task.index.search(hop.queries[0], 5)}
+                found.append(bool(ids & {source for source, _ in hop.evidence}))
+        assert (task.answer == UNANSWERABLE) == (not task.hops[-1].evidence)
+    assert sum(found) > 0.75 * len(found)
+
+
+def test_what_is_held_out_is_never_drawn() -> None:
+    rng = random.Random("test:held out")
+    own = {passage.text for passage in load_corpus()}
+    for task in (task for _ in range(8) for task in musique.draw(rng)):
+        assert not is_held_out(task.question)
+        assert not own & {passage.text for passage in task.index.passages}
+    shown = {turn.text for talk in shown_dialogues("dev") for turn in talk.passages if len(turn.text.split()) > 12}
+    for task in dialogues.draw(rng):
+        assert not shown & {turn.text for turn in task.index.passages}
+    assert not set(code.HELD_OUT) & {"json", "asyncio", "email"}
+
+
+def test_the_next_fact_is_the_first_that_nothing_shown_settles() -> None:
+    hops = tuple(Hop("?", ("q",), "a", frozenset([("p1", "A.")]), needs) for needs in ((), (0,), (), (1, 2)))
+    task = Task("test", "?", hops, "a", bm25([Passage("p1", "A", "A b.")]))
+    assert [task.next_hop(seen) for seen in ((), (0,), (1,), (2,), (1, 2), (3,))] == [0, 1, 2, 0, 3, None]
+
+
+def test_keywords_keep_names_and_drop_what_says_nothing() -> None:
+    assert keywords("Where does Otto Lind's sister live?", ["Otto Lind"]) == "Otto Lind sister live"
+    assert keywords("In which module is nx.Graph defined?") == "module nx.graph defined"
+
+
+def test_a_batch_depends_on_its_number_alone_and_roles_see_their_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "MIXES", (Mix(0, {"musique": 1.0}, {128: 1.0}),))
+    stream = batches(3, "search", 8)
+    next(stream)
+    again = next(batches(3, "search", 8, first=1))
+    assert all(torch.equal(value, again[name]) for name, value in next(stream).items())
+    rng = random.Random("test:mask")
+    case = None
+    while case is None or len({label.upto for label in case.labels}) < 2:
+        case = draw_case(rng, musique.draw(rng)[0], 256, "transcript", Lexicon())
+    batch = collate([case])
+    at = len(case.words)
+    for label in case.labels:
+        size = len(label.prompt) + len(label.said)
+        last = at + size - 1
+        assert batch["mask"][0, 0, last].nonzero()[:, 0].tolist() == [*range(label.upto), *range(at, at + size)]
+        assert batch["position"][0, at] == label.upto
+        targets = batch["label"][0, last - len(label.said) : last + 1].tolist()
+        assert targets == [*(ID[word] for word in label.said), ID[EOS]]
+        at += size
+    marked = {place for place, value in enumerate(batch["label"][0, : len(case.words)].tolist()) if value >= 0}
+    assert marked == set(case.marks)
+    assert all(re.fullmatch(r"s\d+", case.words[place]) for place in marked)
+
+
+def test_shares_add_up() -> None:
+    for mix in MIXES:
+        assert sum(mix.shares.values()) == pytest.approx(1)
+        assert sum(mix.windows.values()) == pytest.approx(1)
+    assert sum(share for name, share in CONDITIONS if name in ("transcript", "newest")) == pytest.approx(0.38)

@@ -1,0 +1,75 @@
+"""Each gap in a trace that shows it and in one that does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from tape.cgdp.events import RetrievedEvent, Shown, StoppedEvent
+from tape.cgdp.gaps import GAPS, gaps
+from tape.errors import TraceError
+from tape.protocols.search import UNANSWERABLE
+from tape.trace import Event, GeneratedEvent, PromptPart, StartedEvent
+
+QUESTION = "Who is the mayor of the town where Ada was born?"
+
+
+def trace(
+    queries: Sequence[str],
+    answer: str,
+    gold: str = "Otto Lind",
+    *,
+    found: str = "Ada was born in Tarn. Otto Lind is its mayor.",
+    shown: str = "",
+) -> list[Event]:
+    events: list[Event] = [StartedEvent(config={}, budget={}, task=QUESTION)]
+    events += [
+        RetrievedEvent(
+            round=i, query=query, option="bm25-5", thought="", passages=[Shown(id="p1", title="Ada", text=found)]
+        )
+        for i, query in enumerate(queries, 1)
+    ]
+    part = PromptPart(role="user", content=shown)
+    events.append(GeneratedEvent(role="answer", prompt=(part,), texts=(answer,), prompt_tokens=1, completion_tokens=1))
+    events.append(
+        StoppedEvent(
+            round=len(queries),
+            reason="",
+            aligned=None,
+            answer=answer,
+            gold_answers=[gold],
+            gold_sources=["p1"],
+            right=answer == gold,
+        )
+    )
+    return events
+
+
+LONG = ["Ada born", "mayor of Tarn", "Tarn town hall", "Otto who"]
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        (trace(LONG, "Otto Lind", shown="Otto Lind"), set()),
+        (trace(LONG, "Ada", shown="nothing"), {"G1"}),
+        (trace(LONG, "Ada", shown="Otto Lind is there"), set()),
+        (trace(["Ada born", "Ajuran coins", "Ajuran history", "Tarn mayor"], "Ada", shown="Otto Lind"), {"G2"}),
+        (trace(["Ada born", "Ajuran coins", "Ajuran history", "x"], "Otto Lind", shown="Otto Lind"), set()),
+        (trace(LONG, "Fifteen", shown="Otto Lind"), {"G3"}),
+        (trace(LONG[:2], "Ada", shown="Otto Lind"), {"G4"}),
+        (trace(["Ada born in Tarn"] * 3, "Otto Lind", shown="Otto Lind"), {"G5/G6"}),
+        (trace(["Ada born in Tarn"] * 2, "Otto Lind", shown="Otto Lind"), set()),
+        (trace(LONG, "Ada", UNANSWERABLE, shown="Otto Lind"), {"G7"}),
+        (trace(LONG, UNANSWERABLE, UNANSWERABLE), set()),
+    ],
+)
+def test_gaps(events: list[Event], expected: set[str]) -> None:
+    assert gaps(events) == expected
+    assert expected <= GAPS.keys()
+
+
+def test_another_trace_is_refused() -> None:
+    with pytest.raises(TraceError, match="no search"):
+        gaps(trace(LONG, "Ada")[:-1])

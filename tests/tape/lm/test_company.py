@@ -1,0 +1,332 @@
+"""Episodes side by side: their requests share passes, by their order and never by the clock."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs.sokoban.environment import SokobanEnvironment
+from tape.agents.tape import TapeAgent
+from tape.budget import Budget, Ledger, Resources
+from tape.errors import ModelError
+from tape.lm.accounting import AccountedLM
+from tape.lm.base import Choice, Completion, LanguageModel, Regex, Request, is_continuous
+from tape.lm.batching import BatchMember, EpisodeBatch
+from tape.lm.cache import CachedLM
+from tape.lm.company import SEAT, Company
+from tape.lm.price_table import PricedLM
+from tape.lm.registry import open_backend
+from tape.lm.tree_decoding import TreePasses
+from tape.lm.trees import Feed, PrefixStore
+from tests.tape.helpers import ROOM, tiny_lm
+from tests.tape.lm.test_trees import START
+
+Episode = Callable[[BatchMember], Awaitable[Any]]
+
+
+def moves(count: int, seed: int = 0, n: int = 1, prompt: str = START, **options: Any) -> Request:
+    """A request that takes as many passes as moves."""
+    pattern = Regex(rf"(?: [UDLR]){{{count}}}")
+    return Request(prompt, count, pattern, n=n, temperature=1.0, seed=seed, **options)
+
+
+class Seen:
+    """The passes of the tiny model, from now on.
+
+    Attributes:
+        passes: The new tokens of every pass, tree by tree.
+        before: Called before every pass.
+        after: Called after it.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.passes: list[list[list[int]]] = []
+        self.before: Callable[[Sequence[Feed]], None] = lambda _: None
+        self.after: Callable[[Sequence[Feed]], None] = lambda _: None
+        network: Any = tiny_lm()._network
+        read = network.read
+
+        def watched(feeds: Sequence[Feed]) -> Any:
+            self.before(feeds)
+            self.passes.append([list(feed.tokens) for feed in feeds])
+            logits = read(feeds)
+            self.after(feeds)
+            return logits
+
+        monkeypatch.setattr(network, "read", watched)
+        self._patch = monkeypatch
+
+    def play(self, *episodes: Episode, model: LanguageModel | None = None) -> list[Any]:
+        """Play episodes, nothing kept from before; what they return or raise."""
+        self._patch.setattr(tiny_lm()._trees, "store", PrefixStore())
+        self.passes.clear()
+
+        async def go() -> list[Any]:
+            self.batch = EpisodeBatch(model or tiny_lm(), len(episodes))
+
+            async def one(index: int) -> Any:
+                try:
+                    return await episodes[index](self.batch.member(index))
+                finally:
+                    await self.batch.leave()
+
+            self.tasks = [asyncio.create_task(one(index)) for index in range(len(episodes))]
+            found = await asyncio.gather(*self.tasks, return_exceptions=True)
+            await self.batch.close()
+            return found
+
+        return asyncio.run(go())
+
+    def under_way(self) -> list[Any]:
+        """Jobs that the company has not let go of."""
+        company = self.batch._company
+        assert isinstance(company, Company)
+        passes = [one for one in company._passes.values() if isinstance(one, TreePasses)]
+        return [company._waiting, *(job for one in passes for job in [*one._waiting, *one._live])]
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
+    return Seen(monkeypatch)
+
+
+def asks(*requests: Request, turns: int = 0) -> Episode:
+    """An episode that asks one after the other, and lets the others run in between."""
+
+    async def episode(member: BatchMember) -> list[Completion]:
+        found = []
+        for request in requests:
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            found += await member.generate([request])
+        return found
+
+    return episode
+
+
+def test_what_an_episode_asks_next_joins_before_another_is_answered(seen: Seen) -> None:
+    told: list[int] = []
+
+    async def long(member: BatchMember) -> None:
+        await member.generate([moves(30)])
+        told.append(30)
+
+    async def short(member: BatchMember) -> None:
+        for k in range(4):
+            await member.generate([moves(4, k)])
+            told.append(4)
+
+    seen.play(long, short)
+    assert told == [4, 4, 4, 4, 30]
+    assert len(seen.passes) == 30
+    assert [len(one) for one in seen.passes] == [2] * 4 * 4 + [1] * 14
+
+
+@pytest.mark.parametrize("turns", [(0, 0, 0), (0, 3, 17), (40, 1, 0)])
+def test_passes_do_not_depend_on_when_episodes_ask(seen: Seen, turns: tuple[int, int, int]) -> None:
+    asked = [[moves(9, 1), moves(2, 2, n=3)], [moves(3, k, n=2, distinct=True) for k in range(4)], [moves(5), moves(5)]]
+
+    async def slow(member: BatchMember) -> list[Completion]:
+        found: list[Completion] = await member.generate([asked[1][0]])
+        await asyncio.to_thread(lambda: None)  # as a tool does, and it takes as long as it takes
+        found += await asks(*asked[1][1:], turns=turns[1])(member)
+        return found
+
+    first = seen.play(*(asks(*mine) for mine in asked))
+    passes = list(seen.passes)
+    assert seen.play(asks(*asked[0], turns=turns[0]), slow, asks(*asked[2], turns=turns[2])) == first
+    assert seen.passes == passes
+
+
+def test_company_changes_no_answer_and_no_usage(seen: Seen) -> None:
+    asked = [
+        [moves(7, k, n=2, prompt=START + " U" * k, distinct=bool(k % 2)) for k in range(3)],
+        [Request(START + " D", 6), moves(3)],
+        [moves(12, 9, n=3)],
+    ]
+    together = seen.play(*(asks(*mine) for mine in asked))
+    for mine, requests in zip(together, asked, strict=True):
+        [alone] = seen.play(asks(*requests))
+        for one, other in zip(mine, alone, strict=True):
+            assert (one.texts, one.finish, one.usage) == (other.texts, other.finish, other.usage)
+            assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
+
+
+def test_scores_share_passes_with_answers(seen: Seen) -> None:
+    choice = Request(START, 3, Choice((" U L", " D R U", " invalid")))
+
+    async def scores(member: BatchMember) -> Any:
+        return await member.score_options([choice])
+
+    [[(weights, usage)], _] = seen.play(scores, asks(moves(6)))
+    assert len(seen.passes) == 6
+    [(alone, alone_usage)] = asyncio.run(tiny_lm().score_options([choice]))
+    assert (weights, usage) == (pytest.approx(alone, abs=1e-5), alone_usage)
+
+
+def test_a_cancelled_episode_leaves_nothing_under_way(seen: Seen) -> None:
+    [alone] = seen.play(asks(moves(9, 1)))
+
+    def cancel(feeds: Sequence[Feed]) -> None:
+        if len(seen.passes) == 4:
+            seen.tasks[0].cancel()
+
+    seen.before = cancel
+    cut, whole = seen.play(asks(moves(30, n=4), moves(3)), asks(moves(9, 1)))
+    assert isinstance(cut, asyncio.CancelledError)
+    assert whole[0].texts == alone[0].texts
+    assert [len(one) for one in seen.passes] == [2] * 5 + [1] * 4
+    assert seen.under_way() == [[]]
+
+
+def test_nothing_is_computed_when_all_are_cancelled(seen: Seen) -> None:
+    def cancel(feeds: Sequence[Feed]) -> None:
+        for task in seen.tasks:
+            task.cancel()
+
+    seen.before = cancel
+    assert all(isinstance(one, asyncio.CancelledError) for one in seen.play(asks(moves(9)), asks(moves(30))))
+    assert len(seen.passes) == 1
+    assert seen.under_way() == [[]]
+
+
+def test_an_episode_that_waits_for_a_tool_is_waited_for_until_it_ends(seen: Seen) -> None:
+    waits, halted = asyncio.Event(), []
+
+    async def hangs(member: BatchMember) -> None:
+        await member.generate([moves(2)])
+        waits.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(None) as deadline:
+                deadlines.append(deadline)
+                await asyncio.Event().wait()
+
+    async def watches(member: BatchMember) -> None:
+        await waits.wait()
+        before = len(seen.passes)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        halted.append(len(seen.passes) == before)
+        deadlines[0].reschedule(0)
+
+    async def both(member: BatchMember) -> list[Completion]:
+        watching = asyncio.create_task(watches(member))
+        found = await member.generate([moves(8)])
+        await watching
+        return found
+
+    deadlines: list[asyncio.Timeout] = []
+    _, [answer] = seen.play(hangs, both)
+    assert halted == [True]
+    assert len(answer.texts[0].split()) == 8
+
+
+def test_a_request_that_cannot_be_read_fails_its_own_episode(seen: Seen) -> None:
+    alone = seen.play(asks(moves(6), moves(3)))
+    bad, good = seen.play(asks(moves(2, prompt=START + " U" * 300)), asks(moves(6), moves(3)))
+    assert isinstance(bad, ModelError)
+    assert "reads at most" in str(bad)
+    assert [one.texts for one in good] == [one.texts for one in alone[0]]
+
+
+def test_a_pass_that_fails_fails_only_those_with_whom_it_fails(seen: Seen) -> None:
+    requests = [moves(6, 1, n=2), moves(6, 2, prompt=START + " U"), moves(6, 3, n=2, distinct=True)]
+    alone = [seen.play(asks(request))[0] for request in requests]
+    longest = len(tiny_lm()._encode(requests[1])) + 3
+
+    def no_room(feeds: Sequence[Feed]) -> None:
+        if any(feed.places[-1] >= longest and len(feed.tokens) == 1 for feed in feeds):
+            raise RuntimeError("out of memory")
+
+    seen.after = no_room
+    first, bad, last = seen.play(*(asks(request) for request in requests))
+    assert isinstance(bad, ModelError)
+    assert "out of memory" in str(bad)
+    assert [first[0].texts, last[0].texts] == [alone[0][0].texts, alone[2][0].texts]
+    assert seen.under_way() == [[]]
+
+
+def test_too_much_for_one_pass_is_read_in_several(seen: Seen) -> None:
+    requests = [moves(4, k, n=2, prompt=START + " U" * k) for k in range(3)]
+    alone = [seen.play(asks(request))[0] for request in requests]
+
+    def no_room(feeds: Sequence[Feed]) -> None:
+        if len(feeds) > 1:
+            raise RuntimeError("out of memory")
+
+    seen.after = no_room
+    assert [one[0].texts for one in seen.play(*map(asks, requests))] == [one[0].texts for one in alone]
+
+
+def test_what_fails_for_nobody_in_particular_reaches_all(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise ValueError("a fault of the program")
+
+    monkeypatch.setattr(TreePasses, "_beginning", broken)
+    assert [str(one) for one in seen.play(asks(moves(3)), asks(moves(4)))] == ["a fault of the program"] * 2
+
+
+def test_every_call_is_paid_by_its_own_episode(seen: Seen) -> None:
+    ledgers = [Ledger(Budget.of(tokens=400)) for _ in range(2)]
+
+    def pays(index: int, *requests: Request) -> Episode:
+        async def episode(member: BatchMember) -> int:
+            lm = AccountedLM(member, ledgers[index])
+            return sum([(await lm.generate([request]))[0].usage.total for request in requests])
+
+        return episode
+
+    spent = seen.play(pays(0, moves(20, n=2)), pays(1, moves(3), moves(5), moves(2)))
+    assert [ledger.used["tokens"] for ledger in ledgers] == spent
+
+    def cancel(feeds: Sequence[Feed]) -> None:
+        if len(seen.passes) == 3:
+            seen.tasks[0].cancel()
+
+    seen.before = cancel
+    seen.play(pays(0, moves(20)), pays(1, moves(6)))
+    assert ledgers[0].used["tokens"] == spent[0]  # a model of this machine that is stopped has used nothing
+    assert all(ledger.reserved == Resources() for ledger in ledgers)
+
+
+def test_a_model_behind_a_cache_and_a_price_is_as_it_is(seen: Seen, tmp_path: Path) -> None:
+    cached = CachedLM(tiny_lm(), tmp_path / "cache")
+    model = PricedLM(cached, tiny_lm().price)  # type: ignore[arg-type]
+    asked = [asks(moves(9, 1)), asks(moves(3, 2), moves(4, 3))]
+    fresh = seen.play(*asked)
+    for hits in (0, 3):
+        assert seen.play(*asked, model=model) == fresh
+        assert cached.hits == hits
+    assert seen.passes == []
+    cached.close()
+
+
+def test_bundled_models_advance_in_lock_step() -> None:
+    assert is_continuous(tiny_lm())
+    assert not is_continuous(open_backend("bundled:nano"))
+
+
+def test_whole_episodes_are_the_same_every_time(seen: Seen) -> None:
+    agent = TapeAgent(tiny_lm(), num_plans=2, max_replans=1)
+
+    def plays(seed: int) -> Episode:
+        async def episode(member: BatchMember) -> Any:
+            result = await agent.arun(
+                SokobanEnvironment(ROOM, 6), seed=seed, model=member, budget=Budget.of(tokens=800)
+            )
+            return result.end_state, result.actions, result.used["tokens"], result.budget_violations
+
+        return episode
+
+    runs = []
+    for _ in range(2):
+        ended = seen.play(*map(plays, range(2)))
+        assert all(0 < used <= 800 and not violated for _, _, used, violated in ended)
+        runs.append((ended, list(seen.passes)))
+    assert runs[0] == runs[1]
+    assert SEAT.get() is None
