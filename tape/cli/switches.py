@@ -154,7 +154,8 @@ def explain_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str], met
         if names and not {*names} & {*methods}:
             ways = [needs[name] for name in names if name != "aec" or "cgdp" not in methods]
             said = f"; add {' or '.join(ways)}" if ways else ", and means nothing to search agents"
-            parser.error(f"{option} is a setting of {' and '.join(names)}, which is not in use here{said}")
+            unused = "which is not in use here" if len(names) == 1 else "none of which is in use here"
+            parser.error(f"{option} is a setting of {' and '.join(names)}, {unused}{said}")
     parser.error(f"unrecognized arguments: {' '.join(unknown)}")
 
 

@@ -144,6 +144,8 @@ def key_of(spec: Mapping[str, Any], task: Task, caps: Budget, repeat: int) -> st
     """
     left_out = ("repeats", "options", "tasks_digest", "auto_roles")
     parts = {name: value for name, value in spec.items() if name not in left_out}
+    # Younger than the first keys: where it is not in use, episodes are the ones that they were before it.
+    parts["config"] = {name: value for name, value in spec["config"].items() if name != "cgdp" or value is not None}
     parts |= {"task": task.id, "digest": task.digest, "caps": dict(caps), "repeat": repeat}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -102,8 +102,8 @@ def status(*command: str) -> int:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (["--gate", "joint"], "--gate is a setting of aec, which is not in use here; add --verify aec"),
-        (["--gate=joint"], "--gate is a setting of aec, which is not in use here; add --verify aec"),
+        (["--gate", "joint"], "--gate is a setting of aec and cgdp, none of which is in use here; add --verify aec or"),
+        (["--gate=joint"], "none of which is in use here; add --verify aec or --agent cgdp, or another search agent"),
         (["--chain", "sample"], "--chain is a setting of sdp, which is not in use here; add --agent sdp"),
         (["--verify", "aec", "--step-cap", "5"], "--step-cap is a setting of sdp, which is not in use here"),
         (["--agent", "sdp", "--bridges"], "--bridges is a setting of aec, which is not in use here; add --verify aec"),
