@@ -8,23 +8,22 @@ trace. The call for the answer is kept back from the start, so a search that run
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
 from tape.budget import Reservation
 from tape.cgdp.alignment import aligned
-from tape.cgdp.belief import Update, updated
 from tape.cgdp.context import SMALL, Window
-from tape.cgdp.curation import Caps, curated, needs_curation, worths
-from tape.cgdp.events import BeliefEvent, ContextEvent, Declined, Held, RetrievedEvent, Shown, StoppedEvent
+from tape.cgdp.curation import Caps, curated, worths
+from tape.cgdp.events import ContextEvent, RetrievedEvent, Shown, StoppedEvent
 from tape.cgdp.prices import Prices
-from tape.cgdp.prompts.format import Extracted, Move, MoveKind, SearchFormat
+from tape.cgdp.prompts.format import Move, MoveKind, SearchFormat
+from tape.cgdp.reading import Reading
 from tape.cgdp.settings import CgdpSettings
 from tape.cgdp.stopping import Stopping, style_of
 from tape.cgdp.view import Belief, Form, Round, View
 from tape.engine.episode import Episode, EpisodeEnded
-from tape.errors import BudgetExceededError, InvalidOutputError
+from tape.errors import InvalidOutputError
 from tape.lm.base import Request, cost_of, most_completion_tokens, window_of
 from tape.protocols.search import LONGEST_TEXT, UNANSWERABLE, Passage, SearchDomain, SearchOption, TellsGold
 
@@ -61,6 +60,7 @@ class Search:
         self._answered_within = 0
         self.prices = Prices(self)
         self._stopping = Stopping(self)
+        self._reading = Reading(self)
         self._answer_call: Reservation | None = None
         self._answer_step: Reservation | None = None
 
@@ -207,67 +207,12 @@ class Search:
                 passages=[Shown(id=one.id, title=one.title, text=one.text) for one in passages],
             )
         )
-        new_facts = await self._believe(passages) if self.belief is not None else None
+        new_facts = await self._reading.take_in(passages) if self.belief is not None else None
         signals = self._stopping.after(query, passages)
         productive = signals.upr > 0 if new_facts is None else new_facts > 0
         self.prices.prospects().after(chosen, productive=productive)
         if target and self.belief is not None:
             self.prices.prospects(target).after(chosen, productive=target in self.belief.resolved)
-
-    async def _believe(self, passages: tuple[Passage, ...]) -> int:
-        """Update the belief by what was observed; the number of new facts."""
-        assert self.belief is not None
-        extracted = await self._extract(passages) if passages else Extracted()
-        update = updated(self.belief, passages, extracted)
-        belief = await self._curated(update.belief)
-        self._log_belief(update, belief)
-        self.belief = belief
-        return len(update.added)
-
-    async def _extract(self, passages: tuple[Passage, ...]) -> Extracted:
-        """What the model makes of an observation; nothing where it cannot be read."""
-        view, prompts = self.view(), self.prompts
-        assert view.belief is not None
-        kept, left_out = passages, list[str]()
-        # The best passages are read; where a belief leaves no room even for one, it is shown without its oldest facts.
-        while kept and not self.window.fits(prompts.extract_request(view, kept)):
-            shortest = replace(view, belief=replace(view.belief, facts=()), notes=())
-            if len(kept) == 1 and self.window.fits(prompts.extract_request(shortest, kept)):
-                break
-            left_out.insert(0, f"passage {kept[-1].id}")
-            kept = kept[:-1]
-        # Nor may what is left of a budget pay for reading them all; then it pays for as many as it does.
-        while len(kept) > 1 and not self._affords(prompts.extract_request(view, kept)):
-            left_out.insert(0, f"passage {kept[-1].id}")
-            kept = kept[:-1]
-        if left_out:
-            self._log_dropped("extract", left_out)
-        if not kept:
-            return Extracted()
-        found = await self.ask(
-            lambda shown: prompts.extract_request(shown, kept),
-            view,
-            lambda shown, text: prompts.read_extract(shown, kept, text),
-        )
-        return Extracted() if found is None else found
-
-    def _affords(self, request: Request) -> bool:
-        """Whether what is left of the tokens pays for a call at worst."""
-        left = self.episode.remaining().get("tokens")
-        worst = self.window.count(request) + most_completion_tokens(self.episode.roles.lm, request)
-        return left is None or worst <= left
-
-    async def _curated(self, belief: Belief) -> Belief:
-        """The belief within its caps; which items matter most the model says."""
-        if not needs_curation(belief, self.caps, self.belief_tokens):
-            return belief
-        view, prompts = View(self.domain.question, belief=belief), self.prompts
-        ranking: tuple[int, ...] | None = None
-        if self.window.fits(prompts.curate_request(view)):
-            # What was found is paid for already: where the call does not fit any more, the newest items are kept.
-            with suppress(BudgetExceededError):
-                ranking = await self.ask(prompts.curate_request, view, prompts.read_curate)
-        return curated(belief, worths(belief, ranking or ()), self.caps, self.belief_tokens)
 
     async def exhausted(self) -> str:
         """Why the search stops after this round; empty: it goes on."""
@@ -316,7 +261,7 @@ class Search:
         fitted = self.window.fit(build, view)
         request, roles = fitted.request, self.episode.roles
         if fitted.dropped:
-            self._log_dropped(request.role, fitted.dropped)
+            self.log_dropped(request.role, fitted.dropped)
         [completion] = await roles.lm.generate([request], kept_back)
         try:
             return read(fitted.view, completion.texts[0])
@@ -400,31 +345,11 @@ class Search:
             if kept is not None and kept.open:
                 kept.release()
 
-    def _log_dropped(self, role: str, dropped: Sequence[str]) -> None:
+    def log_dropped(self, role: str, dropped: Sequence[str]) -> None:
+        """Record what a prompt had no room for."""
         left = (self.window.limit, self.episode.remaining().get("tokens"))
         most = min(tokens for tokens in left if tokens is not None)
         self.episode.trace.write(ContextEvent(role=role, tokens=most, dropped=list(dropped)))
-
-    def _log_belief(self, update: Update, kept: Belief) -> None:
-        texts = {*(fact.quote for fact in kept.facts), *kept.questions}
-        self.episode.trace.write(
-            BeliefEvent(
-                round=len(self.rounds),
-                facts=[Held(**vars(fact)) for fact in kept.facts],
-                questions=list(kept.questions),
-                resolved=list(update.resolved),
-                added=[i for i, fact in enumerate(kept.facts) if fact in update.added],
-                refused=[
-                    Declined(source=one.finding.source, quote=one.finding.quote, reason=one.reason)
-                    for one in update.refused
-                ],
-                dropped=[
-                    *(fact.text for fact in update.belief.facts if fact.quote not in texts),
-                    *(question for question in update.belief.questions if question not in texts),
-                ],
-                tokens=self.belief_tokens(kept),
-            )
-        )
 
 
 def _shown(belief: Belief) -> Belief:

@@ -1,0 +1,122 @@
+"""The update step: a belief by what a search brought.
+
+The model points out what is new, quotes are checked against their sources, and what is kept is within the caps; what
+came back is dropped.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tape.cgdp.belief import Update, updated
+from tape.cgdp.curation import curated, needs_curation, worths
+from tape.cgdp.events import BeliefEvent, Declined, Held
+from tape.cgdp.prompts.format import Extracted
+from tape.cgdp.view import Belief, View
+from tape.errors import BudgetExceededError
+from tape.lm.base import Request, most_completion_tokens
+from tape.protocols.search import Passage
+
+if TYPE_CHECKING:
+    from tape.cgdp.search import Search
+
+
+class Reading:
+    """Reads for one search.
+
+    Args:
+        search: The search.
+    """
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+
+    async def take_in(self, passages: tuple[Passage, ...]) -> int:
+        """Update the belief by what was observed.
+
+        Args:
+            passages: What came back.
+
+        Returns:
+            The number of new facts.
+        """
+        search = self._search
+        assert search.belief is not None
+        extracted = await self._extract(passages) if passages else Extracted()
+        update = updated(search.belief, passages, extracted)
+        belief = await self._curated(update.belief)
+        self._log(update, belief)
+        search.belief = belief
+        return len(update.added)
+
+    async def _extract(self, passages: tuple[Passage, ...]) -> Extracted:
+        """What the model makes of an observation; nothing where it cannot be read."""
+        search = self._search
+        view, prompts = search.view(), search.prompts
+        assert view.belief is not None
+        kept, left_out = passages, list[str]()
+        # The best passages are read; where a belief leaves no room even for one, it is shown without its oldest facts.
+        while kept and not search.window.fits(prompts.extract_request(view, kept)):
+            shortest = replace(view, belief=replace(view.belief, facts=()), notes=())
+            if len(kept) == 1 and search.window.fits(prompts.extract_request(shortest, kept)):
+                break
+            left_out.insert(0, f"passage {kept[-1].id}")
+            kept = kept[:-1]
+        # Nor may what is left of a budget pay for reading them all; then it pays for as many as it does.
+        while len(kept) > 1 and not self._affords(prompts.extract_request(view, kept)):
+            left_out.insert(0, f"passage {kept[-1].id}")
+            kept = kept[:-1]
+        if left_out:
+            search.log_dropped("extract", left_out)
+        if not kept:
+            return Extracted()
+        found = await search.ask(
+            lambda shown: prompts.extract_request(shown, kept),
+            view,
+            lambda shown, text: prompts.read_extract(shown, kept, text),
+        )
+        return Extracted() if found is None else found
+
+    def _affords(self, request: Request) -> bool:
+        """Whether what is left of the tokens pays for a call at worst."""
+        search = self._search
+        left = search.episode.remaining().get("tokens")
+        worst = search.window.count(request) + most_completion_tokens(search.episode.roles.lm, request)
+        return left is None or worst <= left
+
+    async def _curated(self, belief: Belief) -> Belief:
+        """The belief within its caps; which items matter most the model says."""
+        search = self._search
+        if not needs_curation(belief, search.caps, search.belief_tokens):
+            return belief
+        view, prompts = View(search.domain.question, belief=belief), search.prompts
+        ranking: tuple[int, ...] | None = None
+        if search.window.fits(prompts.curate_request(view)):
+            # What was found is paid for already: where the call does not fit any more, the newest items are kept.
+            with suppress(BudgetExceededError):
+                ranking = await search.ask(prompts.curate_request, view, prompts.read_curate)
+        return curated(belief, worths(belief, ranking or ()), search.caps, search.belief_tokens)
+
+    def _log(self, update: Update, kept: Belief) -> None:
+        search = self._search
+        texts = {*(fact.quote for fact in kept.facts), *kept.questions}
+        search.episode.trace.write(
+            BeliefEvent(
+                round=len(search.rounds),
+                facts=[Held(**vars(fact)) for fact in kept.facts],
+                questions=list(kept.questions),
+                resolved=list(update.resolved),
+                added=[i for i, fact in enumerate(kept.facts) if fact in update.added],
+                refused=[
+                    Declined(source=one.finding.source, quote=one.finding.quote, reason=one.reason)
+                    for one in update.refused
+                ],
+                dropped=[
+                    *(fact.text for fact in update.belief.facts if fact.quote not in texts),
+                    *(question for question in update.belief.questions if question not in texts),
+                ],
+                tokens=search.belief_tokens(kept),
+            )
+        )
