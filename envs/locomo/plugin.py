@@ -34,7 +34,7 @@ class LocomoPlugin:
 
     name = "locomo"
     prompt_version: Mapping[str, str] = MappingProxyType({"chat": "1", "search": "1"})
-    model = "smollm2"
+    model = "bundled:search"
     reads = False
     replayable = True
 

@@ -51,7 +51,7 @@ class MusiqueSearchPlugin:
     benchmark = "musique"
     """Whose questions these are."""
     prompt_version: Mapping[str, str] = MappingProxyType({"chat": "1", "search": "1"})
-    model = "smollm2"
+    model = "bundled:search"
     reads = False
     replayable = True
 

@@ -62,7 +62,7 @@ class RepoQaPlugin:
 
     name = "repo_qa"
     prompt_version: Mapping[str, str] = MappingProxyType({"chat": "1", "search": "1"})
-    model = "smollm2"
+    model = "bundled:search"
     reads = False
     replayable = True
 
