@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from experiments.training.search.code import HELD_OUT, TRAINED
-from experiments.training.search.data import CONDITIONS, DOMAINS, ROW, WORDS
+from experiments.training.search.data import CONDITIONS, DOMAINS, MIXES, ROW, WORDS
 from tape.lm.bundled import card, sizes, weights_folder
 
 NAME = "search"
@@ -35,8 +35,9 @@ recipe was fixed before agents were compared, and so was which checkpoints ship.
   round alone) it cannot know that it has asked before.
 - **Training**: Muon on the matrices, AdamW on the rest, learning rate 4e-3, warm-up, hold, linear fall from 55 % of the
   steps on, about {tokens:,} tokens a step, bfloat16 matrix products, one CPU thread
-  (`python -m experiments.training.train --size search --out DIR`).
-{history}
+  (`python -m experiments.training.train --size search --out DIR`). It begins with `envs/musique` and `envs/repo_qa`;
+  from step {second} on there are conversations too, states are shorter, and two of three answers `unanswerable` are
+  left out; from step {third} on states are long again (`MIXES` in `experiments/training/search/data.py`).
 - **The ladder**: `{name}` is the end of the run, the others are earlier checkpoints of it, for trends over weaker
   backbones.
 - **Not for**: anything else. Texts of other kinds can be written, and are read badly.
@@ -45,9 +46,6 @@ recipe was fixed before agents were compared, and so was which checkpoints ship.
 | model | parameters | file | hidden x layers | steps | tokens | minutes, one busy core | last loss |
 |---|---|---|---|---|---|---|---|
 """
-
-HISTORY = """  The run was begun on `envs/musique` and `envs/repo_qa` and extended with conversations and shorter states
-  at step {restarts}, where its learning rate rose again (`MIXES` in `experiments/training/search/data.py`)."""
 
 NOTE = """
 Everything is asked greedily, through the prompts, constraints and decoding loop of a run, in states that the expert has
@@ -92,15 +90,15 @@ def text(cards: Mapping[str, Mapping[str, Any]]) -> str:
         cards: The machine-readable cards of the shipped checkpoints, by name.
     """
     last = cards[NAME]
-    restarts = last["recipe"]["restarts"]
     head = HEAD.format(
         words=len(WORDS),
         trained=", ".join(f"`{name}`" for name in TRAINED),
         tokens=last["recipe"]["batch"] * ROW,
-        history=HISTORY.format(restarts=" and ".join(map(str, restarts))) if restarts else "",
+        second=MIXES[1].start,
+        third=MIXES[2].start,
         name=NAME,
     )
-    lines = [head.replace("\n\n- **The ladder**", "\n- **The ladder**").rstrip()]
+    lines = [head.rstrip()]
     lines += [row(name, facts) for name, facts in cards.items()]
     ladders = {str(facts["architecture"]["steps"]): facts["ladder"] for facts in cards.values()}
     ladders = {step: ladder[step] for step, ladder in ladders.items()}

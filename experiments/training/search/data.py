@@ -16,7 +16,7 @@ import torch
 
 from experiments.training.packing import EOS, PAD
 from experiments.training.search import code, dialogues, musique
-from experiments.training.search.labels import Case
+from experiments.training.search.labels import Case, Label
 from experiments.training.search.states import belief_case, newest_case, transcript_case
 from experiments.training.search.task import PLAIN, Task
 from tape.cgdp.prompts.compact import model_words
@@ -52,17 +52,19 @@ class Mix:
         start: The step.
         shares: Of the domains.
         windows: Most tokens of the states of a batch, and how often.
+        unanswerable: Share of the answers "unanswerable" that are kept: most states of a search hold no answer yet.
     """
 
     start: int
     shares: Mapping[str, float]
     windows: Mapping[int, float]
+    unanswerable: float = 0.35
 
 
 EVERY = {"musique": 0.35, "code": 0.28, "dialogues": 0.37}
 LONG = {128: 0.2, 192: 0.25, 256: 0.2, 384: 0.2, 512: 0.15}
 SHORT = {96: 0.35, 144: 0.3, 208: 0.2, 320: 0.1, 512: 0.05}
-MIXES = (Mix(0, {"musique": 0.6, "code": 0.4}, LONG), Mix(500, EVERY, SHORT), Mix(1350, EVERY, LONG))
+MIXES = (Mix(0, {"musique": 0.6, "code": 0.4}, LONG, 1.0), Mix(500, EVERY, SHORT), Mix(1350, EVERY, LONG))
 """In the order of their starts."""
 
 
@@ -101,12 +103,18 @@ def cases(rng: random.Random, tokens: int, mix: Mix) -> list[Case]:
         for task in DOMAINS[domain](rng):
             condition = rng.choices([name for name, _ in CONDITIONS], [share for _, share in CONDITIONS])[0]
             case = draw_case(rng, task, window, condition, draw_lexicon(rng))
+            if case is not None and mix.unanswerable < 1:
+                case.labels = [label for label in case.labels if _is_kept(rng, label, mix)]
             if case is not None and case.labels:
                 found.append(case)
                 used += length(case)
             if used >= tokens:
                 break
     return found
+
+
+def _is_kept(rng: random.Random, label: Label, mix: Mix) -> bool:
+    return label.said[0] != "unanswerable" or rng.random() < mix.unanswerable
 
 
 def length(case: Case) -> int:
