@@ -30,7 +30,7 @@ SIZES = {
     "tools": {"hidden": 192, "layers": 6, "heads": 6, "inner": 512, "steps": 3_200},
     "household": {"hidden": 192, "layers": 6, "heads": 6, "inner": 512, "steps": 1_900},
     "chains": {"hidden": 96, "layers": 4, "heads": 3, "inner": 256, "steps": 800},
-    "search": {"hidden": 160, "layers": 6, "heads": 5, "inner": 448, "steps": 4_000},
+    "search": {"hidden": 160, "layers": 6, "heads": 5, "inner": 448, "steps": 1_800},
 }
 
 
