@@ -24,6 +24,7 @@ from tape.cgdp.search import Search
 from tape.engine.graph import PlanGraph
 from tape.protocols.search import SearchOption
 from tape.trace import GraphFoldedEvent, PathSelectedEvent
+from tape.trace.shapes import Problem
 
 MOST_OPEN = 5
 """Open predicates that a graph is made of; those behind them wait."""
@@ -60,7 +61,8 @@ def select(search: Search) -> Selected | None:
     answer = solvers.solve(problem, episode.config.solver)
     episode.result.solver_seconds += answer.seconds
     path = [graph.edge(ids[edge]) for edge in answer.edges]
-    size = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": problem.horizon, "budget": left}
+    size: Problem = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": problem.horizon, "budget": left}
+    size["objective"] = problem.objective
     episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
     episode.trace.write(
         PathSelectedEvent(

@@ -148,6 +148,8 @@ def _rebuilt(event: GraphFoldedEvent, selection: PathSelectedEvent, config: Mapp
     posed = selection.problem
     if not isinstance(posed.get("budget"), dict) or not isinstance(posed.get("horizon"), int):
         raise NotReproducedError("it does not say under which budgets and horizon the path was selected.")
+    if posed.get("objective", "stay") != "stay":
+        raise NotReproducedError("a search agent selects by what each search is worth, which is not solved again here.")
     graph = _graph(event)
     start = selection.nodes[0] if selection.nodes else str(event.graph.get("start"))
     by_lm = selection.selector.startswith(_BY_LM)
