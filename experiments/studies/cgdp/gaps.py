@@ -10,7 +10,7 @@ from functools import partial
 from experiments.harness.cli import guarded, known, main
 from experiments.harness.experiment import Experiment, PaperValue
 from experiments.harness.measured import Measured, Record
-from experiments.studies.cgdp import memory
+from experiments.studies.cgdp import judge, memory
 from experiments.studies.cgdp.memory import Chosen, configurations
 from experiments.studies.cgdp.methods import MODEL, OWN
 from experiments.studies.cgdp.tables import facts, measures_table, named, records_of
@@ -110,7 +110,10 @@ def run(argv: Sequence[str] | None = None) -> int:
     def asked() -> int:
         what = memory.read(known(memory.arguments, given), (None,), (None,))
         return main(
-            replace(EXPERIMENT, configurations=partial(configurations, what)), given, arguments=memory.arguments
+            replace(EXPERIMENT, configurations=partial(configurations, what)),
+            given,
+            arguments=memory.arguments,
+            after=judge.judge,
         )
 
     return guarded(asked, EXPERIMENT.module, given)

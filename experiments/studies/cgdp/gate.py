@@ -18,7 +18,7 @@ from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, configuration, spread
 from experiments.harness.measured import Measured, Record
 from experiments.harness.methods import Method
-from experiments.studies.cgdp import memory
+from experiments.studies.cgdp import judge, memory
 from experiments.studies.cgdp.memory import Chosen
 from experiments.studies.cgdp.methods import DOMAINS, HARNESSES, MODEL, OWN, memories_of, method, windowed
 from experiments.studies.cgdp.tables import (
@@ -323,7 +323,10 @@ def run(argv: Sequence[str] | None = None) -> int:
         first = argparse.Namespace(**{**vars(first), "harnesses": first.harnesses or HARNESSES_ASKED})
         what = memory.read(first, (None,), (None,))
         return main(
-            replace(EXPERIMENT, configurations=partial(configurations, what)), given, arguments=memory.arguments
+            replace(EXPERIMENT, configurations=partial(configurations, what)),
+            given,
+            arguments=memory.arguments,
+            after=judge.judge,
         )
 
     return guarded(asked, EXPERIMENT.module, given)

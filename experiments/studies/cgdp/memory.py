@@ -16,6 +16,7 @@ from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, configuration, split, spread
 from experiments.harness.measured import Measured, Record
 from experiments.harness.methods import Method
+from experiments.studies.cgdp import judge
 from experiments.studies.cgdp.methods import (
     DOMAINS,
     HARNESSES,
@@ -359,6 +360,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--windows", nargs="+", metavar="TOKENS", help="most tokens of a prompt, or none")
     parser.add_argument("--part", choices=("dev", "test"), default="test", help="of the questions (default: test)")
     parser.add_argument("--quick", action="store_true", help="a few questions of each domain, within ten minutes")
+    judge.argument(parser)
 
 
 def read(first: argparse.Namespace, windows: Sequence[int | None], quick: Sequence[int | None]) -> Chosen:
@@ -388,7 +390,12 @@ def run(argv: Sequence[str] | None = None) -> int:
 
     def asked() -> int:
         what = read(known(arguments, given), WINDOWS, (WINDOWS[0], None))
-        return main(replace(EXPERIMENT, configurations=partial(configurations, what)), given, arguments=arguments)
+        return main(
+            replace(EXPERIMENT, configurations=partial(configurations, what)),
+            given,
+            arguments=arguments,
+            after=judge.judge,
+        )
 
     return guarded(asked, EXPERIMENT.module, given)
 
