@@ -132,6 +132,7 @@ def configurations(asked: Asked, options: Options) -> list[Configuration]:
                             cap,
                         )
                         for model in models
+                        if not (name == PUBLIC and model.startswith("bundled:"))  # it cannot read public texts
                         for cap in BUDGETS[part][name]
                     ]
             except TapeError as error:

@@ -78,7 +78,7 @@ def configurations(asked: Chosen, options: Options) -> list[Configuration]:
     for name in asked.domains:
         domain = DOMAINS[name]
         try:
-            tasks = spread(domain.tasks(asked.part)[: options.limit], domain.quick if asked.quick else None)
+            tasks = spread(domain.tasks(asked.part)[: options.limit], domain.quick // 2 if asked.quick else None)
         except TapeError as error:
             print(f"left out: {domain.label}: {error}", file=sys.stderr)
             continue
