@@ -204,6 +204,7 @@ def test_every_option_of_a_command_is_known(page: str, command: str, monkeypatch
 ELSEWHERE = {
     "envs.scienceworld.make_tasks": "it has no options",
     "ablation --run": "it reads the run, and is run below",
+    "llama_cpp.server": "it is another package's",
 }
 """Commands without a parser of their own, and why."""
 
