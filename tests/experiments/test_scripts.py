@@ -42,7 +42,6 @@ def test_the_card_of_the_reader_of_requests_is_made_from_the_shipped_card() -> N
     assert path.read_text(encoding="utf-8") == chains_model_card.text(card("chains"))
 
 
-@pytest.mark.skipif("search" not in sizes("search"), reason="needs the bundled search models")
 def test_the_card_of_the_search_models_is_made_from_the_shipped_cards() -> None:
     path = weights_folder() / "MODEL_CARD_SEARCH.md"
     assert path.read_text(encoding="utf-8") == search_model_card.text({name: card(name) for name in sizes("search")})
