@@ -18,7 +18,7 @@ MODEL = "bundled:search"
 OWN = "own corpus"
 MEMORIES: tuple[Memory, ...] = get_args(Memory)
 WINDOWS: tuple[int | None, ...] = (256, 384, None)
-"""Most tokens of a prompt; None: no cap but the model's. Code needs 235: the rules, a question, a fact and a passage."""
+"""Most tokens of a prompt; None: no cap but the model's. Questions about code need 235."""
 
 
 @dataclass(frozen=True)
