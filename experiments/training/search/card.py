@@ -14,7 +14,7 @@ HEAD = """# The bundled search models
 
 Small language models trained from nothing for this project, so that search agents can be played and measured offline.
 They are real and imperfect: they overlook facts, point to the wrong sentence, give up early and answer wrongly. The
-recipe was fixed before agents were compared, and so was which checkpoints ship.
+recipe and the checkpoints that ship were fixed before agents were compared.
 
 - **What they read and write**: the `search` prompt format of `tape/cgdp/prompts/compact.py`: the question, a transcript
   or a belief, and one of the roles query (with notes and with a given open question), think, extract (structured and
@@ -38,6 +38,7 @@ recipe was fixed before agents were compared, and so was which checkpoints ship.
   (`python -m experiments.training.train --size search --out DIR`). It begins with `envs/musique` and `envs/repo_qa`;
   from step {second} on there are conversations too, states are shorter, and two of three answers `unanswerable` are
   left out; from step {third} on states are long again (`MIXES` in `experiments/training/search/data.py`).
+  That answers are left out was decided at step {second}, after a look at the accuracies below at step 450 (12 a role).
 - **The ladder**: `{name}` is the end of the run, the others are earlier checkpoints of it, for trends over weaker
   backbones.
 - **Not for**: anything else. Texts of other kinds can be written, and are read badly.
