@@ -15,12 +15,12 @@ from statistics import fmean, median, pstdev
 
 from experiments.harness.cli import guarded, known, main
 from experiments.harness.experiment import Experiment
-from experiments.harness.matrix import Options, configuration, spread
+from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured, Record
 from experiments.harness.methods import Method
 from experiments.studies.cgdp import judge, memory
 from experiments.studies.cgdp.memory import Chosen
-from experiments.studies.cgdp.methods import DOMAINS, HARNESSES, MODEL, OWN, memories_of, method, windowed
+from experiments.studies.cgdp.methods import HARNESSES, MODEL, OWN, memories_of, method
 from experiments.studies.cgdp.tables import (
     MEASURES,
     Row,
@@ -34,7 +34,6 @@ from experiments.studies.cgdp.tables import (
 )
 from tape.cgdp.events import GateEvent
 from tape.cgdp.gates import CONFIGURATIONS, fixed_rounds
-from tape.errors import TapeError
 from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
 from tape.show.plots import Panel, Plot, Series
@@ -72,33 +71,19 @@ def gated(agent: str, condition: str, gate: str, window: int | None) -> Method:
     return method(agent, found, gate, gate=gate, context_tokens=window)
 
 
+def methods(harnesses: Sequence[str], window: int | None, model: str) -> list[Method]:
+    """Every gate on every harness and memory."""
+    return [
+        gated(agent, condition, gate, window)
+        for agent in harnesses
+        for condition in memories_of(agent)
+        for gate in gates_of(agent, condition, model)
+    ]
+
+
 def configurations(asked: Chosen, options: Options) -> list[Configuration]:
-    """Every gate on every harness and memory; what cannot be played here is named."""
-    found: list[Configuration] = []
-    for name in asked.domains:
-        domain = DOMAINS[name]
-        try:
-            tasks = spread(domain.tasks(asked.part)[: options.limit], domain.quick // 2 if asked.quick else None)
-        except TapeError as error:
-            print(f"left out: {domain.label}: {error}", file=sys.stderr)
-            continue
-        found += [
-            configuration(
-                gated(agent, condition, gate, window),
-                model,
-                options,
-                environment=name,
-                own=domain.options(asked.part),
-                setting=windowed(domain, window),
-                tasks=tasks,
-            )
-            for window in asked.windows
-            for model in options.models
-            for agent in asked.harnesses
-            for condition in memories_of(agent)
-            for gate in gates_of(agent, condition, model)
-        ]
-    return found
+    """Every gate on every domain under every window; there are many, so half as many questions are quick."""
+    return memory.configurations(asked, options, methods, quick_share=2)
 
 
 # --- the report -----------------------------------------------------------------------------------

@@ -85,8 +85,13 @@ class Chosen:
     quick: bool = False
 
 
-def methods(harnesses: Sequence[str], window: int | None) -> list[Method]:
+Methods = Callable[[Sequence[str], int | None, str], list[Method]]
+"""What is played with some harnesses, under a window, by a model."""
+
+
+def methods(harnesses: Sequence[str], window: int | None, model: str) -> list[Method]:
     """Every harness under its conditions; without a window also with room for more items."""
+    del model
     found = [method(agent, memory, context_tokens=window) for agent in harnesses for memory in memories_of(agent)]
     if window is None:
         found += [_larger(agent) for agent in harnesses if agent in LARGER]
@@ -97,13 +102,24 @@ def _larger(agent: str) -> Method:
     return method(agent, "structured", f"K = {K}", k_target=K, k_trigger=K + 4)
 
 
-def configurations(asked: Chosen, options: Options) -> list[Configuration]:
-    """Every method on every domain under every window; what cannot be played here is named."""
+def configurations(
+    asked: Chosen, options: Options, made: Methods = methods, quick_share: int = 1
+) -> list[Configuration]:
+    """Every method on every domain under every window; what cannot be played here is named.
+
+    Args:
+        asked: What the command line asks for.
+        options: What all studies share.
+        made: The methods.
+        quick_share: With ``--quick``, a domain's few questions are divided by this.
+    """
     found: list[Configuration] = []
     for name in asked.domains:
         domain = DOMAINS[name]
         try:
-            tasks = spread(domain.tasks(asked.part)[: options.limit], domain.quick if asked.quick else None)
+            tasks = spread(
+                domain.tasks(asked.part)[: options.limit], domain.quick // quick_share if asked.quick else None
+            )
         except TapeError as error:
             print(f"left out: {domain.label}: {error}", file=sys.stderr)
             continue
@@ -119,7 +135,7 @@ def configurations(asked: Chosen, options: Options) -> list[Configuration]:
             )
             for window in asked.windows
             for model in options.models
-            for each in methods(asked.harnesses, window)
+            for each in made(asked.harnesses, window, model)
         ]
     return found
 
