@@ -16,7 +16,7 @@ from envs.locomo.errors import LocomoError
 from envs.locomo.generator import SIZES, dialogues
 from envs.locomo.loader import CATEGORIES, PAPER, load
 from envs.search import Index, SearchEnvironment
-from envs.search.options import Retrieval, add_arguments, read_options
+from envs.search.options import Retrieval, add_arguments, read_options, usual_hops
 from tape.budget import Budget
 from tape.errors import ConfigError
 from tape.protocols import Environment, Task, WorldModel
@@ -111,6 +111,7 @@ class LocomoPlugin:
             answerable=question.answerable,
             depths=retrieval.depths,
             calibration=retrieval.calibration(task.facts["corpus"]),
+            hops=usual_hops(task.facts["corpus"]),
             noun=NOUN,
             sub_questions=question.sub_questions if task.facts["given"] else (),
             budget=task.budget,

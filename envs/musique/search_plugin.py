@@ -16,7 +16,7 @@ from envs.musique.evidence import Gold, own_gold, public_gold
 from envs.musique.loader import load
 from envs.musique.question import Question
 from envs.search import SearchEnvironment
-from envs.search.options import Retrieval, add_arguments, read_options
+from envs.search.options import Retrieval, add_arguments, read_options, usual_hops
 from tape.budget import Budget
 from tape.errors import ConfigError
 from tape.protocols import Environment, Task, WorldModel
@@ -127,6 +127,7 @@ class MusiqueSearchPlugin:
             evidence=asked.gold.evidence,
             depths=retrieval.depths,
             calibration=retrieval.calibration(task.facts["corpus"]),
+            hops=usual_hops(task.facts["corpus"]),
             sub_questions=asked.gold.sub_questions if task.facts["given"] else (),
             budget=task.budget,
         )

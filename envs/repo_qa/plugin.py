@@ -16,7 +16,7 @@ from envs.repo_qa.index import Repository, read_package, read_repo
 from envs.repo_qa.loader import load
 from envs.repo_qa.questions import PARTS, Part, questions
 from envs.search import SearchEnvironment
-from envs.search.options import Retrieval, add_arguments, read_options
+from envs.search.options import Retrieval, add_arguments, read_options, usual_hops
 from tape.budget import Budget
 from tape.errors import ConfigError
 from tape.protocols import Environment, Task, WorldModel
@@ -131,6 +131,7 @@ class RepoQaPlugin:
             answerable=asked.answerable,
             depths=retrieval.depths,
             calibration=retrieval.calibration(CORPUS),
+            hops=usual_hops(CORPUS),
             noun=NOUN,
             sub_questions=asked.sub_questions if task.facts["given"] else (),
             budget=task.budget,

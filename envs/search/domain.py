@@ -71,6 +71,7 @@ class PassageSearchDomain:
         question: The question.
         noun: What the corpus is made of.
         sub_questions: Gold sub-questions, where the task gives them away.
+        hops: How many predicates such a question usually takes.
         indexes: What can be searched, by the retriever's name.
         options: The ways to search, the default first.
     """
@@ -82,10 +83,11 @@ class PassageSearchDomain:
         question: str,
         noun: str,
         sub_questions: Sequence[str],
+        hops: int,
         indexes: Mapping[str, Index],
         options: Sequence[SearchOption],
     ) -> None:
-        self.question, self.noun, self.sub_questions = question, noun, tuple(sub_questions)
+        self.question, self.noun, self.sub_questions, self.hops = question, noun, tuple(sub_questions), hops
         self._corpus = next(iter(indexes.values()))
         self._options = {option.name: option for option in options}
 

@@ -35,6 +35,7 @@ class SearchEnvironment:
             :data:`SUCCESS` where it is not said.
         noun: What the corpus is made of, for prompts.
         sub_questions: Gold sub-questions, where the task gives them away.
+        hops: How many facts such a question usually takes, from 1: what a plan of searches has to leave room for.
         budget: Hard caps.
 
     Raises:
@@ -53,14 +54,15 @@ class SearchEnvironment:
         calibration: Mapping[str, float] | None = None,
         noun: str = "passage",
         sub_questions: Sequence[str] = (),
+        hops: int = 1,
         budget: Budget | None = None,
     ) -> None:
         indexes = (index,) if isinstance(index, Index) else tuple(index)
-        _check(question, indexes, answers, evidence, answerable, depths, noun, sub_questions)
+        _check(question, indexes, answers, evidence, answerable, depths, noun, sub_questions, hops)
         self.budget = budget or Budget()
         self._indexes = {each.name: each for each in indexes}
         options = _options(indexes, depths, dict(calibration or {}))
-        self.domain = PassageSearchDomain(question, noun, sub_questions, self._indexes, options)
+        self.domain = PassageSearchDomain(question, noun, sub_questions, hops, self._indexes, options)
         self.answerable, self.answers = answerable, tuple(answers) if answerable else (UNANSWERABLE,)
         self.evidence = tuple(dict.fromkeys(evidence))
         self._state = SearchState()
@@ -161,6 +163,7 @@ def _check(
     depths: Sequence[int],
     noun: str,
     sub_questions: Sequence[str],
+    hops: int,
 ) -> None:
     for what, texts in (("question", [question]), ("noun", [noun]), ("answers", answers), ("evidence", evidence)):
         _check_texts(what, texts)
@@ -181,6 +184,8 @@ def _check(
     for depth in depths:
         if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
             raise SearchError(f"a depth is a number of passages from 1, got {short(depth)}")
+    if isinstance(hops, bool) or not isinstance(hops, int) or hops < 1:
+        raise SearchError(f"hops is a number of facts from 1, got {short(hops)}")
     ids = {passage.id for passage in corpus}
     if unknown := [gold for gold in evidence if gold not in ids]:
         raise SearchError(f"evidence {short(unknown[0])} is the id of no passage of the corpus")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
+from math import ceil
 from typing import Any
 
 from envs.search.encoder import MINILM
@@ -65,7 +66,7 @@ class Retrieval:
         Args:
             corpus: One that ``data/calibration.json`` has; of another nothing is known.
         """
-        measured = {} if self.embeddings != MINILM and self.names_model else _calibration().get(corpus, {})
+        measured = {} if self.embeddings != MINILM and self.names_model else _success(corpus)
         names = [f"hybrid{self.alpha:g}" if name == "hybrid" else name for name in self.retrievers]
         options = [f"{name}-{depth}" for name in names for depth in self.depths]
         return {name: measured[name] for name in options if name in measured}
@@ -132,12 +133,19 @@ def _index(name: str, passages: Sequence[Passage], retrieval: Retrieval) -> Inde
     return bm25(passages) if name == "bm25" else dense(passages, retrieval.embeddings)
 
 
+def usual_hops(corpus: str) -> int:
+    """How many facts a question about a corpus takes: the mean of its development questions, rounded up; else 1."""
+    return ceil(_calibration().get(corpus, {}).get("hops", 1))
+
+
+def _success(corpus: str) -> dict[str, float]:
+    options = _calibration().get(corpus, {}).get("options", {})
+    return {name: option["success"] for name, option in options.items()}
+
+
 @cache
-def _calibration() -> dict[str, dict[str, float]]:
-    """Success by corpus and option; ``experiments/studies/cgdp/calibration.py`` measures it."""
+def _calibration() -> dict[str, dict[str, Any]]:
+    """What was measured, by corpus; ``experiments/studies/cgdp/calibration.py`` does."""
     text = (resources.files("envs.search") / "data" / "calibration.json").read_text(encoding="utf-8")
-    corpora = json.loads(text)["corpora"]
-    return {
-        corpus: {name: option["success"] for name, option in entry["options"].items()}
-        for corpus, entry in corpora.items()
-    }
+    corpora: dict[str, dict[str, Any]] = json.loads(text)["corpora"]
+    return corpora

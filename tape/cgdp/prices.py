@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tape.budget import Resources
@@ -68,6 +69,31 @@ class Prices:
         prompt = sum(tokens if limit is None else min(tokens, limit) for tokens in read_tokens)
         price = search.episode.roles.lm.price
         return cost_of(price, prompt, self._usual(query) + self._usual(read), calls=2) + option.cost
+
+    def grown(self, rounds: int) -> Resources:
+        """What a round is expected to take more, so many rounds ahead: the belief has grown, and both prompts show it.
+
+        Each round is taken to bring a fact, as long as the mean of those held; before any, as long as a passage.
+        """
+        search = self._search
+        belief, most = search.belief, search.caps.tokens
+        assert belief is not None
+        held = search.belief_tokens(replace(belief, questions=(), resolved=()))
+        fact = held // len(belief.facts) if belief.facts else search.domain.typical(1, self._sizes)
+        more = rounds * fact if most is None else min(rounds * fact, max(0, most - held))
+        return cost_of(search.episode.roles.lm.price, 2 * more, 0, calls=0)
+
+    def kept_free(self) -> Resources:
+        """What a round must find free beyond what it is expected to take.
+
+        To read what a search brought reserves the most that the reader may write, and gives back what it does not; the
+        last round of a plan needs that much, or it finds passages and can't read them.
+        """
+        search = self._search
+        prompts, view = search.prompts, search.view()
+        read = prompts.answer_request(view) if search.belief is None else prompts.extract_request(view, (SMALL,))
+        lm = search.episode.roles.lm
+        return cost_of(lm.price, 0, most_completion_tokens(lm, read) - self._usual(read), calls=0)
 
     def _usual(self, request: Request) -> int:
         """Tokens that a role writes on average."""

@@ -7,10 +7,14 @@ declared to cost. Options whose worst case does not fit into the window make no 
 a sum. The solver finds the path of greatest worth within what is left of every budget, its first search is made, and
 after what that brings the path is selected anew. Where no path is worth anything the agent answers.
 
+Predicates come up as a search goes on: who starts with the bare question does not know yet what it takes. The plan has
+room for as many as such questions usually take (:attr:`tape.protocols.search.SearchDomain.hops`), else the first search
+would spend what those behind it need.
+
 Costs are expected ones, for what must not be exceeded is enforced elsewhere: every call and every search reserves its
-worst case before it is made. A plan of worst cases would leave most of a budget unspent. Where not even the cheapest
-searches for all open predicates are expected to fit, the cheapest is made for the first of them: what is left unspent
-under a hard cap is worth nothing.
+worst case before it is made. A plan of worst cases would leave most of a budget unspent; but what the last reading
+reserves and gives back has to be free. Where not even the cheapest searches for all predicates are expected to fit, the
+cheapest is made for the first of them: what is left unspent under a hard cap is worth nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from tape.trace import GraphFoldedEvent, PathSelectedEvent
 from tape.trace.shapes import Problem
 
 MOST_OPEN = 5
-"""Open predicates that a graph is made of; those behind them wait."""
+"""Predicates that a graph is made of; those behind them wait."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +54,14 @@ def select(search: Search) -> Selected | None:
         search: A search with a belief.
     """
     assert search.belief is not None
-    episode, targets = search.episode, search.belief.questions[:MOST_OPEN] or (search.first_open(),)
+    episode = search.episode
+    known = search.belief.questions[:MOST_OPEN] or (search.first_open(),)
+    targets = (*known, *_to_come(search, known))
     options = [option for option in search.options if search.prices.fits(option)]
     if not options:
         return None
-    left = episode.remaining()
+    kept = search.prices.kept_free()
+    left = {kind: max(0, count - (kept[kind] or 0)) for kind, count in episode.remaining().items()}
     graph, made = _graph(search, targets, options)
     start = _key(frozenset())
     problem, ids = graph.path_problem(start, left, len(targets))
@@ -78,15 +85,23 @@ def select(search: Search) -> Selected | None:
             seconds=answer.seconds,
         )
     )
-    chosen = [made[edge.id] for edge in path]
-    if len(chosen) < len(targets):
+    if len(path) < len(targets):
         cheapest = min(options, key=lambda option: search.prices.expected(option)["tokens"] or 0)
-        if search.prices.worth(targets[0], cheapest) > 0:
-            return Selected(targets[0], cheapest)
-    if not chosen:
-        return None
+        if search.prices.worth(known[0], cheapest) > 0:
+            return Selected(known[0], cheapest)
     # What has to be known first stands first; the path's worth does not depend on its order.
-    return min(chosen, key=lambda selected: targets.index(selected.target))
+    chosen = [selected for edge in path if (selected := made[edge.id]).target in known]
+    return min(chosen, key=lambda selected: known.index(selected.target), default=None)
+
+
+def _to_come(search: Search, known: Sequence[str]) -> list[str]:
+    """Names for the predicates that are not known yet; none where gold sub-questions name them all."""
+    assert search.belief is not None
+    if search.domain.sub_questions:
+        return []
+    usual = min(search.domain.hops - len(search.belief.resolved), MOST_OPEN)
+    names = (f"predicate {number}, not known yet" for number in range(len(known) + 1, usual + 1))
+    return [name for name in names if name not in known]
 
 
 def _graph(
@@ -98,6 +113,7 @@ def _graph(
     costs = {option: search.prices.expected(option) for option in options}
     worths = {(target, option): search.prices.worth(target, option) for target in targets for option in options}
     for size in range(len(targets) + 1):
+        more = search.prices.grown(size)
         for here in map(frozenset, combinations(targets, size)):
             graph.set_goal(graph.add_state(here))
             for target in (target for target in targets if target not in here):
@@ -107,7 +123,7 @@ def _graph(
                     action = f"{option.name}: {target}"
                     graph.add_variant(here, action, after)
                     edge = graph.find(_key(here), action, _key(after))
-                    graph.set_cost(edge, costs[option])
+                    graph.set_cost(edge, costs[option] + more)
                     graph.set_edge_reward(edge, worths[target, option])
                     made[edge] = Selected(target, option)
     return graph, made

@@ -76,6 +76,10 @@ class SearchDomain(Domain, Protocol):
     def sub_questions(self) -> tuple[str, ...]:
         """Gold sub-questions, in order, where the task was made to give them away (labelled so); else empty."""
 
+    @property
+    def hops(self) -> int:
+        """How many predicates such a question usually takes, from 1; calibrated on development questions."""
+
     def options(self) -> Sequence[SearchOption]:
         """The ways to search, the default first."""
 

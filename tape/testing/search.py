@@ -43,6 +43,7 @@ class SearchConformance(EnvironmentConformance):
             assert domain.question.strip()
             assert domain.noun.strip()
             assert all(question.strip() for question in domain.sub_questions)
+            assert domain.hops >= 1
 
     def test_a_search_brings_at_most_its_depth_and_the_same_again(self, some: list[Task]) -> None:
         """And no more than is declared by ``most``; the same query may come again."""

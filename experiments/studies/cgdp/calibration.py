@@ -3,8 +3,9 @@
 Success of a retriever at a depth is the share of single-hop queries whose passage is among so many. The queries are
 gold sub-questions of development questions; LoCoMo's public questions of category 4 are asked as they are, and count
 where all their turns are there. What is found goes to ``envs/search/data/calibration.json``, corpus by corpus; agents
-take it for the chance that a search resolves an open question. Nothing is drawn at random. What the file says of other
-corpora, and of other retrievers of the same queries, is kept.
+take it for the chance that a search resolves an open question, and the mean number of hops for how many searches they
+have to plan for. Nothing is drawn at random. What the file says of other corpora, and of other retrievers of the same
+queries, is kept.
 """
 
 from __future__ import annotations
@@ -79,13 +80,14 @@ def retrievers(passages: tuple[Passage, ...], names: Sequence[str]) -> Iterator[
         yield from (hybrid(passages, alpha) for alpha in ALPHAS)
 
 
-def calibrated(what: str, parts: Sequence[Part], names: Sequence[str]) -> dict[str, Any]:
-    """Success by option, with its interval.
+def calibrated(what: str, parts: Sequence[Part], names: Sequence[str], *, hops: bool = True) -> dict[str, Any]:
+    """Success by option, with its interval, and how many queries a question takes.
 
     Args:
         what: The queries, in words.
         parts: The queries and what they search.
         names: The retrievers.
+        hops: The queries are hops, and their cluster is the question; else they are questions asked whole.
     """
     hits: dict[str, list[bool]] = {}
     clusters = [one.cluster for part in parts for one in part.asked]
@@ -100,7 +102,9 @@ def calibrated(what: str, parts: Sequence[Part], names: Sequence[str]) -> dict[s
     for name, told in hits.items():
         low, high, _ = success_interval(told, clusters)
         options[name] = {"success": round(sum(told) / len(told), 4), "low": round(low, 4), "high": round(high, 4)}
-    return {"queries": what, "n": len(clusters), "questions": len(set(clusters)), "options": options}
+    found = {"queries": what, "n": len(clusters), "questions": len(set(clusters))}
+    mean = {"hops": round(len(clusters) / len(set(clusters)), 2)} if hops else {}
+    return {**found, **mean, "options": options}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -126,7 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in made if args.only is None else args.only:
         if name not in made:
             raise SystemExit(f"there is no corpus {name!r}; with these files there is: {', '.join(made)}")
-        found = calibrated(*made[name](), args.retriever)
+        found = calibrated(*made[name](), args.retriever, hops=name != "locomo")
         before = kept.get(name, {})
         if all(before.get(field) == found[field] for field in ("queries", "n", "questions")):
             found["options"] = {**before["options"], **found["options"]}

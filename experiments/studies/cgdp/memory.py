@@ -151,6 +151,7 @@ def sections(measured: Measured) -> list[Section]:
         Section("Quality and tokens", (frontier(measured),), level=3),
         Section("Conditions (tables 3, 10, 14)", (measures_table(measured, _PER_ROUND),), level=3),
         Section("All domains together", (_differences(measured, _pooled),), level=3),
+        Section("Where one observation is enough, and where it is not", (_by_need(measured),), level=3),
         Section("Differences between conditions (tables 8 and 10)", (_differences(measured, _single),), level=3),
         *([Section("Questions with and without an answer (table 9)", (answers,), level=3)] if answers.rows else []),
         Section("By hops (table 15)", (_by_hops(measured),), level=3),
@@ -195,12 +196,16 @@ def _single(measured: Measured, keep: Callable[[Record], bool] = everything) -> 
             yield (setting, f"`{model}`", harness, label), a, b
 
 
-def _pooled(measured: Measured) -> Found:
+def _pooled(measured: Measured, keep: Callable[[Record], bool] = everything) -> Found:
     for window in _windows(measured):
         settings = [setting for setting in measured.settings() if setting.endswith(window)]
         for model, harness, ours, other, label in _conditions(measured):
             a, b = (
-                [r for setting in settings for r in _apart(records_of(measured, setting, model, f"{harness}, {one}"))]
+                [
+                    record
+                    for setting in settings
+                    for record in _apart(records_of(measured, setting, model, f"{harness}, {one}", keep))
+                ]
                 for one in (ours, other)
             )
             yield (window, f"`{model}`", harness, label), a, b
@@ -245,6 +250,24 @@ def _split(measured: Measured) -> Table:
     return differences_table(
         (*_HEAD, "questions are"), rows, ("EM",), "EM in points; without an answer it is to abstain."
     )
+
+
+def _by_need(measured: Measured) -> Table:
+    """All domains together, the questions that a memory is for apart from the others."""
+
+    def several(record: Record) -> bool:
+        of = facts(measured, record)
+        return of.answerable and of.hops > 1
+
+    rows = [
+        Row((*row.parts, label), row.pairs)
+        for label, keep in (("two or more", several), ("one, or no answer", lambda record: not several(record)))
+        for row in _rows(_pooled(measured, keep))
+        if row.parts[3].endswith("lobotomized")
+    ]
+    rows.sort(key=lambda row: row.parts[:4])
+    note = "EM in points, all domains together, by the passages that an answer takes."
+    return differences_table((*_HEAD, "passages"), rows, ("EM",), note)
 
 
 def _by_hops(measured: Measured) -> Table:

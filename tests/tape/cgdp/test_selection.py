@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,11 @@ from tests.tape.cgdp.test_agents import fixed_answers
 CALIBRATION = {"bm25-1": 0.3, "bm25-2": 0.6, "bm25-5": 0.9}
 
 
+SUB_QUESTIONS = ("Where was Ada born?", "Who is the mayor of that town?")
+
+
 def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **given: Any) -> tuple[Search, list[Any]]:
-    """A search with two gold sub-questions, and what was selected in it."""
+    """A search, with two gold sub-questions unless others are given, and what was selected in it."""
     chosen: list[Any] = []
     searches: list[Search] = []
     original = selection.select
@@ -35,8 +39,9 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **given: Any) -> tup
         before = expected(search)
         found = original(search)
         chosen.append(found)
-        [*_, last] = [e for e in read_trace(tmp_path / "t.jsonl") if isinstance(e, PathSelectedEvent)]
-        assert last.objective == pytest.approx(max(0.0, before))
+        if search.domain.sub_questions:
+            [*_, last] = [e for e in read_trace(tmp_path / "t.jsonl") if isinstance(e, PathSelectedEvent)]
+            assert last.objective == pytest.approx(max(0.0, before))
         return found
 
     monkeypatch.setattr(selection, "select", spy)
@@ -46,12 +51,14 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **given: Any) -> tup
         answers=["Otto Lind"],
         depths=(1, 2, 5),
         calibration=CALIBRATION,
-        sub_questions=["Where was Ada born?", "Who is the mayor of that town?"],
+        sub_questions=given.pop("sub_questions", SUB_QUESTIONS),
+        hops=given.pop("hops", 1),
     )
     budget = given.pop("budget", None)
     CgdpAgent(ScriptedLM(fixed_answers), select="solver", rounds=2, **given).run(
         env, budget=budget, seed=0, trace=tmp_path / "t.jsonl"
     )
+    monkeypatch.undo()
     return searches[0], chosen
 
 
@@ -60,11 +67,13 @@ def expected(search: Search) -> float:
     assert search.belief is not None
     left = search.episode.remaining()
     prices = search.prices
+    free = prices.kept_free()
     options = [None, *(option for option in search.options if prices.fits(option))]
     best = 0.0
     for picked in product(options, repeat=len(search.belief.questions)):
-        costs = [prices.expected(option) for option in picked if option is not None]
-        if any(sum(cost.get(kind) or 0 for cost in costs) > room for kind, room in left.items()):
+        made = [option for option in picked if option is not None]
+        costs = [free, *(prices.expected(option) + prices.grown(place) for place, option in enumerate(made))]
+        if any(sum(cost[kind] or 0 for cost in costs) > room for kind, room in left.items()):
             continue
         pairs = zip(search.belief.questions, picked, strict=True)
         best = max(best, sum(prices.worth(target, option) for target, option in pairs if option is not None))
@@ -100,6 +109,48 @@ def test_options_that_break_the_window_make_no_edges(tmp_path: Path, monkeypatch
     search, chosen = played(tmp_path, monkeypatch, answer_worth=10**6, belief_tokens=40, context_tokens=window)
     assert {option.name for option in search.options if search.prices.fits(option)} == {"bm25-1", "bm25-2"}
     assert chosen[0].option.name == "bm25-2"
+
+
+def least_for_depth_5(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **given: Any) -> int:
+    """The least budget under which the first search is the deepest one."""
+    for tokens in range(500, 3000, 10):
+        _, chosen = played(tmp_path, monkeypatch, budget=Budget.of(tokens=tokens), answer_worth=10**6, **given)
+        if chosen and chosen[0].option.name == "bm25-5":
+            return tokens
+    raise AssertionError("never")
+
+
+def test_a_bare_question_leaves_room_for_as_many_searches_as_such_questions_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, three = (least_for_depth_5(tmp_path, monkeypatch, sub_questions=(), hops=hops) for hops in (1, 3))
+    search, chosen = played(tmp_path, monkeypatch, sub_questions=(), hops=3)
+    round_ = search.prices.expected(search.options[2])["tokens"]
+    assert round_ is not None
+    assert three - one >= 2 * round_ - 60  # beside growth; the expected tokens change with what was written
+    assert {selected.target for selected in chosen} == {QUESTION}
+
+
+def test_gold_sub_questions_name_all_predicates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert least_for_depth_5(tmp_path, monkeypatch, hops=3) == least_for_depth_5(tmp_path, monkeypatch, hops=1)
+
+
+def test_a_planned_search_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {"sub_questions": (), "hops": 1}
+    tokens = least_for_depth_5(tmp_path, monkeypatch, **given)
+    search, _ = played(tmp_path, monkeypatch, budget=Budget.of(tokens=tokens), answer_worth=10**6, **given)
+    assert search.episode.result.lm_calls["extract"] >= 1
+    assert not search.episode.result.budget_violations
+
+
+def test_what_a_belief_grows_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    search, _ = played(tmp_path, monkeypatch, answer_worth=8000, belief_tokens=60)
+    assert search.belief is not None
+    assert search.prices.grown(0)["tokens"] == 0
+    first, second, many = (search.prices.grown(rounds)["tokens"] or 0 for rounds in (1, 2, 50))
+    held = search.belief_tokens(replace(search.belief, questions=(), resolved=()))
+    assert first == 2 * min(held // len(search.belief.facts), 60 - held)
+    assert first <= second <= many == 2 * (60 - held)  # a belief has a cap
 
 
 def test_the_chance_of_a_search_falls_with_what_was_tried_in_vain() -> None:
