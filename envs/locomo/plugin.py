@@ -16,7 +16,7 @@ from envs.locomo.errors import LocomoError
 from envs.locomo.generator import SIZES, dialogues
 from envs.locomo.loader import CATEGORIES, PAPER, load
 from envs.search import Index, SearchEnvironment
-from envs.search.options import Retrieval, add_arguments, read_options, usual_hops
+from envs.search.options import Retrieval, add_arguments, gives_gold, level_set, read_options, usual_hops
 from tape.budget import Budget
 from tape.errors import ConfigError
 from tape.protocols import Environment, Task, WorldModel
@@ -39,7 +39,7 @@ class LocomoPlugin:
     replayable = True
 
     def add_arguments(self, parser: Any) -> None:
-        """``--data``, ``--categories``, ``--part``, ``--sub-questions``, and those of every search."""
+        """``--data``, ``--categories`` and ``--part``, and those of every search."""
         parser.add_argument("--data", type=str, help="a JSON file in LoCoMo's public format")
         parser.add_argument(
             "--categories",
@@ -47,12 +47,6 @@ class LocomoPlugin:
             f"(default: {','.join(map(str, PAPER))}, those of the paper: one turn answers, nobody said so)",
         )
         parser.add_argument("--part", choices=tuple(SIZES), help="our own conversations (default: dev)")
-        parser.add_argument(
-            "--sub-questions",
-            choices=("none", "gold"),
-            default="none",
-            help="gold: agents are given the sub-questions, answers filled in; an upper bound (default: none)",
-        )
         add_arguments(parser)
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
@@ -63,7 +57,7 @@ class LocomoPlugin:
             SearchError: An option of the search is malformed.
         """
         retrieval = read_options(options)
-        data, given = options.get("data"), options.get("sub_questions") == "gold"
+        data, given = options.get("data"), gives_gold(options)
         if data:
             if options.get("part"):
                 raise LocomoError("--part names our own conversations; leave it out beside --data")
@@ -81,7 +75,7 @@ class LocomoPlugin:
         return [
             Task(
                 id=f"{talk.name}-{question.id}",
-                level_set=f"{name}-{retrieval.label}" + ("-gold-sub-questions" if given else ""),
+                level_set=level_set(name, retrieval, given=given),
                 budget=Budget({"steps": STEPS}),
                 digest=_digest(talk, question, retrieval, given),
                 facts={

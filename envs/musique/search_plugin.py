@@ -16,7 +16,7 @@ from envs.musique.evidence import Gold, own_gold, public_gold
 from envs.musique.loader import load
 from envs.musique.question import Question
 from envs.search import SearchEnvironment
-from envs.search.options import Retrieval, add_arguments, read_options, usual_hops
+from envs.search.options import Retrieval, add_arguments, gives_gold, level_set, read_options, usual_hops
 from tape.budget import Budget
 from tape.errors import ConfigError
 from tape.protocols import Environment, Task, WorldModel
@@ -56,18 +56,12 @@ class MusiqueSearchPlugin:
     replayable = True
 
     def add_arguments(self, parser: Any) -> None:
-        """``--data``, ``--pooled``, ``--questions`` and ``--sub-questions``, and what every search has."""
+        """``--data``, ``--pooled`` and ``--questions``, and those of every search."""
         parser.add_argument("--data", type=str, help="a file in the benchmark's public format")
         parser.add_argument(
             "--pooled", action="store_true", help="with --data: search the passages of all its questions together"
         )
         parser.add_argument("--questions", choices=PARTS, help="our own questions (default: dev)")
-        parser.add_argument(
-            "--sub-questions",
-            choices=("none", "gold"),
-            default="none",
-            help="gold: agents are given the sub-questions, answers filled in; an upper bound (default: none)",
-        )
         add_arguments(parser)
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
@@ -78,7 +72,7 @@ class MusiqueSearchPlugin:
             SearchError: An option of the search is malformed.
         """
         retrieval = read_options(options)
-        data, pooled, given = options.get("data"), bool(options.get("pooled")), options.get("sub_questions") == "gold"
+        data, pooled, given = options.get("data"), bool(options.get("pooled")), gives_gold(options)
         if pooled and not data:
             raise MusiqueError("--pooled searches the passages of all questions of a file; add --data FILE")
         if data and options.get("questions"):
@@ -89,11 +83,10 @@ class MusiqueSearchPlugin:
             raise MusiqueError(f"{data} has no gold sub-questions; leave --sub-questions at none")
         corpus = f"{self.benchmark}{'-pooled' if pooled else ''}" if data else OWN
         name = f"{Path(data).stem}{'-pooled' if pooled else ''}" if data else f"{self.benchmark}-{part}-own-corpus"
-        name += f"-{retrieval.label}" + ("-gold-sub-questions" if given else "")
         return [
             Task(
                 id=each.question.id,
-                level_set=name,
+                level_set=level_set(name, retrieval, given=given),
                 budget=Budget({"steps": STEPS}),
                 digest=_digest(each, retrieval, given),
                 facts={

@@ -16,7 +16,7 @@ from envs.repo_qa.index import Repository, read_package, read_repo
 from envs.repo_qa.loader import load
 from envs.repo_qa.questions import PARTS, Part, questions
 from envs.search import SearchEnvironment
-from envs.search.options import Retrieval, add_arguments, read_options, usual_hops
+from envs.search.options import Retrieval, add_arguments, gives_gold, level_set, read_options, usual_hops
 from tape.budget import Budget
 from tape.errors import ConfigError
 from tape.protocols import Environment, Task, WorldModel
@@ -67,7 +67,7 @@ class RepoQaPlugin:
     replayable = True
 
     def add_arguments(self, parser: Any) -> None:
-        """``--package``, ``--repo``, ``--questions``, ``--part``, ``--sub-questions``, and those of every search."""
+        """``--package``, ``--repo``, ``--questions`` and ``--part``, and those of every search."""
         parser.add_argument(
             "--package",
             help=f"an installed package, by the name it is imported by; read, never executed (default: {PACKAGE})",
@@ -77,12 +77,6 @@ class RepoQaPlugin:
             "--questions", metavar="FILE", help="a JSON Lines file of questions about it (default: generated ones)"
         )
         parser.add_argument("--part", choices=PARTS, help="of the generated questions (default: dev)")
-        parser.add_argument(
-            "--sub-questions",
-            choices=("none", "gold"),
-            default="none",
-            help="gold: agents are given the sub-questions, answers filled in; an upper bound (default: none)",
-        )
         add_arguments(parser)
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
@@ -96,14 +90,13 @@ class RepoQaPlugin:
         retrieval = read_options(options)
         where = _where(options)
         repository = _repository(where)
-        given = options.get("sub_questions") == "gold"
-        asked, level_set = _asked(options, repository, given)
+        given = gives_gold(options)
+        asked, name = _asked(options, repository, given)
         _warn_of_skipped(repository)
-        name = f"{level_set}-{retrieval.label}" + ("-gold-sub-questions" if given else "")
         return [
             Task(
                 id=each.id,
-                level_set=name,
+                level_set=level_set(name, retrieval, given=given),
                 budget=Budget({"steps": STEPS}),
                 digest=_digest(each, repository.digest, retrieval, given),
                 facts={

@@ -73,7 +73,7 @@ class Retrieval:
 
 
 def add_arguments(parser: Any) -> None:
-    """``--retriever``, ``--alpha``, ``--depths`` and ``--embeddings``."""
+    """``--retriever``, ``--alpha``, ``--depths``, ``--embeddings`` and ``--sub-questions``."""
     listed = ",".join(map(str, DEPTHS))
     parser.add_argument(
         "--retriever", default="bm25", help=f"of {', '.join(RETRIEVERS)}; several as bm25,dense (default: bm25)"
@@ -85,6 +85,22 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument(
         "--embeddings", help=f"hf:PATH, another local model for dense and hybrid (default: {MINILM}, all-MiniLM-L6-v2)"
     )
+    parser.add_argument(
+        "--sub-questions",
+        choices=("none", "gold"),
+        default="none",
+        help="gold: agents are given the sub-questions, answers filled in; an upper bound (default: none)",
+    )
+
+
+def gives_gold(options: Mapping[str, Any]) -> bool:
+    """Whether agents are to be given gold sub-questions."""
+    return options.get("sub_questions") == "gold"
+
+
+def level_set(name: str, retrieval: Retrieval, *, given: bool) -> str:
+    """The name of a set of tasks: the questions, how they are searched, and whether gold sub-questions are given."""
+    return f"{name}-{retrieval.label}" + ("-gold-sub-questions" if given else "")
 
 
 def read_options(options: Mapping[str, Any]) -> Retrieval:
@@ -135,7 +151,8 @@ def _index(name: str, passages: Sequence[Passage], retrieval: Retrieval) -> Inde
 
 def usual_hops(corpus: str) -> int:
     """How many facts a question about a corpus takes: the mean of its development questions, rounded up; else 1."""
-    return ceil(_calibration().get(corpus, {}).get("hops", 1))
+    mean: float = _calibration().get(corpus, {}).get("hops", 1)
+    return ceil(mean)
 
 
 def _success(corpus: str) -> dict[str, float]:

@@ -102,9 +102,8 @@ def calibrated(what: str, parts: Sequence[Part], names: Sequence[str], *, hops: 
     for name, told in hits.items():
         low, high, _ = success_interval(told, clusters)
         options[name] = {"success": round(sum(told) / len(told), 4), "low": round(low, 4), "high": round(high, 4)}
-    found = {"queries": what, "n": len(clusters), "questions": len(set(clusters))}
     mean = {"hops": round(len(clusters) / len(set(clusters)), 2)} if hops else {}
-    return {**found, **mean, "options": options}
+    return {"queries": what, "n": len(clusters), "questions": len(set(clusters)), **mean, "options": options}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
