@@ -24,6 +24,11 @@ class HotpotSearchPlugin(MusiqueSearchPlugin):
         """Our own questions of a part that take two hops."""
         return [asked for asked in own(part) if len(asked.gold.evidence) == HOPS]
 
+    def hops(self, corpus: str) -> int:
+        """Always two."""
+        del corpus
+        return HOPS
+
     def public(self, path: Path, *, pooled: bool) -> Sequence[Asked]:
         """The questions of a file in the public format; those of full-wiki files may lack their evidence."""
         questions = load(path)

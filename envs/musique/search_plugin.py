@@ -105,6 +105,10 @@ class MusiqueSearchPlugin:
         """Our own questions of a part."""
         return own(part)
 
+    def hops(self, corpus: str) -> int:
+        """How many hops a question over a corpus usually takes."""
+        return usual_hops(corpus)
+
     def public(self, path: Path, *, pooled: bool) -> Sequence[Asked]:
         """The questions of a public file; see :func:`asked_of`."""
         return public(path, pooled=pooled)
@@ -120,7 +124,7 @@ class MusiqueSearchPlugin:
             evidence=asked.gold.evidence,
             depths=retrieval.depths,
             calibration=retrieval.calibration(task.facts["corpus"]),
-            hops=usual_hops(task.facts["corpus"]),
+            hops=self.hops(task.facts["corpus"]),
             sub_questions=asked.gold.sub_questions if task.facts["given"] else (),
             budget=task.budget,
         )

@@ -177,4 +177,8 @@ def _shorter(view: View) -> tuple[View, str] | None:
         return replace(view, belief=replace(belief, questions=belief.questions[:-1])), "the last open question"
     if view.target:
         return replace(view, target=""), "what to find out"
+    if belief is not None and belief.resolved:
+        return replace(view, belief=replace(belief, resolved=())), "what is resolved"
+    if belief is not None and belief.questions:
+        return replace(view, belief=replace(belief, questions=())), "the open question"
     return None

@@ -82,7 +82,8 @@ class BeliefEvent(ToldEvent):
 
     def told(self) -> str:
         """Facts, what is open, what was refused and dropped."""
-        lines = [f"belief after round {self.round}: {len(self.facts)} facts, {self.tokens} tokens"]
+        count = "1 fact" if len(self.facts) == 1 else f"{len(self.facts)} facts"
+        lines = [f"belief after round {self.round}: {count}, {self.tokens} tokens"]
         for i, fact in enumerate(self.facts):
             lines.append(f"  {'+' if i in self.added else ' '} {fact.text} [{fact.source}, {fact.judged}]")
         lines += [f"  ? {question}" for question in self.questions]
@@ -135,6 +136,8 @@ class StoppedEvent(ToldEvent):
         answer: The answer.
         gold: Answers that count and gold sources, told once the episode is over, for gap detectors; both empty where
             the environment does not say.
+        shown: What the prompt of the answer held of what was found: facts with their quotes, notes, or passages. None
+            in older traces.
     """
 
     type: ClassVar[str] = "search_stopped"
@@ -145,10 +148,13 @@ class StoppedEvent(ToldEvent):
     gold_answers: list[str]
     gold_sources: list[str]
     right: bool
+    shown: list[str] | None = None
 
     def told(self) -> str:
-        """The reason and the answer."""
+        """The reason, the answer, and what would have been right."""
         grounds = (
             "" if self.aligned is None else f"; facts that agree in their subject: {', '.join(self.aligned) or 'none'}"
         )
-        return f"stopped after round {self.round}: {self.reason}{grounds}; answer {self.answer!r}"
+        right = " or ".join(self.gold_answers[:3])
+        verdict = "" if not right else " (right)" if self.right else f" (wrong; right: {right})"
+        return f"stopped after round {self.round}: {self.reason}{grounds}; answer {self.answer!r}{verdict}"

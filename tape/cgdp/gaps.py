@@ -20,8 +20,8 @@ from tape.protocols.search import UNANSWERABLE
 from tape.trace import Event, GeneratedEvent, StartedEvent
 
 GAPS = {
-    "G1": "evidence not persisted (ours): an answer that counts was retrieved, the prompt of the answer lacks it, and "
-    "the answer is wrong",
+    "G1": "evidence not persisted (ours): an answer that counts was retrieved, what the prompt of the answer shows "
+    "lacks it, and the answer is wrong",
     "G2": "goal displacement (ours): two queries in a row share no word of four letters or more with the question, nor "
     "with a title that was retrieved before, and the answer is wrong",
     "G3": "parametric dominance (ours): the answer stands in nothing that was retrieved, and is wrong",
@@ -86,6 +86,8 @@ def _traced(events: Iterable[Event]) -> _Traced:
             answered_from = event.asked
         elif isinstance(event, StoppedEvent):
             end = event
+    if end is not None and end.shown is not None:
+        answered_from = "\n".join(end.shown)
     if end is None:
         raise TraceError("this trace holds no search that has ended; gaps are of episodes of search agents")
     return _Traced(question, rounds, end, answered_from)

@@ -45,14 +45,19 @@ class Prices:
         believed = 0 if search.belief is None else search.caps.tokens or 0
         return limit is None or search.rules + believed + self.brings(option.depth) <= limit
 
-    def worth(self, target: str, option: SearchOption) -> float:
+    def worth(self, target: str, option: SearchOption, among: int | None = None) -> float:
         """What a search for a predicate is worth, in tokens: its chance times the predicate's worth, less its price.
 
         A predicate is worth its share of what a right answer is.
+
+        Args:
+            target: The predicate.
+            option: How it is searched for.
+            among: Over how many predicates a right answer is shared; None: those that are open.
         """
         search = self._search
         open_ones = 1 if search.belief is None else max(1, len(search.belief.questions))
-        gain = self.prospects(target).success(option) * search.settings.answer_worth / open_ones
+        gain = self.prospects(target).success(option) * search.settings.answer_worth / (among or open_ones)
         return gain - (self.expected(option)["tokens"] or 0)
 
     def expected(self, option: SearchOption) -> Resources:

@@ -16,7 +16,7 @@ from tape.cgdp.events import BeliefEvent, Declined, Held
 from tape.cgdp.prompts.format import Extracted
 from tape.cgdp.view import Belief, View
 from tape.errors import BudgetExceededError
-from tape.lm.base import Request, most_completion_tokens
+from tape.lm.base import Request, worst_case
 from tape.protocols.search import Passage
 
 if TYPE_CHECKING:
@@ -80,11 +80,10 @@ class Reading:
         return Extracted() if found is None else found
 
     def _affords(self, request: Request) -> bool:
-        """Whether what is left of the tokens pays for a call at worst."""
+        """Whether what is left of every budget pays for a call at worst."""
         search = self._search
-        left = search.episode.remaining().get("tokens")
-        worst = search.window.count(request) + most_completion_tokens(search.episode.roles.lm, request)
-        return left is None or worst <= left
+        worst = worst_case(search.episode.roles.lm, request)
+        return all((worst[kind] or 0) <= left for kind, left in search.episode.remaining().items())
 
     async def _curated(self, belief: Belief) -> Belief:
         """The belief within its caps; which items matter most the model says."""

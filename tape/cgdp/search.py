@@ -21,9 +21,9 @@ from tape.cgdp.prompts.format import Move, MoveKind, SearchFormat
 from tape.cgdp.reading import Reading
 from tape.cgdp.settings import CgdpSettings
 from tape.cgdp.stopping import Stopping, style_of
-from tape.cgdp.view import Belief, Form, Round, View
+from tape.cgdp.view import Belief, Fact, Form, Round, View
 from tape.engine.episode import Episode, EpisodeEnded
-from tape.errors import InvalidOutputError
+from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Request, cost_of, most_completion_tokens, window_of
 from tape.protocols.search import LONGEST_TEXT, UNANSWERABLE, Passage, SearchDomain, SearchOption, TellsGold
 
@@ -132,6 +132,7 @@ class Search:
                 left = limit - self.rules - passage
                 first = self.belief_tokens(self.belief)
                 self.caps = replace(self.caps, tokens=max(left // 2, min(left, passage + first)))
+        self._require_a_search()
         if self.belief is not None:
             self.belief = curated(self.belief, worths(self.belief, ()), self.caps, self.belief_tokens)
         answer = self.prompts.answer_request(self.bare())
@@ -141,8 +142,46 @@ class Search:
         step = self.episode.env.domain.cost(self.episode.state, self.domain.answer(UNANSWERABLE))
         self._answer_step = self.episode.ledger.reserve(step)
 
+    def _most_answered_from(self) -> int | None:
+        """The most tokens of the prompt for the answer: what was kept back pays for, and what else is left.
+
+        None where neither a window nor a budget limits it.
+        """
+        if self.window.limit is not None:
+            return self._answered_within
+        left, price = self.episode.remaining(), self.episode.roles.lm.price
+        more = [left["tokens"]] if "tokens" in left else []
+        if "usd" in left and price is not None and price.prompt:
+            more.append(int(left["usd"] / (price.prompt * 1_000_000)))
+        return self._answered_within + min(more) if more else None
+
+    def _require_a_search(self) -> None:
+        """Refuse a belief that can hold nothing, and a window beside which the solver could not search.
+
+        Raises:
+            ConfigError: Says what would do.
+        """
+        most, limit = self.caps.tokens, self.window.limit
+        if self.belief is None or most is None:
+            return
+        shortest = Fact(SMALL.text, SMALL.id, SMALL.title, SMALL.text, "deterministic")
+        least = self.belief_tokens(replace(self.belief, facts=(shortest,), questions=self.belief.questions[:1]))
+        if most < least:
+            raise ConfigError(
+                f"belief_tokens={most} can't hold the question and one short fact, which take {least} tokens; give more"
+            )
+        brings = min(self.prices.brings(option.depth) for option in self.options)
+        if limit is None or self.settings.select != "solver" or self.rules + most + brings <= limit:
+            return
+        least = self.rules + (2 * brings if self.settings.belief_tokens is None else most + brings)
+        raise ConfigError(
+            f"select='solver' makes no search that may break the window of {limit} tokens; the shallowest may bring "
+            f"{brings} tokens beside {self.rules} of rules and {most} of belief: give context_tokens={least}, smaller "
+            "depths, or select='lm', which reads what fits"
+        )
+
     def _longest_answer(self, moves: Sequence[MoveKind]) -> int:
-        """The most tokens of the prompt for the answer: the rules and a full belief, or else all that fits."""
+        """The tokens that are kept back for the answer's prompt: the rules and a full belief, or else all that fits."""
         limit, rules = self.window.limit, self.rules
         if self.belief is not None and self.caps.tokens is not None and "note" not in moves:
             return rules + self.caps.tokens if limit is None else min(limit, rules + self.caps.tokens)
@@ -291,8 +330,11 @@ class Search:
             view = View(self.domain.question, belief=Belief(self.belief.form, facts))
         text: str | None = UNANSWERABLE
         if grounds is None or grounds:
-            # Without a window the transcript may have outgrown what was kept back for this call.
-            view = self.window.fit(prompts.answer_request, view, self._answered_within).view
+            most = self._most_answered_from()
+            fitted = self.window.fit(prompts.answer_request, view, most)
+            view = fitted.view
+            if fitted.dropped:
+                self.log_dropped("answer", fitted.dropped, most)
             if grounds is not None:
                 grounds = [fact.source for fact in (view.belief.facts if view.belief else ())]
             text = await self.ask(prompts.answer_request, view, prompts.read_answer, self._answer_call)
@@ -313,6 +355,7 @@ class Search:
                     gold_answers=list(answers),
                     gold_sources=list(sources),
                     right=bool(env.success()),
+                    shown=_texts(view),
                 )
             )
 
@@ -345,11 +388,24 @@ class Search:
             if kept is not None and kept.open:
                 kept.release()
 
-    def log_dropped(self, role: str, dropped: Sequence[str]) -> None:
-        """Record what a prompt had no room for."""
+    def log_dropped(self, role: str, dropped: Sequence[str], most: int | None = None) -> None:
+        """Record what a prompt had no room for.
+
+        Args:
+            role: Whose prompt.
+            dropped: What was left out.
+            most: The tokens that it was to have; else the window, or what is left of the budget.
+        """
         left = (self.window.limit, self.episode.remaining().get("tokens"))
-        most = min(tokens for tokens in left if tokens is not None)
-        self.episode.trace.write(ContextEvent(role=role, tokens=most, dropped=list(dropped)))
+        tokens = min((tokens for tokens in left if tokens is not None), default=0) if most is None else most
+        self.episode.trace.write(ContextEvent(role=role, tokens=tokens, dropped=list(dropped)))
+
+
+def _texts(view: View) -> list[str]:
+    """What a view shows of what was found."""
+    facts = () if view.belief is None else view.belief.facts
+    told = [f"{fact.subject}: {fact.text}" + ("" if fact.text == fact.quote else f" ({fact.quote})") for fact in facts]
+    return [*told, *view.notes, *(f"{one.title}: {one.text}" for found in view.rounds for one in found.passages)]
 
 
 def _shown(belief: Belief) -> Belief:

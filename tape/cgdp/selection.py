@@ -19,7 +19,8 @@ cheapest is made for the first of them: what is left unspent under a hard cap is
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import json
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -55,26 +56,30 @@ def select(search: Search) -> Selected | None:
     """
     assert search.belief is not None
     episode = search.episode
-    known = search.belief.questions[:MOST_OPEN] or (search.first_open(),)
+    known = tuple(dict.fromkeys(search.belief.questions))[:MOST_OPEN] or (search.first_open(),)
     targets = (*known, *_to_come(search, known))
     options = [option for option in search.options if search.prices.fits(option)]
-    if not options:
+    rounds = min(len(targets), _rounds_left(search))
+    if not rounds:
         return None
     kept = search.prices.kept_free()
     left = {kind: max(0, count - (kept[kind] or 0)) for kind, count in episode.remaining().items()}
-    graph, made = _graph(search, targets, options)
+    graph, made = _graph(search, known, targets, options)
     start = _key(frozenset())
-    problem, ids = graph.path_problem(start, left, len(targets))
+    problem, ids = graph.path_problem(start, left, rounds)
     answer = solvers.solve(problem, episode.config.solver)
     episode.result.solver_seconds += answer.seconds
     path = [graph.edge(ids[edge]) for edge in answer.edges]
     size: Problem = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": problem.horizon, "budget": left}
     size["objective"] = problem.objective
+    cheapest = min(options, key=lambda option: search.prices.expected(option)["tokens"] or 0)
+    saves = len(path) < rounds and _binds(search, left, cheapest, rounds)
+    saves = saves and search.prices.worth(known[0], cheapest, len(targets)) > 0
     episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
     episode.trace.write(
         PathSelectedEvent(
             selector="solver",
-            status=str(answer.status.value),
+            status=f"{answer.status.value}{', but not all fits: the cheapest search goes first' if saves else ''}",
             partial=False,
             actions=[edge.action for edge in path],
             nodes=[start, *(edge.target for edge in path)] if answer.has_walk else [],
@@ -85,13 +90,28 @@ def select(search: Search) -> Selected | None:
             seconds=answer.seconds,
         )
     )
-    if len(path) < len(targets):
-        cheapest = min(options, key=lambda option: search.prices.expected(option)["tokens"] or 0)
-        if search.prices.worth(known[0], cheapest) > 0:
-            return Selected(known[0], cheapest)
+    if saves:
+        return Selected(known[0], cheapest)
     # What has to be known first stands first; the path's worth does not depend on its order.
     chosen = [selected for edge in path if (selected := made[edge.id]).target in known]
     return min(chosen, key=lambda selected: known.index(selected.target), default=None)
+
+
+def _rounds_left(search: Search) -> int:
+    """Searches that may still be made: of the harness, of a horizon, and of what each surely takes."""
+    episode, made = search.episode, len(search.rounds)
+    most = [10**6 if search.settings.rounds is None else search.settings.rounds - made]
+    if episode.config.horizon is not None:
+        most.append(episode.config.horizon - episode.result.steps - 1)
+    sure = search.prices.expected(search.options[0])
+    most += [left // (sure[kind] or 1) for kind, left in episode.remaining().items() if kind in ("calls", "steps")]
+    return max(0, min(most))
+
+
+def _binds(search: Search, left: Mapping[str, int], cheapest: SearchOption, rounds: int) -> bool:
+    """Whether so many of the cheapest searches are expected to take more than is left."""
+    costs = [search.prices.expected(cheapest) + search.prices.grown(ahead) for ahead in range(rounds)]
+    return any(sum(cost[kind] or 0 for cost in costs) > most for kind, most in left.items())
 
 
 def _to_come(search: Search, known: Sequence[str]) -> list[str]:
@@ -105,18 +125,25 @@ def _to_come(search: Search, known: Sequence[str]) -> list[str]:
 
 
 def _graph(
-    search: Search, targets: Sequence[str], options: Sequence[SearchOption]
+    search: Search, known: Sequence[str], targets: Sequence[str], options: Sequence[SearchOption]
 ) -> tuple[PlanGraph, dict[int, Selected]]:
-    """The plan graph, and what each of its edges stands for; every node is an end, for one can always answer."""
+    """The plan graph, and what each of its edges stands for; every node is an end, for one can always answer.
+
+    What is not known yet comes up only once something known is resolved.
+    """
     graph = PlanGraph(key=_key)
     made: dict[int, Selected] = {}
     costs = {option: search.prices.expected(option) for option in options}
-    worths = {(target, option): search.prices.worth(target, option) for target in targets for option in options}
+    worths = {
+        (target, option): search.prices.worth(target, option, len(targets)) for target in targets for option in options
+    }
     for size in range(len(targets) + 1):
         more = search.prices.grown(size)
         for here in map(frozenset, combinations(targets, size)):
+            if here and not here & {*known}:
+                continue
             graph.set_goal(graph.add_state(here))
-            for target in (target for target in targets if target not in here):
+            for target in (target for target in targets if target not in here and (target in known or here)):
                 after = here | {target}
                 graph.add_state(after)
                 for option in options:
@@ -132,4 +159,4 @@ def _graph(
 def _key(resolved: Hashable) -> str:
     """The name of a node."""
     assert isinstance(resolved, frozenset)
-    return " + ".join(sorted(resolved)) or "nothing resolved yet"
+    return json.dumps(sorted(resolved), ensure_ascii=False) if resolved else "nothing resolved yet"

@@ -50,8 +50,7 @@ class Stopping:
             verdict = await self._asked()
             fired = verdict == "EXHAUSTED"
         elif self._name == "voi":
-            best = max(self._search.prices.worth("", option) for option in self._search.options)
-            verdict, fired = f"the best further search is worth {best:.0f} tokens", best <= 0
+            verdict, fired = self._priced()
         else:
             fired = number == fixed_rounds(self._name)
         self._search.episode.trace.write(
@@ -65,6 +64,16 @@ class Stopping:
             )
         )
         return f"the gate {self._name} fired" if fired else ""
+
+    def _priced(self) -> tuple[str, bool]:
+        """Whether a further search is worth its price; of those that the agent can make."""
+        search = self._search
+        if search.belief is not None and search.is_resolved() and not search.belief.questions:
+            return "nothing is open", False
+        able = [option for option in search.options if search.prices.fits(option)]
+        options = able if search.settings.select == "solver" else search.options[:1]
+        best = max(search.prices.worth("", option) for option in options)
+        return f"the best further search is worth {best:.0f} tokens", best <= 0
 
     async def _asked(self) -> str:
         """The model's verdict; empty where it cannot be asked or read, so that the search goes on."""

@@ -84,7 +84,7 @@ class ChatSearchFormat:
             "answer": "answer: you know enough, or nothing more can be found; the text is empty",
         }
         rules = "\n".join(offered[move] for move in moves)
-        target = f"\n\nFind out: {view.target}" if view.target else ""
+        target = f"\n\nFind out: {_line(view.target)}" if view.target else ""
         return self._request(
             "query",
             f"{self._rules} Say briefly what you know and what is missing, then choose a move:\n{rules}",
@@ -125,7 +125,7 @@ class ChatSearchFormat:
     def extract_request(self, view: View, passages: Sequence[Passage]) -> Request:
         """Ask for quotes with their sources; of a structured belief also what they resolve, and what is missing."""
         assert view.belief is not None
-        open_ones = "".join(f"\n{number}. {text}" for number, text in enumerate(view.belief.questions, 1))
+        open_ones = "".join(f"\n{number}. {_line(text)}" for number, text in enumerate(view.belief.questions, 1))
         structured = view.belief.form == "structured"
         task = (
             "Read what was retrieved and copy what is new and helps to answer the question: for each finding the "
@@ -203,7 +203,7 @@ class ChatSearchFormat:
             if style == "conservative"
             else "All three verdicts are equally likely beforehand."
         )
-        rounds = "\n".join(recent)
+        rounds = "\n".join(map(_line, recent))
         return self._request(
             "gate",
             f"You judge whether a search still makes progress. PRODUCTIVE: rounds still bring what is new and matters. "
@@ -241,18 +241,18 @@ def _shown(view: View) -> str:
     if view.belief is not None:
         parts.append(_belief(view.belief))
     if view.notes:
-        parts.append("Your memory:\n" + "\n".join(f"- {note}" for note in view.notes))
+        parts.append("Your memory:\n" + "\n".join(f"- {_line(note)}" for note in view.notes))
     for one in view.rounds:
-        searched = f"Search {one.number}: {one.query}\n" if one.query else ""
-        parts.append(f"{searched}{_found(one.passages)}" + (f"\nThought: {one.thought}" if one.thought else ""))
+        searched = f"Search {one.number}: {_line(one.query)}\n" if one.query else ""
+        parts.append(f"{searched}{_found(one.passages)}" + (f"\nThought: {_line(one.thought)}" if one.thought else ""))
     return "\n\n".join(parts)
 
 
 def _belief(belief: Belief) -> str:
     if belief.form == "structured":
-        facts = [{"fact": fact.text, "about": fact.subject, "source": fact.source} for fact in belief.facts]
+        facts = [{"fact": _line(one.text), "about": _line(one.subject), "source": one.source} for one in belief.facts]
         lines = ",\n  ".join(json.dumps(fact, ensure_ascii=False) for fact in facts)
-        questions = json.dumps(list(belief.questions), ensure_ascii=False)
+        questions = json.dumps([_line(question) for question in belief.questions], ensure_ascii=False)
         return f'What is known:\n{{"facts": [\n  {lines}],\n "open": {questions}}}'
     if not belief.facts:
         return "Notes: none yet"
@@ -315,7 +315,7 @@ def _said(text: str, what: str) -> str:
 
 def _line(text: str) -> str:
     """A text in one line, without marks that would end what is data."""
-    return re.sub(r"<(/?found>)", r"< \1", " ".join(text.split()), flags=re.IGNORECASE)
+    return re.sub(r"<(/?found\s*>)", r"< \1", " ".join(text.split()), flags=re.IGNORECASE)
 
 
 def _read(schema: type[M], text: str) -> M:

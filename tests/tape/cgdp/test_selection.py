@@ -55,7 +55,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **given: Any) -> tup
         hops=given.pop("hops", 1),
     )
     budget = given.pop("budget", None)
-    CgdpAgent(ScriptedLM(fixed_answers), select="solver", rounds=2, **given).run(
+    CgdpAgent(ScriptedLM(fixed_answers), select="solver", **{"rounds": 2, **given}).run(
         env, budget=budget, seed=0, trace=tmp_path / "t.jsonl"
     )
     monkeypatch.undo()
@@ -65,6 +65,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **given: Any) -> tup
 def expected(search: Search) -> float:
     """The best sum of worths over all ways to search for any of the open predicates, by brute force."""
     assert search.belief is not None
+    assert search.settings.rounds is not None
     left = search.episode.remaining()
     prices = search.prices
     free = prices.kept_free()
@@ -72,6 +73,8 @@ def expected(search: Search) -> float:
     best = 0.0
     for picked in product(options, repeat=len(search.belief.questions)):
         made = [option for option in picked if option is not None]
+        if len(made) > search.settings.rounds - len(search.rounds):
+            continue
         costs = [free, *(prices.expected(option) + prices.grown(place) for place, option in enumerate(made))]
         if any(sum(cost[kind] or 0 for cost in costs) > room for kind, room in left.items()):
             continue
@@ -123,12 +126,30 @@ def least_for_depth_5(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **given: 
 def test_a_bare_question_leaves_room_for_as_many_searches_as_such_questions_take(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, three = (least_for_depth_5(tmp_path, monkeypatch, sub_questions=(), hops=hops) for hops in (1, 3))
+    one, three = (least_for_depth_5(tmp_path, monkeypatch, sub_questions=(), hops=hops, rounds=5) for hops in (1, 3))
     search, chosen = played(tmp_path, monkeypatch, sub_questions=(), hops=3)
     round_ = search.prices.expected(search.options[2])["tokens"]
     assert round_ is not None
     assert three - one >= 2 * round_ - 60  # beside growth; the expected tokens change with what was written
     assert {selected.target for selected in chosen} == {QUESTION}
+
+
+@pytest.mark.parametrize(
+    "given", [{"rounds": 1}, {"horizon": 2}, {"budget": Budget.of(steps=2)}, {"budget": Budget.of(calls=3)}, {}]
+)
+def test_nothing_is_saved_for_searches_that_cannot_be_made_or_cost_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
+) -> None:
+    _, chosen = played(tmp_path, monkeypatch, sub_questions=(), hops=4, answer_worth=10**6, **given)
+    assert chosen[0].option.name == "bm25-5"
+
+
+def test_a_question_that_is_decomposed_stays_worth_as_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    search, _ = played(tmp_path, monkeypatch, answer_worth=8000)
+    option = search.options[2]
+    price = search.prices.expected(option)["tokens"] or 0
+    assert search.prices.worth("untried", option, 1) == pytest.approx(0.9 * 8000 - price)
+    assert search.prices.worth("untried", option, 4) == pytest.approx(0.9 * 2000 - price)
 
 
 def test_gold_sub_questions_name_all_predicates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
