@@ -6,7 +6,8 @@ Each of these catches another forgery, and says what it could not look at:
   was changed, left out or cut off by whoever did not chain it anew.
 - *record*: the record, the trace and the configuration of the run are of one episode.
 - *books*, and the invariants of :mod:`tape.analysis.revalidation`: what is counted is what is told.
-- *grounding*: every recorded fact and key is read off the recorded state again (:mod:`tape.analysis.grounding`).
+- *grounding*: every recorded fact and key is read off the recorded state again (:mod:`tape.analysis.grounding`); the
+  quote of every fact of a search is looked up in the passages that the trace says were retrieved.
 - *replay*: the recorded actions are played in the environment itself (:mod:`tape.analysis.reenactment`). This alone
   stands against whoever writes everything anew.
 """
@@ -22,7 +23,7 @@ from typing import Any
 from tape.agents.base import Agent
 from tape.agents.sdp import caps_of
 from tape.analysis.books import books, same_result
-from tape.analysis.grounding import reground
+from tape.analysis.grounding import reground, reground_search
 from tape.analysis.reenactment import reenact
 from tape.analysis.revalidation import Finding, revalidate
 from tape.budget import Budget
@@ -141,6 +142,9 @@ def audit_trace(one: Audited, file: Path, record: Mapping[str, Any] | None, play
     try:
         events = _linked(one, file, record)
         one.findings += books(events)
+        searched = reground_search(events)
+        one.facts += searched.facts
+        one.findings += searched.findings
         if record is not None:
             one.findings += _recorded(events, record)
         trajectory = _trajectory(file)

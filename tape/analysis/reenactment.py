@@ -16,6 +16,7 @@ from tape.agents.final_answer import ROLE as ANSWER
 from tape.analysis.revalidation import Finding
 from tape.analysis.verdicts import Verdicts
 from tape.budget import Budget, Resources
+from tape.cgdp.events import RetrievedEvent, StoppedEvent
 from tape.engine.episode import UNJUDGED
 from tape.engine.projector import ROLE as READING
 from tape.engine.result import json_or_text
@@ -127,6 +128,11 @@ class _Again:
         acted = [event.cost for event in events if isinstance(event, ActedEvent)]
         self._own = {kind for cost in acted for kind, count in cost.items() if count} - mixed
         """The kinds of resources that this environment's actions use, and no model."""
+        self._stopped = next((event for event in events if isinstance(event, StoppedEvent)), None)
+        self._last = len(acted)
+        self._kept = acted[-1] if acted and self._stopped is not None else {}
+        """What a search agent keeps back for its answer, which is its last action."""
+        self._retrieved: Observation | None = None
         self._started = next((event for event in events if isinstance(event, StartedEvent)), None)
         config = {} if self._started is None else self._started.config
         self._merged = config.get("projector") == "lm"  # then a model says which states are one
@@ -194,6 +200,10 @@ class _Again:
                 self.verdicts.chain(event)
             case ValidatedEvent():
                 self._validated(event)
+            case RetrievedEvent():
+                found = () if self._retrieved is None else self._retrieved.data
+                real = [(one.id, one.title, one.text) for one in found]
+                self._same("what was retrieved", [(one.id, one.title, one.text) for one in event.passages], real)
             case AnsweredEvent():
                 self._answered(event)
             case FinishedEvent():
@@ -221,7 +231,10 @@ class _Again:
         self.verdicts.observed(before, observation, self._state)
         self._same("the step of an observation", event.step, len(self._actions))
         self._same("the picture", event.picture, domain.render(self._state))
-        left = {kind: cap - self._spent.get(kind, 0) for kind, cap in self._caps().items() if kind in self._own}
+        self._retrieved = observation
+        kept = self._kept if 0 < len(self._actions) < self._last else {}
+        spent = {kind: self._spent.get(kind, 0) + (kept.get(kind) or 0) for kind in self._own}
+        left = {kind: cap - spent[kind] for kind, cap in self._caps().items() if kind in self._own}
         self._same("what is left", {kind: event.remaining.get(kind) for kind in left}, left)
         if not self._same("the state", event.key, self._key(self._state)):
             raise _StopError  # from here on nothing is as recorded
@@ -328,9 +341,11 @@ class _Again:
         self._same("the actions", told("actions"), self._actions)
         self._same("the number of steps", told("steps"), len(self._actions))
         if isinstance(self._env, Measures):
-            self._same(
-                "the measures", told("measures"), dict(sorted(self._do("measuring", self._env.measures).items()))
-            )
+            measured = dict(sorted(self._do("measuring", self._env.measures).items()))
+            recorded = told("measures")
+            if self._stopped is not None and isinstance(recorded, Mapping):  # a search agent measures things of its own
+                recorded = {name: value for name, value in recorded.items() if name in measured}
+            self._same("the measures", recorded, measured)
         if isinstance(self._env, Answers):
             answer = json_or_text(self._do("the answer", self._env.answered_value))
             self._same("the answer", told("answer"), answer)

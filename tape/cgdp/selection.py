@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import solvers
+from tape.cgdp.events import SEARCH
 from tape.cgdp.search import Search
 from tape.engine.graph import PlanGraph
 from tape.protocols.search import SearchOption
@@ -78,7 +79,7 @@ def select(search: Search) -> Selected | None:
     episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
     episode.trace.write(
         PathSelectedEvent(
-            selector="solver",
+            selector=SEARCH,
             status=f"{answer.status.value}{', but not all fits: the cheapest search goes first' if saves else ''}",
             partial=False,
             actions=[edge.action for edge in path],

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tape.budget import in_units
+from tape.cgdp.events import SEARCH
 from tape.engine.graph import PlanGraph
 from tape.runner.spec import RunSpec
 from tape.runner.work import Line
@@ -54,6 +55,8 @@ def _described(events: Sequence[Event]) -> Iterator[str]:
                 caps = ", ".join(in_units(kind, cap) for kind, cap in event.budget.items()) or "none"
                 agent, model = (event.config.get(name, "?") for name in ("agent", "model"))
                 yield f"{agent} with {model}; budget: {caps}"
+                if event.task:
+                    yield f"task: {event.task}"
                 if event.config.get("world_model") == "simulator":
                     yield "NOTE: transitions come from the simulator (an upper bound, not the default mode)"
             case ObservedEvent():
@@ -72,7 +75,8 @@ def _described(events: Sequence[Event]) -> Iterator[str]:
                 kind = "partial path" if event.partial else "path"
                 yield f"{event.selector} {event.status} in {1000 * event.seconds:.2f} ms{value}; {kind}: {path}"
                 if event.actions and (needs := _amounts(event.consumption)):
-                    yield f"  which needs at worst {needs}"
+                    # A search plans with what its calls are expected to take, and reserves the worst case of each.
+                    yield f"  which {'is expected to take' if event.selector == SEARCH else 'needs at worst'} {needs}"
             case ActionsSampledEvent():
                 scores = {name: "invalid" if score is None else f"{score:g}" for name, score in event.scores.items()}
                 listed = ", ".join(f"{name} x{event.actions.count(name)}: {score}" for name, score in scores.items())
