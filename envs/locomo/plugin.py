@@ -35,6 +35,7 @@ class LocomoPlugin:
     name = "locomo"
     prompt_version: Mapping[str, str] = MappingProxyType({"chat": "1", "search": "1"})
     model = "bundled:search"
+    agent = "cgdp"
     reads = False
     replayable = True
 

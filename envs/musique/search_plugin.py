@@ -52,6 +52,7 @@ class MusiqueSearchPlugin:
     """Whose questions these are."""
     prompt_version: Mapping[str, str] = MappingProxyType({"chat": "1", "search": "1"})
     model = "bundled:search"
+    agent = "cgdp"
     reads = False
     replayable = True
 

@@ -89,9 +89,11 @@ def load(path: Path, repository: Repository) -> list[PublicQuestion]:
             raise
         line, problem = told(error, file)
         raise RepoQuestionFileError(file, line, None, f"{problem}; give one JSON object a line") from None
+    if not found and not others:
+        raise RepoQuestionFileError(file, None, None, "has no question; give one JSON object a line")
     if not found:
-        about = f" about {short(repository.name)}; it has {_listed(others)}" if others else ""
-        raise RepoQuestionFileError(file, None, None, f"has no question{about}; name the repository that it is about")
+        about = f"about {short(repository.name)}; it has {_listed(others)}"
+        raise RepoQuestionFileError(file, None, None, f"has no question {about}; name the repository that it is about")
     if others:
         text = f"{file}: {others.total()} questions about other repositories were left out ({_listed(others)})"
         warnings.warn(text, LeftOutWarning, 2)

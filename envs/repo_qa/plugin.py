@@ -63,6 +63,7 @@ class RepoQaPlugin:
     name = "repo_qa"
     prompt_version: Mapping[str, str] = MappingProxyType({"chat": "1", "search": "1"})
     model = "bundled:search"
+    agent = "cgdp"
     reads = False
     replayable = True
 
@@ -175,6 +176,8 @@ def _asked(options: Mapping[str, Any], repository: Repository, given: bool) -> t
 def _where(options: Mapping[str, Any]) -> tuple[str, str]:
     """``package`` or ``repo``, and which."""
     package, repo = options.get("package"), options.get("repo")
+    if package == "" or repo == "":
+        raise RepoQaError("--package or --repo is empty; name a package or a folder, or leave it out")
     if package and repo:
         raise RepoQaError("--package and --repo both name the sources; give one of them")
     return ("repo", str(Path(repo).absolute())) if repo else ("package", package or PACKAGE)

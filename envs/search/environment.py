@@ -57,6 +57,8 @@ class SearchEnvironment:
         hops: int = 1,
         budget: Budget | None = None,
     ) -> None:
+        if not isinstance(index, Index | Sequence):
+            raise SearchError(f"index takes what bm25(), dense() or hybrid() made, one or several; got {short(index)}")
         indexes = (index,) if isinstance(index, Index) else tuple(index)
         _check(question, indexes, answers, evidence, answerable, depths, noun, sub_questions, hops)
         self.budget = budget or Budget()
@@ -179,6 +181,8 @@ def _check(
         raise SearchError("the indexes hold different passages; make them from the same")
     if answerable != bool(answers):
         raise SearchError("give the answers of a question that has some, and answerable=False with none of one without")
+    if not isinstance(depths, Sequence):
+        raise SearchError(f"depths is a list of numbers of passages, got {short(depths)}")
     if not depths or len(set(depths)) < len(depths):
         raise SearchError(f"depths are numbers of passages, each once, got {short(list(depths))}")
     for depth in depths:

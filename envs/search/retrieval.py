@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -16,6 +16,7 @@ from envs.search.encoder import MINILM
 from envs.search.errors import SearchError
 from tape.plugins import require_extra
 from tape.protocols.search import Passage
+from tape.reading import short
 
 _KEPT = 8
 """Size functions whose sums an index keeps."""
@@ -38,7 +39,13 @@ class Index(ABC):
     """A passage is found where its score is above this."""
 
     def __init__(self, name: str, passages: Sequence[Passage]) -> None:
+        if isinstance(passages, str) or not isinstance(passages, Iterable):
+            raise SearchError(f"a corpus is a list of passages, got {short(passages)}")
         self.name, self.passages = name, tuple(passages)
+        for passage in self.passages:
+            told = (passage.id, passage.title, passage.text) if isinstance(passage, Passage) else (None,)
+            if not all(isinstance(text, str) for text in told):
+                raise SearchError(f"{short(passage)} is no passage; give Passage(id, title, text), all three texts")
         if not self.passages:
             raise SearchError("a corpus needs at least one passage")
         seen: set[str] = set()

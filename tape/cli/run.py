@@ -16,6 +16,7 @@ from tape.cli.numbers import whole
 from tape.cli.switches import add_switches, config_of, explain_unknown, methods_of
 from tape.interrupts import cleaning_up
 from tape.plugins import load, names
+from tape.protocols import NamesAgent
 from tape.runner.spec import MOST_BATCH, MOST_REPEATS, MOST_SEED
 
 if TYPE_CHECKING:
@@ -35,8 +36,9 @@ def main(argv: Sequence[str]) -> int:
         parser.parse_args(argv)
         return 2
     plugin = load("tape.environments", argv[0])
-    methods = methods_of(argv)
-    parser = _parser(argv[0], plugin.model, methods)
+    agent = plugin.agent if isinstance(plugin, NamesAgent) else "tape"
+    methods = methods_of(argv, agent)
+    parser = _parser(argv[0], plugin.model, agent, methods)
     own = parser.add_argument_group(f"{argv[0]} options")
     plugin.add_arguments(own)
     option_names = [action.dest for action in own._group_actions]
@@ -138,11 +140,11 @@ def new_directory(environment: str) -> Path:
     return next(path for path in chain([first], numbered) if not path.exists())
 
 
-def _parser(environment: str, model: str, methods: Sequence[str]) -> argparse.ArgumentParser:
+def _parser(environment: str, model: str, agent: str, methods: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"tape run {environment}", description=f"Play the tasks of {environment}.", allow_abbrev=False
     )
-    parser.add_argument("--agent", default="tape", help=f"{', '.join(names('tape.agents'))} (default: tape)")
+    parser.add_argument("--agent", default=agent, help=f"{', '.join(names('tape.agents'))} (default: {agent})")
     parser.add_argument("--model", default=model, help=f"see `tape models` (default: {model})")
     parser.add_argument("--budget", default="", help="further hard caps, for instance tokens=5000,calls=100")
     parser.add_argument(

@@ -119,17 +119,18 @@ def _add(group: Any, fields: Mapping[str, FieldInfo]) -> None:
             group.add_argument(option, type=kind, default=argparse.SUPPRESS, help=said)
 
 
-def methods_of(argv: Sequence[str]) -> list[str]:
+def methods_of(argv: Sequence[str], usual: str = "tape") -> list[str]:
     """The methods whose options a command line may hold: those that it uses; where it asks for help, all of its agent.
 
     Args:
         argv: The command line.
+        usual: The agent that plays where it names none.
 
     Raises:
         UnknownNameError: It names an agent that does not exist.
     """
     early = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    early.add_argument("--agent", default="tape")
+    early.add_argument("--agent", default=usual)
     early.add_argument("--verify", default="none")
     try:
         chosen, _ = early.parse_known_args([*argv])

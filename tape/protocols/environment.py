@@ -127,6 +127,13 @@ class TakesAnswers(Protocol):
 
 
 @runtime_checkable
+class NamesAgent(Protocol):
+    """A plugin that another agent than ``tape`` plays by default; optional."""
+
+    agent: str
+
+
+@runtime_checkable
 class ReplaysActions(Protocol):
     """A plugin that says whether recorded actions may be played again; optional, and False where it says nothing.
 
