@@ -70,6 +70,13 @@ def test_gaps(events: list[Event], expected: set[str]) -> None:
     assert expected <= GAPS.keys()
 
 
+def test_what_the_answer_was_shown_counts_and_not_how_its_prompt_writes_it() -> None:
+    events = trace(LONG, "Ada", shown="e1 lies in e2")
+    assert isinstance(events[-1], StoppedEvent)
+    told = [events[-1].model_copy(update={"shown": shown}) for shown in (["Tarn: Otto Lind is its mayor."], ["Ada"])]
+    assert [gaps([*events[:-1], end]) for end in told] == [set(), {"G1"}]
+
+
 def test_another_trace_is_refused() -> None:
     with pytest.raises(TraceError, match="no search"):
         gaps(trace(LONG, "Ada")[:-1])

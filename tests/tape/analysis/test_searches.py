@@ -1,0 +1,68 @@
+"""Searches checked again: their facts against what was retrieved, and all of it against the environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs.search import SearchEnvironment, bm25
+from tape.agents.cgdp import CgdpAgent
+from tape.agents.react_search import ReactSearchAgent
+from tape.analysis.audit import Audited, Played, audit_trace
+from tape.budget import Budget
+from tests.tape.analysis import forging
+from tests.tape.analysis.forging import Trace
+from tests.tape.cgdp.policy import PASSAGES, QUESTION, scripted_policy
+
+CAPS = Budget({"steps": 8, "tokens": 20_000})
+HERE = Played(lambda: SearchEnvironment(QUESTION, bm25(PASSAGES), answers=["Otto Lind"]), 0, CAPS)
+
+
+def played(path: Path, agent: type[Any] = CgdpAgent, **settings: Any) -> Trace:
+    agent(scripted_policy(3), rounds=3, **settings).run(HERE.make(), budget=CAPS, seed=0, trace=path)
+    return forging.read(path)
+
+
+def found(path: Path, where: Played | None = HERE) -> Audited:
+    one = Audited("cell", "key", "task")
+    audit_trace(one, path, None, where)
+    return one
+
+
+@pytest.mark.parametrize("agent", [CgdpAgent, ReactSearchAgent])
+def test_what_was_played_has_no_findings(agent: type[Any], tmp_path: Path) -> None:
+    lines = played(tmp_path / "t.jsonl", agent, memory="freeform")
+    one = found(tmp_path / "t.jsonl")
+    assert (one.findings, one.unchecked) == ([], [])
+    assert one.actions == len(forging.of(lines, "acted")) > 1
+    held = {str(fact) for event in forging.of(lines, "belief") for fact in event["facts"]}
+    assert one.facts == len(held) > 0
+
+
+def test_a_quote_that_was_not_retrieved_is_found_in_the_trace_alone(tmp_path: Path) -> None:
+    lines = played(tmp_path / "t.jsonl")
+    event = next(event for event in forging.of(lines, "belief") if event["facts"])
+    event["facts"][0]["quote"] = "The mayor of Tarn is Eve."
+    forging.write(tmp_path / "t.jsonl", lines)
+    one = found(tmp_path / "t.jsonl", None)
+    assert [finding.rule for finding in one.findings] == ["grounding"]
+    assert "Eve" in one.findings[0].what
+
+
+def test_a_passage_that_was_changed_with_its_quote_is_found_by_a_replay(tmp_path: Path) -> None:
+    lines = played(tmp_path / "t.jsonl")
+    forged = [
+        {**passage, "text": "The mayor of Tarn is Eve."} for passage in forging.of(lines, "retrieved")[0]["passages"]
+    ]
+    forging.of(lines, "retrieved")[0]["passages"] = forged
+    forging.write(tmp_path / "t.jsonl", lines)
+    assert any("what was retrieved" in finding.what for finding in found(tmp_path / "t.jsonl").findings)
+
+
+def test_what_is_left_is_checked_beside_what_is_kept_for_the_answer(tmp_path: Path) -> None:
+    lines = played(tmp_path / "t.jsonl")
+    forging.of(lines, "observed")[1]["remaining"]["steps"] += 1
+    forging.write(tmp_path / "t.jsonl", lines)
+    assert any("what is left" in finding.what for finding in found(tmp_path / "t.jsonl").findings)
