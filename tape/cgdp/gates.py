@@ -192,3 +192,10 @@ class StagnationGate:
         stagnant = now.jaccard >= chosen.tau_j and now.upr <= chosen.tau_u
         self._in_a_row = self._in_a_row + 1 if stagnant else 0
         return self._in_a_row >= chosen.patience
+
+    @property
+    def told(self) -> str:
+        """What it has come to, in words."""
+        now, chosen = self._averages, self._configuration
+        smooth = "" if now is None or chosen.decay == 1 else f"averages J {now.jaccard:.2f}, UPR {now.upr:.2f}, "
+        return f"{smooth}{self._in_a_row} of {chosen.patience} stagnant rounds in a row"

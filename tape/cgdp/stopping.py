@@ -46,6 +46,7 @@ class Stopping:
         verdict, fired = "", False
         if self._gate is not None:
             fired = self._gate.fires(signals)
+            verdict = self._gate.told
         elif self._name.startswith("lm_") and number > 1:
             verdict = await self._asked()
             fired = verdict == "EXHAUSTED"
