@@ -167,7 +167,8 @@ def _passages(place: str, file: str, line: int, repository: Repository) -> list[
 
 def _check_known(path: str, field: str, file: str, line: int, repository: Repository) -> None:
     if path not in repository.sources:
-        problem = f"{short(path)} is no Python file of {short(repository.name)}; paths are relative to its folder"
+        example = short(min(repository.sources))
+        problem = f"{short(path)} is no Python file of {short(repository.name)}, where paths are such as {example}"
         raise RepoQuestionFileError(file, line, field, problem)
 
 

@@ -213,7 +213,8 @@ class TapeConfig(BaseModel):
             if first["type"] == "extra_forbidden":
                 raise ConfigError(_unknown(where)) from None
             said = str(first["msg"]).removeprefix("Value error, ")
-            raise ConfigError(f"setting {where} = {short(first['input'])}: {said}" if where else said) from None
+            value = "" if isinstance(first["input"], Mapping) else f" = {short(first['input'])}"
+            raise ConfigError(f"setting {where}{value}: {said}" if where else said) from None
 
     @classmethod
     def paper(cls, **more: Any) -> TapeConfig:

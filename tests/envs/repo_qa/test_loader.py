@@ -95,7 +95,7 @@ def test_evidence_outside_of_definitions_is_told(repository: Repository) -> None
         ({"answerable": "yes"}, "answerable", "true or false"),
         ({"id": ""}, "id", "not empty"),
         ({"repo": 1}, "repo", "not empty"),
-        ({"file": "shop/none.py"}, "file", "no Python file of 'store'; paths are relative"),
+        ({"file": "shop/none.py"}, "file", "no Python file of 'store', where paths are such as"),
         ({"file": {"path": 1}}, "file", "list of texts"),
         ({"evidence": "shop/prices.py:7"}, "evidence", "list of texts"),
         ({"evidence": ["shop/prices.py"]}, "evidence", "path:line"),
