@@ -16,7 +16,7 @@ from tape.cgdp.events import BeliefEvent, Declined, Held
 from tape.cgdp.prompts.format import Extracted
 from tape.cgdp.view import Belief, View
 from tape.errors import BudgetExceededError
-from tape.lm.base import Request, worst_case
+from tape.lm.base import Request, window_of, worst_case
 from tape.protocols.search import Passage
 
 if TYPE_CHECKING:
@@ -92,7 +92,10 @@ class Reading:
             return belief
         view, prompts = View(search.domain.question, belief=belief), search.prompts
         ranking: tuple[int, ...] | None = None
-        if search.window.fits(prompts.curate_request(view)):
+        request, whole = prompts.curate_request(view), window_of(search.episode.roles.lm)
+        # The more items, the longer the answer: the model's own window has to hold both.
+        room = whole is None or search.window.count(request) + request.max_tokens <= whole
+        if room and search.window.fits(request):
             # What was found is paid for already: where the call does not fit any more, the newest items are kept.
             with suppress(BudgetExceededError):
                 ranking = await search.ask(prompts.curate_request, view, prompts.read_curate)
