@@ -121,7 +121,8 @@ def read_options(options: Mapping[str, Any]) -> Retrieval:
     alpha = ALPHA if given is None else float(given)
     if not 0 <= alpha <= 1:
         raise SearchError(f"--alpha is the weight of BM25, a number from 0 to 1, got {alpha:g}")
-    depths = _depths(str(options.get("depths", ",".join(map(str, DEPTHS)))))
+    listed = options.get("depths")
+    depths = DEPTHS if listed is None else _depths(str(listed))
     found = Retrieval(retrievers, alpha, depths, options.get("embeddings") or MINILM)
     if options.get("embeddings") and not found.names_model:
         raise SearchError("--embeddings are for dense and hybrid; add --retriever dense, or leave --embeddings out")

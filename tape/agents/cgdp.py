@@ -38,7 +38,7 @@ class CgdpAgent(SearchAgent):
             if search.settings.select == "solver":
                 selected = self._selected(search)
                 if selected is None:
-                    return "no search that fits is worth its price"
+                    return "no further search can be made, or is worth its price"
                 target, option = selected
             move = await search.move(self.moves, target)
             if move is not None and move.kind == "answer":

@@ -59,8 +59,12 @@ def reground_search(events: Iterable[Event]) -> Grounded:
             facts = {Fact(**held.model_dump()) for held in event.facts} - checked
             checked |= facts
             for fact in facts:
+                what = ""
                 if not verified(fact, passages):
                     what = f"{fact.quote!r} does not stand in {fact.source!r} as it was retrieved"
+                elif fact.judged == "deterministic" and fact.text != fact.quote:
+                    what = f"{fact.text!r} is told as the quote {fact.quote!r}"
+                if what:
                     found[what] = Finding(RULE, event.round, what)
     return Grounded(tuple(found[what] for what in sorted(found)), len(checked))
 

@@ -16,7 +16,7 @@ from tape.agents.final_answer import ROLE as ANSWER
 from tape.analysis.revalidation import Finding
 from tape.analysis.verdicts import Verdicts
 from tape.budget import Budget, Resources
-from tape.cgdp.events import RetrievedEvent, StoppedEvent
+from tape.cgdp.events import BeliefEvent, RetrievedEvent, StoppedEvent
 from tape.engine.episode import UNJUDGED
 from tape.engine.projector import ROLE as READING
 from tape.engine.result import json_or_text
@@ -39,6 +39,7 @@ from tape.protocols import (
     TellsTask,
 )
 from tape.protocols.prompt_format import ProjectingFormat
+from tape.protocols.search import UNANSWERABLE, SearchDomain, TellsGold
 from tape.sdp.events import ChainEvent, ValidatedEvent
 from tape.seeds import derive
 from tape.trace import (
@@ -128,11 +129,10 @@ class _Again:
         acted = [event.cost for event in events if isinstance(event, ActedEvent)]
         self._own = {kind for cost in acted for kind, count in cost.items() if count} - mixed
         """The kinds of resources that this environment's actions use, and no model."""
-        self._stopped = next((event for event in events if isinstance(event, StoppedEvent)), None)
-        self._last = len(acted)
-        self._kept = acted[-1] if acted and self._stopped is not None else {}
-        """What a search agent keeps back for its answer, which is its last action."""
-        self._retrieved: Observation | None = None
+        self._kept: Mapping[str, int | None] | None = None
+        """What a search agent keeps back for its answer until that is given; None of any other agent."""
+        self._seen: Observation | None = None
+        self._searches = self._facts = 0
         self._started = next((event for event in events if isinstance(event, StartedEvent)), None)
         config = {} if self._started is None else self._started.config
         self._merged = config.get("projector") == "lm"  # then a model says which states are one
@@ -178,6 +178,8 @@ class _Again:
         match event:
             case StartedEvent():
                 domain = self._env.domain
+                if isinstance(domain, SearchDomain) and event.config.get("cgdp"):
+                    self._kept = dict(domain.cost(self._state, domain.answer(UNANSWERABLE)))
                 task = str(domain.task_text()) if isinstance(domain, TellsTask) else ""
                 if event.task:  # older traces have none
                     self._same("the task", event.task, task)
@@ -201,9 +203,11 @@ class _Again:
             case ValidatedEvent():
                 self._validated(event)
             case RetrievedEvent():
-                found = () if self._retrieved is None else self._retrieved.data
-                real = [(one.id, one.title, one.text) for one in found]
-                self._same("what was retrieved", [(one.id, one.title, one.text) for one in event.passages], real)
+                self._searched(event)
+            case BeliefEvent():
+                self._facts = len(event.facts)
+            case StoppedEvent():
+                self._answered_search(event)
             case AnsweredEvent():
                 self._answered(event)
             case FinishedEvent():
@@ -231,8 +235,8 @@ class _Again:
         self.verdicts.observed(before, observation, self._state)
         self._same("the step of an observation", event.step, len(self._actions))
         self._same("the picture", event.picture, domain.render(self._state))
-        self._retrieved = observation
-        kept = self._kept if 0 < len(self._actions) < self._last else {}
+        self._seen = observation
+        kept = self._kept if self._kept and self._actions and not self._over else {}
         spent = {kind: self._spent.get(kind, 0) + (kept.get(kind) or 0) for kind in self._own}
         left = {kind: cap - spent[kind] for kind, cap in self._caps().items() if kind in self._own}
         self._same("what is left", {kind: event.remaining.get(kind) for kind in left}, left)
@@ -318,6 +322,26 @@ class _Again:
             self._same(what, recorded, real)
         self._attempts += 1
 
+    # --- searches ---------------------------------------------------------------------------
+
+    def _searched(self, event: RetrievedEvent) -> None:
+        self._searches += 1
+        found = () if self._seen is None else self._seen.data
+        real = [(one.id, one.title, one.text) for one in found]
+        self._same("what was retrieved", [(one.id, one.title, one.text) for one in event.passages], real)
+        self._same("the number of a search", event.round, self._searches)
+        self._same("a search", f"search {event.option}: {event.query}", self._actions[-1] if self._actions else "")
+
+    def _answered_search(self, event: StoppedEvent) -> None:
+        self._same("whether the answer was right", event.right, self._success())
+        if isinstance(self._env, TellsGold):
+            answers, sources = self._env.gold()
+            self._same("what counts", [event.gold_answers, event.gold_sources], [[*answers], [*sources]])
+        if event.answer:
+            domain = self._env.domain
+            assert isinstance(domain, SearchDomain)
+            self._same("the answer", domain.answer(event.answer), self._actions[-1] if self._actions else "")
+
     # --- the end ----------------------------------------------------------------------------
 
     def _answered(self, event: AnsweredEvent) -> None:
@@ -343,9 +367,11 @@ class _Again:
         if isinstance(self._env, Measures):
             measured = dict(sorted(self._do("measuring", self._env.measures).items()))
             recorded = told("measures")
-            if self._stopped is not None and isinstance(recorded, Mapping):  # a search agent measures things of its own
-                recorded = {name: value for name, value in recorded.items() if name in measured}
-            self._same("the measures", recorded, measured)
+            if self._kept is not None and isinstance(recorded, Mapping):  # what a search agent measures of itself
+                own = {"facts": float(self._facts), "rounds": float(self._searches)}
+                measured |= {name: value for name, value in own.items() if name in recorded}
+                recorded = {name: value for name, value in recorded.items() if name != "longest_prompt"}
+            self._same("the measures", recorded, dict(sorted(measured.items())))
         if isinstance(self._env, Answers):
             answer = json_or_text(self._do("the answer", self._env.answered_value))
             self._same("the answer", told("answer"), answer)

@@ -139,8 +139,8 @@ class StoppedEvent(ToldEvent):
         answer: The answer.
         gold: Answers that count and gold sources, told once the episode is over, for gap detectors; both empty where
             the environment does not say.
-        shown: What the prompt of the answer held of what was found: facts with their quotes, notes, or passages. None
-            in older traces.
+        shown: What the prompt of the answer held of what was found: facts, or passages and thoughts, and notes. None in
+            older traces.
     """
 
     type: ClassVar[str] = "search_stopped"

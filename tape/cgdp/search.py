@@ -165,15 +165,17 @@ class Search:
         if self.belief is None or most is None:
             return
         shortest = Fact(SMALL.text, SMALL.id, SMALL.title, SMALL.text, "deterministic")
-        least = self.belief_tokens(replace(self.belief, facts=(shortest,), questions=self.belief.questions[:1]))
-        if most < least:
+        first = replace(self.belief, questions=self.belief.questions[:1])
+        least = self.belief_tokens(replace(first, facts=(shortest,)))
+        if self.settings.belief_tokens is not None and most < least:
             raise ConfigError(
                 f"belief_tokens={most} can't hold the question and one short fact, which take {least} tokens; give more"
             )
         brings = min(self.prices.brings(option.depth) for option in self.options)
         if limit is None or self.settings.select != "solver" or self.rules + most + brings <= limit:
             return
-        least = self.rules + (2 * brings if self.settings.belief_tokens is None else most + brings)
+        wanted = max(brings, self.prices.brings(1) + self.belief_tokens(self.belief))
+        least = self.rules + brings + (wanted if self.settings.belief_tokens is None else most)
         raise ConfigError(
             f"select='solver' makes no search that may break the window of {limit} tokens; the shallowest may bring "
             f"{brings} tokens beside {self.rules} of rules and {most} of belief: give context_tokens={least}, smaller "
@@ -396,16 +398,16 @@ class Search:
             dropped: What was left out.
             most: The tokens that it was to have; else the window, or what is left of the budget.
         """
-        left = (self.window.limit, self.episode.remaining().get("tokens"))
-        tokens = min((tokens for tokens in left if tokens is not None), default=0) if most is None else most
+        left = (most, self.window.limit, self.episode.remaining().get("tokens"))
+        tokens = min(tokens for tokens in left if tokens is not None)
         self.episode.trace.write(ContextEvent(role=role, tokens=tokens, dropped=list(dropped)))
 
 
 def _texts(view: View) -> list[str]:
     """What a view shows of what was found."""
-    facts = () if view.belief is None else view.belief.facts
-    told = [f"{fact.subject}: {fact.text}" + ("" if fact.text == fact.quote else f" ({fact.quote})") for fact in facts]
-    return [*told, *view.notes, *(f"{one.title}: {one.text}" for found in view.rounds for one in found.passages)]
+    facts = [] if view.belief is None else [f"{fact.subject}: {fact.text}" for fact in view.belief.facts]
+    passages = [f"{one.title}: {one.text}" for found in view.rounds for one in found.passages]
+    return [*facts, *view.notes, *passages, *(one.thought for one in view.rounds if one.thought)]
 
 
 def _shown(belief: Belief) -> Belief:

@@ -80,7 +80,7 @@ def select(search: Search) -> Selected | None:
     episode.trace.write(
         PathSelectedEvent(
             selector=SEARCH,
-            status=f"{answer.status.value}{', but not all fits: the cheapest search goes first' if saves else ''}",
+            status=str(answer.status.value),
             partial=False,
             actions=[edge.action for edge in path],
             nodes=[start, *(edge.target for edge in path)] if answer.has_walk else [],
@@ -89,6 +89,7 @@ def select(search: Search) -> Selected | None:
             consumption=problem.named(answer.consumption),
             problem=size,
             seconds=answer.seconds,
+            note="not all fits, so the cheapest search goes first" if saves else "",
         )
     )
     if saves:

@@ -69,8 +69,6 @@ class Stopping:
     def _priced(self) -> tuple[str, bool]:
         """Whether a further search is worth its price; of those that the agent can make."""
         search = self._search
-        if search.belief is not None and search.is_resolved() and not search.belief.questions:
-            return "nothing is open", False
         able = [option for option in search.options if search.prices.fits(option)]
         options = able if search.settings.select == "solver" else search.options[:1]
         best = max(search.prices.worth("", option) for option in options)

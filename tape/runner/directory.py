@@ -80,9 +80,6 @@ class RunDirectory:
             # Through the model, so that a switch which is younger than the run has its default.
             held = {name: spec.model_dump(mode="json") for name, spec in self.configurations().items()}
             different = _differing_configurations(held, wanted)
-            if different and not self._holds_episodes():
-                self._begin(configurations, wanted, title)  # that run was refused before anything was finished
-                return
             if different:
                 shown = "; ".join(f"{k}: {_shown(a)} there, {_shown(b)} now" for k, a, b in different[:MOST_SHOWN])
                 more = f"; and {len(different) - MOST_SHOWN} more" if len(different) > MOST_SHOWN else ""
@@ -94,9 +91,6 @@ class RunDirectory:
             self._make_traces()
             return
         self._make_folder()
-        self._begin(configurations, wanted, title)
-
-    def _begin(self, configurations: Sequence[Configuration], wanted: Mapping[str, Any], title: str) -> None:
         record = {"schema": SCHEMA, "title": title, "cells": wanted, "commit": _commit()}
         record["versions"] = versions(configuration.spec for configuration in configurations)
         self._write(self.config_file, json.dumps(record, indent=1) + "\n")
@@ -153,16 +147,13 @@ class RunDirectory:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             others = any(file not in ours for file in self.path.iterdir())
-            empty = not self._holds_episodes()
+            empty = not self.episodes_file.exists() or self.episodes_file.stat().st_size == 0
         except (OSError, ValueError) as error:
             raise RunDirectoryError(
                 f"{self.path} cannot be made or looked into ({why(error)}); name another --out"
             ) from error
         if others or not empty:
             raise RunDirectoryError(f"{self.path} is not empty and holds no run; name another --out")
-
-    def _holds_episodes(self) -> bool:
-        return self.episodes_file.exists() and self.episodes_file.stat().st_size > 0
 
     def _make_traces(self) -> None:
         self.folder("traces").mkdir(exist_ok=True)

@@ -48,6 +48,18 @@ def roles(spec: RunSpec) -> Iterator[str]:
         yield plain(f"auto-roles: {name} is {getattr(spec.config, name)}, not the model, since {why}")
 
 
+def _selection(event: PathSelectedEvent) -> Iterator[str]:
+    path = listed_actions(event.actions) or "(none)"
+    value = "" if event.objective is None else f", objective {event.objective:.3f}"
+    kind = "partial path" if event.partial else "path"
+    yield f"{event.selector} {event.status} in {1000 * event.seconds:.2f} ms{value}; {kind}: {path}"
+    if event.actions and (needs := _amounts(event.consumption)):
+        # A search plans with what its calls are expected to take, and reserves the worst case of each.
+        yield f"  which {'is expected to take' if event.selector == SEARCH else 'needs at worst'} {needs}"
+    if event.note:
+        yield f"  {event.note}"
+
+
 def _described(events: Sequence[Event]) -> Iterator[str]:
     for event in events:
         match event:
@@ -70,13 +82,7 @@ def _described(events: Sequence[Event]) -> Iterator[str]:
                 nodes, edges = (len(event.graph.get(name, ())) for name in ("nodes", "links"))
                 yield f"folded into {nodes} nodes and {edges} edges"
             case PathSelectedEvent():
-                path = listed_actions(event.actions) or "(none)"
-                value = "" if event.objective is None else f", objective {event.objective:.3f}"
-                kind = "partial path" if event.partial else "path"
-                yield f"{event.selector} {event.status} in {1000 * event.seconds:.2f} ms{value}; {kind}: {path}"
-                if event.actions and (needs := _amounts(event.consumption)):
-                    # A search plans with what its calls are expected to take, and reserves the worst case of each.
-                    yield f"  which {'is expected to take' if event.selector == SEARCH else 'needs at worst'} {needs}"
+                yield from _selection(event)
             case ActionsSampledEvent():
                 scores = {name: "invalid" if score is None else f"{score:g}" for name, score in event.scores.items()}
                 listed = ", ".join(f"{name} x{event.actions.count(name)}: {score}" for name, score in scores.items())

@@ -69,7 +69,7 @@ class GraphFoldedEvent(Event):
 
 
 class PathSelectedEvent(Event):
-    """What the selector chose and the solver's report."""
+    """What the selector chose and the solver's report; ``note`` says where something else is done first."""
 
     type: ClassVar[str] = "walk_selected"
     selector: str
@@ -82,6 +82,7 @@ class PathSelectedEvent(Event):
     consumption: dict[str, Count]
     problem: Problem
     seconds: float
+    note: str = ""
 
 
 class ActionsSampledEvent(Event):

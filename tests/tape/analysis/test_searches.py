@@ -12,6 +12,8 @@ from tape.agents.cgdp import CgdpAgent
 from tape.agents.react_search import ReactSearchAgent
 from tape.analysis.audit import Audited, Played, audit_trace
 from tape.budget import Budget
+from tape.errors import ModelError
+from tape.lm.scripted import ScriptedLM
 from tests.tape.analysis import forging
 from tests.tape.analysis.forging import Trace
 from tests.tape.cgdp.policy import PASSAGES, QUESTION, scripted_policy
@@ -66,3 +68,50 @@ def test_what_is_left_is_checked_beside_what_is_kept_for_the_answer(tmp_path: Pa
     forging.of(lines, "observed")[1]["remaining"]["steps"] += 1
     forging.write(tmp_path / "t.jsonl", lines)
     assert any("what is left" in finding.what for finding in found(tmp_path / "t.jsonl").findings)
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value", "said"),
+    [
+        ("retrieved", "query", "something else", "a search"),
+        ("search_stopped", "right", None, "whether the answer was right"),
+        ("search_stopped", "gold_answers", ["Eve"], "what counts"),
+        ("search_stopped", "answer", "Eve", "the answer"),
+        ("finished", "rounds", 99.0, "the measures"),
+        ("finished", "em", 1.0, "the measures"),
+    ],
+)
+def test_what_gaps_are_counted_from_is_held_against_the_environment(
+    kind: str, field: str, value: object, said: str, tmp_path: Path
+) -> None:
+    lines = played(tmp_path / "t.jsonl")
+    event = forging.of(lines, kind)[-1]
+    where = event["result"]["measures"] if kind == "finished" else event
+    where[field] = not where[field] if value is None else value
+    forging.write(tmp_path / "t.jsonl", lines)
+    assert any(finding.what.startswith(said) for finding in found(tmp_path / "t.jsonl").findings)
+
+
+def test_a_fact_in_other_words_than_its_quote_is_no_deterministic_one(tmp_path: Path) -> None:
+    lines = played(tmp_path / "t.jsonl")
+    for event in forging.of(lines, "belief"):
+        for fact in event["facts"]:
+            fact["text"] = "Eve rules."
+    forging.write(tmp_path / "t.jsonl", lines)
+    assert any("told as the quote" in finding.what for finding in found(tmp_path / "t.jsonl", None).findings)
+
+
+def test_a_search_that_is_cut_off_has_no_findings(tmp_path: Path) -> None:
+    asked = 0
+
+    def fails(request: Any, sample: int) -> str:
+        nonlocal asked
+        asked += 1
+        if asked == 5:
+            raise ModelError("gone")
+        return "{"  # nothing can be read: the search goes on by its question
+
+    CgdpAgent(ScriptedLM(fails), rounds=6).run(HERE.make(), budget=CAPS, seed=0, trace=tmp_path / "t.jsonl")
+    one = found(tmp_path / "t.jsonl")
+    assert one.findings == []
+    assert one.actions > 0

@@ -523,3 +523,27 @@ def test_reading_degrades_under_a_cap_of_money_as_under_one_of_tokens() -> None:
 
     for tokens in range(1300, 2600, 100):
         assert read(Budget.of(tokens=tokens)) == read(Budget.of(usd=f"{tokens / 10**6:.6f}")), tokens
+
+
+@pytest.mark.parametrize("memory", ["structured", "freeform"])
+def test_voi_fires_where_no_search_is_worth_its_price(memory: str) -> None:
+    ended = play(CgdpAgent, ScriptedLM(fixed_answers), memory=memory, gate="voi", answer_worth=1, rounds=6)
+    assert ended.measures["rounds"] == 1.0
+
+
+@pytest.mark.parametrize("select", ["lm", "solver"])
+def test_the_window_that_the_error_names_is_enough_for_a_long_question_too(select: str) -> None:
+    question = "Who is the mayor of the town where Ada was born? " * 6
+    env = SearchEnvironment(question, INDEX, answers=["Otto Lind"])
+    window = 10
+    for _ in range(3):
+        try:
+            ended = play(CgdpAgent, ScriptedLM(fixed_answers), env=env, select=select, context_tokens=window, rounds=3)
+        except ConfigError as error:
+            told = [int(number) for number in re.findall(r"(?:at least |context_tokens=)(\d+)", str(error))]
+            assert max(told) > window, error
+            window = max(told)
+        else:
+            break
+    assert ended.end_state in ("success", "failure")
+    assert ended.measures["rounds"] > 0

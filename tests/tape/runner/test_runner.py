@@ -131,15 +131,6 @@ def test_another_configuration_is_refused_with_the_differing_keys(tmp_path: Path
     assert (tmp_path / "a" / "episodes.jsonl").read_bytes() == before
 
 
-def test_a_run_that_has_finished_nothing_gives_its_folder_to_another(tmp_path: Path, levels: Path) -> None:
-    spec = spec_for(levels, repeats=1)
-    run(spec, tmp_path / "a")
-    (tmp_path / "a" / "episodes.jsonl").write_text("")  # as where it was refused at the start
-    run(spec.model_copy(update={"seed": 7}), tmp_path / "a")
-    assert [one.seed for one in RunDirectory(tmp_path / "a").configurations().values()] == [7]
-    assert len(RunDirectory(tmp_path / "a").episodes()) == 2
-
-
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path, levels: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "mine.txt").write_text("keep me")
