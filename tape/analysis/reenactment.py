@@ -330,7 +330,11 @@ class _Again:
         real = [(one.id, one.title, one.text) for one in found]
         self._same("what was retrieved", [(one.id, one.title, one.text) for one in event.passages], real)
         self._same("the number of a search", event.round, self._searches)
-        self._same("a search", f"search {event.option}: {event.query}", self._actions[-1] if self._actions else "")
+        domain = self._env.domain
+        assert isinstance(domain, SearchDomain)
+        option = next((option for option in domain.options() if option.name == event.option), None)
+        told = f"no option {event.option!r}" if option is None else domain.search(event.query, option)
+        self._same("a search", told, self._actions[-1] if self._actions else "")
 
     def _answered_search(self, event: StoppedEvent) -> None:
         self._same("whether the answer was right", event.right, self._success())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tape.budget import Resources
 from tape.cgdp.context import SMALL, PassageSizes
 from tape.cgdp.worth import Prospects
+from tape.errors import ConfigError
 from tape.lm.base import Request, cost_of, most_completion_tokens
 from tape.protocols.search import SearchOption
 
@@ -45,6 +46,25 @@ class Prices:
         believed = 0 if search.belief is None else search.caps.tokens or 0
         return limit is None or search.rules + believed + self.brings(option.depth) <= limit
 
+    def require_one(self) -> None:
+        """Refuse a window in which no option fits.
+
+        Raises:
+            ConfigError: Says what would do.
+        """
+        search = self._search
+        if any(map(self.fits, search.options)):
+            return
+        assert search.belief is not None
+        brings = min(self.brings(option.depth) for option in search.options)
+        least = max(brings, self.brings(1) + search.belief_tokens(search.belief))
+        wanted = search.settings.belief_tokens or least
+        raise ConfigError(
+            f"select='solver' may not break the window of {search.window.limit} tokens, and the shallowest search "
+            f"may bring {brings} tokens beside {search.rules} of rules and {search.caps.tokens} of belief: give "
+            f"context_tokens={search.rules + brings + wanted}, smaller depths, or select='lm', which reads what fits"
+        )
+
     def worth(self, target: str, option: SearchOption, among: int | None = None) -> float:
         """What a search for a predicate is worth, in tokens: its chance times the predicate's worth, less its price.
 
@@ -66,9 +86,8 @@ class Prices:
         Where a role has not written yet, it is taken to write a quarter of the most that it may.
         """
         search = self._search
-        prompts, view, limit = search.prompts, search.view(), search.window.limit
-        query = prompts.query_request(view, ("search",))
-        read = prompts.answer_request(view) if search.belief is None else prompts.extract_request(view, (SMALL,))
+        limit, read = search.window.limit, self._reading()
+        query = search.prompts.query_request(search.view(), ("search",))
         brought = search.domain.typical(option.depth, self._sizes)
         read_tokens = [search.window.count(query), search.window.count(read) + brought]
         prompt = sum(tokens if limit is None else min(tokens, limit) for tokens in read_tokens)
@@ -94,11 +113,13 @@ class Prices:
         To read what a search brought reserves the most that the reader may write, and gives back what it does not; the
         last round of a plan needs that much, or it finds passages and can't read them.
         """
-        search = self._search
-        prompts, view = search.prompts, search.view()
-        read = prompts.answer_request(view) if search.belief is None else prompts.extract_request(view, (SMALL,))
-        lm = search.episode.roles.lm
+        lm, read = self._search.episode.roles.lm, self._reading()
         return cost_of(lm.price, 0, most_completion_tokens(lm, read) - self._usual(read), calls=0)
+
+    def _reading(self) -> Request:
+        """What reads a small passage."""
+        prompts, view = self._search.prompts, self._search.view()
+        return prompts.answer_request(view) if view.belief is None else prompts.extract_request(view, (SMALL,))
 
     def _usual(self, request: Request) -> int:
         """Tokens that a role writes on average."""

@@ -69,7 +69,8 @@ class Reading:
             left_out.insert(0, f"passage {kept[-1].id}")
             kept = kept[:-1]
         if left_out:
-            search.log_dropped("extract", left_out, search.window.count(prompts.extract_request(view, kept)))
+            least = prompts.extract_request(view, kept or passages[:1])
+            search.log_dropped("extract", left_out, search.window.count(least))
         if not kept:
             return Extracted()
         found = await search.ask(

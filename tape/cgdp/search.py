@@ -132,8 +132,10 @@ class Search:
                 left = limit - self.rules - passage
                 first = self.belief_tokens(self.belief)
                 self.caps = replace(self.caps, tokens=max(left // 2, min(left, passage + first)))
-        self._require_a_search()
+        if self.settings.select == "solver":
+            self.prices.require_one()
         if self.belief is not None:
+            self._require_room(self.belief)
             self.belief = curated(self.belief, worths(self.belief, ()), self.caps, self.belief_tokens)
         answer = self.prompts.answer_request(self.bare())
         self._answered_within = self._longest_answer(moves)
@@ -155,32 +157,17 @@ class Search:
             more.append(int(left["usd"] / (price.prompt * 1_000_000)))
         return self._answered_within + min(more) if more else None
 
-    def _require_a_search(self) -> None:
-        """Refuse a belief that can hold nothing, and a window beside which the solver could not search.
+    def _require_room(self, belief: Belief) -> None:
+        """Refuse a cap of a belief under which it can hold nothing.
 
         Raises:
             ConfigError: Says what would do.
         """
-        most, limit = self.caps.tokens, self.window.limit
-        if self.belief is None or most is None:
-            return
+        most = self.settings.belief_tokens
         shortest = Fact(SMALL.text, SMALL.id, SMALL.title, SMALL.text, "deterministic")
-        first = replace(self.belief, questions=self.belief.questions[:1])
-        least = self.belief_tokens(replace(first, facts=(shortest,)))
-        if self.settings.belief_tokens is not None and most < least:
-            raise ConfigError(
-                f"belief_tokens={most} can't hold the question and one short fact, which take {least} tokens; give more"
-            )
-        brings = min(self.prices.brings(option.depth) for option in self.options)
-        if limit is None or self.settings.select != "solver" or self.rules + most + brings <= limit:
-            return
-        wanted = max(brings, self.prices.brings(1) + self.belief_tokens(self.belief))
-        least = self.rules + brings + (wanted if self.settings.belief_tokens is None else most)
-        raise ConfigError(
-            f"select='solver' makes no search that may break the window of {limit} tokens; the shallowest may bring "
-            f"{brings} tokens beside {self.rules} of rules and {most} of belief: give context_tokens={least}, smaller "
-            "depths, or select='lm', which reads what fits"
-        )
+        least = self.belief_tokens(replace(belief, facts=(shortest,), questions=belief.questions[:1]))
+        if most is not None and most < least:
+            raise ConfigError(f"belief_tokens={most} can't hold the question and one short fact: give at least {least}")
 
     def _longest_answer(self, moves: Sequence[MoveKind]) -> int:
         """The tokens that are kept back for the answer's prompt: the rules and a full belief, or else all that fits."""
@@ -357,7 +344,7 @@ class Search:
                     gold_answers=list(answers),
                     gold_sources=list(sources),
                     right=bool(env.success()),
-                    shown=_texts(view),
+                    shown=view.told(),
                 )
             )
 
@@ -401,13 +388,6 @@ class Search:
         left = (most, self.window.limit, self.episode.remaining().get("tokens"))
         tokens = min(tokens for tokens in left if tokens is not None)
         self.episode.trace.write(ContextEvent(role=role, tokens=tokens, dropped=list(dropped)))
-
-
-def _texts(view: View) -> list[str]:
-    """What a view shows of what was found."""
-    facts = [] if view.belief is None else [f"{fact.subject}: {fact.text}" for fact in view.belief.facts]
-    passages = [f"{one.title}: {one.text}" for found in view.rounds for one in found.passages]
-    return [*facts, *view.notes, *passages, *(one.thought for one in view.rounds if one.thought)]
 
 
 def _shown(belief: Belief) -> Belief:

@@ -101,8 +101,9 @@ def select(search: Search) -> Selected | None:
 
 def _rounds_left(search: Search) -> int:
     """Searches that may still be made: of the harness, of a horizon, and of what each surely takes."""
-    episode, made = search.episode, len(search.rounds)
-    most = [10**6 if search.settings.rounds is None else search.settings.rounds - made]
+    episode = search.episode
+    assert search.settings.rounds is not None
+    most = [search.settings.rounds - len(search.rounds)]
     if episode.config.horizon is not None:
         most.append(episode.config.horizon - episode.result.steps - 1)
     sure = search.prices.expected(search.options[0])

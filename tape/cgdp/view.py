@@ -88,3 +88,9 @@ class View:
     belief: Belief | None = None
     notes: tuple[str, ...] = ()
     target: str = ""
+
+    def told(self) -> list[str]:
+        """What was found, as far as it is shown: facts, notes, passages, and thoughts about them."""
+        facts = [] if self.belief is None else [f"{fact.subject}: {fact.text}" for fact in self.belief.facts]
+        passages = [f"{one.title}: {one.text}" for found in self.rounds for one in found.passages]
+        return [*facts, *self.notes, *passages, *(one.thought for one in self.rounds if one.thought)]
