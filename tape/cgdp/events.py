@@ -8,9 +8,6 @@ from pydantic import BaseModel, ConfigDict
 
 from tape.trace import ToldEvent, register_event
 
-SEARCH = "search solver"
-"""Names the selector of searches in traces; its costs are expected ones."""
-
 
 class Shown(BaseModel):
     """A passage as it was retrieved."""

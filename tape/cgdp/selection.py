@@ -25,11 +25,10 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import solvers
-from tape.cgdp.events import SEARCH
 from tape.cgdp.search import Search
 from tape.engine.graph import PlanGraph
 from tape.protocols.search import SearchOption
-from tape.trace import GraphFoldedEvent, PathSelectedEvent
+from tape.trace import SEARCH_SOLVER, GraphFoldedEvent, PathSelectedEvent
 from tape.trace.shapes import Problem
 
 MOST_OPEN = 5
@@ -79,7 +78,7 @@ def select(search: Search) -> Selected | None:
     episode.trace.write(GraphFoldedEvent(graph=graph.to_dict(start=start)))
     episode.trace.write(
         PathSelectedEvent(
-            selector=SEARCH,
+            selector=SEARCH_SOLVER,
             status=str(answer.status.value),
             partial=False,
             actions=[edge.action for edge in path],

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tape.budget import in_units
-from tape.cgdp.events import SEARCH
 from tape.engine.graph import PlanGraph
 from tape.runner.spec import RunSpec
 from tape.runner.work import Line
@@ -54,8 +53,7 @@ def _selection(event: PathSelectedEvent) -> Iterator[str]:
     kind = "partial path" if event.partial else "path"
     yield f"{event.selector} {event.status} in {1000 * event.seconds:.2f} ms{value}; {kind}: {path}"
     if event.actions and (needs := _amounts(event.consumption)):
-        # A search plans with what its calls are expected to take, and reserves the worst case of each.
-        yield f"  which {'is expected to take' if event.selector == SEARCH else 'needs at worst'} {needs}"
+        yield f"  which {'is expected to take' if event.expected else 'needs at worst'} {needs}"
     if event.note:
         yield f"  {event.note}"
 

@@ -11,7 +11,6 @@ from rich.panel import Panel
 from rich.text import Text
 
 from tape.budget import in_units
-from tape.cgdp.events import SEARCH
 from tape.show.text import one_line, plain
 from tape.trace import (
     ActedEvent,
@@ -210,7 +209,7 @@ def _selected(event: PathSelectedEvent) -> str:
     else:
         what = f"{'best ' if event.status == 'OPTIMAL' else ''}{'partial ' if event.partial else ''}path"
     needs = ", ".join(in_units(kind, count) for kind, count in event.consumption.items() if count)
-    return f"{what}, {'about' if event.selector == SEARCH else 'at worst'} {needs}" if needs else what
+    return f"{what}, {'about' if event.expected else 'at worst'} {needs}" if needs else what
 
 
 def _headed(word: str, lines: Sequence[Text]) -> list[Text]:

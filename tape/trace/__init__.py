@@ -1,6 +1,7 @@
 """The event log of an episode: written once, replayed, drawn and tabulated from the file alone."""
 
 from tape.trace.events import (
+    SEARCH_SOLVER,
     ActedEvent,
     ActionsSampledEvent,
     AnsweredEvent,
@@ -29,6 +30,7 @@ from tape.trace.links import Links, chained_anew, links_of
 
 __all__ = [
     "SCHEMA",
+    "SEARCH_SOLVER",
     "ActedEvent",
     "ActionsSampledEvent",
     "AnsweredEvent",

@@ -11,6 +11,9 @@ from tape.errors import TraceError
 from tape.plugins import METHODS, load, names
 from tape.trace.shapes import Config, Count, Explanation, Graph, Problem, Result
 
+SEARCH_SOLVER = "search solver"
+"""The selector of searches, which plans with what its calls are expected to take and reserves the worst of each."""
+
 
 class Event(BaseModel):
     """Base of all events; a subclass declares its ``type``."""
@@ -83,6 +86,11 @@ class PathSelectedEvent(Event):
     problem: Problem
     seconds: float
     note: str = ""
+
+    @property
+    def expected(self) -> bool:
+        """Whether ``consumption`` is expected instead of the worst case."""
+        return self.selector == SEARCH_SOLVER
 
 
 class ActionsSampledEvent(Event):
