@@ -8,13 +8,14 @@ its recorded answer is taken, and that it was shown that result is checked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tape.agents.final_answer import ROLE as ANSWER
 from tape.analysis.revalidation import Finding
-from tape.analysis.verdicts import Verdicts
+from tape.analysis.searches import Searches
+from tape.analysis.verdicts import Difference, Verdicts
 from tape.budget import Budget, Resources
 from tape.cgdp.events import BeliefEvent, RetrievedEvent, StoppedEvent
 from tape.engine.episode import UNJUDGED
@@ -39,7 +40,6 @@ from tape.protocols import (
     TellsTask,
 )
 from tape.protocols.prompt_format import ProjectingFormat
-from tape.protocols.search import UNANSWERABLE, SearchDomain, TellsGold
 from tape.sdp.events import ChainEvent, ValidatedEvent
 from tape.seeds import derive
 from tape.trace import (
@@ -129,10 +129,8 @@ class _Again:
         acted = [event.cost for event in events if isinstance(event, ActedEvent)]
         self._own = {kind for cost in acted for kind, count in cost.items() if count} - mixed
         """The kinds of resources that this environment's actions use, and no model."""
-        self._kept: Mapping[str, int | None] | None = None
-        """What a search agent keeps back for its answer until that is given; None of any other agent."""
         self._seen: Observation | None = None
-        self._searches = self._facts = 0
+        self._searches = Searches(env)
         self._started = next((event for event in events if isinstance(event, StartedEvent)), None)
         config = {} if self._started is None else self._started.config
         self._merged = config.get("projector") == "lm"  # then a model says which states are one
@@ -146,6 +144,13 @@ class _Again:
         if recorded != real:
             self.say(f"{what} is recorded as {_short(recorded)}, the environment says {_short(real)}")
         return bool(recorded == real)
+
+    def _all_same(self, differences: Iterable[Difference]) -> None:
+        for what, recorded, real in differences:
+            self._same(what, recorded, real)
+
+    def _done(self) -> str:
+        return self._actions[-1] if self._actions else ""
 
     def _do(self, what: str, call: Callable[[], Any]) -> Any:
         """Let the environment do something.
@@ -177,9 +182,8 @@ class _Again:
             self.say(f"an event of type {event.type} after the end")
         match event:
             case StartedEvent():
+                self._searches.started(event, self._state)
                 domain = self._env.domain
-                if isinstance(domain, SearchDomain) and event.config.get("cgdp"):
-                    self._kept = dict(domain.cost(self._state, domain.answer(UNANSWERABLE)))
                 task = str(domain.task_text()) if isinstance(domain, TellsTask) else ""
                 if event.task:  # older traces have none
                     self._same("the task", event.task, task)
@@ -203,11 +207,11 @@ class _Again:
             case ValidatedEvent():
                 self._validated(event)
             case RetrievedEvent():
-                self._searched(event)
+                self._all_same(self._searches.retrieved(event, self._seen, self._done()))
             case BeliefEvent():
-                self._facts = len(event.facts)
+                self._searches.believed(event)
             case StoppedEvent():
-                self._answered_search(event)
+                self._all_same(self._searches.stopped(event, self._done(), right=self._success()))
             case AnsweredEvent():
                 self._answered(event)
             case FinishedEvent():
@@ -236,8 +240,8 @@ class _Again:
         self._same("the step of an observation", event.step, len(self._actions))
         self._same("the picture", event.picture, domain.render(self._state))
         self._seen = observation
-        kept = self._kept if self._kept and self._actions and not self._over else {}
-        spent = {kind: self._spent.get(kind, 0) + (kept.get(kind) or 0) for kind in self._own}
+        kept = self._searches.kept if self._actions and not self._over else (lambda _: 0)
+        spent = {kind: self._spent.get(kind, 0) + kept(kind) for kind in self._own}
         left = {kind: cap - spent[kind] for kind, cap in self._caps().items() if kind in self._own}
         self._same("what is left", {kind: event.remaining.get(kind) for kind in left}, left)
         if not self._same("the state", event.key, self._key(self._state)):
@@ -318,33 +322,8 @@ class _Again:
             self._same("the action of a verdict", event.action, acted.action)
             self._same("the words of a verdict", event.text, acted.text)
         self._acted = None
-        for what, recorded, real in self.verdicts.differences(event, self._state, ended=ended):
-            self._same(what, recorded, real)
+        self._all_same(self.verdicts.differences(event, self._state, ended=ended))
         self._attempts += 1
-
-    # --- searches ---------------------------------------------------------------------------
-
-    def _searched(self, event: RetrievedEvent) -> None:
-        self._searches += 1
-        found = () if self._seen is None else self._seen.data
-        real = [(one.id, one.title, one.text) for one in found]
-        self._same("what was retrieved", [(one.id, one.title, one.text) for one in event.passages], real)
-        self._same("the number of a search", event.round, self._searches)
-        domain = self._env.domain
-        assert isinstance(domain, SearchDomain)
-        option = next((option for option in domain.options() if option.name == event.option), None)
-        told = f"no option {event.option!r}" if option is None else domain.search(event.query, option)
-        self._same("a search", told, self._actions[-1] if self._actions else "")
-
-    def _answered_search(self, event: StoppedEvent) -> None:
-        self._same("whether the answer was right", event.right, self._success())
-        if isinstance(self._env, TellsGold):
-            answers, sources = self._env.gold()
-            self._same("what counts", [event.gold_answers, event.gold_sources], [[*answers], [*sources]])
-        if event.answer:
-            domain = self._env.domain
-            assert isinstance(domain, SearchDomain)
-            self._same("the answer", domain.answer(event.answer), self._actions[-1] if self._actions else "")
 
     # --- the end ----------------------------------------------------------------------------
 
@@ -369,13 +348,7 @@ class _Again:
         self._same("the actions", told("actions"), self._actions)
         self._same("the number of steps", told("steps"), len(self._actions))
         if isinstance(self._env, Measures):
-            measured = dict(sorted(self._do("measuring", self._env.measures).items()))
-            recorded = told("measures")
-            if self._kept is not None and isinstance(recorded, Mapping):  # what a search agent measures of itself
-                own = {"facts": float(self._facts), "rounds": float(self._searches)}
-                measured |= {name: value for name, value in own.items() if name in recorded}
-                recorded = {name: value for name, value in recorded.items() if name != "longest_prompt"}
-            self._same("the measures", recorded, dict(sorted(measured.items())))
+            self._same(*self._searches.measured(told("measures"), self._do("measuring", self._env.measures)))
         if isinstance(self._env, Answers):
             answer = json_or_text(self._do("the answer", self._env.answered_value))
             self._same("the answer", told("answer"), answer)

@@ -13,7 +13,7 @@ from experiments.harness.measured import Measured, Record
 from experiments.studies.cgdp import judge, memory
 from experiments.studies.cgdp.memory import Chosen, configurations
 from experiments.studies.cgdp.methods import MODEL, OWN
-from experiments.studies.cgdp.tables import facts, measures_table, named, records_of
+from experiments.studies.cgdp.tables import facts, measures_table, named, no_pairs, records_of
 from tape.cgdp.gaps import GAPS, gaps
 from tape.errors import TraceError
 from tape.show.document import Bullets, Section, Table
@@ -81,7 +81,7 @@ EXPERIMENT = Experiment(
     models=(MODEL,),
     configurations=partial(configurations, Chosen(windows=(None,))),
     sections=sections,
-    pairs=memory.pairs,
+    pairs=no_pairs,
     paper=(
         PaperValue("G4, MuSiQue, of 500: IRCoT / ReAct / MemGPT / Iter-RetGen", "74 / 4 / 62 / 0"),
         PaperValue("G5/G6, MuSiQue, of 500", "115 / 146 / 173 / 139"),

@@ -28,6 +28,7 @@ from experiments.studies.cgdp.tables import (
     differences_table,
     exact,
     measures_table,
+    no_pairs,
     outcomes,
     records_of,
     tokens,
@@ -286,7 +287,7 @@ EXPERIMENT = Experiment(
     models=(MODEL,),
     configurations=partial(configurations, Chosen(harnesses=HARNESSES_ASKED, windows=(None,))),
     sections=sections,
-    pairs=memory.pairs,
+    pairs=no_pairs,
     differs=(
         "15 of the 16 configurations are ours, since the paper publishes one; so are the window of J (3 actions) "
         "and the decay of the moving averages.",

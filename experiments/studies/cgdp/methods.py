@@ -21,6 +21,11 @@ WINDOWS: tuple[int | None, ...] = (256, 384, None)
 """Most tokens of a prompt; None: no cap but the model's. Questions about code need 235."""
 
 
+LARGER = ("ircot", "react_search")
+"""Harnesses that are also played with K = 12 (the paper's table 21)."""
+K = 12
+
+
 @dataclass(frozen=True)
 class Domain:
     """Questions over one kind of corpus.
@@ -152,3 +157,8 @@ def _locomo_gold(task: Task) -> Gold:
 
 GOLD: Mapping[str, Callable[[Task], Gold]] = MappingProxyType({"musique_search": _musique_gold, "locomo": _locomo_gold})
 """By environment that gives them away: the gold sub-questions of a task; empty where nothing answers its question."""
+
+
+def larger(agent: str) -> Method:
+    """A harness with room for more items."""
+    return method(agent, "structured", f"K = {K}", k_target=K, k_trigger=K + 4)

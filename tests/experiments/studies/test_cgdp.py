@@ -18,7 +18,7 @@ from experiments.harness.matrix import Identified, Options, split, spread, unope
 from experiments.harness.measured import Measured
 from experiments.harness.published import check, publish
 from experiments.harness.standard import sections_of
-from experiments.studies.cgdp import budget, gaps, gate, judge, memory
+from experiments.studies.cgdp import budget, budget_report, gaps, gate, judge, memory
 from experiments.studies.cgdp.methods import DOMAINS, HARNESSES, MEMORIES, chosen, memories_of, window_of
 from experiments.studies.cgdp.reader import NAME, GoldQuestion, GoldReader, GoldReaderLM
 from tape.cgdp.gates import CONFIGURATIONS, fixed_rounds
@@ -233,10 +233,10 @@ def test_the_budget_study_plays_the_scripted_reader_within_its_budgets(tmp_path:
     reader = GoldReaderLM(budget.gold_questions(what))
     measured = played(experiment, tmp_path, 3, lambda: reader)
     assert all(group["budget_violations"] == 0 for group in measured.groups.values())
-    found = budget.played(measured)
+    found = budget_report.played(measured)
     assert [one.place for one in found] == [1, 2, 3, 4, 5, 6, 7]
     loosest = [one for one in found if one.place == 7]
-    assert all(budget._right(one.solver) == 1 for one in loosest)
+    assert all(budget_report.share_right(one.solver) == 1 for one in loosest)
     kept = tables(measured, experiment)["What is asked of the solver"]
     assert {row[0] for row in kept.rows} == {"gold sub-questions, scripted reader"}
     republished(experiment, measured, tmp_path / "results")
