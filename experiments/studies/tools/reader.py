@@ -43,6 +43,9 @@ from tape.tools.calls import call
 from tape.tools.state import ToolState
 
 OUT = Path("experiments/results/reader.json")
+LOOKED_AT = 50
+"""Public hops, and worlds of the names "reader-cases" and "reader-cases-2", on which earlier readers were measured; no
+case comes from them."""
 BATCH = 10
 _CANDIDATE = re.compile(r"[A-Z][\w'’-]+(?: (?:(?:of|the|de) )*[A-Z][\w'’-]+)*|\b\d[\d,.]*\d\b|\b\d\b")
 
@@ -81,8 +84,8 @@ def made_up_cases(paragraphs: int, count: int) -> list[Case]:
     found: list[Case] = []
     while len(found) < count:
         number = len(found)
-        rng = random.Random(f"reader-cases-2:{paragraphs}:{number}")
-        world = make_world(f"reader-cases-2:{paragraphs}:{number}")
+        rng = random.Random(f"reader-cases-3:{paragraphs}:{number}")
+        world = make_world(f"reader-cases-3:{paragraphs}:{number}")
         sheet = made_up.sheet(rng, paragraphs, 1, held_out=True, world=world)
         asked = sheet.asked[0]
         query = query_text(*asked.fact)
@@ -97,7 +100,7 @@ def public_cases(file: Path, paragraphs: int, count: int) -> list[Case]:
     _, hops = load_hops(file)
     rng = random.Random("reader-study:public")
     found = []
-    for hop in rng.sample(hops, len(hops))[:count]:
+    for hop in rng.sample(hops, len(hops))[LOOKED_AT:][:count]:
         shown = [hop.gold, *rng.sample(hop.others, paragraphs - 1)]
         rng.shuffle(shown)
         found.append(Case(hop.id, hop.id.partition(":")[0], hop.question, "", tuple(shown), hop.answers))

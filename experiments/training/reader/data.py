@@ -16,8 +16,11 @@ from experiments.training.reader.example import Sheet
 from experiments.training.reader.forms import draw_form, form_rows
 from tape.protocols.search import Passage
 
-MADE_UP, HOPS = 0.55, 0.35
-"""Shares of rows from our own worlds, and of hops of public questions; the others are gaps in public paragraphs."""
+MADE_UP, HOPS = 0.45, 0.25
+"""Shares of rows from our own worlds, and of hops of public questions.
+
+The others ask public paragraphs for what they state.
+"""
 FIND, TOOL = 0.4, 0.2
 """Shares of rows asked by the engine's own prompts, of HotpotQA and of tools; the others are worded at random."""
 EXAMPLE_SHARE = 0.3
@@ -83,7 +86,7 @@ class Source:
             return made_up.sheet(rng, count, QUESTIONS)
         if kind < MADE_UP + HOPS:
             return public.hop_sheet(rng, self._hops, count)
-        return public.gap_sheet(rng, self._passages, min(count, 2), QUESTIONS)
+        return public.stated_sheet(rng, self._passages, count, QUESTIONS)
 
 
 def written(rng: random.Random, sheet: Sheet) -> tuple[str, list[tuple[str, str]]]:

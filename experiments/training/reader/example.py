@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 from tape.protocols.search import Passage
 
-_ENDS = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'(])")
+_ENDS = re.compile(
+    r"(?<=[.!?])(?<!\b[A-Z]\.)(?<!\b(?:Mr|Dr|St|Jr|Sr|No|vs|Lt|Mt|Ft)\.)(?<!\b(?:Mrs|Rev|Gen|Col|Sgt)\.)"
+    r"\s+(?=[A-Z0-9\"'(])"
+)
+"""An initial or a title with a point ends no sentence."""
 
 
 @dataclass(frozen=True)

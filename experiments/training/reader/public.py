@@ -13,14 +13,13 @@ from typing import Any
 from envs.musique.loader import records
 from envs.search.metrics import normalise
 from experiments.training.reader.example import Asked, Sheet, sentences, shortened
+from experiments.training.reader.relations import DATE, NAME, NUMBER, asking
 from tape.protocols.search import Passage
 
-MOST_WORDS = 90
+MOST_WORDS = 110
 """Of a paragraph in training; in evaluation they are whole."""
 _REFERENCE = re.compile(r"#(\d)")
-_YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
-_NUMBER = re.compile(r"\b\d[\d,.]*\d\b|\b\d\b")
-_NAME = re.compile(r"[A-Z][\w'’-]+(?: (?:(?:of|the|de) )*[A-Z][\w'’-]+)*")
+_YEAR, _NUMBER, _NAME = re.compile(DATE), re.compile(NUMBER), re.compile(NAME)
 
 
 @dataclass(frozen=True)
@@ -104,8 +103,8 @@ def hop_sheet(rng: random.Random, hops: Sequence[Hop], count: int) -> Sheet | No
     texts = dict.fromkeys(reworded(rng, hop.question) for _ in range(3))
     asked = [Asked(text, quote, answer, hop.gold.title) if there else Asked(text) for text in texts]
     # What is said in the others is asked too, so that the place of the gold paragraph tells nothing.
-    gaps = (gap(rng, passage) for passage in shown)
-    return Sheet(tuple(shown), (*asked, *[one for one in gaps if one is not None]))
+    others_asked = [(asking(rng, passage) or [gap(rng, passage)])[0] for passage in shown]
+    return Sheet(tuple(shown), (*asked, *[one for one in others_asked if one is not None]))
 
 
 def reworded(rng: random.Random, question: str) -> str:
@@ -124,18 +123,22 @@ def reworded(rng: random.Random, question: str) -> str:
     )
 
 
-def gap_sheet(rng: random.Random, passages: Sequence[Passage], count: int, questions: int) -> Sheet | None:
-    """Paragraphs with gap questions; None where this draw has too few."""
+def stated_sheet(rng: random.Random, passages: Sequence[Passage], count: int, questions: int) -> Sheet | None:
+    """Paragraphs with questions for the relations that they state, and for gaps; None where this draw has too few."""
     shown = [shortened(passage, "", MOST_WORDS) for passage in rng.sample(passages, count)]
     asked: dict[str, Asked] = {}
+    for passage in shown:
+        for one in asking(rng, passage)[: questions - 2]:
+            asked.setdefault(one.answer, one)
     for _ in range(3 * questions):
         made = gap(rng, rng.choice(shown))
         if made is not None and len(asked) < questions:
             asked.setdefault(made.answer, made)
     if rng.random() < 0.3:
-        made = gap(rng, rng.choice(passages))
-        if made is not None and made.title not in {p.title for p in shown}:
-            asked[""] = Asked(made.question, gap=made.gap)
+        other = rng.choice(passages)
+        absent = (asking(rng, other) or [gap(rng, other)])[0]
+        if absent is not None and absent.title not in {p.title for p in shown}:
+            asked[""] = Asked(absent.question, gap=absent.gap)
     return Sheet(tuple(shown), tuple(asked.values())) if len(asked) > 1 else None
 
 

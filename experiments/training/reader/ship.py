@@ -42,7 +42,8 @@ can quote a sentence of some paragraphs and answer from it. It is real and imper
   of tools; in the others instructions, names of fields, layout and worked examples vary.
 - **Data**: {made_up:.0%} of the rows are made-up worlds of MuSiQue's generator (`envs/musique/world.py`), in all but
   the last wording of every group, which no training text has; {hops:.0%} are hops of public questions with their
-  paragraphs, the rest gaps made in such paragraphs (a sentence with a name, year or number left out). The public file
+  paragraphs, the rest ask such paragraphs for what they state: relations found by patterns, and sentences with a name,
+  date or number left out (`experiments/training/reader/relations.py`, `public.py`). The public file
   is half of 100 questions of MuSiQue's development set ({public}); which half says the hash of their ids
   (`experiments/training/reader/public.py`), and no paragraph of the other half is used. {examples:.0%} of the rows that
   are worded at random have a worked example before the paragraphs.
@@ -58,6 +59,12 @@ can quote a sentence of some paragraphs and answer from it. It is real and imper
 Exact match, greedy, float32 of the Q4_1 base, {threads_used} CPU thread; asked by HotpotQA's `find` prompt. Chance is a
 name, year or number drawn from the paragraphs. `bundled:tools` is asked by relation and name, in its own format.
 """
+
+
+BEFORE = (
+    "It began with an earlier adapter ({steps} steps, {tokens:,} tokens, {minutes:.0f} CPU minutes), which had been "
+    "measured on other cases: fresh ones were made and drawn for the table below. "
+)
 
 
 def factors_of(state: dict[str, Any]) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
@@ -84,7 +91,7 @@ def card(run: Path, folder: Path, measured: Sequence[dict[str, Any]]) -> dict[st
             "tokens": sum(line["tokens"] for line in log),
             "loss": sum(line["loss"] for line in log[-5:]) / len(log[-5:]),
             "cpu_seconds": state["cpu_seconds"],
-            "first_round": told["recipe"]["steps"],
+            "before": told.get("before"),
             "threads": told["threads"],
             "torch": told["torch"],
             "public_sha256": told["public"],
@@ -96,7 +103,7 @@ def card(run: Path, folder: Path, measured: Sequence[dict[str, Any]]) -> dict[st
 def text(facts: dict[str, Any]) -> str:
     """The model card."""
     training, measured = facts["training"], facts["measured"]
-    public, first = training["public_sha256"], training["first_round"]
+    public, before = training["public_sha256"], training["before"]
     head = TEXT.format(
         **training,
         parameters=facts["parameters"] / 1e6,
@@ -107,9 +114,7 @@ def text(facts: dict[str, Any]) -> str:
         examples=EXAMPLE_SHARE,
         find=FIND,
         tool=TOOL,
-        rounds=f"It was trained to step {first}, then went on with a new schedule. "
-        if first < training["steps"]
-        else "",
+        rounds=BEFORE.format(**before, minutes=before["cpu_seconds"] / 60) if before else "",
         public=f"SHA-256 {public[:16]}..." if public else "none was given",
         minutes=training["cpu_seconds"] / 60,
         threads_used=", ".join(sorted({str(row["threads"]) for row in measured})) or "1",

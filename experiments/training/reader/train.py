@@ -11,7 +11,7 @@ import argparse
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from experiments.training.reader.data import Row, Source
 from experiments.training.reader.lora import LowRank, adapt
+from tape.errors import ModelError
+from tape.lm.adapter import card_of, load
 
 STATE = "state.pt"
 SAVE_EVERY = 5
@@ -91,7 +93,7 @@ def loss_of(model: Any, row: Row) -> tuple[torch.Tensor, float]:
     return (losses * row.weight[wanted]).sum(), 1 - len(slips) / int(row.branch.max())
 
 
-def train(recipe: Recipe, model: Any, source: Source, out: Path) -> dict[str, LowRank]:
+def train(recipe: Recipe, model: Any, source: Source, out: Path, start: Path | None = None) -> dict[str, LowRank]:
     """Train, logging to ``out/log.jsonl``; the state is in ``out/state.pt``.
 
     Args:
@@ -99,11 +101,17 @@ def train(recipe: Recipe, model: Any, source: Source, out: Path) -> dict[str, Lo
         model: The base, a Llama of transformers; adapters are put into it.
         source: Of rows.
         out: Folder; made where it is not there.
+        start: Folder of an adapter of the same shape that training begins with; a random one otherwise.
+
+    Raises:
+        ModelError: ``start`` holds no such adapter.
     """
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(recipe.seed)
     model.set_attn_implementation("f32_gqa")
     adapters = adapt(model, recipe.rank, recipe.scale, recipe.first)
+    if start is not None:
+        begin_with(adapters, start)
     parameters = [p for one in adapters.values() for p in (one.down, one.up)]
     optimizer = torch.optim.AdamW(parameters, lr=recipe.lr, betas=(0.9, 0.98), weight_decay=0.0)
     first, seconds, cpu = 0, 0.0, 0.0
@@ -153,6 +161,20 @@ def train(recipe: Recipe, model: Any, source: Source, out: Path) -> dict[str, Lo
     return adapters
 
 
+def begin_with(adapters: Mapping[str, LowRank], folder: Path) -> None:
+    """Put the factors of a stored adapter into those of a model.
+
+    Raises:
+        ModelError: They adapt other matrices, or are of another rank.
+    """
+    factors = load(folder)
+    shapes = {name: (one.down.shape, one.up.shape) for name, one in adapters.items()}
+    if shapes != {name: (down.shape, up.shape) for name, (down, up) in factors.items()}:
+        raise ModelError(f"{folder}: an adapter of other matrices or of another rank; train without --start")
+    for name, (down, up) in factors.items():
+        adapters[name].down.data, adapters[name].up.data = down, up / adapters[name].scale
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train from the command line."""
     parser = argparse.ArgumentParser(
@@ -165,6 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--public", type=Path, help="a file in the MuSiQue format; half of its questions are trained on"
     )
+    parser.add_argument("--start", type=Path, help="folder of an adapter to go on from, with rows of another --seed")
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--rows", type=int, default=Recipe.rows)
     parser.add_argument("--lr", type=float, default=Recipe.lr)
@@ -176,9 +199,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     recipe = Recipe(args.steps, rows=args.rows, lr=args.lr, decay=args.decay, seed=args.seed)
     source = Source(AutoTokenizer.from_pretrained(args.base), args.public)
     model = AutoModelForCausalLM.from_pretrained(args.base, dtype=torch.bfloat16)
-    train(recipe, model, source, args.out)
+    before = card_of(args.start).model_dump()["training"] if args.start else None
+    train(recipe, model, source, args.out, args.start)
     digest = hashlib.sha256(args.public.read_bytes()).hexdigest() if args.public else None
     told = {"recipe": asdict(recipe), "public": digest, "threads": args.threads, "torch": torch.__version__}
+    told["before"] = before
     (args.out / "recipe.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
 

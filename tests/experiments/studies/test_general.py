@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from experiments.harness.matrix import Options, unopened
 from experiments.studies.general.general import CAPS, METHODS, READER, SETTINGS, configurations, run
+from experiments.training.reader.public import is_for_training
 from tape.runner.configurations import Configuration
 
 
@@ -25,6 +27,29 @@ def test_public_questions_are_played_where_their_file_is_given(tmp_path: Path) -
     assert [one for one in found if one.spec.environment != "gsm_hard"] == own
     public = [one for one in found if one.spec.environment == "gsm_hard"]
     assert [(one.spec.model, one.spec.options["data"]) for one in public] == [("smollm2", str(file))] * len(METHODS)
+
+
+def test_nobody_is_asked_what_the_reader_was_trained_on(tmp_path: Path) -> None:
+    file = tmp_path / "public.jsonl"
+    file.write_text("".join(json.dumps(public_question(f"2hop__{number}")) + "\n" for number in range(20)))
+    found = [one for one in made({"musique": str(file)}, 20) if one.spec.options.get("data")]
+    assert {one.spec.model for one in found} == {"smollm2", READER}
+    for one in found:
+        assert 2 < len(one.tasks) < 18
+        assert not any(is_for_training(task.id) for task in one.tasks)
+
+
+def public_question(name: str) -> dict[str, Any]:
+    paragraphs = [
+        {"idx": i, "title": t, "paragraph_text": f"{t} was opened in 19{i}1.", "is_supporting": True}
+        for i, t in enumerate(("Hall", "Gate"))
+    ]
+    steps = [
+        {"id": i + 1, "question": f"{p['title']} >> opened", "answer": f"19{i}1", "paragraph_support_idx": i}
+        for i, p in enumerate(paragraphs)
+    ]
+    told = {"answer": "1911", "answer_aliases": [], "answerable": True, "question_decomposition": steps}
+    return {"id": name, "paragraphs": paragraphs, "question": "When?", **told}
 
 
 def test_all_agents_get_the_same_questions_and_caps() -> None:

@@ -21,10 +21,13 @@ from experiments.training.reader.engine_prompts import find_rows, tool_rows
 from experiments.training.reader.example import sentences, shortened
 from experiments.training.reader.forms import END, draw_form, form_rows, turn
 from experiments.training.reader.lora import adapt
+from experiments.training.reader.relations import asking, stated
 from experiments.training.reader.train import Recipe, attention, learning_rate, loss_of, train
+from tape.errors import ModelError
 from tape.lm.adapter import CARD, FILE, MATRICES, card_of, load, write_merged
 from tape.lm.bundled import weights_folder
 from tape.lm.smollm2 import adapters_folder
+from tape.protocols.search import Passage
 from tape.tools.prompts.chat_schema import Reading
 
 
@@ -109,7 +112,7 @@ def test_public_sheets_quote_what_they_show(file: Path) -> None:
     rng, hops = random.Random(1), public.load_hops(file)[0]
     passages = [hop.gold for hop in hops]
     found = [public.hop_sheet(rng, hops, 2) for _ in range(60)] + [
-        public.gap_sheet(rng, passages, 2, 5) for _ in range(60)
+        public.stated_sheet(rng, passages, 2, 5) for _ in range(60)
     ]
     sheets = [sheet for sheet in found if sheet is not None]
     assert len(sheets) > 60
@@ -120,6 +123,38 @@ def test_public_sheets_quote_what_they_show(file: Path) -> None:
             assert asked.answer in asked.quote
             assert bool(asked.answer) == bool(asked.title)
     assert any(not asked.answer for sheet in sheets for asked in sheet.asked)
+
+
+def test_initials_and_titles_end_no_sentence() -> None:
+    assert sentences("He met Samuel L. Jackson. Mr. Lawrence sang! A. P. J. Kalam won.") == [
+        "He met Samuel L. Jackson.",
+        "Mr. Lawrence sang!",
+        "A. P. J. Kalam won.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "relation", "answer"),
+    [
+        ("Ann Lee", "Ann Lee (born 10 July 1951 in Tarn) is a Danish painter.", "date of birth", "10 July 1951"),
+        ("Ann Lee", "Ann Lee (born 10 July 1951 in Tarn) is a Danish painter.", "place of birth", "Tarn"),
+        ("Ann Lee", "Ann Lee (born 10 July 1951 in Tarn) is a Danish painter.", "occupation", "painter"),
+        ("Hope (film)", "Hope is a 1999 film directed by Glenn L. Martin.", "director", "Glenn L. Martin"),
+        ("Tarn", "It is old. He died in 1900. Tarn is a town in Ryki County, Poland.", "country", "Poland"),
+        ("Ann Lee", "She sang. She was the daughter of King John III of Sweden.", "father", "King John III of Sweden"),
+    ],
+)
+def test_what_a_paragraph_states_is_found(title: str, text: str, relation: str, answer: str) -> None:
+    passage = Passage("p", title, text)
+    assert (relation, answer) in [(found.names[0], said) for found, _, said in stated(passage)]
+    for asked in asking(random.Random(1), passage):
+        assert title.split(" (", maxsplit=1)[0] in asked.question
+        assert asked.answer in asked.quote
+        assert asked.quote in text
+
+
+def test_a_sentence_about_something_else_states_nothing() -> None:
+    assert not list(stated(Passage("p", "Tarn", "Tarn is old. The film Hope was directed by Ann Lee.")))
 
 
 def test_a_shortened_paragraph_keeps_its_sentence() -> None:
@@ -238,6 +273,14 @@ def test_the_quick_path_to_an_adapter(tokenizer: Any, tmp_path: Path, monkeypatc
     assert card_of(out).rank == 4
     assert json.loads((out / CARD).read_text())["training"]["steps"] == 4
     assert "4 steps of 1 rows" in (out / "MODEL_CARD_READER.md").read_text()
+
+    # Training that begins with it begins with what it holds, and one of another rank is refused.
+    begun = train(Recipe(0, rank=4, first=1), tiny(len(tokenizer)), source, tmp_path / "begun", out)
+    for name, (down, up) in load(out).items():
+        torch.testing.assert_close(begun[name].down.data, down)
+        torch.testing.assert_close(begun[name].up.data * recipe.scale, up)
+    with pytest.raises(ModelError, match="another rank"):
+        train(Recipe(0, rank=2, first=1), tiny(len(tokenizer)), source, tmp_path / "refused", out)
 
     # The merged checkpoint answers as the adapted model does, up to what eight bits lose.
     merged = tmp_path / "merged"
