@@ -49,6 +49,7 @@ def auto_roles(
 
     Raises:
         ProbeError: The agent has no such roles, or the model cannot be probed here.
+        UnknownCostError: The model's price is unknown; what is measured has a cap on money.
     """
     spec = configuration.spec
     agent: type[Agent] = load("tape.agents", spec.agent)
@@ -60,7 +61,7 @@ def auto_roles(
         settings = {name: getattr(held.config, name) for name in held.auto_roles}
         return _with(configuration, settings, held.auto_roles)
     caps = [cap for cap in (dollars(USD), run_budget.get("usd")) if cap is not None]
-    limits = Limits(CASES, SECONDS, None if model.price is None else min(caps), spec.config.num_plans)
+    limits = Limits(CASES, SECONDS, min(caps), spec.config.num_plans)
     wanted = Wanted(
         model,
         spec.model,

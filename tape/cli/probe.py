@@ -50,23 +50,25 @@ def main(argv: Sequence[str]) -> int:
         model = open_at_price(args.model, args.cache, args.prices)
     again = shlex.join(["tape", "probe", *argv])
     if chosen is not None:
-        probing = _probing(args, model, chosen, {name: getattr(args, name) for name in options}, 1)
+        probing = _probing(args, model, chosen, {name: getattr(args, name) for name in options}, episode=True)
         _report(args, again, [probing], json_list=False)
         return 0
     found: list[Probing] = []
     for name in environments:
         try:
-            found.append(_probing(args, model, name, _defaults(name), len(environments)))
+            found.append(_probing(args, model, name, _defaults(name), episode=False))
         except (TapeError, ValueError, OSError) as error:
             print(f"{name} is left out: {error}", file=sys.stderr)
+    for probing in found:
+        probing.share(len(found))
     _report(args, again, found, json_list=True)
     return 0 if found else 1
 
 
 def _probing(
-    args: argparse.Namespace, model: LanguageModel, environment: str, options: Mapping[str, Any], parts: int
+    args: argparse.Namespace, model: LanguageModel, environment: str, options: Mapping[str, Any], *, episode: bool
 ) -> Probing:
-    """The probe of one environment, in its part of time and money."""
+    """The probe of one environment."""
     from tape.analysis.probe.measuring import Limits
     from tape.analysis.probe.probing import Probing, Wanted
     from tape.show.progress import working
@@ -74,10 +76,8 @@ def _probing(
     plugin = load("tape.environments", environment)
     with working(f"reading the tasks of {environment}"):
         tasks = plugin.tasks(options)
-    cap = None if args.max_usd is None else args.max_usd // parts
-    limits = Limits(args.cases, 60 * args.minutes / parts, cap)
-    episode = parts == 1 and not args.no_episode
-    wanted = Wanted(model, args.model, plugin, environment, tasks, limits, args.seed, episode)
+    limits = Limits(args.cases, 60 * args.minutes, args.max_usd)
+    wanted = Wanted(model, args.model, plugin, environment, tasks, limits, args.seed, episode and not args.no_episode)
     return Probing(wanted, fresh=args.fresh)
 
 

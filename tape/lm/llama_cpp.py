@@ -108,6 +108,11 @@ class LlamaCppLM:
         self._read = lru_cache(maxsize=256)(lambda text: tuple(self._session.read_prompt(text)))
         self._grammars: dict[str, GrammarMask] = {}
 
+    @property
+    def window(self) -> int:
+        """See :func:`tape.lm.base.window_of`."""
+        return int(self._session.window)
+
     def close(self) -> None:
         """Free the model."""
         self._grammars.clear()

@@ -55,6 +55,16 @@ UNSERVED = {
 }
 """Fields that would change the answer, and what is said of them: to pass them over in silence would be to lie."""
 
+_SERVED = (
+    *("model", "messages", "n", "max_tokens", "max_completion_tokens", "seed", "temperature"),
+    *("response_format", "structured_outputs", "regex", "stream", "stream_options"),
+)
+_HARMLESS = (
+    *("user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention"),
+    "parallel_tool_calls",
+)
+"""Fields that say nothing of the answer where no tools are."""
+
 _NEUTRAL: dict[str, Any] = {"tool_choice": "none", "function_call": "none", "top_p": 1}
 """Values of such fields that ask for nothing, beside what is false."""
 
@@ -123,6 +133,7 @@ def request_of(model: LanguageModel, body: dict[str, Any]) -> tuple[Request, boo
         asks = given is not None if name == "top_p" else bool(given)  # a top_p of 0 is the narrowest there is
         if asks and given != _NEUTRAL.get(name):
             raise ConfigError(f"{name} is not served: {said}")
+    _known(body, (*_SERVED, *_HARMLESS, *UNSERVED), "")
     if not isinstance(body.get("stream", False), bool | None):
         raise ConfigError(f"stream has the wrong type: it is true or false, got {str(body['stream'])[:100]!r}")
     _object(body, "stream_options")
@@ -150,6 +161,7 @@ def constraint_of(body: dict[str, Any]) -> tuple[Constraint | None, bool]:
         ConstraintError: The schema cannot be enforced.
     """
     native = _object(body, "structured_outputs")
+    _known(native, ("choice", "regex", "json"), "structured_outputs.")
     if "choice" in native:
         return _choice(native["choice"]), False
     if "regex" in native or "regex" in body:
@@ -171,6 +183,15 @@ def constraint_of(body: dict[str, Any]) -> tuple[Constraint | None, bool]:
     if inner.get("type") == "string" and "pattern" in inner:
         return _regex(str(inner["pattern"])), True
     return Regex(_pattern_of(schema)), False
+
+
+def _known(body: dict[str, Any], names: tuple[str, ...], where: str) -> None:
+    for name, value in body.items():
+        if name not in names and value not in (None, False):
+            raise ConfigError(
+                f"{where}{name[:100]} is not served: it is not known here, and passed over it might change the answer; "
+                "leave this out, or ask for the form of the answer by a json_schema in response_format"
+            )
 
 
 def _object(body: dict[str, Any], name: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,11 +93,18 @@ def results() -> str:
         options = f" --answer-tokens {limits[0]}" if limits != [0] else ""
         parts.append(f"## {model}\n")
         parts.append(f"`{'`, `'.join(identities)}`, one thread, seed {rows[0]['seed']}{cut}:\n")
-        parts.append(
-            f"```sh\npython -m experiments.studies.roles --model {model} -n {rows[0]['cases']}{options}\n```\n"
-        )
+        parts.append("```sh\n" + "".join(_commands(model, rows, options)) + "```\n")
         parts.append(table(_HEAD, [_row(row) for row in rows]) + "\n")
     return "\n".join(parts)
+
+
+def _commands(model: str, rows: Sequence[Mapping[str, Any]], options: str) -> Iterator[str]:
+    """One for each number of cases, naming its environments where there are several."""
+    counts = sorted({row["cases"] for row in rows})
+    for count in counts:
+        names = dict.fromkeys(row["environment"] for row in rows if row["cases"] == count)
+        where = "".join(f" --environment {name}" for name in names) if len(counts) > 1 else ""
+        yield f"python -m experiments.studies.roles --model {model} -n {count}{options}{where}\n"
 
 
 _HEAD = (

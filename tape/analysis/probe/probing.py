@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from tape.analysis.probe.advice import FEWEST, Advice, advise
@@ -106,6 +106,12 @@ class Probing:
         known = {answer.request for record in self.probe.roles.values() for answer in record.answers}
         identity = self.wanted.model.identity
         return sum(fingerprint(case, identity) in known for cases in self._cases.values() for case in cases)
+
+    def share(self, parts: int) -> None:
+        """Take one of so many equal parts of the time and the money, before anything is measured."""
+        limits = self.wanted.limits
+        usd = None if limits.usd is None else limits.usd // parts
+        self.wanted = replace(self.wanted, limits=replace(limits, seconds=limits.seconds / parts, usd=usd))
 
     @property
     def total(self) -> int:

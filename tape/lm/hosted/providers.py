@@ -23,7 +23,8 @@ from tape.lm.hosted.wire import Wire
 from tape.plugins import missing_extra, require_extra
 from tape.redaction import hide, redacted
 
-PROMPT_FORMATS = ("chat", "compact", "tools")
+PROMPT_FORMATS = ("chat", "compact", "tools", "household", "chains", "search")
+"""Of general models, then those of the bundled ones."""
 
 _ARGUMENT = re.compile(r"(?P<model>.+?)(?:@(?P<url>https?://[^#]*))?(?:#(?P<options>.*))?", re.DOTALL)
 

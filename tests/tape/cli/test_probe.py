@@ -130,6 +130,14 @@ def test_what_cannot_be_is_refused_at_the_start(
     assert says in capsys.readouterr().err
 
 
+def test_a_model_of_unknown_price_is_not_measured_without_a_cap_on_money(
+    levels: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = "openai:NAME@https://models.invalid/v1"
+    assert main(["run", "sokoban", "--auto-roles", "--model", model, *levels]) == 2
+    assert f"the price of {model} is unknown" in capsys.readouterr().err
+
+
 def test_an_environment_that_is_none(babble: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["probe", babble, "sokobann"]) == 2
     assert "there is no environment 'sokobann'" in capsys.readouterr().err

@@ -20,8 +20,9 @@ from tape.lm.base import (
     Request,
 )
 from tape.lm.batching import EpisodeBatch
+from tape.lm.bundled import sizes
 from tape.lm.hosted.model import HostedLM
-from tape.lm.hosted.providers import OLLAMA, OPENAI, PROVIDERS, SGLANG, VLLM
+from tape.lm.hosted.providers import OLLAMA, OPENAI, PROMPT_FORMATS, PROVIDERS, SGLANG, VLLM
 from tests.tape.lm.endpoint import Endpoint
 from tests.tape.lm.hosting import CANARY, MOVE, PROMPT, Move, ask, opened, says, wrapped
 
@@ -190,6 +191,8 @@ def test_model_strings_are_checked() -> None:
     ):
         with pytest.raises(ConfigError):
             OPENAI(wrong)
+    assert all(sizes(form) for form in PROMPT_FORMATS[1:]), "a shipped model reads each of them"
+    assert sum(len(sizes(form)) for form in PROMPT_FORMATS) == len(sizes()), "and no other"
     model = OPENAI("org/some:model@https://host/v1/#format=compact,concurrency=3")
     assert (model.name, model.prompt_format) == (
         "openai:org/some:model@https://host/v1/#format=compact,concurrency=3",

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from tape.errors import ConstraintError, ModelError
 from tape.lm import llama_cpp
-from tape.lm.base import Choice, Completion, Forced, Grammar, JsonSchema, Message, Regex, Request
+from tape.lm.base import Choice, Completion, Forced, Grammar, JsonSchema, Message, Regex, Request, window_of
 from tape.lm.registry import open_model
 from tests.tape.lm.tiny_gguf import TEMPLATE, write_gguf
 
@@ -45,6 +45,10 @@ class Deed(BaseModel):
     where: list[Literal["up", "down é"]] = Field(min_length=1, max_length=2)
     why: str = Field(max_length=5)
     sure: bool
+
+
+def test_how_long_a_prompt_may_be_is_known_before_one_is_sent(lm: Any) -> None:
+    assert window_of(lm) == 2048
 
 
 def test_the_grammars_used_last_are_kept(lm: Any, monkeypatch: pytest.MonkeyPatch) -> None:

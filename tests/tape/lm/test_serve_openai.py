@@ -88,7 +88,31 @@ def test_what_is_not_served_is_refused_with_what_to_do(client: Any, name: str) -
         client.chat.completions.create(model="any", messages=ASKED, max_tokens=2, extra_body={name: VALUES[name]})
 
 
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({"top_k": 3}, "top_k"),
+        ({"repetition_penalty": 1.1}, "repetition_penalty"),
+        ({"guided_json": {}}, "guided_json"),
+        ({"grammar": 'root ::= "a"'}, "grammar"),
+        ({"structured_outputs": {"grammar": 'root ::= "a"'}}, "structured_outputs.grammar"),
+    ],
+)
+def test_what_is_not_known_is_refused_by_name(client: Any, more: dict[str, Any], field: str) -> None:
+    with pytest.raises(openai.BadRequestError, match=f"{field} is not served: .*leave this out"):
+        client.chat.completions.create(model="any", messages=ASKED, max_tokens=2, extra_body=more)
+
+
 def test_what_asks_for_nothing_is_no_reason_to_refuse(client: Any) -> None:
-    neutral = {"tools": [], "tool_choice": "none", "logprobs": False, "stop": None, "top_p": 1, "presence_penalty": 0.0}
+    neutral = {
+        "tools": [],
+        "tool_choice": "none",
+        "logprobs": False,
+        "stop": None,
+        "top_p": 1,
+        "presence_penalty": 0.0,
+        "user": "me",
+        "grammar": None,
+    }
     answer = client.chat.completions.create(model="any", messages=ASKED, max_tokens=2, extra_body=neutral)
     assert answer.choices[0].message.content

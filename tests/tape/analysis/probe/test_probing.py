@@ -159,6 +159,17 @@ def test_a_model_of_unknown_price_is_refused_under_a_cap(
     assert measured(Ideal(cases, price=None), tasks).probe.usd is None
 
 
+def test_environments_that_are_probed_together_share_time_and_money(
+    cases: Mapping[str, list[RoleCase]], tasks: list[Task]
+) -> None:
+    found = Probing(wanted(Ideal(cases), tasks, limits=Limits(CASES, 600.0, 100)))
+    found.share(8)
+    assert (found.wanted.limits.seconds, found.wanted.limits.usd) == (75.0, 12)
+    free = Probing(wanted(Ideal(cases), tasks))
+    free.share(2)
+    assert (free.wanted.limits.seconds, free.wanted.limits.usd) == (300.0, None)
+
+
 def test_no_batch_is_begun_that_would_not_be_finished_in_time(cases: Mapping[str, list[RoleCase]]) -> None:
     now = [0.0]
     probe = Probe(environment="sokoban", model="x", identity="x", prompts="chat")
