@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -25,18 +26,22 @@ class ChatTemplate:
     """How one model's chat messages become a prompt.
 
     A system message goes into the user's turn where the template refuses it, or passes over it without a word. A
-    thought that the template has begun is closed.
+    thought that the template has begun is closed. What a message says cannot end it: where it has the text of a control
+    token, that is broken by a space, for a tokenizer reads it as the token itself.
 
     Args:
         render: Renders turns by the model's template.
         name: The model, for errors.
+        control: Texts of the model's control tokens.
 
     Raises:
         ModelError: The template fails on a plain question.
     """
 
-    def __init__(self, render: Render, name: str) -> None:
+    def __init__(self, render: Render, name: str, control: Iterable[str] = ()) -> None:
         self._render, self._name = render, name
+        texts = sorted({text for text in control if text[1:].lstrip() == text[1:] != ""}, key=len, reverse=True)
+        self._control = re.compile("|".join(map(re.escape, texts))) if texts else None
         self.merges = False
         system, user = {"role": "system", "content": MARK}, {"role": "user", "content": "question"}
         try:
@@ -51,7 +56,7 @@ class ChatTemplate:
         Raises:
             ModelError: The template fails on them.
         """
-        turns = [{"role": message.role, "content": message.content} for message in messages]
+        turns = [{"role": message.role, "content": self._harmless(message.content)} for message in messages]
         try:
             text = self._render(_merged(turns) if self.merges else turns, NO_THOUGHT)
         except Exception as error:  # a template may raise what it likes
@@ -61,6 +66,11 @@ class ChatTemplate:
             ) from error
         thought = text.rstrip()
         return f"{thought}\n\n</think>\n\n" if thought.endswith("<think>") else text
+
+    def _harmless(self, text: str) -> str:
+        while self._control is not None and self._control.search(text):
+            text = self._control.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
+        return text
 
 
 def _merged(turns: Sequence[Turn]) -> list[Turn]:

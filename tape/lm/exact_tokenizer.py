@@ -62,6 +62,7 @@ class FileTokenizer:
     Attributes:
         definition: The ``tokenizer.json`` that answers are written by.
         special: Texts of its special tokens by name, as ``eos_token``.
+        control: Texts of all special tokens.
 
     Raises:
         ModelError: They cannot be read.
@@ -81,6 +82,8 @@ class FileTokenizer:
             raise ModelError(f"{folder / 'tokenizer.json'} is not a tokenizer: {error}") from error
         self.definition = without_prefix(definition)
         self._writing = tokenizers.Tokenizer.from_str(self.definition)
+        added = self._reading.get_added_tokens_decoder().values()
+        self.control = tuple(token.content for token in added if token.special)
         self.eos_token_id = self._id("eos_token")
         self.unk_token_id = self._id("unk_token")
 

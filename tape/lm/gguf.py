@@ -131,7 +131,9 @@ def _load_plain(weights: Path, words: Path, name: str, identity: str) -> Languag
         identity=identity,
         prompt_format="chat",
         trees=True,
-        template=ChatTemplate(jinja_render(read_text(template, error=ModelError), tokenizer.special), name),
+        template=ChatTemplate(
+            jinja_render(read_text(template, error=ModelError), tokenizer.special), name, tokenizer.control
+        ),
         read=tokenizer.read,
     )
 

@@ -104,7 +104,7 @@ class LlamaCppLM:
         template = template or self._session.metadata("tokenizer.chat_template")
         if not template:
             raise without_template(name)
-        self._template = ChatTemplate(jinja_render(template, self._session.special()), name)
+        self._template = ChatTemplate(jinja_render(template, self._session.special()), name, self._session.control())
         self._read = lru_cache(maxsize=256)(lambda text: tuple(self._session.read_prompt(text)))
         self._grammars: dict[str, GrammarMask] = {}
 

@@ -109,6 +109,11 @@ class Session:
         found = {"bos_token": api.llama_vocab_bos(self._vocab), "eos_token": api.llama_vocab_eos(self._vocab)}
         return {name: self.piece(token).decode("utf-8", "replace") for name, token in found.items() if token >= 0}
 
+    def control(self) -> list[str]:
+        """The texts of all control tokens."""
+        found = [token for token in range(self.vocabulary) if self._api.llama_vocab_is_control(self._vocab, token)]
+        return [self.piece(token).decode("utf-8", "replace") for token in found]
+
     def read_prompt(self, text: str) -> list[int]:
         """Tokens of a rendered prompt, its special tokens as such, begun as the model expects it."""
         tokens = self._tokens(text, special=True)

@@ -95,6 +95,8 @@ class TransformersLM(ChatLM):
         def render(turns: list[Turn], switches: Mapping[str, Any]) -> str:
             return str(tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False, **switches))
 
+        added = tokenizer.added_tokens_decoder.values()
+        control = [*tokenizer.all_special_tokens, *(token.content for token in added if token.special)]
         super().__init__(
             TransformersNetwork(model, _ends(model, tokenizer)),
             writing,
@@ -104,7 +106,7 @@ class TransformersLM(ChatLM):
             prompt_format=prompt_format,
             price=price,
             trees=trees,
-            template=ChatTemplate(render, name) if tokenizer.chat_template else None,
+            template=ChatTemplate(render, name, control) if tokenizer.chat_template else None,
             read=lambda text: tokenizer.encode(text, add_special_tokens=False),
         )
 

@@ -184,7 +184,8 @@ EXPERIMENT = Experiment(
     about=(
         "CGDP's loop with a structured belief under hard budgets of tokens and calls. The exact solver chooses the "
         "predicate and the depth of every search; beside it every search has one depth. BM25; options are calibrated "
-        f"on development questions. {LABELS}"
+        f"on development questions. A right answer is worth {WORTH:,} tokens to the solver (`--answer-worth`), so that "
+        f"budgets bind and no price does, and a belief takes {BELIEF} at most (`--belief-tokens`). {LABELS}"
     ),
     models=(MODEL,),
     configurations=partial(configurations, Asked(OWNED)),
