@@ -12,7 +12,7 @@ from typing import Any
 from envs.data_files import told
 from envs.hotpotqa.errors import HotpotError
 from envs.musique.errors import QuestionFileError
-from envs.musique.loader import text_field
+from envs.musique.loader import question_field, text_field
 from envs.musique.question import Question
 from tape.errors import DataError
 from tape.protocols.search import Passage
@@ -69,7 +69,7 @@ def _question(record: Mapping[str, Any], file: str, number: int) -> Question:
             text_field(record, name, file, number)
     return Question(
         id=text_field(record, "_id", file, number),
-        text=text_field(record, "question", file, number),
+        text=question_field(record, file, number),
         answer=text_field(record, "answer", file, number),
         passages=passages,
         operations=HOPS,

@@ -14,7 +14,7 @@ from envs.data_files import told
 from envs.locomo.dialogue import Dialogue, Kind, Question
 from envs.locomo.errors import DialogueFileError
 from tape.errors import DataError
-from tape.protocols.search import Passage
+from tape.protocols.search import LONGEST_TEXT, Passage
 from tape.reading import read_json, short
 
 CATEGORIES: Mapping[int, Kind] = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single", 5: "swapped"}
@@ -103,6 +103,8 @@ def _dialogue(file: _File, number: int, record: object, categories: Sequence[int
     file.record = f"conversation {number}"
     if not passages:
         raise file.error("conversation", "has no turns; give session_1: [{speaker, dia_id, text}, ...]")
+    if not any(re.search(r"\w", f"{one.title} {one.text}") for one in passages.values()):
+        raise file.error("conversation", "has no word in it; give turns that can be searched")
     questions: dict[str, Question] = {}
     for place, asked in enumerate(_list(file, record, "qa"), 1):
         file.record = f"conversation {number}, question {place}"
@@ -140,6 +142,8 @@ def _question(
     if isinstance(category, bool) or not isinstance(category, int) or category not in CATEGORIES:
         raise file.error("category", f"{_got(asked, 'category')}; give a number: {_listed(tuple(CATEGORIES))}")
     text = _text(file, asked, "question")
+    if len(text) > LONGEST_TEXT:
+        raise file.error("question", f"has {len(text)} characters; give at most {LONGEST_TEXT}")
     evidence: list[str] = []
     for entry in _list(file, asked, "evidence"):
         if not isinstance(entry, str):

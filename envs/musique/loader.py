@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from os import PathLike
@@ -12,7 +13,7 @@ from envs.data_files import told
 from envs.musique.errors import QuestionFileError
 from envs.musique.question import Question
 from tape.errors import DataError
-from tape.protocols.search import Passage
+from tape.protocols.search import LONGEST_TEXT, Passage
 from tape.reading import json_lines, short
 
 
@@ -83,6 +84,18 @@ def text_field(record: Mapping[str, Any], name: str, file: str, line: int, where
     return value
 
 
+def question_field(record: Mapping[str, Any], file: str, line: int) -> str:
+    """The question, a text of bounded length.
+
+    Raises:
+        QuestionFileError: It is missing, empty, too long or of another type.
+    """
+    text = text_field(record, "question", file, line)
+    if len(text) > LONGEST_TEXT:
+        raise QuestionFileError(file, line, "question", f"has {len(text)} characters; give at most {LONGEST_TEXT}")
+    return text
+
+
 def _flag(value: object, file: str, line: int) -> bool:
     if not isinstance(value, bool):
         raise QuestionFileError(file, line, "answerable", f"is {short(value)}; give true or false, or leave it out")
@@ -98,17 +111,20 @@ def _list(record: Mapping[str, Any], name: str, file: str, line: int) -> list[An
 
 def _question(record: Mapping[str, Any], file: str, line: int) -> Question:
     aliases = _list(record, "answer_aliases", file, line)
-    if not all(isinstance(alias, str) for alias in aliases):
-        raise QuestionFileError(file, line, "answer_aliases", "has something that is no text; give a list of texts")
+    if wrong := [alias for alias in aliases if not isinstance(alias, str) or not alias.strip()]:
+        problem = f"holds {short(wrong[0])}; give texts that are not empty, or leave it out"
+        raise QuestionFileError(file, line, "answer_aliases", problem)
     paragraphs = _list(record, "paragraphs", file, line)
     if not paragraphs:
         raise QuestionFileError(file, line, "paragraphs", "is missing or empty; give the paragraphs to search")
     passages = tuple(_passage(paragraph, i, file, line) for i, paragraph in enumerate(paragraphs))
     if len({passage.id for passage in passages}) < len(passages):
         raise QuestionFileError(file, line, "paragraphs", "has an idx twice; number the paragraphs")
+    if not any(re.search(r"\w", f"{one.title} {one.text}") for one in passages):
+        raise QuestionFileError(file, line, "paragraphs", "has no word in it; give paragraphs that can be searched")
     return Question(
         id=text_field(record, "id", file, line),
-        text=text_field(record, "question", file, line),
+        text=question_field(record, file, line),
         answer=text_field(record, "answer", file, line),
         aliases=tuple(aliases),
         passages=passages,
@@ -121,7 +137,7 @@ def _passage(paragraph: object, number: int, file: str, line: int) -> Passage:
     if not isinstance(paragraph, dict):
         raise QuestionFileError(file, line, where, "is no object; give idx, title and paragraph_text")
     index = paragraph.get("idx", number)
-    if isinstance(index, bool) or not isinstance(index, int | str):
+    if isinstance(index, bool) or not isinstance(index, int | str) or index == "":
         raise QuestionFileError(file, line, f"{where}.idx", f"is {short(index)}; give a number")
     title = text_field(paragraph, "title", file, line, f"{where}.")
     return Passage(str(index), title, text_field(paragraph, "paragraph_text", file, line, f"{where}."))

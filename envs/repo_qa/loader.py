@@ -20,11 +20,9 @@ from envs.data_files import told
 from envs.repo_qa.errors import RepoQuestionFileError
 from envs.repo_qa.index import Repository
 from tape.errors import DataError
-from tape.protocols.search import UNANSWERABLE
+from tape.protocols.search import LONGEST_TEXT, UNANSWERABLE, is_abstention
 from tape.reading import json_lines, short
 
-LONGEST = 4000
-"""Characters of the longest question."""
 MOST_LINES = 2000
 """Most lines that one piece of evidence spans."""
 
@@ -93,7 +91,8 @@ def load(path: Path, repository: Repository) -> list[PublicQuestion]:
         raise RepoQuestionFileError(file, None, None, "has no question; give one JSON object a line")
     if not found:
         about = f"about {short(repository.name)}; it has {_listed(others)}"
-        raise RepoQuestionFileError(file, None, None, f"has no question {about}; name the repository that it is about")
+        remedy = "take that repository (a folder goes by its name), or leave the field 'repo' out"
+        raise RepoQuestionFileError(file, None, None, f"has no question {about}; {remedy}")
     if others:
         text = f"{file}: {others.total()} questions about other repositories were left out ({_listed(others)})"
         warnings.warn(text, LeftOutWarning, 2)
@@ -117,15 +116,15 @@ def _is_about(name: str, repository: Repository) -> bool:
 def _question(record: Mapping[str, Any], file: str, line: int, repository: Repository) -> tuple[PublicQuestion, int]:
     """A question, and how many pieces of its evidence are in no passage."""
     text = _text(record, "question", file, line)
-    if len(text) > LONGEST:
-        raise RepoQuestionFileError(file, line, "question", f"has {len(text)} characters; give at most {LONGEST}")
+    if len(text) > LONGEST_TEXT:
+        raise RepoQuestionFileError(file, line, "question", f"has {len(text)} characters; give at most {LONGEST_TEXT}")
     answerable = record.get("answerable", True)
     if not isinstance(answerable, bool):
         problem = f"is {short(answerable)}; give true or false, or leave it out"
         raise RepoQuestionFileError(file, line, "answerable", problem)
     answers = _answers(record, file, line, needed=answerable)
-    if answers == (UNANSWERABLE,):
-        answerable = False
+    if len(answers) == 1 and is_abstention(answers[0]):
+        answers, answerable = (UNANSWERABLE,), False
     for path in _list(record, "file", file, line, one=True):
         _check_known(path, "file", file, line, repository)
     evidence: dict[str, None] = {}

@@ -7,11 +7,11 @@ from typing import Any
 
 from envs.search.domain import LONGEST, STEP, Answer, PassageSearchDomain, SearchObservation, SearchState
 from envs.search.errors import SearchError
-from envs.search.metrics import exact_match, f1, normalise, rouge1
+from envs.search.metrics import exact_match, f1, rouge1
 from envs.search.retrieval import Index
 from tape.budget import Budget, Resources
 from tape.protocols import Action
-from tape.protocols.search import UNANSWERABLE, Passage, SearchOption
+from tape.protocols.search import UNANSWERABLE, Passage, SearchOption, is_abstention
 from tape.reading import short
 
 DEPTHS = (5, 3, 10)
@@ -63,6 +63,8 @@ class SearchEnvironment:
         _check(question, indexes, answers, evidence, answerable, depths, noun, sub_questions, hops)
         self.budget = budget or Budget()
         self._indexes = {each.name: each for each in indexes}
+        if not isinstance(calibration, Mapping | None):
+            raise SearchError(f"calibration has the share that each option finds, by name; got {short(calibration)}")
         options = _options(indexes, depths, dict(calibration or {}))
         self.domain = PassageSearchDomain(question, noun, sub_questions, hops, self._indexes, options)
         self.answerable, self.answers = answerable, tuple(answers) if answerable else (UNANSWERABLE,)
@@ -131,7 +133,7 @@ class SearchEnvironment:
             "f1": f1(given, answers),
             "rouge1": rouge1(given, answers),
             **recall,
-            "abstained": float(normalise(given) == normalise(UNANSWERABLE)),
+            "abstained": float(is_abstention(given)),
         }
 
 
@@ -183,11 +185,11 @@ def _check(
         raise SearchError("give the answers of a question that has some, and answerable=False with none of one without")
     if not isinstance(depths, Sequence):
         raise SearchError(f"depths is a list of numbers of passages, got {short(depths)}")
-    if not depths or len(set(depths)) < len(depths):
-        raise SearchError(f"depths are numbers of passages, each once, got {short(list(depths))}")
     for depth in depths:
         if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
             raise SearchError(f"a depth is a number of passages from 1, got {short(depth)}")
+    if not depths or len(set(depths)) < len(depths):
+        raise SearchError(f"depths are numbers of passages, each once, got {short(list(depths))}")
     if isinstance(hops, bool) or not isinstance(hops, int) or hops < 1:
         raise SearchError(f"hops is a number of facts from 1, got {short(hops)}")
     ids = {passage.id for passage in corpus}
@@ -196,6 +198,8 @@ def _check(
 
 
 def _check_texts(what: str, texts: Sequence[str]) -> None:
+    if not isinstance(texts, Sequence):
+        raise SearchError(f"{what}: give a list of texts, got {short(texts)}")
     if isinstance(texts, str):
         raise SearchError(f"{what}: give a list of texts, got one text {short(texts)}")
     if wrong := [text for text in texts if not isinstance(text, str) or not text.strip()]:

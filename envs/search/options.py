@@ -67,9 +67,13 @@ class Retrieval:
             corpus: One that ``data/calibration.json`` has; of another nothing is known.
         """
         measured = {} if self.embeddings != MINILM and self.names_model else _success(corpus)
-        names = [f"hybrid{self.alpha:g}" if name == "hybrid" else name for name in self.retrievers]
-        options = [f"{name}-{depth}" for name in names for depth in self.depths]
-        return {name: measured[name] for name in options if name in measured}
+        names = {f"hybrid{self.alpha:g}" if name == "hybrid" else name: name for name in self.retrievers}
+        found: dict[str, float] = {}
+        for name, kind in names.items():
+            # With all the weight on BM25 it finds what BM25 finds.
+            alike = "bm25" if kind == "hybrid" and self.alpha == 1 else name
+            found |= {f"{name}-{k}": measured[f"{alike}-{k}"] for k in self.depths if f"{alike}-{k}" in measured}
+        return found
 
 
 def add_arguments(parser: Any) -> None:
@@ -121,6 +125,8 @@ def read_options(options: Mapping[str, Any]) -> Retrieval:
     alpha = ALPHA if given is None else float(given)
     if not 0 <= alpha <= 1:
         raise SearchError(f"--alpha is the weight of BM25, a number from 0 to 1, got {alpha:g}")
+    if float(f"{alpha:g}") != alpha:
+        raise SearchError(f"--alpha has six digits at most, for it is part of an option's name, got {alpha!r}")
     listed = options.get("depths")
     depths = DEPTHS if listed is None else _depths(str(listed))
     found = Retrieval(retrievers, alpha, depths, options.get("embeddings") or MINILM)

@@ -206,6 +206,6 @@ def hybrid(passages: Sequence[Passage], alpha: float = 0.5, model: str = MINILM)
         SearchError: alpha is out of range, or as :func:`dense`.
         MissingExtraError: An extra is not installed.
     """
-    if not 0 <= alpha <= 1:
+    if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 <= alpha <= 1:
         raise SearchError(f"alpha is the weight of BM25, a number from 0 to 1, got {alpha!r}")
     return Hybrid(Bm25(passages), dense(passages, model) if alpha < 1 else None, alpha)

@@ -6,19 +6,26 @@ A harness is one file: subclass :class:`SearchAgent`, say how many rounds it has
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from tape.agents.base import Agent
+from tape.budget import Budget, Ledger
+from tape.budget.deadline import Deadline
+from tape.cgdp.context import Window
+from tape.cgdp.gates import fixed_rounds
 from tape.cgdp.prompts.format import MoveKind, SearchFormat
 from tape.cgdp.search import Search
 from tape.cgdp.settings import CgdpSettings, Memory
+from tape.engine.context import RoleContext
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, ConfigError
+from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel
 from tape.protocols import Environment
 from tape.protocols.search import SearchDomain
+from tape.trace import TraceWriter
 
 
 class SearchAgent(Agent):
@@ -48,7 +55,9 @@ class SearchAgent(Agent):
     def __init__(self, model: LanguageModel | str, config: TapeConfig | None = None, **settings: Any) -> None:
         own = {name: settings.pop(name) for name in [*settings] if name in CgdpSettings.model_fields}
         if own:
-            settings["cgdp"] = {**settings.get("cgdp", {}), **own}
+            given = settings.get("cgdp") or {}
+            before = given.model_dump(exclude_unset=True) if isinstance(given, CgdpSettings) else given
+            settings["cgdp"] = {**before, **own}
         super().__init__(model, config, **settings)
 
     @classmethod
@@ -75,6 +84,11 @@ class SearchAgent(Agent):
                 f"gate={settings.gate!r} on a harness of one round: there is nothing to stop; leave the gate out, or "
                 "give more rounds"
             )
+        most = settings.rounds or cls.rounds
+        if (fixed_rounds(settings.gate) or 0) > most:
+            raise ConfigError(
+                f"gate={settings.gate!r} never stops a search of {most} rounds; stop earlier, or give more"
+            )
         return config.model_copy(update={"cgdp": settings})
 
     @classmethod
@@ -90,6 +104,49 @@ class SearchAgent(Agent):
                 f"the agent {cls.name!r} searches a corpus, and {type(env).__name__} has none; take 'tape', or play "
                 "locomo, repo_qa, musique_search or hotpot_search"
             )
+
+    @classmethod
+    def require_room(cls, config: TapeConfig, tasks: Iterable[tuple[str, Environment]], model: LanguageModel) -> None:
+        """Refuse a window, or a cap of the belief, that does not do for all of some tasks.
+
+        Args:
+            config: Resolved.
+            tasks: Their environments, by their names.
+            model: Counts the tokens.
+
+        Raises:
+            ConfigError: Names the task that needs most, and what would do for all.
+        """
+        worst: tuple[int, str, Window] | None = None
+        refused = ""
+        for name, env in tasks:
+            cls.require(config, env)
+            search = cls._unplayed(config, env, model)
+            least = search.least(cls.moves)
+            if worst is None or least > worst[0]:
+                worst = least, name, search.window
+            if not refused and least <= (search.window.limit or least):
+                try:
+                    search.make_room()
+                except ConfigError as error:
+                    refused = f"task {name!r}: {error}"
+        if worst is not None:
+            least, name, window = worst
+            try:
+                window.require(least)
+            except ConfigError as error:
+                raise ConfigError(f"task {name!r}, which needs most: {error}") from None
+        if refused:
+            raise ConfigError(refused)
+
+    @staticmethod
+    def _unplayed(config: TapeConfig, env: Environment, model: LanguageModel) -> Search:
+        """A search of which nothing will be played."""
+        prompts, writer, ledger = env.prompt_format(model.prompt_format), TraceWriter("unplayed"), Ledger(Budget())
+        roles = RoleContext(AccountedLM(model, ledger, writer, Deadline()), prompts, env.domain, writer)
+        episode = Episode(env, config, ledger, writer, roles, 0, None)
+        assert isinstance(env.domain, SearchDomain)
+        return Search(episode, CgdpSettings.of(config), env.domain, _as_search_format(prompts))
 
     @classmethod
     def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int:

@@ -40,6 +40,7 @@ LOST = {
     "wrong_goal": "its last path was executed to its predicted goal, which was none",
     "cut": "its last path was not executed to its end",
     "searched": "a search agent has answered, and the answer was wrong (its gaps say more)",
+    "unanswered": "a search agent's budget ended it before it had answered",
     "stepwise": "its agent selects no paths",
 }
 """Where a failed episode stopped, and what that means."""
@@ -193,13 +194,14 @@ def lost_at(events: Iterable[Event], end_state: str) -> str:
     if end_state in FAULTS:
         return "fault"
     last: _Last | None = None
-    selects = False
+    selects = searches = False
     for event in events:
         match event:
             case StoppedEvent():
                 return "searched"
             case StartedEvent():
                 selects = event.config.get("agent") in SELECTING
+                searches = bool(event.config.get("cgdp"))
             case GraphFoldedEvent():
                 selects = True
             case PathSelectedEvent() if event.actions:
@@ -211,6 +213,8 @@ def lost_at(events: Iterable[Event], end_state: str) -> str:
                 last.mismatched = True
             case _:
                 pass
+    if searches:
+        return "unanswered"
     if end_state == "infeasible":
         return "no_path"
     if end_state == "no_plan":

@@ -59,15 +59,15 @@ def updated(belief: Belief, passages: Sequence[Passage], extracted: Extracted) -
     sources = {passage.id: passage for passage in passages}
     added: list[Fact] = []
     refused: list[Refused] = []
-    known = {_plain(fact.quote) for fact in belief.facts}
+    known = {(fact.subject, _plain(fact.quote)) for fact in belief.facts}
     for finding in extracted.findings:
         fact = _fact(finding, sources)
         if isinstance(fact, str):
             refused.append(Refused(finding, fact))
-        elif _plain(fact.quote) in known:
+        elif (fact.subject, _plain(fact.quote)) in known:
             refused.append(Refused(finding, "known already"))
         else:
-            known.add(_plain(fact.quote))
+            known.add((fact.subject, _plain(fact.quote)))
             added.append(fact)
     facts = (*belief.facts, *added)
     resolved = tuple(belief.questions[i] for i in extracted.resolved if 0 <= i < len(belief.questions)) if facts else ()

@@ -47,6 +47,7 @@ class Window:
     def __init__(self, model: LanguageModel, limit: int | None) -> None:
         self._model = model
         self.limit = limit
+        self._own: int | None = None
         self.longest = 0
         """Tokens of the longest prompt that was let through."""
 
@@ -97,6 +98,7 @@ class Window:
         """
         if window is None:
             return
+        self._own = window - answer
         if self.limit is not None and self.limit + answer > window:
             raise ConfigError(
                 f"context_tokens={self.limit} is too large: the model reads {window} tokens in all, and an answer may "
@@ -113,6 +115,12 @@ class Window:
         Raises:
             ConfigError: Says what would do.
         """
+        if self._own is not None and self._own < least:
+            raise ConfigError(
+                f"the model reads too little for this task: the rules of a role, the question and one passage take up "
+                f"to {least} tokens, and it reads {self._own} beside an answer; take a model with a longer window, or "
+                "shorter passages"
+            )
         if self.limit is not None and self.limit < least:
             raise ConfigError(
                 f"context_tokens={self.limit} is too small for this task and model: the rules of a role, the question "
@@ -171,14 +179,14 @@ def _shorter(view: View) -> tuple[View, str] | None:
     if view.rounds:
         return replace(view, rounds=()), f"the query of round {view.rounds[0].number}"
     belief = view.belief
+    if belief is not None and belief.resolved:
+        return replace(view, belief=replace(belief, resolved=())), "what is resolved"
     if belief is not None and belief.facts:
         return replace(view, belief=replace(belief, facts=belief.facts[1:])), "the oldest fact"
     if belief is not None and len(belief.questions) > 1:
         return replace(view, belief=replace(belief, questions=belief.questions[:-1])), "the last open question"
     if view.target:
         return replace(view, target=""), "what to find out"
-    if belief is not None and belief.resolved:
-        return replace(view, belief=replace(belief, resolved=())), "what is resolved"
     if belief is not None and belief.questions:
         return replace(view, belief=replace(belief, questions=())), "the open question"
     return None

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import solvers
 from solvers import PathProblem
+from solvers.errors import BackendError
 from tape.cgdp.view import Belief
 
 
@@ -36,7 +37,7 @@ def needs_curation(belief: Belief, caps: Caps, size: Callable[[Belief], int]) ->
     Args:
         belief: The belief.
         caps: The caps.
-        size: Tokens of a belief in a prompt.
+        size: Tokens of a belief in a prompt, where what is resolved is shown only as far as the cap has room for it.
     """
     if not belief.items:
         return False
@@ -70,6 +71,9 @@ def curated(belief: Belief, worth: Sequence[float], caps: Caps, size: Callable[[
         worth: Of each item, facts before questions; positive.
         caps: The caps; left alone if none is exceeded.
         size: Tokens of a belief in a prompt.
+
+    Raises:
+        BackendError: The solver has failed.
     """
     if not needs_curation(belief, caps, size):
         return belief
@@ -90,7 +94,7 @@ def _kept(
     belief: Belief, worth: Sequence[float], most: int, tokens: int | None, size: Callable[[Belief], int]
 ) -> Belief:
     """The best subset within both caps, as a path: each item is taken or left, one after the other."""
-    bare = replace(belief, facts=(), questions=())
+    bare = replace(belief, facts=(), questions=(), resolved=())
     empty = size(bare)
     sizes = [size(replace(bare, facts=(fact,))) - empty for fact in belief.facts]
     sizes += [size(replace(bare, questions=(question,))) - empty for question in belief.questions]
@@ -115,6 +119,8 @@ def _kept(
         edge_rewards=rewards,
     )
     answer = solvers.solve(problem)
+    if not answer.has_walk:  # to leave everything is a path too
+        raise BackendError(f"no items of a belief were selected ({answer.status.value}): {answer.message}")
     taken = {edge // 2 for edge in answer.edges if edge % 2 == 0}
     return replace(
         belief,

@@ -16,12 +16,12 @@ from tape.cgdp.alignment import names
 from tape.cgdp.events import RetrievedEvent, StoppedEvent
 from tape.cgdp.gates import jaccard, words
 from tape.errors import TraceError
-from tape.protocols.search import UNANSWERABLE
+from tape.protocols.search import UNANSWERABLE, is_abstention
 from tape.trace import Event, GeneratedEvent, StartedEvent
 
 GAPS = {
     "G1": "evidence not persisted (ours): an answer that counts was retrieved, what the prompt of the answer shows "
-    "lacks it, and the answer is wrong",
+    "has none, and the answer is wrong",
     "G2": "goal displacement (ours): two queries in a row share no word of four letters or more with the question, nor "
     "with a title that was retrieved before, and the answer is wrong",
     "G3": "parametric dominance (ours): the answer stands in nothing that was retrieved, and is wrong",
@@ -48,6 +48,11 @@ class _Traced:
         return not self.end.right
 
     @property
+    def answers(self) -> bool:
+        """Whether an answer was given and is no abstention."""
+        return bool(self.end.answer) and not is_abstention(self.end.answer)
+
+    @property
     def unanswerable(self) -> bool:
         return list(self.end.gold_answers) == [UNANSWERABLE]
 
@@ -68,7 +73,7 @@ def gaps(events: Iterable[Event]) -> frozenset[str]:
         "G3": _parametric,
         "G4": lambda one: one.wrong and len(one.rounds) <= _EARLY,
         "G5/G6": _stagnant,
-        "G7": lambda one: one.unanswerable and one.end.answer != UNANSWERABLE,
+        "G7": lambda one: one.unanswerable and one.answers,
     }
     return frozenset(name for name, holds in found.items() if holds(traced))
 
@@ -98,9 +103,11 @@ def _retrieved(traced: _Traced) -> str:
 
 
 def _not_persisted(traced: _Traced) -> bool:
-    answers = [answer for answer in traced.end.gold_answers if answer != UNANSWERABLE]
-    there = _retrieved(traced)
-    return traced.wrong and any(names(one, there) and not names(one, traced.answered_from) for one in answers)
+    there, shown = (
+        any(names(one, text) for one in traced.end.gold_answers if one != UNANSWERABLE)
+        for text in (_retrieved(traced), traced.answered_from)
+    )
+    return traced.wrong and there and not shown
 
 
 def _displaced(traced: _Traced) -> bool:
@@ -118,8 +125,7 @@ def _content(text: str) -> set[str]:
 
 
 def _parametric(traced: _Traced) -> bool:
-    answer = traced.end.answer
-    return traced.wrong and answer != UNANSWERABLE and not names(answer, _retrieved(traced))
+    return traced.wrong and traced.answers and not names(traced.end.answer, _retrieved(traced))
 
 
 def _stagnant(traced: _Traced) -> bool:

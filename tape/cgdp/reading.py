@@ -47,6 +47,7 @@ class Reading:
         extracted = await self._extract(passages) if passages else Extracted()
         update = updated(search.belief, passages, extracted)
         belief = await self._curated(update.belief)
+        search.gave_up |= len(belief.questions) < len(update.belief.questions)
         self._log(update, belief)
         search.belief = belief
         return len(update.added)
@@ -91,7 +92,7 @@ class Reading:
         search = self._search
         if not needs_curation(belief, search.caps, search.belief_tokens):
             return belief
-        view, prompts = View(search.domain.question, belief=belief), search.prompts
+        view, prompts = View(search.domain.question, belief=search.shown(belief)), search.prompts
         ranking: tuple[int, ...] | None = None
         request, whole = prompts.curate_request(view), window_of(search.episode.roles.lm)
         # The more items, the longer the answer: the model's own window has to hold both.
@@ -104,7 +105,7 @@ class Reading:
 
     def _log(self, update: Update, kept: Belief) -> None:
         search = self._search
-        texts = {*(fact.quote for fact in kept.facts), *kept.questions}
+        held = {*kept.facts, *kept.questions}
         search.episode.trace.write(
             BeliefEvent(
                 round=len(search.rounds),
@@ -117,8 +118,8 @@ class Reading:
                     for one in update.refused
                 ],
                 dropped=[
-                    *(fact.text for fact in update.belief.facts if fact.quote not in texts),
-                    *(question for question in update.belief.questions if question not in texts),
+                    *(fact.text for fact in update.belief.facts if fact not in held),
+                    *(question for question in update.belief.questions if question not in held),
                 ],
                 tokens=search.belief_tokens(kept),
             )

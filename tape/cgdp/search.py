@@ -43,6 +43,7 @@ class Search:
         rounds: What was searched, oldest first; all of it, whatever prompts show.
         belief: The belief state; None with a transcript.
         notes: What the model wrote into a memory of its own.
+        gave_up: Whether curation has dropped an open question.
     """
 
     def __init__(self, episode: Episode, settings: CgdpSettings, domain: SearchDomain, prompts: SearchFormat) -> None:
@@ -52,6 +53,7 @@ class Search:
         self.rounds: list[Round] = []
         self.notes: list[str] = []
         self.belief: Belief | None = self._first_belief()
+        self.gave_up = False
         self._began_with = () if self.belief is None else self.belief.questions
         self.caps = Caps(settings.k_trigger, settings.k_target, settings.belief_tokens)
         self.rules = 0
@@ -73,9 +75,9 @@ class Search:
         return Belief(form, questions=tuple(questions))
 
     def is_resolved(self) -> bool:
-        """Whether the predicates that the search began with are resolved."""
+        """Whether the predicates that the search began with are resolved, and none was given up for want of room."""
         assert self.belief is not None
-        return {*self._began_with} <= {*self.belief.resolved}
+        return not self.gave_up and {*self._began_with} <= {*self.belief.resolved}
 
     def first_open(self) -> str:
         """The open predicate that comes next; of a structured belief without any left the question, of notes none."""
@@ -90,7 +92,7 @@ class Search:
         """What a role is shown now."""
         memory = self.settings.memory
         if self.belief is not None:
-            return View(self.domain.question, belief=_shown(self.belief), notes=tuple(self.notes), target=target)
+            return View(self.domain.question, belief=self.shown(self.belief), notes=tuple(self.notes), target=target)
         if memory == "lobotomized":
             newest = tuple(Round(1, "", one.passages) for one in self.rounds[-1:])
             return View(self.domain.question, rounds=newest)
@@ -100,8 +102,20 @@ class Search:
 
     def belief_tokens(self, belief: Belief) -> int:
         """Tokens of a belief in a prompt."""
+        return self._tokens(self.shown(belief))
+
+    def shown(self, belief: Belief) -> Belief:
+        """A belief as prompts have it: of what is resolved the newest, as far as the cap has room beside the rest."""
+        most = self.caps.tokens
+        for count in range(min(_RESOLVED, len(belief.resolved)), 0, -1):
+            found = replace(belief, resolved=belief.resolved[-count:])
+            if most is None or self._tokens(found) <= most:
+                return found
+        return replace(belief, resolved=())
+
+    def _tokens(self, belief: Belief) -> int:
         bare = View(self.domain.question, belief=Belief(belief.form))
-        whole = self.window.count(self.prompts.answer_request(replace(bare, belief=_shown(belief))))
+        whole = self.window.count(self.prompts.answer_request(replace(bare, belief=belief)))
         return whole - self.window.count(self.prompts.answer_request(bare))
 
     def bare(self) -> View:
@@ -109,6 +123,39 @@ class Search:
         return View(self.domain.question, belief=None if self.belief is None else Belief(self.belief.form))
 
     # Before the first round
+
+    def least(self, moves: Sequence[MoveKind]) -> int:
+        """The least window that would do, in tokens; the model's own is taken into account from here on.
+
+        Args:
+            moves: The moves that the harness will offer.
+
+        Raises:
+            ConfigError: The window is too large for the model.
+        """
+        bare = self._bare_requests(moves)
+        self.window.keep_within(window_of(self.episode.roles.lm), max(request.max_tokens for request in bare))
+        self.rules = max(map(self.window.count, bare))
+        # A belief holds at least one fact as long as the longest passage.
+        return self.rules + self.prices.brings(1) * (1 if self.belief is None else 2)
+
+    def make_room(self) -> None:
+        """Decide how long a belief may be, in a window that does, and cut the first one to it.
+
+        Raises:
+            ConfigError: There is no room for one, or the solver has none for any search; says what would do.
+        """
+        limit = self.window.limit
+        if limit is not None and self.caps.tokens is None and self.belief is not None:
+            left = limit - self.rules - (passage := self.prices.brings(1))
+            first = self.belief_tokens(self.belief)
+            self.caps = replace(self.caps, tokens=max(left // 2, min(left, passage + first)))
+        if self.settings.select == "solver":
+            self.prices.require_one()
+        if self.belief is not None:
+            self._require_room(self.belief)
+            self.belief = curated(self.belief, worths(self.belief, ()), self.caps, self.belief_tokens)
+            self.gave_up = len(self.belief.questions) < len(self._began_with)
 
     def begin(self, moves: Sequence[MoveKind]) -> None:
         """Check the window and keep the call for the answer back.
@@ -120,23 +167,9 @@ class Search:
             ConfigError: The window is too small; says what would do.
             BudgetExceededError: The budget does not even cover an answer.
         """
-        lm, bare = self.episode.roles.lm, self._bare_requests(moves)
-        self.window.keep_within(window_of(lm), max(request.max_tokens for request in bare))
-        self.rules = max(map(self.window.count, bare))
-        passage = self.prices.brings(1)
-        limit = self.window.limit
-        if limit is not None:
-            # A belief holds at least one fact as long as the longest passage.
-            self.window.require(self.rules + passage * (1 if self.belief is None else 2))
-            if self.caps.tokens is None and self.belief is not None:
-                left = limit - self.rules - passage
-                first = self.belief_tokens(self.belief)
-                self.caps = replace(self.caps, tokens=max(left // 2, min(left, passage + first)))
-        if self.settings.select == "solver":
-            self.prices.require_one()
-        if self.belief is not None:
-            self._require_room(self.belief)
-            self.belief = curated(self.belief, worths(self.belief, ()), self.caps, self.belief_tokens)
+        lm = self.episode.roles.lm
+        self.window.require(self.least(moves))
+        self.make_room()
         answer = self.prompts.answer_request(self.bare())
         self._answered_within = self._longest_answer(moves)
         worst = cost_of(lm.price, self._answered_within, most_completion_tokens(lm, answer))
@@ -249,7 +282,14 @@ class Search:
     # What is asked
 
     async def move(self, moves: Sequence[MoveKind], target: str = "") -> Move | None:
-        """What the model does next; None where that cannot be read. Nothing is answered before the first search."""
+        """What the model does next; None where that cannot be read. Nothing is answered before the first search.
+
+        Raises:
+            BudgetExceededError: The call does not fit; it was not made.
+            EpisodeEnded: No search can be made any more, so there is nothing to ask.
+        """
+        self._keep_the_last_move()
+        self._require_a_move()
         prompts, view = self.prompts, self.view(target)
         if not self.rounds:
             moves = tuple(move for move in moves if move != "answer")
@@ -362,6 +402,18 @@ class Search:
         if horizon is not None and self.episode.result.steps >= horizon - 1:
             raise EpisodeEnded("failure", f"of {horizon} moves the last one is the answer's", limit=True)
 
+    def _require_a_move(self) -> None:
+        """End the search where what only actions use has run out.
+
+        Raises:
+            EpisodeEnded: It has.
+        """
+        cost = self.domain.cost(self.episode.state, self.domain.search(self.domain.question, self.options[0]))
+        left = self.episode.remaining()
+        for kind, count in cost.items():
+            if (count or 0) > left.get(kind, count or 0):
+                raise EpisodeEnded(f"budget:{kind}", f"{left[kind]} {kind} are left, and a search takes {count}")
+
     def measures(self) -> dict[str, float]:
         """What the agent measures of its search."""
         facts = 0 if self.belief is None else len(self.belief.facts)
@@ -390,9 +442,5 @@ class Search:
         self.episode.trace.write(ContextEvent(role=role, tokens=tokens, dropped=list(dropped)))
 
 
-def _shown(belief: Belief) -> Belief:
-    """A belief as prompts have it: of what is resolved the newest alone, for nothing else bounds that."""
-    return replace(belief, resolved=belief.resolved[-_RESOLVED:])
-
-
 _RESOLVED = 3
+"""Predicates that are resolved, as prompts show them at most."""

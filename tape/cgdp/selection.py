@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import solvers
+from solvers.errors import BackendError
 from tape.cgdp.search import Search
 from tape.engine.graph import PlanGraph
 from tape.protocols.search import SearchOption
@@ -53,6 +54,9 @@ def select(search: Search) -> Selected | None:
 
     Args:
         search: A search with a belief.
+
+    Raises:
+        BackendError: The solver has failed.
     """
     assert search.belief is not None
     episode = search.episode
@@ -69,6 +73,8 @@ def select(search: Search) -> Selected | None:
     problem, ids = graph.path_problem(start, left, rounds)
     answer = solvers.solve(problem, episode.config.solver)
     episode.result.solver_seconds += answer.seconds
+    if not answer.has_walk:  # every node is an end, so there is a path, if only that of no step
+        raise BackendError(f"no search was selected ({answer.status.value}): {answer.message}")
     path = [graph.edge(ids[edge]) for edge in answer.edges]
     size: Problem = {"nodes": problem.n_nodes, "edges": len(problem.edges), "horizon": problem.horizon, "budget": left}
     size["objective"] = problem.objective
@@ -82,7 +88,7 @@ def select(search: Search) -> Selected | None:
             status=str(answer.status.value),
             partial=False,
             actions=[edge.action for edge in path],
-            nodes=[start, *(edge.target for edge in path)] if answer.has_walk else [],
+            nodes=[start, *(edge.target for edge in path)],
             objective=answer.objective,
             bound=answer.bound,
             consumption=problem.named(answer.consumption),

@@ -81,7 +81,8 @@ def main(argv: Sequence[str]) -> int:
     directory = RunDirectory(out)
     configurations = [Configuration(spec.label(), spec, tuple(tasks))]
     run_budget = Budget.parse(args.run_budget)
-    check_before(configurations, {args.model: model}, run_budget, args.workers)
+    with working("checking what is asked for against every task"):
+        check_before(configurations, {args.model: model}, run_budget, args.workers)
     if args.auto_roles:
         from tape.cli.auto_roles import auto_roles
 

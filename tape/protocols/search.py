@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
@@ -13,9 +14,14 @@ from tape.protocols.types import Action
 UNANSWERABLE = "UNANSWERABLE"
 """The answer that says that the corpus holds none."""
 
-
 LONGEST_TEXT = 2000
 """Most characters of a question, a query or an answer."""
+
+
+def is_abstention(text: str) -> bool:
+    """Whether an answer abstains: case, articles and punctuation aside, as answers are compared."""
+    plain = re.sub(r"[^\w\s]|_", "", text.lower())
+    return re.sub(r"\b(?:a|an|the)\b", " ", plain).split() == [UNANSWERABLE.lower()]
 
 
 @dataclass(frozen=True)

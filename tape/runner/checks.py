@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tape.agents.base import Agent
 from tape.budget import Budget
 from tape.engine.context import require_roles
-from tape.engine.settings import LM_ROLES
+from tape.engine.settings import LM_ROLES, TapeConfig
 from tape.errors import ConfigError, UnknownCostError
 from tape.lm.base import LanguageModel
 from tape.lm.price_table import missing_price
@@ -30,7 +30,7 @@ def check_before(
     Raises:
         UnknownCostError: US dollars are capped and a model has no price.
         ConfigError: Such a cap cannot be kept, the environment takes no final answer, it declares no predicates and is
-            to be verified, or a model is to play a role that its prompts do not have.
+            to be verified, a model is to play a role that its prompts do not have, or a window does not do for a task.
     """
     if run_budget and workers.startswith("ray:"):
         raise ConfigError(
@@ -56,3 +56,14 @@ def check_before(
             agent.require(config, environment)
             if asked and model is not None:
                 require_roles(config, environment.domain, environment.prompt_format(model.prompt_format), model.name)
+        if agent.searches and model is not None:
+            _require_room(agent, config, configuration, model)
+
+
+def _require_room(agent: type[Agent], config: TapeConfig, configuration: Configuration, model: LanguageModel) -> None:
+    """Check the window of a search agent against every task."""
+    from tape.agents.search import SearchAgent  # other agents do without
+
+    assert issubclass(agent, SearchAgent)
+    plugin: EnvironmentPlugin = load("tape.environments", configuration.spec.environment)
+    agent.require_room(config, ((task.id, plugin.make(task)) for task in configuration.tasks), model)

@@ -85,8 +85,10 @@ def _capital(word: str) -> bool:
 
 def _ordinary(text: str, word: re.Match[str]) -> bool:
     """Whether a capitalised word is a known one that starts a sentence, so that no name begins with it."""
-    before = text[: word.start()].rstrip(" ")
-    return word[0].lower() in _known() and (not before or before[-1] in _STARTS)
+    before = word.start()
+    while before and text[before - 1] == " ":
+        before -= 1
+    return word[0].lower() in _known() and (not before or text[before - 1] in _STARTS)
 
 
 @lru_cache(maxsize=20_000)

@@ -88,7 +88,7 @@ def test_evidence_outside_of_definitions_is_told(repository: Repository) -> None
     ("change", "field", "told"),
     [
         ({"question": None}, "question", "not empty"),
-        ({"question": "x" * 5000}, "question", "at most 4000"),
+        ({"question": "x" * 5000}, "question", "at most 2000"),
         ({"answer": 3}, "answer", "give a text"),
         ({"answer": []}, "answer", "empty list"),
         ({"answer": ["a", 1]}, "answer", "list of texts"),

@@ -45,6 +45,7 @@ def test_what_differs_is_named() -> None:
         (["--retriever", "bm25,bm25"], "names one twice"),
         (["--alpha", "0.5"], "--alpha weighs BM25 in hybrid"),
         (["--retriever", "hybrid", "--alpha", "1.5"], "a number from 0 to 1, got 1.5"),
+        (["--retriever", "hybrid", "--alpha", "0.9000001"], "six digits at most"),
         (["--retriever", "hybrid", "--alpha", "nan"], "a number from 0 to 1, got nan"),
         (["--depths", "0"], "--depths are numbers of passages"),
         (["--depths", "5,,3"], "--depths are numbers of passages"),
@@ -64,6 +65,8 @@ def test_calibration_is_of_the_options_that_were_measured() -> None:
     found = read("--retriever", "hybrid,bm25", "--depths", "5,7").calibration("musique-own-corpus")
     assert set(found) == {"hybrid0.5-5", "bm25-5"}
     assert all(0 < success <= 1 for success in found.values())
+    lexical = read("--retriever", "hybrid", "--alpha", "1").calibration("musique-own-corpus")
+    assert lexical == {f"hybrid1-{k}": read().calibration("musique-own-corpus")[f"bm25-{k}"] for k in (5, 3, 10)}
     deeper = read("--depths", "1,3,5,10,20").calibration("musique-own-corpus")
     assert list(deeper.values()) == sorted(deeper.values())
     assert len(deeper) == 5

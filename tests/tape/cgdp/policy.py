@@ -69,7 +69,9 @@ class Policy:
             one: dict[str, object] = {"source": int(passage.id), "quote": quote}
             findings.append(one if structured else {**one, "note": f"note on {passage.title}"})
         if structured:
-            return json.dumps({"findings": findings, "answered": [], "ask_next": [f"What about {self._words(asked)}?"]})
+            answered = [1] if self._rng.random() < 0.3 else []
+            asks = [f"What about {self._words(asked)}?"]
+            return json.dumps({"findings": findings, "answered": answered, "ask_next": asks})
         return json.dumps({"findings": findings})
 
     def _curate(self, asked: str, found: list[Passage]) -> str:

@@ -15,7 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import solvers
 from envs.search import SearchEnvironment, SearchError, bm25
+from solvers.answer import without_walk
 from tape import Budget
 from tape.agents.cgdp import CgdpAgent
 from tape.agents.ircot import IrcotAgent
@@ -28,6 +30,7 @@ from tape.cgdp.belief import verified
 from tape.cgdp.events import BeliefEvent, GateEvent, RetrievedEvent, StoppedEvent
 from tape.cgdp.gates import CONFIGURATIONS
 from tape.cgdp.prompts.chat import ChatSearchFormat
+from tape.cgdp.settings import CgdpSettings
 from tape.cgdp.view import Fact, View
 from tape.engine.result import EpisodeResult
 from tape.errors import ConfigError
@@ -444,3 +447,90 @@ def test_the_first_open_question_survives_curation(tmp_path: Path) -> None:
     play(CgdpAgent, ScriptedLM(script), file, env=env_with_all(), k_trigger=2, k_target=2, rounds=3)
     beliefs = [event for event in read_trace(file) if isinstance(event, BeliefEvent)]
     assert [one.questions for one in beliefs] == [[QUESTION]] * 3
+
+
+@pytest.mark.parametrize("window", [160, 220])
+@pytest.mark.parametrize("belief_tokens", [None, 40, 45, 60])
+def test_what_is_resolved_leaves_room_for_facts(tmp_path: Path, window: int, belief_tokens: int | None) -> None:
+    searched, asked = iter(range(100)), iter(range(100))
+
+    def script(request: Request, _: int) -> str:
+        if request.role == "query":
+            return f"search town{next(searched)} ; "
+        if request.role == "extract":  # points to a sentence, resolves what is open, and asks for something long
+            prompt = str(request.prompt)
+            found = re.search(r"\bs\d+\b", prompt[prompt.rindex("new:") :])
+            begun = re.search(r"open:(.*?)(?:done:|new:)", prompt)
+            assert found is not None
+            tags = re.findall(r"\bs\d+\b", begun[1])[:1] if begun else []
+            which = ("first", "second", "third", "next", "other")[next(asked) % 5]
+            more = f"ask who is the person that founded the town after the {which} one"
+            return f"{found[0]} ; {' '.join(tags)} ; {more} ; "
+        return "s1 ; " if request.role == "curate" else "town ; "
+
+    towns = tuple(Passage(f"p{i}", f"Town{i}", f"Town{i} was founded by Person{i}. It is nice.") for i in range(5))
+    question = "Who founded the first of the five towns that were founded in the last century by the people named"
+    env = SearchEnvironment(question, bm25(towns), answers=["x"], depths=[1])
+    model, file = ScriptedLM(script, prompt_format="search"), tmp_path / "trace.jsonl"
+    play(CgdpAgent, model, file, env=env, context_tokens=window, belief_tokens=belief_tokens, rounds=5)
+    beliefs = [event for event in read_trace(file) if isinstance(event, BeliefEvent)]
+    assert len(beliefs) == 5, "it does not take a question that was dropped for resolved"
+    assert all(one.facts and one.questions for one in beliefs)
+    assert all(one.tokens <= (belief_tokens or window) for one in beliefs)
+    assert longest(model) <= window
+
+
+@pytest.mark.parametrize("caps", [{"horizon": 1}, {"budget": Budget({"steps": 1})}])
+def test_nothing_is_asked_where_no_search_can_be_made(caps: dict[str, Any]) -> None:
+    result = play(CgdpAgent, ScriptedLM(fixed_answers), **caps)
+    assert result.lm_calls == {"answer": 1}
+    assert result.answer is not None
+
+
+@pytest.mark.parametrize("role", ["select", "curate"])
+def test_a_solver_that_fails_is_a_fault_and_no_decision(role: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        return without_walk(solvers.Status.ERROR, message="the backend has crashed")
+
+    module = "tape.cgdp.selection" if role == "select" else "tape.cgdp.curation"
+    monkeypatch.setattr(f"{module}.solvers.solve", fail)
+    more: dict[str, Any] = {"select": "solver"} if role == "select" else {"k_trigger": 1, "k_target": 1}
+    model = ScriptedLM(lambda request, _: '{"items": [1]}' if request.role == "curate" else spoken(request))
+    result = play(CgdpAgent, model, **more)
+    assert result.end_state == "solver_error"
+    assert "the backend has crashed" in result.detail
+
+
+def test_a_gate_that_never_fires_is_refused() -> None:
+    with pytest.raises(ConfigError, match="never stops a search of 7 rounds"):
+        ReactSearchAgent(scripted_policy(1), gate="fixed:8")
+    ReactSearchAgent(scripted_policy(1), gate="fixed:7")
+
+
+def test_settings_may_come_as_one_object_and_singly() -> None:
+    agent = CgdpAgent(scripted_policy(1), cgdp=CgdpSettings(gate="voi"), rounds=3)
+    assert isinstance(agent.config.cgdp, CgdpSettings)
+    assert (agent.config.cgdp.gate, agent.config.cgdp.rounds) == ("voi", 3)
+    assert CgdpAgent(scripted_policy(1), cgdp=None, rounds=3).config.cgdp is not None
+
+
+def test_a_model_that_reads_too_little_is_not_told_to_give_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = scripted_policy(1)
+    monkeypatch.setattr(model, "window", 120, raising=False)
+    with pytest.raises(ConfigError, match=r"reads too little for this task.*take a model with a longer window"):
+        play(CgdpAgent, model)
+
+
+def test_a_window_is_checked_against_every_task_before_the_first_is_played() -> None:
+    asked = {"a": "Who is it?", "b": f"Who {'really ' * 90}is it?"}
+    tasks = [(name, SearchEnvironment(question, INDEX, answers=["x"])) for name, question in asked.items()]
+    agent = CgdpAgent(scripted_policy(1), context_tokens=300)
+    said = r"task 'b', which needs most: context_tokens=300 .* give at least (\d+)"
+    with pytest.raises(ConfigError, match=said) as error:
+        CgdpAgent.require_room(agent.config, tasks, agent.model)
+    least = int(re.findall(r"at least (\d+)", str(error.value))[0])
+    enough = CgdpAgent(scripted_policy(1), context_tokens=least)
+    CgdpAgent.require_room(enough.config, tasks, enough.model)
+    tight = CgdpAgent(scripted_policy(1), context_tokens=least, belief_tokens=3)
+    with pytest.raises(ConfigError, match="task 'a': belief_tokens=3"):
+        CgdpAgent.require_room(tight.config, tasks, tight.model)

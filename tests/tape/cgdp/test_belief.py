@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tape.cgdp.belief import MOST_WORDS, updated, verified
 from tape.cgdp.prompts.format import Extracted, Finding
 from tape.cgdp.view import Belief
+from tape.protocols.search import Passage
 from tests.tape.cgdp.policy import PASSAGES
 
 EMPTY = Belief("structured", questions=("Who is the mayor of Tarn?", "Where was Ada born?"))
@@ -53,6 +54,13 @@ def test_nothing_is_resolved_without_a_fact_and_nothing_is_noted_twice() -> None
     assert once.questions == ("New?", *EMPTY.questions)
     assert twice.belief == once
     assert [one.reason for one in twice.refused] == ["known already"]
+
+
+def test_what_two_people_say_in_the_same_words_is_two_facts() -> None:
+    turns = [Passage(f"D1:{number}", name, "I play the flute.") for number, name in enumerate(("Bo", "Ada", "Ada"))]
+    update = updated(EMPTY, turns, Extracted(tuple(Finding(turn.id, turn.text) for turn in turns)))
+    assert [fact.subject for fact in update.added] == ["Bo", "Ada"]
+    assert [one.reason for one in update.refused] == ["known already"]
 
 
 @given(

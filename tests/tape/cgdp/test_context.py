@@ -54,10 +54,10 @@ def test_without_a_limit_nothing_is_left_out() -> None:
     assert Window(MODEL, None).fit(words, view).dropped == ()
 
 
-def test_what_is_resolved_and_the_last_question_go_at_the_very_end() -> None:
+def test_what_is_resolved_goes_before_the_target_and_the_last_question_at_the_very_end() -> None:
     view = View("why", belief=Belief("structured", questions=("where is it",), resolved=("who was it",)), target="it")
     fitted = Window(MODEL, 1).fit(words, view)
-    assert fitted.dropped == ("what to find out", "what is resolved", "the open question")
+    assert fitted.dropped == ("what is resolved", "what to find out", "the open question")
 
 
 def test_what_cannot_be_shortened_is_not_sent() -> None:

@@ -63,6 +63,10 @@ LONG = ["Ada born", "mayor of Tarn", "Tarn town hall", "Otto who"]
         (trace(["Ada born in Tarn"] * 2, "Otto Lind", shown="Otto Lind"), set()),
         (trace(LONG, "Ada", UNANSWERABLE, shown="Otto Lind"), {"G7"}),
         (trace(LONG, UNANSWERABLE, UNANSWERABLE), set()),
+        (trace(LONG, "The unanswerable.", UNANSWERABLE), set()),
+        (trace(LONG, "Unanswerable.", shown="Otto Lind"), set()),
+        (trace(LONG, "", UNANSWERABLE), set()),
+        (trace(LONG, "", shown="Otto Lind"), set()),
     ],
 )
 def test_gaps(events: list[Event], expected: set[str]) -> None:
@@ -75,6 +79,15 @@ def test_what_the_answer_was_shown_counts_and_not_how_its_prompt_writes_it() -> 
     assert isinstance(events[-1], StoppedEvent)
     told = [events[-1].model_copy(update={"shown": shown}) for shown in (["Tarn: Otto Lind is its mayor."], ["Ada"])]
     assert [gaps([*events[:-1], end]) for end in told] == [set(), {"G1"}]
+
+
+def test_any_spelling_of_the_answer_will_do() -> None:
+    events = trace(LONG, "Ada", found="New York City: Ada was born there.", shown="New York is it")
+    assert isinstance(events[-1], StoppedEvent)
+    end = events[-1].model_copy(update={"gold_answers": ["New York City", "New York"]})
+    assert gaps([*events[:-1], end]) == set()
+    only = events[-1].model_copy(update={"gold_answers": ["New York City"]})
+    assert gaps([*events[:-1], only]) == {"G1"}
 
 
 def test_another_trace_is_refused() -> None:
