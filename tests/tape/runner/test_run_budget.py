@@ -66,7 +66,9 @@ def test_an_exhausted_run_resumes_with_a_larger_budget(tmp_path: Path, whole: Pa
         assert done < 6
         again = run(tmp_path, out, pool, f"tokens={enough // 2}")
         assert again.exhausted is not None, "what was spent before counts"
-        assert len(tokens(out)) == done
+        assert sum(tokens(out)) <= enough // 2
+        if workers == 1:  # two at a time reserve side by side, and one alone may still fit
+            assert len(tokens(out)) == done
         last = run(tmp_path, out, pool, f"tokens={10 * enough}")
     assert last.exhausted is None
     assert comparable(out) == comparable(whole), "a run's budget is no part of its episodes"
