@@ -21,7 +21,7 @@ recipe and the checkpoints that ship were fixed before agents were compared.
   freeform), curate, answer. One token per word ({words} words); a word that is not in the vocabulary is a slot, so they
   never see a letter of a name. What they find they point to by its number, so quotes are verbatim. They judge no gates.
 - **Architecture**: Llama (rotary embeddings with theta 1000, SwiGLU, tied embeddings), float16 safetensors; computed in
-  float32 on a CPU. Prompts up to 512 tokens.
+  float32 on a CPU. Trained on prompts up to 512 tokens; its window, an answer included, is 576.
 - **Data**: searches that an expert who knows the gold facts has played with real BM25 retrieval: worlds of
   `envs/musique` (every last wording, and the quarter of questions that `envs.musique.corpus.is_held_out` names, are
   never trained on), conversations of `envs/locomo` of the part `train`, and questions of `envs/repo_qa` in trained
