@@ -15,6 +15,7 @@ from typing import Any
 
 from experiments.harness.places import RESULTS
 from experiments.studies.roles.__main__ import ENVIRONMENTS, probed
+from experiments.studies.roles.search_page import asked
 from tape.lm.base import Choice, JsonSchema, Regex, Request
 from tape.plugins import load
 from tape.protocols import prompt_version
@@ -49,8 +50,14 @@ _ASKS = {
 }
 
 
+SEARCH = "search"
+"""The page of all search environments together."""
+
+
 def page(environment: str) -> str:
-    """The page of an environment."""
+    """The page of an environment, or of :data:`SEARCH`."""
+    if environment == SEARCH:
+        return search_page()
     plugin = load(ENVIRONMENTS, environment)
     assert isinstance(plugin, ProbedPlugin), f"{environment} makes no cases"
     parts = [
@@ -66,6 +73,20 @@ def page(environment: str) -> str:
         [case] = plugin.role_cases(PROMPTS, role, 1, 0)
         row = counted.get(role)
         parts += _shown(case, row if row is not None and row["prompts"] == version else None)
+    return "\n".join(parts)
+
+
+def search_page() -> str:
+    """The page of search agents, whose prompts are the same but for what the corpus is made of."""
+    parts = [
+        "# Prompts of search agents\n",
+        "<!-- Written by `python -m experiments.studies.roles.pages`; edit the prompts instead. -->\n",
+        "What a general model is sent in each role of a [search](../cgdp.md), word for word, with a right answer below "
+        "it ([how models are asked](../models.md)). In conversations and in code `passage` is a turn of a talk, "
+        "or a definition.\n",
+    ]
+    for name, asks, request, ideal in asked():
+        parts += _told(name, asks, request, ideal, "")
     return "\n".join(parts)
 
 
@@ -130,18 +151,21 @@ def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _shown(case: RoleCase, row: Mapping[str, Any] | None) -> list[str]:
-    request = case.request
-    assert not isinstance(request.prompt, str), "chat prompts are messages"
-    letters = sum(len(message.content) for message in request.prompt)
-    asks = _ASKS.get(case.role, "")
-    told = f"{asks} {letters} characters; at most {request.max_tokens} tokens back."
+    counted = ""
     if row is not None:
         mean, most = row["prompt_tokens"], row["most_prompt_tokens"]
-        told += f" {COUNTED}'s tokenizer counted {mean:.0f} tokens a case, {most} at most (n = {row['n']})."
-    parts = [f"## {case.role}\n", f"{told}\n".lstrip()]
+        counted = f" {COUNTED}'s tokenizer counted {mean:.0f} tokens a case, {most} at most (n = {row['n']})."
+    return _told(case.role, _ASKS.get(case.role, ""), case.request, case.ideal, counted)
+
+
+def _told(name: str, asks: str, request: Request, ideal: str, counted: str) -> list[str]:
+    assert not isinstance(request.prompt, str), "chat prompts are messages"
+    letters = sum(len(message.content) for message in request.prompt)
+    told = f"{asks} {letters} characters; at most {request.max_tokens} tokens back.{counted}"
+    parts = [f"## {name}\n", f"{told}\n".lstrip()]
     for message in request.prompt:
         parts.append(f"*{message.role}*\n\n{_block(message.content)}\n")
-    return [*parts, f"Admitted: {admitted(request)}\n", f"A right answer:\n\n{_block(case.ideal)}\n"]
+    return [*parts, f"Admitted: {admitted(request)}\n", f"A right answer:\n\n{_block(ideal)}\n"]
 
 
 def _block(text: str, kind: str = "text") -> str:
@@ -182,7 +206,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments.studies.roles.pages", description="Write the pages.")
     parser.add_argument("environment", nargs="*", help="default: all")
     FOLDER.mkdir(exist_ok=True)
-    for environment in parser.parse_args(arguments).environment or probed():
+    for environment in parser.parse_args(arguments).environment or (*probed(), SEARCH):
         (FOLDER / f"{environment}.md").write_text(page(environment), encoding="utf-8")
         print(FOLDER / f"{environment}.md")
     (FOLDER.parent / "roles.md").write_text(results(), encoding="utf-8")

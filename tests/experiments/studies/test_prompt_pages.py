@@ -10,15 +10,29 @@ import pytest
 from envs.sokoban.role_cases import role_cases
 from experiments.studies.roles import pages
 from experiments.studies.roles.__main__ import cut, main, probed
-from tape.lm.base import Choice, Forced, Regex, Request
+from experiments.studies.roles.search_page import asked
+from tape.lm.base import Choice, Forced, JsonSchema, Regex, Request
 
 
-@pytest.mark.parametrize("environment", probed())
+@pytest.mark.parametrize("environment", [*probed(), pages.SEARCH])
 def test_a_page_is_what_the_prompts_make(environment: str) -> None:
     file = pages.FOLDER / f"{environment}.md"
     assert file.read_text(encoding="utf-8") == pages.page(environment), (
         f"write it again: python -m experiments.studies.roles.pages {environment}"
     )
+
+
+def test_what_is_right_on_the_page_of_searches_is_admitted() -> None:
+    for name, _, request, ideal in asked():
+        match request.constraint:
+            case Choice(options):
+                assert ideal in options
+            case JsonSchema(model):
+                model.model_validate_json(ideal)
+            case other:
+                pytest.fail(f"{name}: {other}")
+        assert not isinstance(request.prompt, str)
+        assert len(request.prompt[-1].content) < 1000
 
 
 def test_pages_are_written_where_they_belong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
