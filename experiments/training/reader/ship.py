@@ -61,10 +61,11 @@ name, year or number drawn from the paragraphs. `bundled:tools` is asked by rela
 """
 
 
-BEFORE = (
-    "It began with an earlier adapter ({steps} steps, {tokens:,} tokens, {minutes:.0f} CPU minutes), which had been "
-    "measured on other cases: fresh ones were made and drawn for the table below. "
-)
+BEFORE = """It
+  began with an earlier adapter (`--start`, `--seed 1`; that one had {steps} steps, {tokens:,} tokens and {minutes:.0f}
+  CPU minutes, and no relations to ask for), which had been measured on other cases. The table has fresh ones: other
+  worlds, and other hops of the public questions that are held out.
+  """
 
 
 def factors_of(state: dict[str, Any]) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
