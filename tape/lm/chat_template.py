@@ -22,6 +22,18 @@ not look. An answer begins with what its constraint asks for; the prompts have a
 MARK = "mark-of-the-system"
 
 
+def control_texts(added: Iterable[tuple[str, bool]]) -> list[str]:
+    """The texts of a tokenizer that begin or end a turn, or may: those that it takes for one token wherever they stand.
+
+    Some models do not declare the tokens of their turns as special (DeepSeek's), so every added token is taken that is
+    no plain word.
+
+    Args:
+        added: Text of each added token, and whether it is special.
+    """
+    return [text for text, special in added if special or not text.replace(" ", "").isalnum()]
+
+
 class ChatTemplate:
     """How one model's chat messages become a prompt.
 
@@ -68,6 +80,7 @@ class ChatTemplate:
         return f"{thought}\n\n</think>\n\n" if thought.endswith("<think>") else text
 
     def _harmless(self, text: str) -> str:
+        text = text.encode("utf-8", "replace").decode()  # half a surrogate pair is no text that can be read
         while self._control is not None and self._control.search(text):
             text = self._control.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
         return text

@@ -16,6 +16,7 @@ from typing import Any
 import tokenizers
 
 from tape.errors import ModelError
+from tape.lm.chat_template import control_texts
 from tape.reading import read_json, read_text
 
 
@@ -43,9 +44,11 @@ def exact(tokenizer: Any) -> Any:
         return tokenizer
     given = backend.to_str()
     changed = without_prefix(given)
-    if json.loads(changed) == json.loads(given) and not tokenizer.clean_up_tokenization_spaces:
+    same = json.loads(changed) == json.loads(given) and not tokenizer.clean_up_tokenization_spaces
+    if same and not tokenizer.chat_template:
         return tokenizer
     found = deepcopy(tokenizer)
+    found.split_special_tokens = True  # an answer's "<filename>" is text
     found.clean_up_tokenization_spaces = False  # it takes the space before a full stop away, for one
     found._tokenizer = type(backend).from_str(changed)  # there is no public way to replace it
     return found
@@ -62,7 +65,7 @@ class FileTokenizer:
     Attributes:
         definition: The ``tokenizer.json`` that answers are written by.
         special: Texts of its special tokens by name, as ``eos_token``.
-        control: Texts of all special tokens.
+        control: What may begin or end a turn; see :func:`tape.lm.chat_template.control_texts`.
 
     Raises:
         ModelError: They cannot be read.
@@ -71,7 +74,7 @@ class FileTokenizer:
     def __init__(self, folder: Path) -> None:
         config = read_json(folder / "tokenizer_config.json", dict[str, Any], error=ModelError)
         self.special = {
-            name: str(text)
+            name: str(text["content"] if isinstance(text, dict) else text)
             for name, text in config.items()
             if name in ("bos_token", "eos_token", "unk_token", "pad_token") and text is not None
         }
@@ -82,8 +85,9 @@ class FileTokenizer:
             raise ModelError(f"{folder / 'tokenizer.json'} is not a tokenizer: {error}") from error
         self.definition = without_prefix(definition)
         self._writing = tokenizers.Tokenizer.from_str(self.definition)
+        self._writing.encode_special_tokens = True  # an answer's "<filename>" is text
         added = self._reading.get_added_tokens_decoder().values()
-        self.control = tuple(token.content for token in added if token.special)
+        self.control = tuple(control_texts((token.content, token.special) for token in added))
         self.eos_token_id = self._id("eos_token")
         self.unk_token_id = self._id("unk_token")
 

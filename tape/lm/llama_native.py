@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tape.errors import ConstraintError, ModelError
+from tape.lm.chat_template import control_texts
 
 Logits: TypeAlias = NDArray[np.float32]
 
@@ -29,6 +30,9 @@ SEQUENCES = 16
 
 WINDOW = 8192
 """Most tokens of prompts and answers together; memory is set aside for them."""
+
+_SPLIT_AT = 1 | 8 | 16
+"""Attributes of such tokens: unknown, control, user-defined (``enum llama_token_attr``)."""
 
 _CALLED: list[Any] = []
 """What the library calls; it must not be collected."""
@@ -110,9 +114,10 @@ class Session:
         return {name: self.piece(token).decode("utf-8", "replace") for name, token in found.items() if token >= 0}
 
     def control(self) -> list[str]:
-        """The texts of all control tokens."""
-        found = [token for token in range(self.vocabulary) if self._api.llama_vocab_is_control(self._vocab, token)]
-        return [self.piece(token).decode("utf-8", "replace") for token in found]
+        """The texts that prompts are split at, those of unknown, control and user-defined tokens."""
+        attribute = self._api.llama_vocab_get_attr
+        found = [token for token in range(self.vocabulary) if attribute(self._vocab, token) & _SPLIT_AT]
+        return control_texts((self.piece(token).decode("utf-8", "replace"), False) for token in found)
 
     def read_prompt(self, text: str) -> list[int]:
         """Tokens of a rendered prompt, its special tokens as such, begun as the model expects it."""

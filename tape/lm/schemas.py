@@ -16,8 +16,11 @@ _NUMBERS = {"integer": True, "number": False}
 _NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 """Keywords whose value has names of its own, and a schema for each."""
 
-_SEVERAL = ("uniqueItems", "contains", "if")
-"""Keywords about several parts of an answer at once, which no expression keeps."""
+_UNKEPT = (
+    *("uniqueItems", "contains", "if", "not", "minProperties", "maxProperties", "dependentRequired"),
+    *("dependentSchemas", "propertyNames"),
+)
+"""Keywords that no expression keeps, most of them about several parts of an answer at once."""
 
 _DATA = ("enum", "const", "default", "examples", "required")
 """Keywords whose value is no schema."""
@@ -33,8 +36,8 @@ def schema_pattern(schema: Mapping[str, Any], *, spaced: bool, strict: bool) -> 
         schema: The schema.
         spaced: Whether there is a space behind every colon and comma, as ``json.dumps`` writes it; else none. There is
             no free whitespace: a small model could write nothing else for ever.
-        strict: Whether what cannot be kept is refused (a bound, ``uniqueItems``, ``contains``, ``if``); else it is left
-            to whoever reads the answer.
+        strict: Whether what cannot be kept is refused (a bound, ``uniqueItems``, ``not``, a pattern beside a length);
+            else it is left to whoever reads the answer.
 
     Raises:
         ConstraintError: Outlines makes no expression of it, it is too large, or something of it is refused.
@@ -84,10 +87,8 @@ class _Marker:
             return [self.marked(item) for item in schema]
         if not isinstance(schema, Mapping):
             return schema
-        if self.strict and (several := [name for name in _SEVERAL if schema.get(name) not in (None, False)]):
-            raise ConstraintError(
-                f"{several[0]} cannot be enforced; leave it out, and check the answer for it yourself"
-            )
+        if self.strict and (unkept := _unkept(schema)):
+            raise ConstraintError(f"{unkept} cannot be enforced; leave it out, and check the answer for it yourself")
         told = {name: schema[name] for name in BOUNDS if schema.get(name) is not None}
         rest = {name: self._inside(name, value) for name, value in schema.items() if name not in told}
         if not told:
@@ -142,6 +143,63 @@ class _Marker:
                 raise ConstraintError(f"it comes to more than {LONGEST} characters as a pattern; simplify it")
             pattern = pattern.replace(f'"{name}"', f"(?:{number})")
         return pattern
+
+
+def _unkept(schema: Mapping[str, Any]) -> str:
+    """What of a schema no expression keeps, in words; empty where there is nothing."""
+    if unkept := [name for name in _UNKEPT if schema.get(name) not in (None, False)]:
+        return unkept[0]
+    if isinstance(schema.get("allOf"), list) and len(schema["allOf"]) > 1:
+        return "allOf of several"
+    pattern = schema.get("pattern")
+    if isinstance(pattern, str):
+        if "minLength" in schema or "maxLength" in schema:
+            return "a pattern beside minLength or maxLength"
+        if _writes_marks(pattern):
+            return f"the pattern {pattern[:100]!r}, which may write a quote, a backslash or a line break into a text,"
+    names = schema.get("properties")
+    if isinstance(names, Mapping):
+        if odd := [name for name in names if json.dumps(name, ensure_ascii=False) != f'"{name}"']:
+            return f"the name {odd[0][:100]!r}, which JSON writes otherwise,"
+        required = schema.get("required")
+        if isinstance(required, list) and (others := [one for one in required if one not in names]):
+            return f"a required {str(others[0])[:100]!r} that is no property"
+    values, kind = schema.get("enum"), schema.get("type")
+    if isinstance(values, list) and kind == "string" and not all(isinstance(value, str) for value in values):
+        return "an enum with what is no text beside the type string"
+    return ""
+
+
+_MARKS = (34, 92)
+_ODD_CLASSES = frozenset('SWDs\\"nrtfv0')
+
+
+def _writes_marks(pattern: str) -> bool:
+    """Whether a regular expression may match what JSON writes otherwise within a text; in doubt it may."""
+    inside, position = False, 0
+    while position < len(pattern):
+        char = pattern[position]
+        if char == "\\":
+            if pattern[position + 1 : position + 2] in _ODD_CLASSES:
+                return True
+            position += 2
+            continue
+        if char == '"' or ord(char) < 32 or (char == "." and not inside):
+            return True
+        if char == "[" and not inside:
+            inside = True
+            if pattern[position + 1 : position + 2] == "^":
+                return True
+        elif char == "]":
+            inside = False
+        elif (
+            inside
+            and char == "-"
+            and any(pattern[position - 1] <= chr(mark) <= pattern[position + 1 : position + 2] for mark in _MARKS)
+        ):
+            return True
+        position += 1
+    return False
 
 
 def _is_number(value: Any) -> bool:

@@ -7,7 +7,6 @@ schema ``{"answer": one of these texts}`` only the text is the model's.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -145,10 +144,10 @@ def request_of(model: LanguageModel, body: dict[str, Any]) -> tuple[Request, boo
     seed = _number(body, "seed", 0, LARGEST_SEED, -LARGEST_SEED)
     heat = body.get("temperature")
     heat = 1.0 if heat is None else heat
-    if isinstance(heat, bool) or not isinstance(heat, int | float) or not math.isfinite(heat):
+    if isinstance(heat, bool) or not isinstance(heat, int | float):
         raise ConfigError(f"temperature has the wrong type: it is a number, got {str(heat)[:100]!r}")
     if not 0 <= heat <= HOTTEST:
-        raise ConfigError(f"temperature is from 0 to {HOTTEST:g}, got {heat}")
+        raise ConfigError(f"temperature is from 0 to {HOTTEST:g}, got {str(heat)[:100]}")
     constraint, wrapped = constraint_of(body)
     return Request(prompt, tokens, constraint, samples, float(heat), seed, "serve"), wrapped
 
@@ -162,12 +161,13 @@ def constraint_of(body: dict[str, Any]) -> tuple[Constraint | None, bool]:
     """
     native = _object(body, "structured_outputs")
     _known(native, ("choice", "regex", "json"), "structured_outputs.")
-    if "choice" in native:
+    if native.get("choice") is not None:
         return _choice(native["choice"]), False
-    if "regex" in native or "regex" in body:
-        return _regex(native.get("regex") or body.get("regex")), False
+    pattern = body.get("regex") if native.get("regex") is None else native["regex"]
+    if pattern is not None:
+        return _regex(pattern), False
     asked = _object(body, "response_format")
-    schema = native.get("json") or _object(asked, "json_schema").get("schema")
+    schema = _object(asked, "json_schema").get("schema") if native.get("json") is None else native["json"]
     if schema is None:
         if asked.get("type", "text") != "text":
             raise ConfigError(f"the response_format {str(asked['type'])[:100]!r} is not served; use json_schema")
@@ -178,10 +178,12 @@ def constraint_of(body: dict[str, Any]) -> tuple[Constraint | None, bool]:
         raise ConfigError(f"the JSON schema is longer than {LONGEST_FORM} characters, which is the most served")
     properties = _object(schema, "properties")
     inner = _object(properties, ANSWER) if len(properties) == 1 else {}
-    if inner.get("type") == "string" and "enum" in inner:
-        return _choice(inner["enum"]), True
-    if inner.get("type") == "string" and "pattern" in inner:
-        return _regex(str(inner["pattern"])), True
+    if inner.get("type") == "string" and schema.get("required", [ANSWER]) == [ANSWER]:
+        asks = inner.keys() - {"type", "title", "description", "default", "examples"}
+        if asks == {"enum"}:
+            return _choice(inner["enum"]), True
+        if asks == {"pattern"}:
+            return _regex(inner["pattern"]), True
     return Regex(_pattern_of(schema)), False
 
 

@@ -10,7 +10,7 @@ from transformers import DynamicCache
 
 from tape.lm.base import FREE, Price
 from tape.lm.chat import ChatLM
-from tape.lm.chat_template import ChatTemplate, Turn
+from tape.lm.chat_template import ChatTemplate, Turn, control_texts
 from tape.lm.ends import joined_ends
 from tape.lm.exact_tokenizer import exact
 from tape.lm.outlines_engine import transformers_compiler
@@ -95,8 +95,8 @@ class TransformersLM(ChatLM):
         def render(turns: list[Turn], switches: Mapping[str, Any]) -> str:
             return str(tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False, **switches))
 
-        added = tokenizer.added_tokens_decoder.values()
-        control = [*tokenizer.all_special_tokens, *(token.content for token in added if token.special)]
+        added = ((token.content, token.special) for token in tokenizer.added_tokens_decoder.values())
+        control = [*tokenizer.all_special_tokens, *control_texts(added)]
         super().__init__(
             TransformersNetwork(model, _ends(model, tokenizer)),
             writing,

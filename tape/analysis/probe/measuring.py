@@ -113,7 +113,8 @@ class Prober:
             names = {fingerprint(case, self._model.identity): case for case in all_of_it[: self._limits.cases]}
             record = self.probe.roles.setdefault(role, RoleRecord(role=role))
             record.failure = ""
-            if any(answer.request not in names for answer in record.answers[: self._limits.cases]):
+            every = {fingerprint(case, self._model.identity) for case in all_of_it}
+            if any(answer.request not in every for answer in record.answers[: len(names)]):
                 record = self.probe.roles[role] = RoleRecord(role=role)
             self._note_worst(record, [*names.values()])
             known = {answer.request for answer in record.answers}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from functools import lru_cache
 from pathlib import Path
 
@@ -232,7 +233,9 @@ def keep(probe: Probe) -> None:
     path = file_of(probe.identity, probe.environment, probe.seed)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, json.dumps(redacted(probe.model_dump(mode="json")), indent=1) + "\n")
+        own = path.with_name(f"{path.stem}-{os.getpid()}.json")  # another process may write at the same time
+        replace_file(own, json.dumps(redacted(probe.model_dump(mode="json")), indent=1) + "\n")
+        own.replace(path)
     except OSError as error:
         raise ProbeError(
             f"{path} cannot be written ({error.strerror}); let XDG_CACHE_HOME name a folder that can be"

@@ -76,7 +76,7 @@ class HostedLM:
         texts = [message.content for message in _messages(request)]
         # The constraint may be sent as a schema, in words, or both.
         constraint = 2 * len(describe(request.constraint).encode())
-        return 64 + sum(16 + len(text.encode()) for text in texts) + constraint
+        return 64 + sum(16 + len(text.encode("utf-8", "replace")) for text in texts) + constraint
 
     def most_completion_tokens(self, request: Request) -> int:
         """Samples times limit, the wrapper of the constraint and the reasoning included."""

@@ -12,7 +12,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from tape.errors import ModelError
 from tape.lm.base import Choice, Forced, JsonSchema, Message, Regex, Request
-from tape.lm.chat_template import ChatTemplate, Turn, jinja_render
+from tape.lm.chat_template import ChatTemplate, Turn, control_texts, jinja_render
 from tape.lm.ends import joined_ends
 from tape.lm.exact_tokenizer import exact, without_prefix
 from tape.lm.transformers_lm import TransformersLM
@@ -189,6 +189,16 @@ def test_what_a_message_says_cannot_end_it(said: str, shown: str) -> None:
     assert found.text((Message("user", said),)) == f"[user] {shown}\n"
 
 
+def test_added_tokens_that_are_no_words_may_open_a_turn_though_they_are_not_special() -> None:
+    added = [("<s>", True), ("eos", True), ("<|User|>", False), ("thing", False), ("New York", False), ("  ", False)]
+    assert control_texts(added)[:3] == ["<s>", "eos", "<|User|>"]
+    assert not {"thing", "New York"} & {*control_texts(added)}
+
+
+def test_half_a_surrogate_pair_is_shown_as_a_question_mark() -> None:
+    assert template(TURNS).text((Message("user", "a\ud800b"),)) == "[user] a?b\n"
+
+
 @settings(deadline=None)
 @given(st.text("<|>/ae ", max_size=30))
 def test_no_control_token_is_left_in_a_message(said: str) -> None:
@@ -207,3 +217,14 @@ def test_switches_reach_the_template() -> None:
 
     ChatTemplate(render, "a-model").text(ASKED)
     assert all(switches["enable_thinking"] is False for switches in seen)
+
+
+@pytest.mark.parametrize("chat", [REFUSES, None])
+def test_an_answer_may_hold_the_text_of_a_control_token(chat: str | None) -> None:
+    tokenizer = llama2_tokenizer("first")
+    tokenizer.chat_template = chat
+    writing = exact(tokenizer)
+    ids = writing.encode("go</s>", add_special_tokens=False)
+    assert 2 not in ids
+    assert writing.decode(ids) == "go</s>"
+    assert tokenizer.encode("</s>", add_special_tokens=False)[-1] == 2, "a prompt is read as before"

@@ -163,6 +163,17 @@ def test_a_model_of_pydantic_keeps_what_can_be_kept_and_leaves_the_rest_to_its_v
         ({"type": "array", "items": {"type": "integer"}, "uniqueItems": True}, "uniqueItems cannot be enforced"),
         ({"type": "object", "properties": {"a": {"type": "array", "contains": {"const": 1}}}}, "contains cannot be"),
         ({"type": "object", "if": {"required": ["a"]}}, "if cannot be enforced"),
+        ({"type": "string", "not": {"const": "no"}}, "not cannot be enforced"),
+        ({"type": "object", "minProperties": 1}, "minProperties cannot be enforced"),
+        ({"allOf": [{"type": "integer", "minimum": 3}, {"type": "integer"}]}, "allOf of several cannot be"),
+        ({"type": "string", "pattern": "[a-z]+", "maxLength": 3}, "a pattern beside minLength or maxLength"),
+        ({"type": "string", "pattern": "x.*"}, "may write a quote"),
+        ({"type": "string", "pattern": "[^a]"}, "may write a quote"),
+        ({"type": "string", "pattern": "[A-z]"}, "may write a quote"),
+        ({"type": "string", "pattern": "\\s"}, "may write a quote"),
+        ({"type": "object", "properties": {'say "hi"': {"type": "integer"}}}, "JSON writes otherwise"),
+        ({"type": "object", "properties": {"a": {}}, "required": ["a", "z"]}, "required 'z' that is no property"),
+        ({"type": "string", "enum": [1, "x"]}, "no text beside the type string"),
     ],
 )
 def test_a_schema_that_cannot_be_kept_is_refused_where_nobody_checks_the_answer(
@@ -179,6 +190,8 @@ def test_what_concerns_several_parts_is_left_to_whoever_checks_the_answer_and_na
     assert schema_pattern({**unique, "uniqueItems": False}, spaced=False, strict=True)
     named = {"type": "object", "properties": {"if": {"type": "boolean"}}, "required": ["if"]}
     assert schema_pattern(named, spaced=False, strict=True)
+    plain = {"type": "string", "pattern": r"[a-zA-Z_-]+ \d{2}\."}
+    assert re.fullmatch(schema_pattern(plain, spaced=False, strict=True), '"a_B 12."')
 
 
 def test_bounds_say_nothing_of_what_is_no_number_and_names_are_no_bounds() -> None:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from tape.errors import EndpointWarning
+from tape.errors import ConfigError, ConstraintError, EndpointWarning
 from tape.lm.base import Choice, JsonSchema, Message, Regex, Request
 from tape.lm.registry import open_model
 from tape.lm.scripted import ScriptedLM
@@ -186,6 +186,29 @@ def test_the_client_asks_for_less_where_a_bound_is_refused() -> None:
 def test_a_pattern_may_end_in_an_escaped_dollar() -> None:
     schema = {"type": "object", "properties": {"answer": {"type": "string", "pattern": r"^\$\d+\$"}}}
     assert constraint_of({"response_format": {"json_schema": {"schema": schema}}}) == (Regex(r"^\$\d+\$"), True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "required"),
+    [
+        ({"type": "string", "pattern": "[a-z]+", "maxLength": 3}, ["answer"]),
+        ({"type": "string", "enum": ["a"], "not": {"const": "a"}}, ["answer"]),
+        ({"type": "string", "enum": ["a"]}, ["answer", "other"]),
+    ],
+)
+def test_what_stands_beside_a_served_answer_is_not_passed_over(answer: dict[str, Any], required: list[str]) -> None:
+    schema = {"type": "object", "properties": {"answer": answer}, "required": required}
+    with pytest.raises(ConstraintError, match="cannot be enforced"):
+        constraint_of({"response_format": {"json_schema": {"schema": schema}}})
+
+
+def test_null_asks_for_nothing_and_an_empty_schema_for_any_json() -> None:
+    assert constraint_of({"structured_outputs": {"choice": None, "regex": None, "json": None}}) == (None, False)
+    native, _ = constraint_of({"structured_outputs": {"json": {}}})
+    asked, _ = constraint_of({"response_format": {"type": "json_schema", "json_schema": {"schema": {}}}})
+    assert native == asked is not None
+    with pytest.raises(ConfigError, match="wrong type"):
+        constraint_of({"regex": 5})
 
 
 @pytest.mark.slow

@@ -123,6 +123,7 @@ def test_what_asks_for_too_much_is_refused_at_once(name: str, port: int, capfd: 
         b'{"messages": [{"role": "user", "content": "\\ud800"}]}',
         b'{"messages": [{"role": "user", "content": "x"}], "temperature": NaN}',
         b'{"messages": [{"role": "user", "content": "x"}], "temperature": 1e999}',
+        b'{"messages": [{"role": "user", "content": "x"}], "temperature": 1' + b"0" * 400 + b"}",
         b'{"messages": [{"role": "user", "content": "x"}], "seed": ' + b"9" * 5_000 + b"}",
         b"null",
     ],

@@ -227,6 +227,19 @@ def test_answers_to_other_prompts_do_not_count(cases: Mapping[str, list[RoleCase
     assert later.probe.roles["plan"].n == CASES
 
 
+def test_fewer_cases_than_were_measured_are_not_asked_again(
+    cases: Mapping[str, list[RoleCase]],
+) -> None:
+    [a, b, c, d, *_] = cases["plan"]
+    probe = Probe(environment="sokoban", model="x", identity="x", prompts="chat", seed=0, date="2026-01-01", usd=0)
+    model = Ideal(cases)
+    run_sync(Prober(model, probe, Limits(6, 600.0)).ask({"plan": [a, b, a, c, a, d]}))
+    answers = list(probe.roles["plan"].answers)
+    assert len(answers) == 4
+    run_sync(Prober(model, probe, Limits(4, 600.0)).ask({"plan": [a, b, a, c]}))
+    assert probe.roles["plan"].answers == answers
+
+
 def test_a_cache_that_cannot_be_read_is_measured_anew(cases: Mapping[str, list[RoleCase]], tasks: list[Task]) -> None:
     model = Ideal(cases)
     measured(model, tasks)
