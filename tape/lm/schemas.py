@@ -170,8 +170,9 @@ def _unkept(schema: Mapping[str, Any]) -> str:
     return ""
 
 
-_MARKS = (34, 92)
-_ODD_CLASSES = frozenset('SWDs\\"nrtfv0')
+_MARKS = ('"', "\\")
+_ODD_ESCAPES = frozenset('SWDs\\"nrtfv0xuUN')
+"""What behind a backslash may stand for such a mark or a control character."""
 
 
 def _writes_marks(pattern: str) -> bool:
@@ -180,7 +181,7 @@ def _writes_marks(pattern: str) -> bool:
     while position < len(pattern):
         char = pattern[position]
         if char == "\\":
-            if pattern[position + 1 : position + 2] in _ODD_CLASSES:
+            if pattern[position + 1 : position + 2] in _ODD_ESCAPES:
                 return True
             position += 2
             continue
@@ -195,7 +196,7 @@ def _writes_marks(pattern: str) -> bool:
         elif (
             inside
             and char == "-"
-            and any(pattern[position - 1] <= chr(mark) <= pattern[position + 1 : position + 2] for mark in _MARKS)
+            and any(pattern[position - 1] <= mark <= pattern[position + 1 : position + 2] for mark in _MARKS)
         ):
             return True
         position += 1

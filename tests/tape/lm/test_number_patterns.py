@@ -170,6 +170,7 @@ def test_a_model_of_pydantic_keeps_what_can_be_kept_and_leaves_the_rest_to_its_v
         ({"type": "string", "pattern": "x.*"}, "may write a quote"),
         ({"type": "string", "pattern": "[^a]"}, "may write a quote"),
         ({"type": "string", "pattern": "[A-z]"}, "may write a quote"),
+        ({"type": "string", "pattern": r"a\x22"}, "may write a quote"),
         ({"type": "string", "pattern": "\\s"}, "may write a quote"),
         ({"type": "object", "properties": {'say "hi"': {"type": "integer"}}}, "JSON writes otherwise"),
         ({"type": "object", "properties": {"a": {}}, "required": ["a", "z"]}, "required 'z' that is no property"),
