@@ -13,18 +13,19 @@ from typing import TypeVar
 
 from tape.budget import Reservation
 from tape.cgdp.alignment import aligned
-from tape.cgdp.context import SMALL, Window
-from tape.cgdp.curation import Caps, curated, worths
+from tape.cgdp.context import Window
+from tape.cgdp.curation import Caps
 from tape.cgdp.events import ContextEvent, RetrievedEvent, Shown, StoppedEvent
 from tape.cgdp.prices import Prices
 from tape.cgdp.prompts.format import Move, MoveKind, SearchFormat
 from tape.cgdp.reading import Reading
+from tape.cgdp.room import Room
 from tape.cgdp.settings import CgdpSettings
-from tape.cgdp.stopping import Stopping, style_of
-from tape.cgdp.view import Belief, Fact, Form, Round, View
+from tape.cgdp.stopping import Stopping
+from tape.cgdp.view import Belief, Form, Round, View
 from tape.engine.episode import Episode, EpisodeEnded
-from tape.errors import ConfigError, InvalidOutputError
-from tape.lm.base import Request, cost_of, most_completion_tokens, window_of
+from tape.errors import InvalidOutputError
+from tape.lm.base import Request, cost_of, most_completion_tokens
 from tape.protocols.search import LONGEST_TEXT, UNANSWERABLE, Passage, SearchDomain, SearchOption, TellsGold
 
 T = TypeVar("T")
@@ -61,6 +62,7 @@ class Search:
         self._shown_from = 0
         self._answered_within = 0
         self.prices = Prices(self)
+        self.room = Room(self)
         self._stopping = Stopping(self)
         self._reading = Reading(self)
         self._answer_call: Reservation | None = None
@@ -124,39 +126,6 @@ class Search:
 
     # Before the first round
 
-    def least(self, moves: Sequence[MoveKind]) -> int:
-        """The least window that would do, in tokens; the model's own is taken into account from here on.
-
-        Args:
-            moves: The moves that the harness will offer.
-
-        Raises:
-            ConfigError: The window is too large for the model.
-        """
-        bare = self._bare_requests(moves)
-        self.window.keep_within(window_of(self.episode.roles.lm), max(request.max_tokens for request in bare))
-        self.rules = max(map(self.window.count, bare))
-        # A belief holds at least one fact as long as the longest passage.
-        return self.rules + self.prices.brings(1) * (1 if self.belief is None else 2)
-
-    def make_room(self) -> None:
-        """Decide how long a belief may be, in a window that does, and cut the first one to it.
-
-        Raises:
-            ConfigError: There is no room for one, or the solver has none for any search; says what would do.
-        """
-        limit = self.window.limit
-        if limit is not None and self.caps.tokens is None and self.belief is not None:
-            left = limit - self.rules - (passage := self.prices.brings(1))
-            first = self.belief_tokens(self.belief)
-            self.caps = replace(self.caps, tokens=max(left // 2, min(left, passage + first)))
-        if self.settings.select == "solver":
-            self.prices.require_one()
-        if self.belief is not None:
-            self._require_room(self.belief)
-            self.belief = curated(self.belief, worths(self.belief, ()), self.caps, self.belief_tokens)
-            self.gave_up = len(self.belief.questions) < len(self._began_with)
-
     def begin(self, moves: Sequence[MoveKind]) -> None:
         """Check the window and keep the call for the answer back.
 
@@ -168,10 +137,10 @@ class Search:
             BudgetExceededError: The budget does not even cover an answer.
         """
         lm = self.episode.roles.lm
-        self.window.require(self.least(moves))
-        self.make_room()
+        self.window.require(self.room.least(moves))
+        self.room.make()
         answer = self.prompts.answer_request(self.bare())
-        self._answered_within = self._longest_answer(moves)
+        self._answered_within = self.room.longest_answer(moves)
         worst = cost_of(lm.price, self._answered_within, most_completion_tokens(lm, answer))
         self._answer_call = self.episode.ledger.reserve(worst)
         step = self.episode.env.domain.cost(self.episode.state, self.domain.answer(UNANSWERABLE))
@@ -189,41 +158,6 @@ class Search:
         if "usd" in left and price is not None and price.prompt:
             more.append(int(left["usd"] / (price.prompt * 1_000_000)))
         return self._answered_within + min(more) if more else None
-
-    def _require_room(self, belief: Belief) -> None:
-        """Refuse a cap of a belief under which it can hold nothing.
-
-        Raises:
-            ConfigError: Says what would do.
-        """
-        most = self.settings.belief_tokens
-        shortest = Fact(SMALL.text, SMALL.id, SMALL.title, SMALL.text, "deterministic")
-        least = self.belief_tokens(replace(belief, facts=(shortest,), questions=belief.questions[:1]))
-        if most is not None and most < least:
-            raise ConfigError(f"belief_tokens={most} can't hold the question and one short fact: give at least {least}")
-
-    def _longest_answer(self, moves: Sequence[MoveKind]) -> int:
-        """The tokens that are kept back for the answer's prompt: the rules and a full belief, or else all that fits."""
-        limit, rules = self.window.limit, self.rules
-        if self.belief is not None and self.caps.tokens is not None and "note" not in moves:
-            return rules + self.caps.tokens if limit is None else min(limit, rules + self.caps.tokens)
-        return rules + self.prices.brings(self.options[0].depth) if limit is None else limit
-
-    def _bare_requests(self, moves: Sequence[MoveKind]) -> list[Request]:
-        """Every role's request with nothing remembered and a small passage."""
-        prompts, bare = self.prompts, self.bare()
-        requests = [prompts.answer_request(replace(bare, rounds=() if bare.belief else (Round(1, "", (SMALL,)),)))]
-        first = replace(bare, belief=self.belief)
-        if moves:
-            target = "" if self.belief is None else max((self.domain.question, *self.belief.questions), key=len)
-            requests.append(prompts.query_request(replace(first, target=target), moves))
-        else:
-            requests.append(prompts.think_request(first))
-        if self.belief is not None:
-            requests.append(prompts.extract_request(first, (SMALL,)))
-        if self.settings.gate.startswith("lm_"):
-            requests.append(prompts.gate_request(bare, (), style_of(self.settings.gate)))
-        return requests
 
     # One round
 
