@@ -89,6 +89,10 @@ class UnknownCostError(TapeError):
     """A cost is unknown under a hard cap: declare it or lift the cap."""
 
 
+class LockOrderError(TapeError):
+    """A budget is used from where that could block for ever; see :mod:`tape.budget.locks`."""
+
+
 class ModelError(TapeError):
     """A language model could not be loaded or failed to answer."""
 

@@ -2,7 +2,8 @@
 
 from tape.budget.amounts import Broken, Limit, Payer, unknown
 from tape.budget.caps import Budget
-from tape.budget.ledger import Earmark, Ledger, Reservation
+from tape.budget.ledger import Earmark, Ledger
+from tape.budget.reservation import Reservation
 from tape.budget.resources import (
     ResourceKind,
     Resources,

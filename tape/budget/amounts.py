@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -54,6 +54,49 @@ class Limit(NamedTuple):
     ledger: str
     cap: int
     left: int
+
+
+class Account:
+    """What one ledger has booked, in counts; whoever changes it holds the ledger's lock.
+
+    Attributes:
+        reserved: Set aside, by kind.
+        used: Settled, the known amounts, by kind.
+        violations: Broken declarations, by kind.
+    """
+
+    def __init__(self) -> None:
+        self.reserved: dict[str, int] = {}
+        self.used: dict[str, int] = {}
+        self.violations: dict[str, int] = {}
+        self._paid: dict[str, int] = {}
+        self._unknown_used: set[str] = set()
+        self._unknown_paid: set[str] = set()
+
+    def set_aside(self, kind: str, count: int) -> None:
+        """Reserve more of a kind, or less."""
+        self.reserved[kind] = self.reserved.get(kind, 0) + count
+
+    def add(self, used: Mapping[str, int | None], paid: Mapping[str, int | None]) -> None:
+        """Book what was used, and what that really cost."""
+        for kind, count in used.items():
+            self.used[kind] = self.used.get(kind, 0) + (count or 0)
+        for kind, count in paid.items():
+            self._paid[kind] = self._paid.get(kind, 0) + (count or 0)
+        self._unknown_used |= {kind for kind, count in used.items() if count is None}
+        self._unknown_paid |= {kind for kind, count in paid.items() if count is None}
+
+    def taken(self, kind: str) -> int:
+        """Settled or reserved of a kind."""
+        return self.used.get(kind, 0) + self.reserved.get(kind, 0)
+
+    def all_used(self) -> Resources:
+        """What was settled; None for a kind of which an unknown amount was."""
+        return Resources({**self.used, **dict.fromkeys(self._unknown_used)})
+
+    def all_paid(self) -> Resources:
+        """What that really cost."""
+        return Resources({**self._paid, **dict.fromkeys(self._unknown_paid)})
 
 
 def unknown(worst_case: Resources) -> Resources:

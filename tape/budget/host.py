@@ -6,12 +6,12 @@ The process that owns the ledger keeps a :class:`LedgerHost`; every other one ma
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from tape.budget.amounts import Payer, unknown
+from tape.budget.locks import CLIENT, HOST, OrderedLock
 from tape.budget.resources import Resources, exceeded
 from tape.errors import BudgetExceededError, UnknownCostError
 
@@ -54,12 +54,12 @@ class LedgerHost:
     def __init__(self, payer: Payer) -> None:
         self._payer = payer
         self._open: dict[Hashable, dict[int, tuple[Any, Resources]]] = {}
-        self._lock = threading.Lock()
+        self._lock = OrderedLock(HOST, "host of a ledger")
 
     def answer(self, client: Hashable, message: LedgerMessage) -> LedgerReply | None:
         """Do what a client asks for; a reply only where it waits for one."""
         amounts = Resources(message.amounts)
-        with self._lock:
+        with self._lock, self._lock.mutex:
             mine = self._open.setdefault(client, {})
             if message.what == "reserve":
                 try:
@@ -83,7 +83,7 @@ class LedgerHost:
             What was booked.
         """
         lost = Resources()
-        with self._lock:
+        with self._lock, self._lock.mutex:
             for reservation, worst_case in self._open.pop(client, {}).values():
                 self._payer.settle(reservation, unknown(worst_case))
                 lost = lost + worst_case
@@ -100,12 +100,12 @@ class LedgerClient:
 
     def __init__(self, ask: Callable[[LedgerMessage], LedgerReply], tell: Callable[[LedgerMessage], None]) -> None:
         self._ask, self._tell = ask, tell
-        self._lock = threading.Lock()
+        self._lock = OrderedLock(CLIENT, "ledger of another process")
         self._last = 0
 
     def reserve(self, worst_case: Resources) -> int:
         """See :class:`~tape.budget.Payer`."""
-        with self._lock:
+        with self._lock, self._lock.mutex:
             self._last += 1
             token = self._last
             reply = self._ask(LedgerMessage("reserve", token, dict(worst_case)))
@@ -117,10 +117,10 @@ class LedgerClient:
 
     def settle(self, reservation: int, actual: Resources) -> None:
         """See :class:`~tape.budget.Payer`."""
-        with self._lock:
+        with self._lock, self._lock.mutex:
             self._tell(LedgerMessage("settle", reservation, dict(actual)))
 
     def release(self, reservation: int) -> None:
         """See :class:`~tape.budget.Payer`."""
-        with self._lock:
+        with self._lock, self._lock.mutex:
             self._tell(LedgerMessage("release", reservation, {}))

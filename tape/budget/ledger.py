@@ -2,47 +2,20 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from functools import partial
+from typing import TypeVar
 
-from tape.budget.amounts import Broken, Limit, Payer, booked, unknown, without
+from tape.budget.amounts import Account, Broken, Limit, Payer, booked, unknown, without
 from tape.budget.caps import Budget
+from tape.budget.locks import LEDGER, OrderedLock
+from tape.budget.reservation import Reservation
 from tape.budget.resources import Resources, exceeded, in_units
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 
-
-@dataclass(eq=False)
-class Reservation:
-    """A worst case set aside; settle or release it exactly once.
-
-    As a context manager it is settled at the whole worst case where the block leaves it open: what an interrupted
-    call used is unknown.
-    """
-
-    ledger: Ledger
-    worst_case: Resources
-    outer: Any = None
-    open: bool = True
-
-    def settle(
-        self, actual: Resources, paid: Resources | None = None, parts: Sequence[tuple[Resources, Resources]] = ()
-    ) -> tuple[Broken, ...]:
-        """See :meth:`Ledger.settle`."""
-        return self.ledger.settle(self, actual, paid, parts)
-
-    def release(self) -> None:
-        """See :meth:`Ledger.release`."""
-        self.ledger.release(self)
-
-    def __enter__(self) -> Reservation:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.open:
-            self.settle(unknown(self.worst_case))
+T = TypeVar("T")
 
 
 class Ledger:
@@ -82,13 +55,11 @@ class Ledger:
         self.refused: BudgetExceededError | None = None
         """The last refusal for want of this ledger's own budget."""
         self._payer = payer
-        self._lock: threading.RLock = parent._lock if parent else threading.RLock()
-        self._used: dict[str, int] = {}
-        self._paid: dict[str, int] = {}
-        self._unknown_used: set[str] = set()
-        self._unknown_paid: set[str] = set()
-        self._reserved: dict[str, int] = {}
-        self._violations: dict[str, int] = {}
+        rank = payer._lock.rank - 1 if isinstance(payer, Ledger) else LEDGER
+        self._lock: OrderedLock = parent._lock if parent else OrderedLock(rank, f"{name} ledger")
+        self._due: deque[Callable[[], object]] = parent._due if parent else deque()
+        """What finalizers have left to be booked, in the whole tree."""
+        self._account = Account()
         self._held: dict[str, int] = {}
         """What the parents have set aside for this ledger, by kind; only an earmark holds something."""
 
@@ -147,20 +118,33 @@ class Ledger:
             BudgetExceededError: It does not fit.
             ConfigError: This or a parent is an earmark that has not begun or has ended.
         """
-        with self._lock:
-            self._require_usable()
-            outer, held = None, set[str]()
-            for ledger in self._chain():
-                ledger._check(worst_case, held, forced)
-                held |= ledger._held.keys()
-                outermost = ledger
-            if outermost._payer is not None:
-                # Also where all of it is earmarked: more may be used than was declared, and that has to be told.
-                outer = outermost._payer.reserve(without(worst_case, held))
-            for kind in worst_case:
-                for ledger in self._setting_aside(kind):
-                    ledger._reserved[kind] = ledger._reserved.get(kind, 0) + (worst_case[kind] or 0)
+        with self._lock, self._lock.mutex:
+            self._book_due()
+            return self._reserve(worst_case, forced)
+
+    def _reserve(self, worst_case: Resources, forced: bool = False) -> Reservation:
+        self._require_usable()
+        outer, held = None, set[str]()
+        for ledger in self._chain():
+            ledger._check(worst_case, held, forced)
+            held |= ledger._held.keys()
+            outermost = ledger
+        if outermost._payer is not None:
+            # Also where all of it is earmarked: more may be used than was declared, and the payer has to know that.
+            outer = outermost._payer.reserve(without(worst_case, held))
+        for kind in worst_case:
+            for ledger in self._setting_aside(kind):
+                ledger._account.set_aside(kind, worst_case[kind] or 0)
         return Reservation(self, worst_case, outer)
+
+    def _book_due(self) -> None:
+        while self._due:
+            self._due.popleft()()
+
+    def abandon(self, reservation: Reservation) -> None:
+        """Settle at the worst case without a lock: who has it next books that, and until then it stays set aside."""
+        reservation.open = False
+        self._due.append(partial(self._settle, reservation, unknown(reservation.worst_case)))
 
     def _check(self, worst_case: Resources, held: Collection[str], forced: bool) -> None:
         for kind, cap in self.budget.items():
@@ -170,10 +154,9 @@ class Ledger:
             if wanted is None:
                 raise UnknownCostError(
                     f"the worst case of {kind} is unknown under the hard cap of {in_units(kind, cap)} of the "
-                    f"{self.name} ledger; "
-                    f"declare it or lift the cap on {kind}"
+                    f"{self.name} ledger; declare it or lift the cap on {kind}"
                 )
-            taken = self._used.get(kind, 0) + self._reserved.get(kind, 0)
+            taken = self._account.taken(kind)
             if wanted > 0 and taken + wanted > cap and not forced:
                 self.refused = exceeded(kind, cap, taken, wanted, self.name)
                 raise self.refused
@@ -204,24 +187,36 @@ class Ledger:
         Raises:
             ConfigError: The reservation belongs to another ledger or is closed already.
         """
-        with self._lock:
-            payer = self._close(reservation)
-            declared = reservation.worst_case
-            kinds = sorted({*actual, *declared, *(paid or ())})
-            used = {kind: booked(actual[kind], declared[kind]) for kind in kinds}
-            spent = used if paid is None else {kind: booked(paid[kind], declared[kind]) for kind in kinds}
-            broken = tuple(found for part in parts or [(declared, actual)] for found in self._broken(part[0], part[1]))
-            for ledger in self._chain():
-                for kind in kinds:
-                    ledger._used[kind] = ledger._used.get(kind, 0) + (used[kind] or 0)
-                    ledger._paid[kind] = ledger._paid.get(kind, 0) + (spent[kind] or 0)
-                ledger._unknown_used |= {kind for kind in kinds if used[kind] is None}
-                ledger._unknown_paid |= {kind for kind in kinds if spent[kind] is None}
-                for found in broken:
-                    ledger._violations[found.kind] = ledger._violations.get(found.kind, 0) + 1
-            self._sync()
-            if payer is not None:
-                payer.settle(reservation.outer, without(Resources(spent), self._held_in_chain()))
+        self._claim(reservation)
+        book = partial(self._settle, reservation, actual, paid, parts)
+        if not self._lock.free():  # a finalizer, amid what this thread books
+            self._due.append(book)
+            return ()
+        with self._lock, self._lock.mutex:
+            self._book_due()
+            return book()
+
+    def _settle(
+        self,
+        reservation: Reservation,
+        actual: Resources,
+        paid: Resources | None = None,
+        parts: Sequence[tuple[Resources, Resources]] = (),
+    ) -> tuple[Broken, ...]:
+        payer = self._free(reservation)
+        declared = reservation.worst_case
+        kinds = sorted({*actual, *declared, *(paid or ())})
+        used = {kind: booked(actual[kind], declared[kind]) for kind in kinds}
+        spent = used if paid is None else {kind: booked(paid[kind], declared[kind]) for kind in kinds}
+        broken = tuple(found for part in parts or [(declared, actual)] for found in self._broken(part[0], part[1]))
+        for ledger in self._chain():
+            ledger._account.add(used, spent)
+            for found in broken:
+                violations = ledger._account.violations
+                violations[found.kind] = violations.get(found.kind, 0) + 1
+        self._sync()
+        if payer is not None:
+            payer.settle(reservation.outer, without(Resources(spent), self._held_in_chain()))
         return broken
 
     def _broken(self, declared: Resources, actual: Resources) -> Iterator[Broken]:
@@ -234,22 +229,33 @@ class Ledger:
 
     def release(self, reservation: Reservation) -> None:
         """Give a reservation back unused."""
-        with self._lock:
-            payer = self._close(reservation)
-            self._sync()
-            if payer is not None:
-                payer.release(reservation.outer)
+        self._claim(reservation)
+        if not self._lock.free():
+            self._due.append(partial(self._release, reservation))
+            return
+        with self._lock, self._lock.mutex:
+            self._book_due()
+            self._release(reservation)
 
-    def _close(self, reservation: Reservation) -> Payer | None:
-        """Take a reservation off everywhere but at the payer, which is returned."""
+    def _release(self, reservation: Reservation) -> None:
+        payer = self._free(reservation)
+        self._sync()
+        if payer is not None:
+            payer.release(reservation.outer)
+
+    def _claim(self, reservation: Reservation) -> None:
+        """See that a reservation is closed once."""
         if reservation.ledger is not self:
             raise ConfigError("the reservation belongs to another ledger")
         if not reservation.open:
             raise ConfigError("the reservation is settled or released already")
         reservation.open = False
+
+    def _free(self, reservation: Reservation) -> Payer | None:
+        """Take a reservation off everywhere but at the payer, which is returned."""
         for kind in reservation.worst_case:
             for ledger in self._setting_aside(kind):
-                ledger._reserved[kind] -= reservation.worst_case[kind] or 0
+                ledger._account.set_aside(kind, -(reservation.worst_case[kind] or 0))
         *_, outermost = self._chain()
         return outermost._payer
 
@@ -275,14 +281,10 @@ class Ledger:
                     f"how much {kind} was spent before is unknown, so the cap on {kind} of the {self.name} ledger "
                     "cannot be kept; lift it"
                 )
-        with self._lock:
+        with self._lock, self._lock.mutex:
+            self._book_due()
             for ledger in self._chain():
-                for kind in spent:
-                    ledger._used[kind] = ledger._used.get(kind, 0) + (spent[kind] or 0)
-                    ledger._paid[kind] = ledger._paid.get(kind, 0) + (spent[kind] or 0)
-                unknown_kinds = {kind for kind in spent if spent[kind] is None}
-                ledger._unknown_used |= unknown_kinds
-                ledger._unknown_paid |= unknown_kinds
+                ledger._account.add(spent, spent)
             self._sync()
 
     def remaining(self, kind: str) -> int | None:
@@ -294,13 +296,10 @@ class Ledger:
 
     def limits(self, kind: str) -> tuple[Limit, ...]:
         """Every cap on a kind, this ledger's own first."""
-        with self._lock:
+        with self._lock, self._lock.mutex:
+            self._book_due()
             return tuple(
-                Limit(
-                    ledger.name,
-                    ledger.budget[kind],
-                    max(0, ledger.budget[kind] - ledger._used.get(kind, 0) - ledger._reserved.get(kind, 0)),
-                )
+                Limit(ledger.name, ledger.budget[kind], max(0, ledger.budget[kind] - ledger._account.taken(kind)))
                 for ledger in self._setting_aside(kind)
                 if kind in ledger.budget
             )
@@ -312,31 +311,32 @@ class Ledger:
     @property
     def used(self) -> Resources:
         """What was settled here; None for a kind of which an unknown amount was."""
-        with self._lock:
-            return Resources({**self._used, **dict.fromkeys(self._unknown_used)})
+        return self._read(Account.all_used)
 
     @property
     def paid(self) -> Resources:
         """What that really cost: less than :attr:`used` where a cache answered."""
-        with self._lock:
-            return Resources({**self._paid, **dict.fromkeys(self._unknown_paid)})
+        return self._read(Account.all_paid)
 
     @property
     def reserved(self) -> Resources:
         """What is set aside and not yet settled or released."""
-        with self._lock:
-            return Resources(self._reserved)
+        return self._read(lambda account: Resources(account.reserved))
 
     @property
     def violations(self) -> Mapping[str, int]:
         """Broken declarations, by kind."""
-        with self._lock:
-            return dict(self._violations)
+        return self._read(lambda account: dict(account.violations))
 
     def overspent(self) -> tuple[str, ...]:
         """Kinds whose settled use is above the cap (only a broken declaration leads here)."""
-        with self._lock:
-            return tuple(kind for kind, cap in self.budget.items() if self._used.get(kind, 0) > cap)
+        used = self._read(lambda account: dict(account.used))
+        return tuple(kind for kind, cap in self.budget.items() if used.get(kind, 0) > cap)
+
+    def _read(self, what: Callable[[Account], T]) -> T:
+        with self._lock, self._lock.mutex:
+            self._book_due()
+            return what(self._account)
 
 
 class Earmark(Ledger):
@@ -359,17 +359,20 @@ class Earmark(Ledger):
             ConfigError: It has begun before.
         """
         assert self.parent is not None
-        with self._lock:
+        with self._lock, self._lock.mutex:
+            self._book_due()
             if self._whole is not None:
                 raise ConfigError(f"the earmark {self.name!r} has begun before; make a new one")
-            self._whole = self.parent.reserve(Resources(self.budget))
+            self._whole = self.parent._reserve(Resources(self.budget))
             self._held = dict(self.budget)
         return self
 
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._ended = True
-            self._sync()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._ended = True
+        self._due.append(self._sync)
+        if kind is not GeneratorExit and self._lock.free():  # else perhaps a finalizer, which takes no lock
+            with self._lock, self._lock.mutex:
+                self._book_due()
 
     def _require_running(self) -> None:
         if self._whole is None:
@@ -381,17 +384,17 @@ class Earmark(Ledger):
         """Free in the parents what is not due any more, and settle with the payer once all is over."""
         assert self.parent is not None
         for kind, held in self._held.items():
-            due = max(0, self.budget[kind] - self._used.get(kind, 0))
-            due = min(due, self._reserved.get(kind, 0)) if self._ended else due
+            due = max(0, self.budget[kind] - self._account.used.get(kind, 0))
+            due = min(due, self._account.reserved.get(kind, 0)) if self._ended else due
             self._held[kind] = due
             for above in self.parent._setting_aside(kind) if due != held else ():
-                above._reserved[kind] += due - held
+                above._account.set_aside(kind, due - held)
         whole = self._whole
-        spending = any(self._reserved.get(kind, 0) for kind in self.budget)
+        spending = any(self._account.reserved.get(kind, 0) for kind in self.budget)
         if whole is None or not whole.open or not self._ended or spending:
             return
         whole.open = False
         *_, outermost = self._chain()
         if outermost._payer is not None:
-            told = Resources({kind: count for kind, count in self.paid.items() if kind in self.budget})
-            outermost._payer.settle(whole.outer, without(told, self.parent._held_in_chain()))
+            paid = Resources({kind: n for kind, n in self._account.all_paid().items() if kind in self.budget})
+            outermost._payer.settle(whole.outer, without(paid, self.parent._held_in_chain()))

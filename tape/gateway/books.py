@@ -80,8 +80,13 @@ class Charge:
     def __enter__(self) -> Charge:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        if self._reservation.open:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if not self._reservation.open:
+            return
+        if kind is GeneratorExit:  # perhaps the garbage collector's, in any thread, amid anything
+            self._reservation.abandon()
+            self._journal.due.append((self._number, self._reservation.worst_case, self.outcome))
+        else:
             self.settle(unknown(self._reservation.worst_case), self.outcome)
 
 

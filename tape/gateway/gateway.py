@@ -19,7 +19,7 @@ from tape.gateway.downstream import Downstream, UnansweredError
 from tape.gateway.errors import ChargeError, JournalError
 from tape.gateway.own_tools import OWN_LISTED, left
 from tape.gateway.planning import PlanError, fitting, plan
-from tape.gateway.prices import Answer
+from tape.gateway.prices import Answer, Quote, copied
 from tape.gateway.python_tools import load_tool
 from tape.reading import short
 from tape.redaction import redacted
@@ -132,16 +132,17 @@ class Gateway:
             if size > MOST_ARGUMENT_BYTES:
                 raise InvalidCallError(f"the arguments have {size} bytes; at most {MOST_ARGUMENT_BYTES} are passed on")
             tool.check(arguments)
-            worst = tool.worst(arguments)
+            quote = tool.price.quote(arguments)
         except (InvalidCallError, ValueError, ChargeError) as error:
             return refused("invalid_arguments", str(error), tool=name)
-        if tool.ask and book.fits(worst) and (no := await approve(tool, arguments, amounts(worst))):
+        # From here on only copies: what is approved is what is called, and a tool cannot change its price.
+        asked = tool.ask and book.fits(quote.worst)
+        if asked and (no := await approve(tool, copied(quote.arguments), amounts(quote.worst))):
             return refused("not_approved", f"{name} was not called: {no}", tool=name)
-        return await self._charged(book, tool, arguments, worst)
+        return await self._charged(book, tool, quote)
 
-    async def _charged(
-        self, book: Book, tool: Offered, arguments: Mapping[str, Any], worst: Resources
-    ) -> dict[str, Any]:
+    async def _charged(self, book: Book, tool: Offered, quote: Quote) -> dict[str, Any]:
+        arguments, worst = quote.arguments, quote.worst
         try:
             if book.fits(worst):
                 await tool.ready()
@@ -156,19 +157,18 @@ class Gateway:
             return refused(kind, f"{redacted(str(error))}; nothing was spent", tool=tool.name)
         with charge:
             try:
-                result = await tool.call(arguments)
+                result = await tool.call(copied(arguments))
             except UnansweredError as error:
                 charge.outcome = error.outcome
                 broken = charge.settle(unknown(worst), error.outcome)
                 message = f"{redacted(str(error))}; its worst case is booked, since nobody knows what it has done"
                 return refused("unanswered", message, tool=tool.name, spent=amounts(worst))
             except ToolFailedError as error:
-                spent = tool.price.actual(arguments, Answer(str(error)))
-                broken = charge.settle(spent, "failed")
+                broken = charge.settle(quote.actual(Answer(str(error))), "failed")
                 return passed_on({"content": [{"type": "text", "text": str(error)}], "isError": True}, broken)
             answer = Answer(_text(result), result.get("structuredContent"))
             failed = result.get("isError") not in (None, False)
-            broken = charge.settle(tool.price.actual(arguments, answer), "failed" if failed else "ok")
+            broken = charge.settle(quote.actual(answer), "failed" if failed else "ok")
         if (size := len(json.dumps(result))) > self.config.limits.most_result_bytes:
             message = f"the result of {tool.name} has {size} bytes; at most {self.config.limits.most_result_bytes} are "
             return refused(

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tape.budget import Budget, Ledger, Reservation, Resources
 from tape.budget.amounts import booked, unknown
@@ -21,7 +21,7 @@ from tape.gateway.books import Book, amounts
 from tape.gateway.errors import ChargeError, FieldError
 from tape.gateway.own_tools import left
 from tape.gateway.planning import PlanError, fitting, plan
-from tape.gateway.prices import Answer, Price, read_price, unpriced
+from tape.gateway.prices import Answer, Price, Quote, read_price, unpriced
 from tape.gateway.shared import SharedJournal
 from tape.lm.base import Price as TokenPrice
 from tape.lm.base import cost_of
@@ -75,26 +75,32 @@ class _Charge:
         if not self._reservation.open:
             raise ConfigError("this charge is settled already; a call is answered once")
         self._reservation.settle(actual)
-        if self._number is not None:
-            self._guard._write_down(self._number, self.worst, actual)
+        self._guard._write_down(self._number, self.worst, actual)
 
-    def _leave(self) -> None:
-        if self._reservation.open:
-            self._settle(unknown(self.worst))
+    @contextmanager
+    def _until_left(self) -> Iterator[Self]:
+        try:
+            yield self
+        except GeneratorExit:  # perhaps the garbage collector's, amid anything: no lock may be waited for
+            if self._reservation.open:
+                self._reservation.abandon()
+                self._guard._write_down(self._number, self.worst, unknown(self.worst), later=True)
+            raise
+        finally:
+            if self._reservation.open:
+                self._settle(unknown(self.worst))
 
 
 class ToolCharge(_Charge):
     """Of one call of a tool."""
 
-    def __init__(
-        self, guard: Guard, reservation: Reservation, number: int | None, price: Price, arguments: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, guard: Guard, reservation: Reservation, number: int | None, quote: Quote) -> None:
         super().__init__(guard, reservation, number)
-        self._price, self._arguments = price, arguments
+        self._quote = quote
 
     def answered(self, text: str = "", structured: Any = None) -> None:
         """Settle at what the price says for this result; see :class:`~tape.gateway.prices.Answer`."""
-        self._settle(self._price.actual(self._arguments, Answer(text, structured)))
+        self._settle(self._quote.actual(Answer(text, structured)))
 
 
 class ModelCharge(_Charge):
@@ -197,13 +203,10 @@ class Guard:
             JournalError: It cannot be written down.
         """
         known = self.tools.get(name)
-        price, given = (known.price if known else unpriced()), _kept(dict(arguments or {}))
-        reservation, number = self._reserve(name, price.worst(given))
-        charge = ToolCharge(self, reservation, number, price, given)
-        try:
+        quote = (known.price if known else unpriced()).quote(arguments or {})
+        reservation, number = self._reserve(name, quote.worst)
+        with ToolCharge(self, reservation, number, quote)._until_left() as charge:
             yield charge
-        finally:
-            charge._leave()
 
     @contextmanager
     def model(self, name: str, request: Any, most_tokens: int | None = None) -> Iterator[ModelCharge]:
@@ -225,11 +228,8 @@ class Guard:
         price = self._price_of(name)
         prompt = OVERHEAD_TOKENS - (-_bytes(request) // self._bytes_per_token)
         reservation, number = self._reserve(name, cost_of(price, prompt, limit))
-        charge = ModelCharge(self, reservation, number, price, limit)
-        try:
+        with ModelCharge(self, reservation, number, price, limit)._until_left() as charge:
             yield charge
-        finally:
-            charge._leave()
 
     def _price_of(self, name: str) -> TokenPrice | None:
         if name in self._models:
@@ -247,9 +247,10 @@ class Guard:
             return self.ledger.reserve(worst), None
         return self._journal.reserve(self.ledger, name, worst)
 
-    def _write_down(self, number: int, worst: Resources, actual: Resources) -> None:
-        assert self._journal is not None
-        self._journal.settle(number, Resources({kind: booked(actual[kind], worst[kind]) for kind in actual}))
+    def _write_down(self, number: int | None, worst: Resources, actual: Resources, *, later: bool = False) -> None:
+        if self._journal is not None and number is not None:
+            spent = Resources({kind: booked(actual[kind], worst[kind]) for kind in actual})
+            self._journal.settle(number, spent, later=later)
 
     # --- what agents are told -----------------------------------------------------------------
 
@@ -342,16 +343,6 @@ def _said(value: Any) -> Any:
     """A value that JSON cannot hold. A class that describes an answer is sent as its schema, which is long."""
     schema = getattr(value, "model_json_schema", None)
     return schema() if isinstance(value, type) and callable(schema) else str(value)
-
-
-def _kept(value: Any) -> Any:
-    """Arguments as they were before the call: a tool may empty the very list that its price counts."""
-    try:
-        if isinstance(value, dict):
-            return {name: _kept(one) for name, one in value.items()}
-        return [_kept(one) for one in value] if isinstance(value, list) else value
-    except RecursionError:
-        raise ChargeError("the arguments hold themselves, or are too deep") from None
 
 
 def _require_whole(name: str, number: Any) -> None:

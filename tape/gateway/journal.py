@@ -71,6 +71,8 @@ class Journal:
         sessions: By session, in the order of their first calls.
         open: By number: what an earlier gateway left open, at the start.
         handles: The session of each checkpoint, by the digest of its handle.
+        due: Number, amounts and outcome of calls that a finalizer has ended, which are not written yet. Only the thread
+            of the gateway writes.
 
     Raises:
         JournalError: The file is malformed, in use by another gateway, or cannot be written.
@@ -81,6 +83,7 @@ class Journal:
         self.sessions: dict[str, Kept] = {}
         self.open: dict[int, Open] = {}
         self.handles: dict[str, str] = {}
+        self.due: deque[tuple[int, Resources, str]] = deque()
         self._last = self._size = 0
         self._failed = False
         try:
@@ -201,6 +204,7 @@ class Journal:
             raise JournalError(
                 f"the journal {self.path} could not be written; see to the disk, and restart the gateway"
             )
+        self._settle_due()
         self._last += 1
         number = self._last
         self.sessions.setdefault(session, Kept(client))
@@ -241,6 +245,10 @@ class Journal:
         except OSError as error:
             raise JournalError(f"the journal {self.path} cannot be written ({why(error)})") from error
         self._book(number, known, outcome)
+
+    def _settle_due(self) -> None:
+        while self.due:
+            self.settle(*self.due.popleft())
 
     def checkpoint(self, handle: str, session: str, client: str) -> None:
         """Remember a session by a handle, of which only a digest is kept.
@@ -305,7 +313,10 @@ class Journal:
 
     def close(self) -> None:
         """Close the file; what is open stays open in it."""
-        self._file.close()
+        try:
+            self._settle_due()
+        finally:
+            self._file.close()
         self._thread.shutdown()
 
 

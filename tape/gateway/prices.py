@@ -65,9 +65,16 @@ class Part(ABC):
             ChargeError: The arguments are beyond what the price was declared for.
         """
 
-    @abstractmethod
-    def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
-        """What a call took that was answered."""
+    def actual(self, worst: Resources, arguments: Mapping[str, Any], answer: Answer) -> Resources:
+        """What a call took that was answered; as it was reserved, unless the part depends on the answer.
+
+        Args:
+            worst: What was reserved for this part.
+            arguments: Of the call, as they were before it.
+            answer: What came back.
+        """
+        del arguments, answer
+        return worst
 
 
 @dataclass(frozen=True)
@@ -79,11 +86,6 @@ class Fixed(Part):
     def worst(self, arguments: Mapping[str, Any] | None) -> Resources:
         """The same."""
         del arguments
-        return self.amounts
-
-    def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
-        """The same."""
-        del arguments, answer
         return self.amounts
 
 
@@ -119,11 +121,6 @@ class PerArgument(Part):
             raise ChargeError(f"the argument {self.argument} has {units} units; at most {self.at_most} are priced")
         return _times(self.each, units)
 
-    def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
-        """The same as was reserved."""
-        del answer
-        return self.worst(arguments)
-
 
 @dataclass(frozen=True)
 class ByValue(Part):
@@ -145,11 +142,6 @@ class ByValue(Part):
             return highest([*self.values.values(), self.otherwise])
         value = arguments.get(self.argument)
         return self.values.get(value if isinstance(value, str) else written(value), self.otherwise)
-
-    def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
-        """The same as was reserved."""
-        del answer
-        return self.worst(arguments)
 
 
 @dataclass(frozen=True)
@@ -177,9 +169,10 @@ class PerToken(Part):
             raise ChargeError(f"the arguments have {tokens} tokens; at most {self.at_most} are priced")
         return _times(self.each, tokens)
 
-    def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
+    def actual(self, worst: Resources, arguments: Mapping[str, Any], answer: Answer) -> Resources:
         """The price of the tokens that were."""
-        return _times(self.each, self._tokens(answer.text)) if self.output else self.worst(arguments)
+        del arguments
+        return _times(self.each, self._tokens(answer.text)) if self.output else worst
 
     def _tokens(self, text: str) -> int:
         return -(-len(text.encode("utf-8", "replace")) // self.size)
@@ -202,24 +195,24 @@ class Reported(Part):
         del arguments
         return self.most
 
-    def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
+    def actual(self, worst: Resources, arguments: Mapping[str, Any], answer: Answer) -> Resources:
         """What is reported."""
-        del arguments
+        del worst, arguments
         found = answer.structured
         for key in self.path:
             found = found.get(key) if isinstance(found, Mapping) else None
         if not isinstance(found, Mapping):
             found = {next(iter(self.most)): found} if len(self.most) == 1 else {}
         counts: dict[str, int | None] = {}
-        for name, worst in self.most.items():
+        for name, most in self.most.items():
             try:
                 # A report finer than what is counted is rounded up.
                 amount = kind_of(name).resolution
                 counts[name] = math.ceil(round(float(found[name]) / float(amount), 6))
                 if isinstance(found[name], bool) or not 0 <= (counts[name] or 0) <= MOST:
-                    counts[name] = worst
+                    counts[name] = most
             except (KeyError, TypeError, ValueError, OverflowError):
-                counts[name] = worst
+                counts[name] = most
         return Resources(counts)
 
 
@@ -233,9 +226,14 @@ class Price:
         """The most that a call takes; see :class:`Part`."""
         return sum((part.worst(arguments) for part in self.parts), STEP)
 
-    def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
-        """What a call took that was answered; None for a resource of which that is unknown."""
-        return sum((part.actual(arguments, answer) for part in self.parts), STEP)
+    def quote(self, arguments: Mapping[str, Any]) -> Quote:
+        """What one call takes.
+
+        Raises:
+            ChargeError: The arguments are beyond what the price was declared for.
+        """
+        kept = copied(arguments)
+        return Quote(kept, tuple((part, part.worst(kept)) for part in self.parts))
 
     def with_schema(self, schema: Any) -> Price:
         """The same with the defaults of a tool's arguments, which count where an argument is left out."""
@@ -251,6 +249,46 @@ class Price:
             else:
                 parts.append(part)
         return Price(tuple(parts))
+
+
+@dataclass(frozen=True)
+class Quote:
+    """The price of one call, which nothing that happens to its arguments changes any more.
+
+    Attributes:
+        arguments: Of the call, as they were; not to be changed.
+        parts: The parts of the price, with what each takes at most.
+    """
+
+    arguments: Mapping[str, Any] = field(hash=False)
+    parts: tuple[tuple[Part, Resources], ...] = field(hash=False)
+
+    @property
+    def worst(self) -> Resources:
+        """What has to be reserved."""
+        return sum((worst for _, worst in self.parts), STEP)
+
+    def actual(self, answer: Answer) -> Resources:
+        """What the call took that was answered; None for a resource of which that is unknown."""
+        return sum((part.actual(worst, self.arguments, answer) for part, worst in self.parts), STEP)
+
+
+def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments that a call cannot change: a tool may empty the very list that its price counts.
+
+    Raises:
+        ChargeError: They hold themselves, or are too deep.
+    """
+    try:
+        return {name: _copied(value) for name, value in arguments.items()}
+    except RecursionError:
+        raise ChargeError("the arguments hold themselves, or are too deep") from None
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _copied(one) for name, one in value.items()}
+    return [_copied(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def unpriced() -> Price:

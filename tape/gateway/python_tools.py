@@ -12,6 +12,7 @@ from random import Random, SystemRandom
 from typing import Any
 
 from tape.budget import Resources
+from tape.budget.amounts import unknown
 from tape.budget.deadline import Deadline
 from tape.budget.resources import kind_of
 from tape.errors import ConfigError, told
@@ -35,14 +36,14 @@ class OfTool(Part):
         del arguments
         return self.cost.worst()
 
-    def actual(self, arguments: Mapping[str, Any], answer: Answer) -> Resources:
-        """What the cost says; the worst case where it cannot, which is said."""
+    def actual(self, worst: Resources, arguments: Mapping[str, Any], answer: Answer) -> Resources:
+        """What the cost says; the worst case where it cannot, which is reported on standard error."""
         try:
             return self.cost.actual(arguments, answer.structured, Random(0))
         except Exception as error:  # whatever a cost of one's own raises
             name = type(self.cost).__name__
             print(f"tape gateway: {name}.actual failed ({told(error)}); the worst case is booked", file=sys.stderr)
-            return Resources(dict.fromkeys(self.cost.worst()))
+            return unknown(worst)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """What several programs spend of one budget, in a file that they share.
 
-Every reservation and settlement is a line. Under a lock on the file a program first reads what others have appended,
-then checks that its own call fits, and appends that, synced to the disk, before the call starts. Of a program that has
-died what was in flight stays reserved: nobody knows what it took.
+Every reservation and settlement is a line. Under a lock on the file a program first reads what was appended, then
+checks that its own call fits, and appends that, synced to the disk, before the call starts. Of a program that has died
+what was in flight stays reserved: nobody knows what it took.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import json
 import os
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary, finalize
 
 from tape.budget import Ledger, Reservation, Resources
+from tape.budget.locks import JOURNAL, OrderedLock
 from tape.errors import UnknownCostError
 from tape.files import is_there, open_plain, why
 from tape.gateway.errors import JournalError
@@ -24,9 +26,78 @@ from tape.gateway.errors import JournalError
 SCHEMA = 1
 _HEAD = {"schema": SCHEMA, "what": "guard"}
 
+_open_files: WeakValueDictionary[tuple[int, int, int], _File] = WeakValueDictionary()
+_opening = threading.RLock()
+if hasattr(os, "register_at_fork"):  # else the lock of a thread that a child does not have would stay taken in it
+    os.register_at_fork(before=_opening.acquire, after_in_parent=_opening.release, after_in_child=_opening.release)
+
+
+class _File:
+    """A journal's file, open once in this process: a second lock on it would wait for the first for ever.
+
+    Args:
+        descriptor: Closed with this object.
+
+    Attributes:
+        due: Settlements that are not written yet. Finalizers append to it, and take no lock.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.lock = OrderedLock(JOURNAL, "journal of a guard")
+        self.due: deque[dict[str, Any]] = deque()
+        self.close = finalize(self, os.close, descriptor)
+
+    @classmethod
+    def open(cls, path: Path) -> _File:
+        """The file of a path; the one that this process has open, if it has.
+
+        Raises:
+            OSError: It cannot be opened.
+        """
+        descriptor = open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        found = os.fstat(descriptor)
+        key = (os.getpid(), found.st_dev, found.st_ino)
+        with _opening:
+            if (file := _open_files.get(key)) is None:
+                _open_files[key] = file = cls(descriptor)
+            else:
+                os.close(descriptor)
+        return file
+
+    def append(self, records: Sequence[dict[str, Any]], *, sync: bool) -> None:
+        """Add lines; whoever calls has the lock.
+
+        Args:
+            records: What they say.
+            sync: They are on the disk when this returns.
+
+        Raises:
+            OSError: They cannot be written; nothing of them is there then.
+        """
+        lines = "".join(json.dumps(record) + "\n" for record in records).encode()
+        size = os.fstat(self.descriptor).st_size
+        try:
+            while lines:
+                lines = lines[os.write(self.descriptor, lines) :]
+            if sync:
+                os.fsync(self.descriptor)
+        except BaseException:  # an interrupt too: what is not known to be written is not there
+            os.ftruncate(self.descriptor, size)  # the next line would be glued to half of this one
+            raise
+
+    def write_due(self) -> None:
+        """Write the settlements that are due. What a power cut loses of them counts as the worst case."""
+        while due := [self.due.popleft() for _ in range(len(self.due))]:
+            try:
+                self.append(due, sync=False)
+            except BaseException:
+                self.due.extendleft(reversed(due))
+                raise
+
 
 class SharedJournal:
-    """The file, and a ledger that is kept up with it.
+    """A ledger that is kept up with the file.
 
     Args:
         path: Made if missing.
@@ -41,26 +112,21 @@ class SharedJournal:
         self._ledger = ledger
         self._read = self._line = self._last = 0
         self._open: dict[int, Reservation] = {}
-        self._due: deque[dict[str, Any]] = deque()
-        """Settlements that are not written yet."""
-        self._lock = threading.RLock()
-        self._within: int | None = None
-        """The thread that has the file."""
+        """Of others, by number."""
+        self._own: set[int] = set()
+        """The numbers that were reserved here, whose lines have to be passed over."""
         self._program = os.getpid()
+        self._file: _File | None = None
         try:
-            self._file = os.fdopen(open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), "r+b", buffering=0)
+            self._file = _File.open(path)
         except OSError as error:
             raise JournalError(f"the journal {path} cannot be opened ({why(error)}); name another") from None
-        try:
-            with self._locked():
-                if not self._read:
-                    self._append(_HEAD)
-        except BaseException:
-            self._file.close()
-            raise
+        with self._locked() as file:
+            if not self._read:
+                file.append([_HEAD], sync=True)
 
     def catch_up(self) -> None:
-        """Book what other programs have appended.
+        """Book what others have appended.
 
         Raises:
             JournalError: The file is malformed or gone.
@@ -84,36 +150,54 @@ class SharedJournal:
             UnknownCostError: It is unknown in what is capped.
             JournalError: It cannot be written; nothing may be spent then.
         """
-        with self._locked():
+        with self._locked() as file:
             reservation = ledger.reserve(worst)
             number = self._last + 1
+            self._own.add(number)
             try:
-                self._append({"reserve": number, "name": name, "worst": dict(worst)})
+                file.append([{"reserve": number, "name": name, "worst": dict(worst)}], sync=True)
             except BaseException:
+                self._own.discard(number)
                 reservation.release()
                 raise
-            self._last = number
         return reservation, number
 
-    def settle(self, number: int, spent: Resources) -> None:
+    def settle(self, number: int, spent: Resources, *, later: bool = False) -> None:
         """Write down what a call took, in counts.
+
+        Args:
+            number: Of its reservation.
+            spent: In counts.
+            later: Only note it, without a lock; whoever uses the file next in this process writes it.
 
         Raises:
             JournalError: It cannot be written; until it can be, the worst case stays booked for other programs.
         """
-        self._due.append({"close": number, "spent": dict(spent)})
-        if self._within != threading.get_ident():  # else the collector of garbage ended a call amid another's line
+        if self._file is None:
+            raise self._closed()
+        self._file.due.append({"close": number, "spent": dict(spent)})
+        if not later and self._file.lock.free():  # else a finalizer has ended a call amid another's line
             self.catch_up()
 
     def close(self) -> None:
-        """Close the file; what is open stays open in it."""
-        with self._lock:
-            self._file.close()
+        """Write what is due and give the file up; what is open stays open in it.
+
+        Raises:
+            JournalError: What is due cannot be written.
+        """
+        try:
+            if self._file is not None and self._file.due:
+                self.catch_up()
+        finally:
+            self._file = None
+
+    def _closed(self) -> JournalError:
+        return JournalError(f"the journal {self.path} was closed; make a new guard")
 
     # --- the file -----------------------------------------------------------------------------
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self) -> Iterator[_File]:
         """Have the file alone, caught up with it."""
         try:
             import fcntl
@@ -121,47 +205,34 @@ class SharedJournal:
             raise JournalError("a guard's journal needs locks on files, which this system does not have") from None
         if os.getpid() != self._program:  # a lock on the file does not part what has been forked
             raise JournalError(f"the journal {self.path} was opened before a fork; make a new guard after it")
-        with self._lock:
+        if (file := self._file) is None:
+            raise self._closed()
+        with file.lock, file.lock.mutex:
             try:
-                descriptor = self._file.fileno()
-            except ValueError:
-                raise JournalError(f"the journal {self.path} was closed") from None
-            self._within = threading.get_ident()
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                fcntl.flock(file.descriptor, fcntl.LOCK_EX)
                 try:
-                    if not is_there(descriptor, self.path):
+                    if not is_there(file.descriptor, self.path):
                         raise JournalError(f"the journal {self.path} was removed or replaced; make a new guard")
-                    self._follow()
-                    self._write_due()
-                    yield
+                    self._follow(file.descriptor)
+                    file.write_due()
+                    yield file
                     with suppress(OSError):  # it stays due
-                        self._write_due()
+                        file.write_due()
                 finally:
-                    fcntl.flock(descriptor, fcntl.LOCK_UN)
+                    fcntl.flock(file.descriptor, fcntl.LOCK_UN)
             except OSError as error:
                 raise JournalError(
                     f"the journal {self.path} cannot be used ({why(error)}); no call is made without it"
                 ) from error
-            finally:
-                self._within = None
 
-    def _write_due(self) -> None:
-        while self._due:
-            self._append(self._due[0])
-            self._due.popleft()
-
-    def _follow(self) -> None:
-        size = os.fstat(self._file.fileno()).st_size
+    def _follow(self, descriptor: int) -> None:
+        size = os.fstat(descriptor).st_size
         if size < self._read:
             raise JournalError(f"the journal {self.path} was cut; restore it, or name another")
-        if size == self._read:
-            return
-        self._file.seek(self._read)
-        new = self._file.read(size - self._read) or b""
+        new = _read(descriptor, self._read, size)
         whole = new[: new.rfind(b"\n") + 1]
         if len(whole) < len(new):  # whoever wrote half a line has died before acting on it
-            os.ftruncate(self._file.fileno(), self._read + len(whole))
+            os.ftruncate(descriptor, self._read + len(whole))
         for line in whole.splitlines(keepends=True):
             where = f"{self.path}:{self._line + 1}"
             try:
@@ -177,27 +248,27 @@ class SharedJournal:
             self._line += 1
 
     def _take(self, record: dict[str, Any]) -> None:
-        """Book a line of another program, or of one that has ended."""
+        """Book a line of somebody else, of this program or another, or of one that has ended."""
         if self._line == 0:
             if record != _HEAD:
                 raise ValueError(f"not the journal of a guard, schema {SCHEMA}")
         elif "reserve" in record:
-            worst = Resources(record["worst"])
-            self._last = int(record["reserve"])
-            # It has been let through there, where caps may be larger, or something was settled that is written next.
-            self._open[self._last] = self._ledger.reserve(worst, forced=True)
-        else:
-            self._open.pop(int(record["close"])).settle(Resources(record["spent"]))
+            number, worst = int(record["reserve"]), Resources(record["worst"])
+            if number not in self._own:
+                # It was let through there, where caps may be larger, or something was settled that is written next.
+                self._open[number] = self._ledger.reserve(worst, forced=True)
+            self._last = number
+        elif (number := int(record["close"])) > self._last:
+            raise ValueError(f"call {number} was never begun")
+        elif number in self._own:
+            self._own.discard(number)
+        elif (reservation := self._open.pop(number, None)) is not None:  # else it is there twice, after an interrupt
+            reservation.settle(Resources(record["spent"]))
 
-    def _append(self, record: dict[str, Any]) -> None:
-        line = json.dumps(record).encode() + b"\n"
-        try:
-            written = self._file.write(line) or 0
-            while written < len(line):
-                written += self._file.write(line[written:]) or 0
-            os.fsync(self._file.fileno())
-            self._read += len(line)
-            self._line += 1
-        except BaseException:  # an interrupt too: what is not known to be written is not there
-            os.ftruncate(self._file.fileno(), self._read)  # the next line would be glued to half of this one
-            raise
+
+def _read(descriptor: int, begin: int, end: int) -> bytes:
+    """The bytes of a file between two places."""
+    found = bytearray()
+    while begin + len(found) < end and (more := os.pread(descriptor, end - begin - len(found), begin + len(found))):
+        found += more
+    return bytes(found)

@@ -316,5 +316,5 @@ class Broken:
 
 
 def test_a_cost_that_fails_is_said_and_what_it_took_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert OfTool(Broken()).actual({}, Answer()) == Resources({"usd": None})
+    assert OfTool(Broken()).actual(Broken().worst(), {}, Answer()) == Resources({"usd": None})
     assert "Broken.actual failed" in capsys.readouterr().err

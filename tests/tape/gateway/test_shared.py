@@ -131,16 +131,17 @@ with guard.tool("t") as charge:
 def test_an_interrupt_while_a_line_is_written_does_not_break_the_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, sync, lines = tmp_path / "run.jsonl", os.fsync, [0]
+    path, write, lines = tmp_path / "run.jsonl", os.write, [0]
     guard, other = (Guard("usd=0.06", tools=TOOLS, journal=path) for _ in range(2))
 
-    def interrupted(file: int) -> None:
-        sync(file)
+    def interrupted(file: int, line: bytes) -> int:
+        written = write(file, line)
         lines[0] += 1
         if lines[0] in {2, 3}:
             raise KeyboardInterrupt
+        return written
 
-    monkeypatch.setattr(os, "fsync", interrupted)
+    monkeypatch.setattr(os, "write", interrupted)
     for _ in range(2):  # at a settlement, and at a reservation
         with pytest.raises(KeyboardInterrupt), guard.tool("quick") as charge:
             charge.answered()
