@@ -214,7 +214,9 @@ class SharedJournal:
                     if not is_there(file.descriptor, self.path):
                         raise JournalError(f"the journal {self.path} was removed or replaced; make a new guard")
                     self._follow(file.descriptor)
-                    file.write_due()
+                    if file.due:  # also what other guards of this program have left
+                        file.write_due()
+                        self._follow(file.descriptor)
                     yield file
                     with suppress(OSError):  # it stays due
                         file.write_due()

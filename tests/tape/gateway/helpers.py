@@ -38,6 +38,15 @@ async def wait(text: str = "") -> str:
     return text
 
 
+def shred(pages: list[list[str]], kind: str = "paper") -> int:
+    """Take a list to pieces."""
+    calls.append(len(pages))
+    for page in pages:
+        page.clear()
+    pages.clear()
+    return 0
+
+
 def fail(text: str) -> str:
     """Fail."""
     raise ValueError(text)

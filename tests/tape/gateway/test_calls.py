@@ -318,3 +318,25 @@ class Broken:
 def test_a_cost_that_fails_is_said_and_what_it_took_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     assert OfTool(Broken()).actual(Broken().worst(), {}, Answer()) == Resources({"usd": None})
     assert "Broken.actual failed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "price",
+    [
+        '{ each = { usd = "0.10" }, per = "argument", argument = "pages" }',
+        '{ each = { usd = "0.01" }, per = "input_tokens", bytes_per_token = 1 }',
+        '{ argument = "pages", values = { "[]" = { usd = 0 } }, otherwise = { usd = "0.40" } }',
+    ],
+)
+def test_a_function_that_empties_its_arguments_pays_for_what_it_was_asked(tmp_path: Path, price: str) -> None:
+    text = f'[budgets]\nrun = {{ usd = "$0.50" }}\n[python.shred]\nfunction = "FUNCTIONS:shred"\nprice = {price}\n'
+    asked = [["a"], ["b"], ["c"], ["d"]]
+
+    async def body(gateway: Any) -> None:
+        answers = [await call(gateway, "shred", pages=asked) for _ in range(60)]
+        assert asked == [["a"], ["b"], ["c"], ["d"]]
+        assert functions(gateway.config).calls == [4]
+        assert [one["isError"] for one in answers] == [False, *[True] * 59]
+        assert await left(gateway) < 0.15  # nothing more of this kind is paid for
+
+    play(tmp_path, body, text)
