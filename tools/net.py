@@ -6,7 +6,8 @@ file. An option may be spelled anew in the table: a command's arguments are reco
 
 Of a run every line of ``episodes.jsonl`` is hashed, in order, without times, without the sentence in ``detail`` and
 without ``key`` (the hash of a configuration's own layout) and ``trace_hash`` (of lines with times); of ``tape solve
---json`` the answer without ``seconds``.
+--json`` the answer without ``seconds``. What is hashed is in normal form (:func:`normal`), so that a field may be
+renamed and may move to its method: names are those of ``RENAMED``, and what a method holds stands beside the rest.
 Beside the digest the file holds every episode's fields in short, so that a difference can be told. Standard library
 only; what it calls is installed in the Python that ``--python`` names.
 """
@@ -36,6 +37,12 @@ OUT = "run"
 LEFT_OUT = ("solver_seconds", "wall_seconds", "wall_overrun_seconds", "detail", "answer", "explanation")
 """Fields of a result that are times, words for people, or told by the others."""
 
+RENAMED: Mapping[str, str] = {}
+"""Fields and values as they are called now, and as they were recorded."""
+
+METHOD = "method"
+"""Where results hold what a method counts, by its name."""
+
 LIMIT_S = 600
 SHOWN = 60
 """Longer values are kept as a hash."""
@@ -43,6 +50,7 @@ SHOWN = 60
 EASY = "sokoban --levels easy --model bundled:nano"
 HARD = "sokoban --levels hard --model bundled:nano-1500"
 AS_PUBLISHED = "--execution constrained --on-infeasible partial"
+CHAINS = "tool_chains --proposer declared --scorer declared"
 AEC = "alfworld --verify aec --limit 2"
 
 RUNS = {
@@ -84,6 +92,22 @@ RUNS = {
     "sokoban-sdp-sample": f"{HARD} --agent sdp --chain sample --limit 3",
     "sokoban-sdp-strict": f"{HARD} --agent sdp --chain sample --strict-algorithm1 --cascade off --attempts 2 --limit 3",
     "sokoban-sdp-always": f"{HARD} --agent sdp --validation always --limit 3",
+    # Search agents.
+    "search-cgdp": "musique_search --agent cgdp --limit 3",
+    "search-cgdp-aec": "musique_search --agent cgdp --context-tokens 384 --gate voi --verify aec --limit 4",
+    "search-cgdp-solver": "musique_search --agent cgdp --select solver --depths 5,10 --budget tokens=4000 --limit 3",
+    "search-ircot": "musique_search --agent ircot --memory freeform --gate f_j0.6_u0.3_p2 --limit 4",
+    "search-react": "hotpot_search --agent react_search --limit 3",
+    "search-memgpt": "locomo --agent memgpt --limit 3",
+    "search-iter-retgen": "musique_search --agent iter_retgen --limit 3",
+    "search-locomo": "locomo --agent cgdp --context-tokens 384 --limit 3",
+    "search-code": "repo_qa --agent cgdp --limit 2",
+    # Typed tools.
+    "chains-tape": f"{CHAINS} --limit 3",
+    "chains-price": f"{CHAINS} --level 10 --tools 100 --change price --limit 2",
+    "chains-lm": "tool_chains --reader lm --model bundled:chains --proposer declared --scorer declared "
+    "--execution forced --count 2",
+    "chains-react": "tool_chains --agent react --model declared:first --change refused --limit 3",
     # Other environments.
     "scienceworld-sdp-adapter": "scienceworld --agent sdp --chain adapter --task short --limit 2",
     "scienceworld-tape": "scienceworld --task short --limit-steps 40 --limit 2",
@@ -118,6 +142,9 @@ SOLVES = {
     "solve-risk": "risky.json --budget usd=5 --risk 0.1",
 }
 """Arguments of ``tape solve``, without ``--json``."""
+
+WORLD = "world"
+"""The program beside this file that plays environments of a user's own."""
 
 Flat = dict[str, Any]
 """Fields of an episode or an answer by their dotted names."""
@@ -210,7 +237,8 @@ def _parser() -> argparse.ArgumentParser:
 def _commands() -> dict[str, list[str]]:
     """The arguments of every command by its name."""
     found = {name: ["run", *shlex.split(text), "--out", OUT, "--quiet"] for name, text in RUNS.items()}
-    return found | {name: ["solve", *shlex.split(text), "--json"] for name, text in SOLVES.items()}
+    found |= {name: ["solve", *shlex.split(text), "--json"] for name, text in SOLVES.items()}
+    return found | {WORLD: [WORLD]}
 
 
 def play(python: str, name: str, argv: Sequence[str]) -> Outcome:
@@ -222,7 +250,8 @@ def play(python: str, name: str, argv: Sequence[str]) -> Outcome:
         place = Path(folder)
         for file, graph in graphs().items():
             (place / file).write_text(json.dumps(graph), encoding="utf-8")
-        command = [python, "-m", "tape", *argv]
+        program = [str(NET.with_name("net_world.py"))] if name == WORLD else ["-m", "tape", *argv]
+        command = [python, *program]
         try:
             done = subprocess.run(  # noqa: S603
                 command,
@@ -248,7 +277,7 @@ def play(python: str, name: str, argv: Sequence[str]) -> Outcome:
 
 
 def _read(place: Path, argv: Sequence[str], printed: str) -> Iterator[dict[str, Any]]:
-    """What a command came to, without times and keys; nothing where it failed."""
+    """What a command came to, in normal form; nothing where it failed."""
     if argv[0] == "solve":
         if printed.lstrip().startswith("{"):
             answer = json.loads(printed)
@@ -256,13 +285,31 @@ def _read(place: Path, argv: Sequence[str], printed: str) -> Iterator[dict[str, 
             yield answer
         return
     file = place / OUT / "episodes.jsonl"
-    for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
-        record = json.loads(line)
-        record.pop("key", None)
-        record.pop("trace_hash", None)  # of lines with times
-        for name in LEFT_OUT:
-            record["result"].pop(name, None)
-        yield record
+    if argv[0] == WORLD:
+        lines = printed.splitlines()
+    else:
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    for line in lines:
+        yield normal(json.loads(line))
+
+
+def normal(record: dict[str, Any]) -> dict[str, Any]:
+    """An episode without times and keys, in the names of the record, the fields of methods beside the common ones."""
+    record.pop("key", None)
+    record.pop("trace_hash", None)  # of lines with times
+    found = {RENAMED.get(name, name): value for name, value in record.items() if name != "result"}
+    result: dict[str, Any] = {}
+    for name, value in record["result"].items():
+        held = value.values() if name == METHOD and isinstance(value, Mapping) else [{name: value}]
+        for fields in held:
+            result |= {RENAMED.get(field, field): one for field, one in fields.items()}
+    # A field that a method alone has is there or not; empty, it says nothing.
+    found["result"] = {
+        name: RENAMED.get(value, value) if isinstance(value, str) else value
+        for name, value in result.items()
+        if name not in LEFT_OUT and value not in (None, False, 0, "", [], {})
+    }
+    return found
 
 
 def shortened(record: Mapping[str, Any]) -> Flat:
