@@ -38,6 +38,12 @@ async def wait(text: str = "") -> str:
     return text
 
 
+def wipe(path: str, a: str = "", options: dict | None = None) -> str:
+    """Wipe a path."""
+    calls.append(path)
+    return path
+
+
 def fail(text: str) -> str:
     """Fail."""
     raise ValueError(text)
