@@ -154,8 +154,8 @@ class BoundedModel(WrapperModel):  # type: ignore[misc]
                 f"{self.model_name} is given tools that the provider runs, or a conversation that it keeps: what such "
                 "a call costs is not known before it. Use tools and messages of your own"
             )
-        said = {"messages": ModelMessagesTypeAdapter.dump_python(messages, mode="json"), "parameters": prepared}
-        sent = _plain({**said, "settings": settings})
+        said = [ModelMessagesTypeAdapter.dump_python(messages, mode="json"), prepared, *([settings] if settings else [])]
+        sent = to_json(said, serialize_unknown=True)
         with ExitStack() as paid:
             try:
                 charge = paid.enter_context(self._guard.model(self.model_name, sent, settings.get("max_tokens")))
