@@ -162,7 +162,7 @@ class Approver:
         from tape.tools.shown import UnshowableError
 
         try:
-            str(request)
+            _ = str(request), request.whole
         except UnshowableError as error:
             return Approval.REFUSE, f"its arguments cannot be shown to anybody in full: {error}"
         try:

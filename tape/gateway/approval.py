@@ -51,37 +51,48 @@ class _Pending:
 
 @dataclass(frozen=True)
 class _Question:
-    """What the user is asked about a call: first with long values cut, then on request page by page with the whole."""
+    """What the user is asked about a call: first with long values cut, then on request page by page with the whole.
+
+    Attributes:
+        tool: What is to be called.
+        worst: What it costs at most.
+        rows: Its arguments.
+        pages: The whole of them; none where nothing is cut.
+    """
 
     tool: Offered
-    arguments: Mapping[str, Any]
     worst: Mapping[str, Any]
     rows: Sequence[Row]
+    pages: Sequence[str]
+
+    @classmethod
+    def about(cls, tool: Offered, arguments: Mapping[str, Any], worst: Mapping[str, Any]) -> _Question:
+        """The question about a call.
+
+        Raises:
+            UnshowableError: Its arguments cannot be shown, in the question or as a whole.
+        """
+        rows = rows_of(arguments)
+        return cls(tool, worst, rows, pages_of(arguments) if any(row.cut for row in rows) else ())
 
     def request(self, page: int) -> ElicitRequest:
         """The question; page 0 is the first one, with every argument."""
         tool, cost = self.tool, ", ".join(f"{kind} {most}" for kind, most in self.worst.items())
         asked = f"Call {tool.name} of {tool.origin}? It may destroy what cannot be brought back. At most: {cost}."
+        more = page < len(self.pages)
         if page == 0:
-            shown, more = "\n".join(map(str, self.rows)), self.cut
+            shown = "\n".join(map(str, self.rows))
             what = f"Its {len(self.rows)} arguments" if len(self.rows) != 1 else "Its argument"
             what += f', some cut; answer with "{_MORE}" to see them whole' if more else ""
         else:
-            pages = pages_of(self.arguments)
-            shown, more = pages[page - 1], page < len(pages)
-            what = f"Its arguments whole, page {page} of {len(pages)}"
+            shown, what = self.pages[page - 1], f"Its arguments whole, page {page} of {len(self.pages)}"
         message = f"{asked} {what}:\n{shown}" if shown else f"{asked} It has no arguments."
         schema = {"type": "object", "properties": _MAKE | (_SHOW if more else {}), "required": [_KEY]}
         return ElicitRequest(params=ElicitRequestFormParams(message=message, requested_schema=schema))
 
-    @property
-    def cut(self) -> bool:
-        """Whether a value is cut."""
-        return any(row.cut for row in self.rows)
-
     def turns(self, page: int, answer: Any) -> bool:
         """Whether an answer to a page asks for the next one, and there is one; then nothing is approved by it."""
-        return _content(answer).get(_MORE) is True and self.cut and page < len(pages_of(self.arguments))
+        return _content(answer).get(_MORE) is True and page < len(self.pages)
 
 
 class Approvals:
@@ -114,7 +125,7 @@ class Approvals:
         if offered is None or (offered.form is None and offered.url is not None):
             return _CANNOT
         try:
-            question = _Question(tool, arguments, worst, rows_of(arguments))
+            question = _Question.about(tool, arguments, worst)
         except UnshowableError as error:
             return f"it is destructive, and its arguments cannot be shown to the user in full: {error}"
         if context.session.can_send_request:

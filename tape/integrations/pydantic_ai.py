@@ -154,7 +154,11 @@ class BoundedModel(WrapperModel):  # type: ignore[misc]
                 f"{self.model_name} is given tools that the provider runs, or a conversation that it keeps: what such "
                 "a call costs is not known before it. Use tools and messages of your own"
             )
-        said = [ModelMessagesTypeAdapter.dump_python(messages, mode="json"), prepared, *([settings] if settings else [])]
+        said = [
+            ModelMessagesTypeAdapter.dump_python(messages, mode="json"),
+            prepared,
+            *([settings] if settings else []),
+        ]
         sent = to_json(said, serialize_unknown=True)
         with ExitStack() as paid:
             try:

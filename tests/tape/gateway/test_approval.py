@@ -84,6 +84,12 @@ def test_what_the_user_allows_is_called(tmp_path: Path, mode: str) -> None:
     ]
 
 
+def _nested(value: Any, times: int) -> Any:
+    for _ in range(times):
+        value = [value, 0]
+    return value
+
+
 ANYTHING = """
 [budgets]
 session = { usd = "$0.10" }
@@ -143,6 +149,7 @@ def test_the_last_page_has_no_next_one(tmp_path: Path, mode: str) -> None:
     [
         ({"path": "/", "options": {f"k{n}": "v" * 20 for n in range(200)}}, "at most 100"),
         ({"path": "/", "options": {"n" * 300: 1}}, "a name has 300 characters"),
+        ({"path": "/", "options": {"n" * 180: _nested("x" * 3000, 40)}}, "a name has"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_without_asking(
