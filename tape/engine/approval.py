@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import partial
 from inspect import isawaitable, iscoroutine, iscoroutinefunction
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from tape.budget import amount_of, in_units, kind_of, kinds
 from tape.budget.deadline import blocking, in_thread
@@ -47,7 +47,7 @@ class ApprovalRequest:
 
     Attributes:
         action: The action, just as it will be executed.
-        shown: The same for people: what it refers to is filled in, for instance the account's name in place of ``#1``.
+        shown: The same with what it refers to filled in, for instance the account's name in place of ``#1``.
         picture: The current state, as the domain draws it for people.
         cost: The action's worst case, in units by resource; None for an amount that nobody knows.
         left: What is left of every capped resource, in units; real time is left out.
@@ -66,10 +66,38 @@ class ApprovalRequest:
     step: int
 
     def __str__(self) -> str:
+        """The question for a person: every argument, long values cut one by one by both ends.
+
+        Raises:
+            UnshowableError: The action cannot be shown in full; an episode refuses it without asking.
+        """
+        from tape.tools.shown import LONGEST, escaped, shown_action
+
         cost = ", ".join(_written(kind, amount) for kind, amount in self.cost.items()) or "nothing"
         left = ", ".join(_written(kind, amount) for kind, amount in self.left.items()) or "everything (no caps)"
-        lines = [f"{self.shown} ({self.reason})", f"costs at most {cost}; left: {left}"]
-        return "\n".join([*lines, *([f"then: {'; '.join(self.rest)}"] if self.rest else [])])
+        lines = [f"{shown_action(self.shown)} ({self.reason})", f"costs at most {cost}; left: {left}"]
+        rest = (escaped(one if len(one) <= LONGEST else f"{one[:LONGEST]}...") for one in self.rest)
+        return "\n".join([*lines, *([f"then: {'; '.join(rest)}"] if self.rest else [])])
+
+    @property
+    def arguments(self) -> Mapping[str, Any] | None:
+        """The arguments with which a tool or an action is called, results filled in; None where it takes none so."""
+        from tape.tools.shown import arguments_of
+
+        called = arguments_of(self.shown)
+        return None if called is None else called[1]
+
+    @property
+    def whole(self) -> str:
+        """The action with all of its arguments, nothing cut, for people.
+
+        Raises:
+            UnshowableError: See :meth:`__str__`.
+        """
+        from tape.tools.shown import arguments_of, pages_of, shown_action
+
+        called = arguments_of(self.shown)
+        return shown_action(self.shown) if called is None else "\n".join([called[0], *pages_of(called[1])])
 
 
 Said: TypeAlias = bool | Approval
@@ -120,12 +148,23 @@ class Approver:
             raise _unusable("approve_when", request.action, selected, "True or False")
         return selected
 
-    async def ask(self, request: ApprovalRequest) -> Approval:
+    async def ask(self, request: ApprovalRequest) -> tuple[Approval, str]:
         """Ask. A coroutine function is awaited; a plain function is called in a thread of its own.
+
+        Nobody is asked about what no person can be shown in full: it is refused.
+
+        Returns:
+            What is decided, and why it was asked, or why it was not.
 
         Raises:
             ApprovalError: The function has failed, or returned none of what it may.
         """
+        from tape.tools.shown import UnshowableError
+
+        try:
+            _ = str(request), request.whole
+        except UnshowableError as error:
+            return Approval.REFUSE, f"its arguments cannot be shown to anybody in full: {error}"
         try:
             if iscoroutinefunction(self._approve):
                 said = await self._approve(request)
@@ -135,10 +174,10 @@ class Approver:
         except Exception as error:
             raise _failed("approve", request.action, error) from error
         if isinstance(said, bool):
-            return Approval.ALLOW if said else Approval.REFUSE
+            return Approval.ALLOW if said else Approval.REFUSE, request.reason
         if not isinstance(said, Approval):
             raise _unusable("approve", request.action, said, "True, False or a member of tape.Approval")
-        return said
+        return said, request.reason
 
 
 def asked_by_caller(approve: Approve) -> Approve:

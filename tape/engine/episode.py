@@ -227,8 +227,8 @@ class Episode:
         if request.reason == "destructive" or self.approver.selects(request):
             # Nobody is asked about what cannot be paid.
             self.ledger.release(self.ledger.reserve(self.env.domain.cost(self.state, action)))
-            decision = await self.approver.ask(request)
-            self._log_approval(action, decision, request.reason)
+            decision, reason = await self.approver.ask(request)
+            self._log_approval(action, decision, reason)
             if decision is Approval.STOP:
                 raise EpisodeEnded("stopped", f"stopped where {action!r} was to be approved")
             if decision is Approval.REFUSE:

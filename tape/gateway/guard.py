@@ -18,6 +18,7 @@ from tape.budget import Budget, Ledger, Reservation, Resources
 from tape.budget.amounts import booked, unknown
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 from tape.gateway.books import Book, amounts
+from tape.gateway.content import parts_of, read_worst, size_of, worst_of
 from tape.gateway.errors import ChargeError, FieldError
 from tape.gateway.own_tools import left
 from tape.gateway.planning import PlanError, fitting, plan
@@ -111,10 +112,16 @@ class ModelCharge(_Charge):
     """
 
     def __init__(
-        self, guard: Guard, reservation: Reservation, number: int | None, price: TokenPrice | None, most_tokens: int
+        self,
+        guard: Guard,
+        reservation: Reservation,
+        number: int | None,
+        price: TokenPrice | None,
+        most_tokens: int,
+        unreported: Resources | None = None,
     ) -> None:
         super().__init__(guard, reservation, number)
-        self._price, self.most_tokens = price, most_tokens
+        self._price, self.most_tokens, self._unreported = price, most_tokens, unreported or Resources()
 
     def used(self, prompt_tokens: int | None, completion_tokens: int | None) -> None:
         """Settle at the tokens that the provider reports; at the worst case where it does not.
@@ -125,7 +132,7 @@ class ModelCharge(_Charge):
         if not prompt_tokens or any(not isinstance(n, int) or isinstance(n, bool) or n < 0 for n in counts):
             self._settle(unknown(self.worst))
         else:
-            self._settle(cost_of(self._price, prompt_tokens, completion_tokens or 0))
+            self._settle(cost_of(self._price, prompt_tokens, completion_tokens or 0) + self._unreported)
 
 
 class Guard:
@@ -141,6 +148,10 @@ class Guard:
         most_tokens: Completion tokens of a model call that sets no limit of its own.
         bytes_per_token: A prompt of so many bytes counts as one token before the call. No tokenizer that works on
             bytes makes more tokens than bytes, so 1 is safe; 3 is usual for English.
+        content: The most that a part of a request takes whose bytes do not bound it, by kind: ``image``, ``audio``,
+            ``video``, ``file``, ``conversation`` (that the provider keeps), ``cache`` (what a mark to write to its
+            cache adds). Tokens of the prompt, as in ``{"image": 1600}``, or ``{"tokens": 1600, "usd": "$0.01"}`` where
+            they do not cost what text does. Under a cap on tokens or money a part without that is refused.
         journal: A file that remembers what is spent. After a crash a guard with the same journal goes on: what was in
             flight counts as its worst case. Programs that have it at the same time share the budget.
 
@@ -162,12 +173,14 @@ class Guard:
         models: Mapping[str, tuple[str | Decimal, str | Decimal]] | None = None,
         most_tokens: int = 1024,
         bytes_per_token: int = 1,
+        content: Mapping[str, Any] | None = None,
         journal: Path | str | None = None,
     ) -> None:
         for name, number in (("most_tokens", most_tokens), ("bytes_per_token", bytes_per_token)):
             _require_whole(name, number)
         self.tools = {name: _tool(name, said) for name, said in (tools or {}).items()}
         self._models = {name: _token_price(name, said) for name, said in (models or {}).items()}
+        self._content = read_worst(content or {})
         self.most_tokens, self._bytes_per_token = most_tokens, bytes_per_token
         self._program = os.getpid()
         self.ledger = Ledger(Budget.parse(budget) if isinstance(budget, str) else budget, name=_OWN)
@@ -214,21 +227,25 @@ class Guard:
 
         Args:
             name: The model's name.
-            request: All that is sent: text, bytes, or what JSON can hold (the rest of it as its ``str``).
+            request: All that is sent: text, bytes, or what JSON can hold (the rest of it as its ``str``). Parts whose
+                bytes do not bound them, such as images, are found by its structure.
             most_tokens: Its limit of completion tokens; the guard's where it has none.
 
         Raises:
             BudgetExceededError: It does not fit; nothing is spent.
-            UnknownCostError: The price is unknown, and money is capped.
+            UnknownCostError: The price is unknown, and money is capped; or the request holds a part whose worst case
+                is not declared, and money or tokens are.
+            ChargeError: The request holds itself, or is too deep.
             ConfigError: ``most_tokens`` is no whole number above 0, or this program is a fork of the guard's.
             JournalError: It cannot be written down.
         """
         limit = self.most_tokens if most_tokens is None else most_tokens
         _require_whole("most_tokens", limit)
         price = self._price_of(name)
-        prompt = OVERHEAD_TOKENS - (-_bytes(request) // self._bytes_per_token)
-        reservation, number = self._reserve(name, cost_of(price, prompt, limit))
-        with ModelCharge(self, reservation, number, price, limit)._until_left() as charge:
+        more, unreported, theirs = worst_of(parts_of(request), self._content, price, self.ledger.capped(), name)
+        prompt = OVERHEAD_TOKENS - (-(size_of(request) - theirs) // self._bytes_per_token)
+        reservation, number = self._reserve(name, cost_of(price, prompt, limit) + more)
+        with ModelCharge(self, reservation, number, price, limit, unreported)._until_left() as charge:
             yield charge
 
     def _price_of(self, name: str) -> TokenPrice | None:
@@ -330,19 +347,6 @@ def _token_price(name: str, said: Any) -> TokenPrice:
             f'expected US dollars per million tokens, ("0.15", "0.60") for prompts and completions; got {short(said)}',
         ) from None
     return TokenPrice(prompt / 1_000_000, completion / 1_000_000)
-
-
-def _bytes(request: Any) -> int:
-    if isinstance(request, bytes):
-        return len(request)
-    text = request if isinstance(request, str) else json.dumps(request, ensure_ascii=False, default=_said)
-    return len(text.encode("utf-8", "surrogatepass"))  # half of a pair is sent as three bytes, not as a question mark
-
-
-def _said(value: Any) -> Any:
-    """A value that JSON cannot hold. A class that describes an answer is sent as its schema, which is long."""
-    schema = getattr(value, "model_json_schema", None)
-    return schema() if isinstance(value, type) and callable(schema) else str(value)
 
 
 def _require_whole(name: str, number: Any) -> None:

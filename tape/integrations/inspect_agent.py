@@ -13,7 +13,7 @@ from copy import copy
 from functools import wraps
 from typing import Any
 
-from tape.errors import BudgetExceededError
+from tape.errors import BudgetExceededError, ConfigError
 from tape.gateway.books import amount
 from tape.gateway.guard import REFUSALS, Guard
 from tape.plugins import require_extra
@@ -49,7 +49,13 @@ def bounded_model(model: str | Model | None, guard: Guard) -> Model:
         answers = max(config.num_choices or 1, config.best_of or 1)
         summary = config.reasoning_summary or "none"
         most = None if config.max_tokens is None else config.max_tokens * answers
-        request = [one.model_dump(exclude_none=True) for one in (*input, *tools, config)]  # schemas of answers too
+        if hosted := [one.name for one in tools if _is_hosted(one)]:
+            raise ConfigError(f"the provider runs {', '.join(hosted)} itself, where no budget reaches; leave it out")
+        request = {  # schemas of answers too
+            "messages": [one.model_dump(exclude_none=True) for one in input],
+            "tools": [one.model_dump(exclude_none=True) for one in tools],
+            "config": config.model_dump(exclude_none=True),
+        }
         try:
             with guard.model(bounded.name, request, most) as charge:
                 # Where summaries are left open, OpenAI's provider makes a call of its own to see whether it has them.
@@ -69,6 +75,11 @@ def bounded_model(model: str | Model | None, guard: Guard) -> Model:
 
     api.generate, api.compact = generate, compact
     return bounded
+
+
+def _is_hosted(tool: ToolInfo) -> bool:
+    """Whether a provider may run a tool itself: Inspect says so in the options of these."""
+    return bool(tool.options) and (tool.name in ("web_search", "code_execution") or tool.name.startswith("mcp_server"))
 
 
 def bounded_tools(tools: Sequence[Tool | ToolDef | ToolSource] | ToolSource, guard: Guard) -> list[Tool | ToolSource]:

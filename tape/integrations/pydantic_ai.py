@@ -154,7 +154,12 @@ class BoundedModel(WrapperModel):  # type: ignore[misc]
                 f"{self.model_name} is given tools that the provider runs, or a conversation that it keeps: what such "
                 "a call costs is not known before it. Use tools and messages of your own"
             )
-        sent = to_json([ModelMessagesTypeAdapter.dump_python(messages, mode="json"), prepared], serialize_unknown=True)
+        said = [
+            ModelMessagesTypeAdapter.dump_python(messages, mode="json"),
+            prepared,
+            *([settings] if settings else []),
+        ]
+        sent = to_json(said, serialize_unknown=True)
         with ExitStack() as paid:
             try:
                 charge = paid.enter_context(self._guard.model(self.model_name, sent, settings.get("max_tokens")))

@@ -13,7 +13,7 @@ from tape.engine.graph import PlanGraph
 from tape.runner.spec import RunSpec
 from tape.runner.work import Line
 from tape.show.draw import draw
-from tape.show.text import listed_actions, plain
+from tape.show.text import asked_about, listed_actions, plain
 from tape.trace import (
     ActedEvent,
     ActionsSampledEvent,
@@ -31,6 +31,8 @@ from tape.trace import (
     ToldEvent,
 )
 
+_LONGEST_VALUE = 200
+"""Characters of a value of an action that somebody was asked about."""
 _LONGEST_NAME = 150
 """Bytes of a file's name, without what is added to it."""
 
@@ -86,7 +88,7 @@ def _described(events: Sequence[Event]) -> Iterator[str]:
                 listed = ", ".join(f"{name} x{event.actions.count(name)}: {score}" for name, score in scores.items())
                 yield f"  {len(event.actions)} actions sampled ({listed}); best: {event.chosen}"
             case ApprovalEvent():
-                yield f"  asked before {event.action} ({event.reason}): {event.decision}"
+                yield f"  asked before {asked_about(event.action, _LONGEST_VALUE)} ({event.reason}): {event.decision}"
             case ActedEvent():
                 planned = "" if event.planned in (None, event.action) else f" (planned {event.planned})"
                 cost = f"   used {used}" if (used := _amounts(event.cost)) else ""

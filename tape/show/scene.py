@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from tape.budget import in_units
-from tape.show.text import one_line, plain
+from tape.show.text import asked_about, one_line, plain
 from tape.trace import (
     ActedEvent,
     ApprovalEvent,
@@ -35,6 +35,9 @@ _SHORT = 12
 
 _MOST_CALLS, _MOST_NOTES, _MOST_LINES = 7, 3, 16
 """Lines of a path of longer actions, of a note, and of a picture."""
+
+_LONGEST_VALUE = 24
+"""Characters of a value of an action that somebody was asked about."""
 
 _INDENT = 6
 """Columns of the words in front of a panel's lines."""
@@ -88,7 +91,7 @@ class Scene:
                 self.ahead = list(event.actions)
                 self.note = _selected(event)
             case ApprovalEvent():
-                self.note = f"asked before {event.action}: {event.decision}"
+                self.note = f"{event.decision} when asked: {asked_about(event.action, _LONGEST_VALUE)}"
             case ActedEvent():
                 self.done.append(event.action)
                 self.ahead = self.ahead[1:]

@@ -23,6 +23,21 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def asked_about(action: str, longest: int | None = None) -> str:
+    """An action that somebody was asked to approve, with every argument.
+
+    Args:
+        action: The action.
+        longest: Characters of a value that is shown whole; of a longer one both ends are. None: all of all.
+    """
+    from tape.tools.shown import UnshowableError, escaped, shown_action
+
+    try:
+        return escaped(action) if longest is None else shown_action(action, longest)
+    except UnshowableError:
+        return escaped(action)
+
+
 def listed_actions(actions: Sequence[str]) -> str:
     """Actions side by side; with semicolons where one of them has blanks of its own."""
     return ("; " if any(" " in action for action in actions) else " ").join(actions)

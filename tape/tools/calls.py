@@ -143,14 +143,18 @@ def _is_shallow(value: Any, levels: int) -> bool:
     return levels > 0 and all(_is_shallow(item, levels - 1) for item in items)
 
 
-def parse(text: str) -> Call:
+def parse(text: str, longest: int = LONGEST) -> Call:
     """Read an action.
+
+    Args:
+        text: The action.
+        longest: Characters of the longest text that is read; an action with results filled in may have more.
 
     Raises:
         InvalidCallError: It is no call; says where reading stopped.
     """
-    if len(text) > LONGEST:
-        raise InvalidCallError(f"a call of {len(text)} characters; the longest that is read has {LONGEST}")
+    if len(text) > longest:
+        raise InvalidCallError(f"a call of {len(text)} characters; the longest that is read has {longest}")
     head = _NAME.match(text)
     if head is None:
         raise InvalidCallError(f"expected TOOL(NAME=VALUE, ...), got {text[:80]!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
@@ -138,9 +139,13 @@ class ToolDomain:
         try:
             made = parse(action)
             values = made.values(as_state(state).values())
-            return from_mapping(made.tool, values).text
         except InvalidCallError:
             return action
+        try:
+            return from_mapping(made.tool, values).text
+        except InvalidCallError:  # a result may be nested deeper than what models write
+            listed = ", ".join(f"{name}={json.dumps(value)}" for name, value in values.items())
+            return f"{made.tool}({listed})"
 
     def breaks(self, before: State, after: State) -> bool:
         """Whether a call gave nothing where some tool changes something: the next ``#k`` would be another result."""

@@ -147,7 +147,7 @@ class ApprovalEvent(Event):
         step: Steps taken before it.
         action: The action.
         decision: What was decided.
-        reason: Why it was asked: ``destructive``, ``selected``, or both.
+        reason: Why it was asked: ``destructive`` or ``selected``; or why it was refused without asking.
     """
 
     type: ClassVar[str] = "approval"

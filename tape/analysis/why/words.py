@@ -190,7 +190,7 @@ def _outcome(one: Round) -> str:
     end = one.ended
     if end.refused and end.how in ("refused", "stopped", "infeasible"):
         then = "which ended the episode" if end.final else "so it was planned anew without it"
-        return f"{end.refused} was refused by whoever was asked to approve it, {then}."
+        return f"{end.refused} was refused where it was to be approved, {then}."
     steps = "all its steps" if end.taken >= end.of else f"{end.taken} of its {end.of} steps"
     if end.of == 1:
         steps = "its only step" if end.taken else "no step"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tape.budget import in_units
+from tape.show.text import asked_about
 from tape.show.view.graphs import amounts
 from tape.trace import (
     ActedEvent,
@@ -108,7 +109,7 @@ class Timeline:
                 self._note(event, "Final answer at the limit", "good" if event.success else "plain", lines)
             case ApprovalEvent():
                 tone = "good" if event.decision == "allowed" else "bad"
-                lines = [event.action, f"asked because: {event.reason}"]
+                lines = [asked_about(event.action), f"asked because: {event.reason}"]
                 self._note(event, f"Approval: {event.decision}", tone, lines)
             case ActionsSampledEvent():
                 scores = [

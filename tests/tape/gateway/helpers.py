@@ -47,6 +47,12 @@ def shred(pages: list[list[str]], kind: str = "paper") -> int:
     return 0
 
 
+def wipe(path: str, a: str = "", options: dict | None = None) -> str:
+    """Wipe a path."""
+    calls.append(path)
+    return path
+
+
 def fail(text: str) -> str:
     """Fail."""
     raise ValueError(text)

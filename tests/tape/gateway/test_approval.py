@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,10 @@ MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
 
 
 def play(folder: Path, body: Any, mode: str, answer: Any = None, text: str = TEXT) -> list[str]:
-    """Talk to a gateway in this process; returns what the user was asked."""
+    """Talk to a gateway in this process; returns what the user was asked.
+
+    A list of answers is given one by one, the last one to all further questions.
+    """
     from mcp.client import Client
 
     from tape.gateway.serving import make_server
@@ -35,7 +39,7 @@ def play(folder: Path, body: Any, mode: str, answer: Any = None, text: str = TEX
 
     async def elicit(context: Any, params: Any) -> Any:
         asked.append(params.message)
-        return answer
+        return answer[min(len(asked), len(answer)) - 1] if isinstance(answer, list) else answer
 
     async def run() -> None:
         async with running(write_config(folder, text)) as gateway:
@@ -75,9 +79,94 @@ def test_what_the_user_allows_is_called(tmp_path: Path, mode: str) -> None:
 
     asked = play(tmp_path, body, mode, says("accept", approve=True))
     assert asked == [
-        "Call drop of python? It may destroy what cannot be brought back. "
-        'Arguments: {"text": "all \\nof it"}. At most: steps 1, usd 0.04.'
+        "Call drop of python? It may destroy what cannot be brought back. At most: steps 1, usd 0.04. Its argument:\n"
+        'text = "all\\u202e\\nof it"'
     ]
+
+
+def _nested(value: Any, times: int) -> Any:
+    for _ in range(times):
+        value = [value, 0]
+    return value
+
+
+ANYTHING = """
+[budgets]
+session = { usd = "$0.10" }
+
+[python.wipe]
+function = "FUNCTIONS:wipe"
+destructive = true
+price = { usd = "$0.04" }
+"""
+LONG = {"a": "x" * 700, "path": "/ IMPORTANT", "options": {"recursive": True, "note": "At most: usd 0."}}
+
+
+@MODES
+def test_a_long_argument_hides_no_other_one(tmp_path: Path, mode: str) -> None:
+    async def body(gateway: Any, client: Any) -> None:
+        assert (await client.call_tool("wipe", LONG)).is_error is True
+
+    [asked] = play(tmp_path, body, mode, says("accept", approve=False), ANYTHING)
+    assert asked.split("\n") == [
+        "Call wipe of python? It may destroy what cannot be brought back. At most: steps 1, usd 0.04. "
+        'Its 3 arguments, some cut; answer with "show" to see them whole:',
+        f'a = "{"x" * 80}" ... 540 of 700 characters left out ... "{"x" * 80}"',
+        'path = "/ IMPORTANT"',
+        'options = {"recursive": true, "note": "At most: usd 0."}',
+    ]
+
+
+@MODES
+@pytest.mark.parametrize("approve", [True, False])
+def test_the_whole_is_shown_on_request_page_by_page(tmp_path: Path, mode: str, approve: bool) -> None:
+    arguments = LONG | {"a": "".join(chr(97 + n % 26) for n in range(40_000))}
+
+    async def body(gateway: Any, client: Any) -> None:
+        assert (await client.call_tool("wipe", arguments)).is_error is not approve
+        assert functions(gateway.config).calls == ([arguments["path"]] if approve else [])
+
+    more = says("accept", approve=True, show=True)
+    asked = play(tmp_path, body, mode, [more, more, more, says("accept", approve=approve)], ANYTHING)
+    assert [re.findall(r"page \d of \d", one) for one in asked] == [[], *([f"page {n} of 3"] for n in (1, 2, 3))]
+    whole = "".join(one.partition("\n")[2] + "\n" for one in asked[1:])
+    assert "".join(re.findall(r'^a, characters .* = "([a-z]+)"$', whole, re.M)) == arguments["a"]
+    assert 'path = "/ IMPORTANT"' in whole
+
+
+@MODES
+def test_the_last_page_has_no_next_one(tmp_path: Path, mode: str) -> None:
+    async def body(gateway: Any, client: Any) -> None:
+        assert (await client.call_tool("wipe", LONG)).is_error is True
+
+    both = says("accept", approve=True, show=True)
+    assert len(play(tmp_path, body, mode, both, ANYTHING)) == 2, "whoever still wants to see more has not approved"
+
+
+@MODES
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ({"path": "/", "options": {f"k{n}": "v" * 20 for n in range(200)}}, "at most 100"),
+        ({"path": "/", "options": {"n" * 300: 1}}, "a name has 300 characters"),
+        ({"path": "/", "options": {"n" * 180: _nested("x" * 3000, 40)}}, "a name has"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_without_asking(
+    tmp_path: Path, mode: str, arguments: dict[str, Any], why: str
+) -> None:
+    async def body(gateway: Any, client: Any) -> None:
+        said = await client.call_tool("wipe", arguments)
+        assert said.is_error is True
+        assert (
+            "wipe was not called: it is destructive, and its arguments cannot be shown"
+            in (said.structured_content["message"])
+        )
+        assert why in said.structured_content["message"]
+        assert functions(gateway.config).calls == []
+        assert await left(gateway) == 0.1
+
+    assert play(tmp_path, body, mode, says("accept", approve=True), ANYTHING) == []
 
 
 @MODES

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -116,6 +117,38 @@ def failing_client(asked: list[str]) -> Any:
 def truth_of(*turns: Turn) -> Truth:
     """A truth at its beginning."""
     return Truth(list(turns))
+
+
+def image_is_bounded(ask: Callable[[Truth, Guard], Any], name: str = "scripted") -> None:
+    """An image costs $0.06 that 50 bytes name: refused under a cap, unless its worst case is declared and fits.
+
+    Args:
+        ask: Shows a scripted model an image under a guard.
+        name: How the guard knows the model.
+    """
+
+    def asked(budget: str, **more: Any) -> tuple[str, Truth, Guard]:
+        truth = truth_of(Turn("A river.", prompt=60_000))
+        guard = Guard(budget, models={name: ("1", "1")}, most_tokens=20, **more)
+        try:
+            return str(ask(truth, guard)), truth, guard
+        except Exception as error:
+            return f"{error} {error.__cause__}", truth, guard
+
+    for budget, cap in (("usd=0.02", "usd is capped"), ("tokens=20000", "tokens is capped")):
+        said, truth, guard = asked(budget)
+        assert cap in said
+        assert 'declare the most that one takes, Guard(..., content={"image": ' in said
+        assert truth.spent["calls"] == 0
+        assert not guard.ledger.used["usd"]
+        no_overspend(guard, truth)
+    said, truth, guard = asked("usd=0.02", content={"image": 60_000})
+    assert "cap of at least" in said
+    assert truth.spent["calls"] == 0
+    for budget, more in (("usd=0.10", {"content": {"image": 60_000}}), ("calls=1", {})):
+        _, truth, guard = asked(budget, **more)
+        assert truth.spent["calls"] == 1
+        exactly(guard, truth)
 
 
 def no_overspend(guard: Guard, *truths: Truth) -> None:

@@ -21,10 +21,19 @@ from dspy.utils.exceptions import LMServerError, LMUnexpectedError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tape.errors import BudgetExceededError, ConfigError
+from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 from tape.gateway.guard import Guard
 from tape.integrations.dspy import BoundedLM, bounded_tools
-from tests.tape.integrations.scripted import MODELS, TOOLS, Truth, Turn, exactly, no_overspend, truth_of
+from tests.tape.integrations.scripted import (
+    MODELS,
+    TOOLS,
+    Truth,
+    Turn,
+    exactly,
+    image_is_bounded,
+    no_overspend,
+    truth_of,
+)
 from tests.tape.integrations.scripted_dspy import ANSWER, ScriptedEngine, lm_of, said, use
 from tests.tape.lm.endpoint import Endpoint
 
@@ -356,3 +365,22 @@ def test_the_client_of_a_provider_does_not_retry_behind_the_guard(engine: str) -
         assert bounded("go", max_tokens=9) == ["hello"]
         assert len(endpoint.bodies) == guard.ledger.used["calls"] == 2
         assert [body.get("max_tokens") or body.get("max_completion_tokens") for body in endpoint.bodies] == [9, 9]
+
+
+@pytest.mark.parametrize(
+    "image", [dspy.Image("https://example.org/river.png"), dspy.Image("data:image/png;base64,iVBORw0KGgo=")]
+)
+def test_an_image_is_refused_or_bounded(image: dspy.Image) -> None:
+    def ask(truth: Truth, guard: Guard) -> str:
+        with dspy.context(lm=lm_of(ScriptedEngine(truth), guard)):
+            return str(dspy.Predict("image: dspy.Image -> answer")(image=image))
+
+    image_is_bounded(ask)
+
+
+def test_a_file_by_its_id_is_refused() -> None:
+    truth, guard = truth_of(Turn("x")), guarded("usd=1")
+    parts = [lm15.TextPart("What is in it?"), lm15.DocumentPart(media_type="application/pdf", file_id="file-1")]
+    with pytest.raises(UnknownCostError, match=r'holds document .*content={"file": 1600}'):
+        lm_of(ScriptedEngine(truth), guard)(lm15.Request("scripted", (lm15.Message.user(parts),)))
+    assert truth.spent["calls"] == 0

@@ -23,6 +23,8 @@ from inspect_ai.model import (
     ChatMessage,
     ChatMessageTool,
     ChatMessageUser,
+    ContentImage,
+    ContentText,
     GenerateConfig,
     Model,
     ModelOutput,
@@ -31,11 +33,11 @@ from inspect_ai.model import (
     get_model,
 )
 from inspect_ai.solver import Solver
-from inspect_ai.tool import Tool, ToolDef, ToolSource, tool
+from inspect_ai.tool import Tool, ToolDef, ToolInfo, ToolSource, tool
 from inspect_ai.util import JSONSchema, LimitExceededError
 from tenacity import RetryError, wait_none
 
-from tape.errors import BudgetExceededError, UnknownCostError
+from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 from tape.gateway.guard import Guard
 from tape.integrations.inspect_agent import bounded_agent, bounded_model, bounded_tools
 from tests.tape.integrations.scripted import (
@@ -45,6 +47,7 @@ from tests.tape.integrations.scripted import (
     Turn,
     call,
     exactly,
+    image_is_bounded,
     no_overspend,
     truth_of,
 )
@@ -346,3 +349,21 @@ def test_the_client_of_a_provider_asks_nothing_behind_the_guard(api: str) -> Non
             asyncio.run(bounded_model(model, guard).generate("go", config=QUICKLY))
         assert len(endpoint.bodies) == guard.ledger.used["calls"] == 1
         assert endpoint.bodies[0]["max_output_tokens" if responses else "max_completion_tokens"] == 20
+
+
+def test_an_image_is_refused_or_bounded() -> None:
+    image = "data:image/png;base64,iVBORw0KGgo="  # Inspect sends no addresses
+
+    def show(truth: Truth, guard: Guard) -> str:
+        message = ChatMessageUser(content=[ContentText(text="Where?"), ContentImage(image=image)])
+        return asyncio.run(bounded_model(scripted(truth), guard).generate([message])).completion
+
+    image_is_bounded(show, bounded_model(scripted(truth_of()), guarded("usd=1")).name)
+
+
+def test_tools_that_a_provider_runs_are_refused() -> None:
+    truth, guard = truth_of(DONE), guarded("usd=1")
+    search = ToolInfo(name="web_search", description="Search.", options={"openai": {}})
+    with pytest.raises(ConfigError, match="the provider runs web_search itself"):
+        ask(truth, guard, tools=[search], config=QUICKLY)
+    assert truth.spent["calls"] == 0

@@ -35,6 +35,7 @@ from tests.tape.integrations.scripted import (
     Turn,
     call,
     exactly,
+    image_is_bounded,
     no_overspend,
     truth_of,
 )
@@ -482,3 +483,21 @@ def test_a_number_that_is_sent_as_a_text_costs_what_the_tool_takes_it_for() -> N
     assert "at most 50 are priced" in refused.text
     assert (answered.text, read) == ("read", [3])
     assert guard.ledger.used["usd"] == 30_000 + truth.spent["usd"]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "image_url", "image_url": {"url": "https://example.org/river.png"}},
+        {"type": "image", "url": "https://example.org/river.png"},
+        {"type": "image", "base64": "iVBORw0KGgo=", "mime_type": "image/png"},
+        {"type": "image", "source": {"type": "file", "file_id": "file-1"}},
+    ],
+)
+def test_an_image_is_refused_or_bounded(part: dict[str, Any]) -> None:
+    def ask(truth: Truth, guard: Guard) -> str:
+        content = [{"type": "text", "text": "Where?"}, part]
+        messages = [HumanMessage("Before."), HumanMessage(content)]
+        return str(agent_of(truth, guard, tools=[]).invoke({"messages": messages})["messages"][-1].text)
+
+    image_is_bounded(ask)

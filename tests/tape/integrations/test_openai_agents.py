@@ -48,6 +48,7 @@ from tests.tape.integrations.scripted import (
     call,
     exactly,
     failing_client,
+    image_is_bounded,
     no_overspend,
     truth_of,
 )
@@ -387,3 +388,22 @@ def test_what_nobody_can_price_is_refused() -> None:
     assert not truth.called
     with pytest.raises(OutOfBudget, match="declare it"):
         run(agent_of(truth, Guard("usd=1", tools=TOOLS)))
+
+
+@pytest.mark.parametrize("said", [{"image_url": "https://example.org/river.png"}, {"file_id": "file-1"}])
+def test_an_image_is_refused_or_bounded(said: dict[str, str]) -> None:
+    def ask(truth: Truth, guard: Guard) -> str:
+        agent = Agent("agent", model=BoundedModel(scripted(truth), guard, name="scripted"))
+        content = [{"type": "input_text", "text": "Where?"}, {"type": "input_image", "detail": "auto", **said}]
+        items: Any = [{"role": "user", "content": content}]
+        return str(asyncio.run(Runner.run(agent, items, run_config=QUIET)).final_output)
+
+    image_is_bounded(ask)
+
+
+def test_what_the_provider_keeps_is_found_in_free_settings_too() -> None:
+    truth, guard = truth_of(Turn("x")), guard_of("usd=1")
+    settings = ModelSettings(extra_body={"previous_response_id": "resp-1"})
+    with pytest.raises(OutOfBudget, match=r"holds previous_response_id .*settings\.extra_body"):
+        run(agent_of(truth, guard, tools=[], model_settings=settings))
+    assert truth.spent["calls"] == 0

@@ -17,7 +17,16 @@ from pydantic import BaseModel
 from pydantic_ai import Agent, ModelRetry, Tool, ToolReturn, WebSearchTool, capture_run_messages
 from pydantic_ai.capabilities import Hooks, NativeTool
 from pydantic_ai.exceptions import ModelHTTPError, RetryModelRequest, UsageLimitExceeded
-from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.messages import (
+    BinaryContent,
+    ImageUrl,
+    ModelMessage,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UploadedFile,
+)
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.settings import ModelSettings
@@ -35,6 +44,7 @@ from tests.tape.integrations.scripted import (
     call,
     exactly,
     failing_client,
+    image_is_bounded,
     no_overspend,
     truth_of,
 )
@@ -410,3 +420,41 @@ def test_what_nobody_can_price_is_refused() -> None:
     assert not truth.called
     with pytest.raises(OutOfBudget, match="declare it"):
         agent_of(truth, Guard("usd=1", tools=TOOLS)).run_sync("Where?")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        ImageUrl("https://example.org/river.png"),
+        BinaryContent(b"png", media_type="image/png"),
+        UploadedFile("f", "openai", media_type="image/png"),
+    ],
+)
+def test_an_image_is_refused_or_bounded(part: Any) -> None:
+    def ask(truth: Truth, guard: Guard) -> str:
+        agent = Agent(ScriptedModel(truth), capabilities=[GuardCapability(guard)])
+        return str(agent.run_sync(["Where?", part]).output)
+
+    image_is_bounded(ask)
+
+
+def test_an_image_that_a_tool_returns_is_refused() -> None:
+    def photo(q: str) -> Any:
+        return ToolReturn(
+            {"type": "image", "file_id": "data of its own"},
+            content=["seen:", ImageUrl("https://example.org/river.png")],
+        )
+
+    truth = truth_of(Turn(calls=(call("photo", q="a"),)), Turn("never"))
+    guard = Guard("usd=1", tools={"photo": {"usd": 0}}, models=MODELS)
+    with pytest.raises(OutOfBudget, match="holds image-url"):
+        Agent(ScriptedModel(truth), tools=[photo], capabilities=[GuardCapability(guard)]).run_sync("go")
+    assert truth.spent["calls"] == 1
+
+
+def test_settings_that_the_provider_bills_are_seen() -> None:
+    truth, guard = truth_of(Turn("x")), guard_of("usd=1")
+    settings: Any = {"anthropic_cache_instructions": True}
+    with pytest.raises(OutOfBudget, match="holds anthropic_cache_instructions"):
+        Agent(ScriptedModel(truth), capabilities=[GuardCapability(guard)], model_settings=settings).run_sync("go")
+    assert truth.spent["calls"] == 0

@@ -32,7 +32,17 @@ from smolagents.utils import AgentGenerationError
 from tape.errors import BudgetExceededError, ConfigError
 from tape.gateway.guard import Guard
 from tape.integrations.smolagents import BoundedModel, bounded_tools
-from tests.tape.integrations.scripted import MODELS, TOOLS, Truth, Turn, call, exactly, no_overspend, truth_of
+from tests.tape.integrations.scripted import (
+    MODELS,
+    TOOLS,
+    Truth,
+    Turn,
+    call,
+    exactly,
+    image_is_bounded,
+    no_overspend,
+    truth_of,
+)
 from tests.tape.lm.endpoint import Endpoint
 
 DONE = Turn(calls=(call("final_answer", answer="done"),))
@@ -387,3 +397,29 @@ def test_clients_do_not_retry_behind_the_guard(model_at: Callable[[str], Model])
         assert len(endpoint.bodies) == guard.ledger.used["calls"] == 1
         assert endpoint.bodies[0]["max_tokens"] == 9
         assert model.kwargs == before  # the model that was given is as it was
+
+
+def test_an_image_is_refused_or_bounded() -> None:
+    def ask(truth: Truth, guard: Guard) -> str:
+        content = [
+            {"type": "text", "text": "Where?"},
+            {"type": "image_url", "image_url": {"url": "https://example.org/river.png"}},
+        ]
+        return str(BoundedModel(ScriptedModel(truth), guard).generate([ChatMessage(MessageRole.USER, content)]).content)
+
+    image_is_bounded(ask)
+
+
+def test_an_image_that_is_given_to_an_agent_is_refused_or_bounded() -> None:
+    image = pytest.importorskip("PIL.Image").new("RGB", (4000, 4000))
+
+    def ask(truth: Truth, guard: Guard) -> str:
+        agent = ToolCallingAgent(
+            tools=[], model=BoundedModel(ScriptedModel(truth), guard), max_steps=1, verbosity_level=0
+        )
+        return str([step.error or step.observations for step in agent.run("go", images=[image], stream=True)])
+
+    truth = truth_of(DONE)
+    with pytest.raises(AgentGenerationError, match="declare the most that one takes"):
+        ask(truth, guarded("usd=1"))
+    assert truth.spent["calls"] == 0

@@ -296,7 +296,7 @@ def test_a_refused_action_is_told_as_such() -> None:
     asked = ApprovalEvent(step=0, action="ask cheap", decision="refused", reason="destructive")
     again = [ReplannedEvent(reason="refused", count=1), folded(), selection("ask cheap"), acted("ask cheap")]
     one, two = rounds(episode(folded(), selection("ask cheap"), asked, *again, finished()))
-    assert one.outcome == "ask cheap was refused by whoever was asked to approve it, so it was planned anew without it."
+    assert one.outcome == "ask cheap was refused where it was to be approved, so it was planned anew without it."
     assert two.outcome == "After its only step the episode ended in success."
 
 
