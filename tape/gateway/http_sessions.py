@@ -102,7 +102,7 @@ class Sessions:
         sessions = self._of(client)
         session = sessions.open.get(name)
         if session is None:
-            await refuse(send, 404, "there is no such session of this client (any more); initialize opens one")
+            await refuse(send, 404, "Session not found: this client has none of that name; initialize opens one")
             return
         over = False
 
