@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import logging
 import os
 import secrets
 import socket
@@ -54,6 +55,7 @@ async def serve_http(gateway: Gateway, port: int, token_file: Path) -> None:
             f"cannot serve at port {port}: {error.strerror or error}; give another --http (0: any)"
         ) from error
     limits = gateway.config.limits
+    logging.getLogger("mcp").setLevel(logging.ERROR)  # what clients send is no reason to write anything
     _allow_files(MOST_ANONYMOUS + MOST_OF_CLIENT * len(tokens) + _OTHER_FILES)
     with listening:
         app = make_server(gateway).streamable_http_app(
@@ -72,7 +74,7 @@ async def serve_http(gateway: Gateway, port: int, token_file: Path) -> None:
             Guard(app, Requests(sessions), tokens),
             http=Bound,
             ws="none",
-            log_level="error",  # what clients send is no reason to write anything
+            log_level="error",
             access_log=False,
             lifespan="on",
             backlog=_ACCEPTED_AT_ONCE,

@@ -13,7 +13,7 @@ from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-MOST_ANONYMOUS = 256
+MOST_ANONYMOUS = 512
 """One more closes the oldest of them."""
 MOST_OF_CLIENT = 64
 """One more closes one of its idle ones, or is refused. A connection carries one request at a time."""

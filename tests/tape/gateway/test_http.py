@@ -310,7 +310,7 @@ def test_half_sent_requests_lock_nobody_out(tmp_path: Path) -> None:
     file = write_config(tmp_path, CONFIG)
     with serving(file, **TOKENS) as address:
         host, _, port = address.partition(":")
-        half = [socket.create_connection((host, int(port)), timeout=100) for _ in range(400)]
+        half = [socket.create_connection((host, int(port)), timeout=100) for _ in range(700)]
         try:
             for connection in half:
                 connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-")
