@@ -20,7 +20,8 @@ from tape.tools.results import cut
 
 _KEY = "approve"
 _LONGEST = 600
-_MOST_PENDING = 1000
+_MOST_PENDING = 100
+"""Of one client; one more takes the place of the oldest."""
 _SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {_KEY: {"type": "boolean", "title": "Make this call", "description": "It cannot be undone."}},
@@ -93,8 +94,9 @@ class Approvals:
                     return "the question was answered too late"
                 return _answer((params.input_responses or {}).get(_KEY))
         state = secrets.token_urlsafe(18)
-        while len(self._pending) >= _MOST_PENDING:
-            del self._pending[next(iter(self._pending))]
+        mine = [state for state, pending in self._pending.items() if pending.caller == who.client]
+        if len(mine) >= _MOST_PENDING:
+            del self._pending[mine[0]]
         self._pending[state] = _Pending(who.client, call, time.monotonic() + self._seconds)
         request = ElicitRequest(params=ElicitRequestFormParams(message=question, requested_schema=_SCHEMA))
         raise AskedError(InputRequiredResult(input_requests={_KEY: request}, request_state=state))

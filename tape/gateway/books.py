@@ -14,6 +14,9 @@ from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 from tape.gateway.errors import JournalError
 from tape.gateway.journal import Journal, digest
 
+MOST_HANDLES = 100
+"""Of one session; each is kept, in memory and in the journal."""
+
 
 @dataclass(frozen=True, eq=False)
 class Book:
@@ -159,8 +162,10 @@ class Books:
         """A handle by which the client of a session goes on with it, in another connection or after a restart.
 
         Raises:
-            JournalError: It cannot be written down.
+            JournalError: It cannot be written down, or the session has too many.
         """
+        if sum(session == book.session for session in self.journal.handles.values()) >= MOST_HANDLES:
+            raise JournalError(f"this session has {MOST_HANDLES} handles; resume it by one of them")
         handle = secrets.token_urlsafe(24)
         self.journal.checkpoint(handle, book.session, book.client)
         return handle

@@ -109,7 +109,10 @@ class Connection(H11Protocol):
         """Start the time for a further request at its first byte; stop it at the end of its head."""
         if not self.busy and self._head_since is None:
             self._head_since = self.loop.time()
-        super().data_received(data)
+        try:
+            super().data_received(data)
+        except ValueError:  # a length of more digits than Python reads
+            self.transport.abort()
         if self.busy:
             self._head_since = None
 

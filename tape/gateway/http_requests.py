@@ -19,7 +19,7 @@ MOST_REQUESTS = 64
 """Of one client that are not answered."""
 BODY_SECONDS = 20.0
 """For a whole body to arrive."""
-TURNS_AT_ONCE, TURN_SECONDS = 2, 0.05
+TURNS_AT_ONCE, TURN_SECONDS = 4, 0.02
 _BYTES_OF_A_TURN = 1 << 14
 
 
