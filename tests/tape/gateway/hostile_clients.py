@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import random
 import sys
@@ -275,6 +276,7 @@ async def attack(address: str, seed: int, count: int) -> Field:
 if __name__ == "__main__":
     with contextlib.suppress(OSError):
         os.nice(10)
+    logging.getLogger("asyncio").setLevel(logging.ERROR)  # a connection that is closed is what they are for
     done = asyncio.run(attack(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
     answers = {
         client: {str(status): n for status, n in sorted(found.items())} for client, found in done.answers.items()

@@ -213,22 +213,60 @@ def test_no_two_open_sessions_share_a_slot(steps: list[tuple[str, int]]) -> None
 # --- bodies and turns -----------------------------------------------------------------------------
 
 
-def test_bodies_have_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_requests, "BODY_SECONDS", 0.05)
+class Passed(App):
+    """Counts what is passed on."""
+
+    count = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.count += 1
+        assert (await receive())["more_body"] is False
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+
+MANY = http_requests.MOST_VALUES
+BODIES = {
+    b"x" * (http_requests.MOST_BODY_BYTES + 1): 413,
+    b"[" + b"[]," * MANY + b"1]": 413,
+    b"[" + b"1," * MANY + b"1]": 413,
+    b"[" + b'"",' * (2 * MANY) + b"1]": 413,
+    b"[" + b'"\\\\",' * (2 * MANY) + b"1]": 413,
+    b'["' + b"1,[{" * MANY + b'"]': 200,
+    b'["' + b'\\"1\\",' * MANY + b'"]': 200,
+    b"[" + b"1," * (MANY // 2) + b"1]": 200,
+    b"\\" * (4 << 20) + b"," * (MANY + 1): 413,
+    b"": 200,
+}
+
+
+@pytest.mark.parametrize("number", range(len(BODIES)))
+def test_bodies_have_limits(number: int) -> None:
+    body, status = list(BODIES.items())[number]
+    app = Passed()
+    requests = Requests(app)
+    assert asyncio.run(ask(requests, body=body))[0] == status
+    assert app.count == (status == 200)
+    assert set(requests._open.values()) == set(requests._held.values()) == {0}
+
+
+def test_a_client_has_so_many_requests_and_bytes_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_requests, "MOST_REQUESTS", 2)
+    monkeypatch.setattr(http_requests, "MOST_HELD_BYTES", 100)
 
     async def body() -> None:
-        requests = Requests(App())
-
-        class Never(App):
-            async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-                pytest.fail("passed on")
-
-        never = Requests(Never())
-        assert (await ask(never, body=b"x" * (http_requests.MOST_BODY_BYTES + 1)))[0] == 413
-        assert (await ask(never, body=b"[]," * http_requests.MOST_CONTAINERS + b"["))[0] == 413
-        with pytest.raises(KeyError):  # App wants the slot, which Sessions says: it was passed on
-            await ask(requests, body=b"[]" * http_requests.MOST_CONTAINERS)
-        assert set(never._open.values()) == set(never._held.values()) == {0}
+        app = App()
+        app.hold.clear()
+        requests = Requests(Sessions(app, lambda client, slot: None, 9, 60.0))
+        working = [asyncio.create_task(ask(requests, body=b"x" * 60))]
+        await asyncio.sleep(0)
+        assert (await ask(requests, body=b"x" * 60))[0] == 429
+        working.append(asyncio.create_task(ask(requests)))
+        await asyncio.sleep(0)
+        assert (await ask(requests))[0] == 429
+        working.append(asyncio.create_task(ask(requests, "two", body=b"x" * 60)))
+        app.hold.set()
+        assert [status for status, _ in await asyncio.gather(*working)] == [200] * 3
+        assert (await ask(requests, body=b"x" * 60))[0] == 200
 
     asyncio.run(body())
 
