@@ -18,7 +18,8 @@ from tape.tools.mcp_schema import described
 from tape.tools.shown import Row, UnshowableError, pages_of, rows_of
 
 _KEY, _MORE = "approve", "show"
-_MOST_PENDING = 1000
+_MOST_PENDING = 100
+"""Of one client; one more takes the place of the oldest."""
 _MAKE = {_KEY: {"type": "boolean", "title": "Make this call", "description": "It cannot be undone."}}
 _SHOW = {_MORE: {"type": "boolean", "title": "Show more first", "description": "The call is not made yet."}}
 _CANNOT = (
@@ -142,8 +143,9 @@ class Approvals:
                     return _answer(answer)
                 page = pending.page + 1
         state = secrets.token_urlsafe(18)
-        while len(self._pending) >= _MOST_PENDING:
-            del self._pending[next(iter(self._pending))]
+        mine = [state for state, pending in self._pending.items() if pending.caller == who.client]
+        if len(mine) >= _MOST_PENDING:
+            del self._pending[mine[0]]
         self._pending[state] = _Pending(who.client, call, time.monotonic() + self._seconds, page)
         raise AskedError(InputRequiredResult(input_requests={_KEY: question.request(page)}, request_state=state))
 

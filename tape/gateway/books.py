@@ -14,6 +14,9 @@ from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 from tape.gateway.errors import JournalError
 from tape.gateway.journal import Journal, digest
 
+MOST_HANDLES = 100
+"""Of one session; each is kept, in memory and in the journal."""
+
 
 @dataclass(frozen=True, eq=False)
 class Book:
@@ -109,7 +112,7 @@ class Books:
         self._caps, self._session = clients, session
         self._clients: dict[str, Ledger] = {}
         self._books: dict[str, Book] = {}
-        self._current: dict[tuple[str, str], Book] = {}
+        self._current: dict[tuple[str, str | int], Book] = {}
         self.left_open = dict(journal.open)
         """What an earlier gateway had reserved and not settled, by number."""
         for name, kept in journal.sessions.items():
@@ -127,19 +130,22 @@ class Books:
             self._books[session] = Book(session, client, ledger)
         return self._books[session]
 
-    def current(self, client: str, key: str) -> Book:
+    def current(self, client: str, key: str | int) -> Book:
         """The book of a client's session.
 
         Args:
             client: Whose it is.
-            key: What the connection calls its session; empty for requests that belong to none, which share one. That
-                one goes on after a restart.
+            key: A slot, which goes on with what was spent in it, also after a restart; 0 is shared by all requests that
+                belong to no session. Or what a connection is called that begins with nothing spent.
         """
         if (client, key) not in self._current:
-            # Keys stay in memory: who knows the one of another's session could speak for it.
-            name = f"{client}:{secrets.token_hex(6)}" if key else f"{client}:shared"
-            self._current[client, key] = self._book(name, client)
+            name = (key or "shared") if isinstance(key, int) else secrets.token_hex(6)
+            self._current[client, key] = self._book(f"{client}:{name}", client)
         return self._current[client, key]
+
+    def end(self, client: str, slot: int) -> None:
+        """End the session in a slot: the next one there goes on with the slot's own book, whatever was resumed."""
+        self._current.pop((client, slot), None)
 
     async def begin(self, book: Book, tool: str, worst: Resources) -> Charge:
         """Set a worst case aside everywhere, or nowhere.
@@ -161,13 +167,15 @@ class Books:
         """A handle by which the client of a session goes on with it, in another connection or after a restart.
 
         Raises:
-            JournalError: It cannot be written down.
+            JournalError: It cannot be written down, or the session has too many.
         """
+        if sum(session == book.session for session in self.journal.handles.values()) >= MOST_HANDLES:
+            raise JournalError(f"this session has {MOST_HANDLES} handles; resume it by one of them")
         handle = secrets.token_urlsafe(24)
         self.journal.checkpoint(handle, book.session, book.client)
         return handle
 
-    def resume(self, client: str, key: str, handle: str) -> Book | None:
+    def resume(self, client: str, key: str | int, handle: str) -> Book | None:
         """Go on with an earlier session: from now on calls are booked there. None where the handle is not theirs."""
         name = self.journal.handles.get(digest(handle))
         if name is None or self.journal.sessions[name].client != client:

@@ -98,6 +98,8 @@ class Limits(_Table):
         approve_seconds: How long somebody may think about a destructive call.
         most_result_bytes: Of a result, as JSON; a longer one is paid and not passed on.
         allow_destructive: Make destructive calls without asking.
+        most_sessions: Over HTTP, open at once for each client, and so many session budgets it has.
+        idle_seconds: Over HTTP, after which a session without a request ends.
     """
 
     name: str = Field("tape-gateway", min_length=1, max_length=64)
@@ -105,6 +107,8 @@ class Limits(_Table):
     approve_seconds: float = Field(300.0, gt=0)
     most_result_bytes: int = Field(1_000_000, ge=1000)
     allow_destructive: bool = False
+    most_sessions: int = Field(16, ge=1, le=1000)
+    idle_seconds: float = Field(1800.0, gt=0, le=1e6)
 
 
 class _File(_Table):

@@ -40,11 +40,12 @@ class Caller:
 
     Attributes:
         client: As the configuration calls them.
-        session: As the connection calls its session; empty where there are none.
+        session: Over HTTP the slot of its session, 0 for requests that belong to none; else what the connection is
+            called.
     """
 
     client: str
-    session: str
+    session: str | int
 
 
 class Gateway:

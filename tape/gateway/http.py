@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-import json
+import logging
 import os
 import secrets
 import socket
@@ -21,15 +21,19 @@ from mcp.server.auth.provider import AccessToken
 from tape.errors import ConfigError
 from tape.gateway.config import LOCAL, GatewayConfig
 from tape.gateway.gateway import Gateway
+from tape.gateway.http_connections import MOST_ANONYMOUS, MOST_OF_CLIENT, TICK_SECONDS, Connection, Connections
+from tape.gateway.http_requests import MOST_BODY_BYTES, Requests, refuse
+from tape.gateway.http_sessions import Sessions
 from tape.gateway.serving import make_server
 from tape.lm.serve import check_access
 from tape.reading import read_text
 from tape.redaction import hide
 
 HOST, PATH = "127.0.0.1", "/mcp"
-MOST_SESSIONS, MOST_CONNECTIONS = 1000, 256
-MOST_BODY_BYTES = 8 << 20
 _END_SECONDS = 2
+_ACCEPTED_AT_ONCE, _BACKLOG = 64, 2048
+_OTHER_FILES = 256
+"""That a process may have open beside connections: servers, the journal, Python's own."""
 
 
 async def serve_http(gateway: Gateway, port: int, token_file: Path) -> None:
@@ -50,23 +54,60 @@ async def serve_http(gateway: Gateway, port: int, token_file: Path) -> None:
         raise ConfigError(
             f"cannot serve at port {port}: {error.strerror or error}; give another --http (0: any)"
         ) from error
+    limits = gateway.config.limits
+    logging.getLogger("mcp").setLevel(logging.ERROR)  # what clients send is no reason to write anything
+    _allow_files(MOST_ANONYMOUS + MOST_OF_CLIENT * len(tokens) + _OTHER_FILES)
     with listening:
         app = make_server(gateway).streamable_http_app(
-            streamable_http_path=PATH, host=HOST, max_sessions=MOST_SESSIONS, max_request_body_size=MOST_BODY_BYTES
+            streamable_http_path=PATH,
+            host=HOST,
+            max_sessions=None,  # each client has a limit of its own
+            session_idle_timeout=limits.idle_seconds,
+            max_request_body_size=MOST_BODY_BYTES,
         )
+        sessions = Sessions(app, gateway.books.end, limits.most_sessions, limits.idle_seconds)
+
+        class Bound(Connection):
+            registry = Connections()
+
         config = uvicorn.Config(
-            Guard(app, tokens),
-            log_level="warning",
+            Guard(app, Requests(sessions), tokens),
+            http=Bound,
+            ws="none",
+            log_level="error",
             access_log=False,
             lifespan="on",
-            limit_concurrency=MOST_CONNECTIONS,
+            backlog=_ACCEPTED_AT_ONCE,
+            callback_notify=Bound.registry.tick,
+            timeout_notify=TICK_SECONDS,
             timeout_graceful_shutdown=_END_SECONDS,
             server_header=False,
         )
         url = f"http://{HOST}:{listening.getsockname()[1]}{PATH}"
         where = "of a client in the configuration" if gateway.config.clients else f"in {token_file}"
         print(f"tape gateway: serving at {url} who sends the token {where}", file=sys.stderr, flush=True)
-        await uvicorn.Server(config).serve(sockets=[listening])
+        await _Server(config).serve(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Accepts few connections at a time, so that a flood leaves time for requests, and lets many wait."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for one in sockets or []:
+            one.listen(_BACKLOG)
+
+
+def _allow_files(count: int) -> None:
+    """Raise the number of files that this process may have open, as far as it may be raised."""
+    try:
+        import resource
+    except ImportError:  # no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def tokens_of(config: GatewayConfig, token_file: Path) -> dict[str, str]:
@@ -129,17 +170,18 @@ class Guard:
     """Lets through who knows a token, comes from no foreign page, and asks for this machine by its own name.
 
     Args:
-        app: The application behind it.
+        lifespan: The application that is started and stopped with the server.
+        app: The application behind this one, for requests.
         tokens: By client.
     """
 
-    def __init__(self, app: Any, tokens: Mapping[str, str]) -> None:
-        self._app, self._tokens = app, tokens
+    def __init__(self, lifespan: Any, app: Any, tokens: Mapping[str, str]) -> None:
+        self._lifespan, self._app, self._tokens = lifespan, app, tokens
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """One connection of ASGI."""
         if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
+            await self._lifespan(scope, receive, send)
             return
         if scope["type"] != "http":
             return
@@ -147,11 +189,13 @@ class Guard:
         hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
         origins = [value.decode("latin-1") for name, value in headers if name == b"origin"]
         if len(hosts) != 1 or not is_here(hosts[0]):
-            await _refuse(send, 403, "the gateway goes by localhost and 127.0.0.1 only")
+            await refuse(send, 403, "the gateway goes by localhost and 127.0.0.1 only")
         elif any(origin.lower() != f"http://{hosts[0].lower()}" for origin in origins):
-            await _refuse(send, 403, "pages of other sites are not served")
+            await refuse(send, 403, "pages of other sites are not served")
         elif (client := self._client(headers)) is None:
-            await _refuse(send, 401, "send the token (Authorization: Bearer ...)")
+            await refuse(send, 401, "send the token (Authorization: Bearer ...)")
+        elif not scope["state"]["connection"].belongs_to(client):
+            await refuse(send, 429, f"this client has {MOST_OF_CLIENT} connections with a request each; wait for them")
         else:
             # So the SDK lets no client into the session of another.
             user = AuthenticatedUser(AccessToken(token=client, client_id=client, scopes=[]))
@@ -180,16 +224,3 @@ def is_here(host: str) -> bool:
         return ipaddress.ip_address(name.removeprefix("[").removesuffix("]")).is_loopback
     except ValueError:
         return name == "localhost"
-
-
-async def _refuse(send: Any, status: int, message: str) -> None:
-    body = json.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": message}}).encode()
-    head = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
-    ]
-    if status == 401:
-        head.append((b"www-authenticate", b"Bearer"))
-    await send({"type": "http.response.start", "status": status, "headers": head})
-    await send({"type": "http.response.body", "body": body})

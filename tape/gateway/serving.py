@@ -12,7 +12,10 @@ from tape import __version__
 from tape.gateway.approval import Approvals, AskedError
 from tape.gateway.catalog import Offered
 from tape.gateway.config import LOCAL
-from tape.gateway.gateway import Caller, Gateway
+from tape.gateway.gateway import Caller, Gateway, refused
+
+MOST_CALLS = 256
+"""Of one client in flight."""
 
 INSTRUCTIONS = (
     "Every call has a price and is refused where its worst case does not fit into what is left. Ask plan before a task "
@@ -23,6 +26,7 @@ INSTRUCTIONS = (
 def make_server(gateway: Gateway) -> Any:
     """The server of the SDK that asks a gateway."""
     approvals = Approvals(gateway.config.limits.approve_seconds)
+    in_flight: dict[str, int] = {}
 
     async def list_tools(context: Any, params: Any) -> dict[str, Any]:  # noqa: ARG001 - as the SDK calls it
         return {"tools": gateway.listed(), "ttlMs": 0, "cacheScope": "private", "resultType": "complete"}
@@ -33,11 +37,17 @@ def make_server(gateway: Gateway) -> Any:
         async def approve(tool: Offered, arguments: Mapping[str, Any], worst: Mapping[str, Any]) -> str:
             return await approvals.ask(context, params, who, tool, arguments, worst)
 
+        if in_flight.get(who.client, 0) >= MOST_CALLS:  # a client may hang up on one and make the next
+            message = f"{MOST_CALLS} calls of this client are in flight; wait for them"
+            return {"resultType": "complete", **refused("busy", message)}
+        in_flight[who.client] = in_flight.get(who.client, 0) + 1
         try:
             made = await gateway.call(who, params.name, params.arguments or {}, approve)
             return {"resultType": "complete", **made}
         except AskedError as asked:
             return asked.result
+        finally:
+            in_flight[who.client] -= 1
 
     server = Server(
         gateway.config.limits.name,
@@ -51,11 +61,11 @@ def make_server(gateway: Gateway) -> Any:
 
 
 def caller(context: Any) -> Caller:
-    """Who sends a request: over HTTP whose token it has, else the one client of stdio."""
+    """Who sends a request: over HTTP whose token it has, in the slot of its session, else the one client of stdio."""
     request = context.request
     if request is None:
         return Caller(LOCAL, "stdio")
-    return Caller(request.scope["user"].username, request.headers.get("mcp-session-id", ""))
+    return Caller(request.scope["user"].username, request.scope["state"]["slot"])
 
 
 async def serve_stdio(gateway: Gateway) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -247,3 +248,52 @@ def test_cancelling_a_call_books_its_worst_case(tmp_path: Path, mode: str) -> No
     play(tmp_path, body, mode, text=text)
     said = [json.loads(line) for line in (tmp_path / "gateway.journal.jsonl").read_text().splitlines()]
     assert said[-1]["outcome"] == "cut off"
+
+
+@MODES
+def test_a_client_has_so_many_calls_in_flight(tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tape.gateway import serving
+
+    monkeypatch.setattr(serving, "MOST_CALLS", 1)
+    text = TEXT + '[python.wait]\nfunction = "FUNCTIONS:wait"\nprice = { usd = "$0.04" }\n'
+
+    async def body(gateway: Any, client: Any) -> None:
+        task = asyncio.create_task(client.call_tool("wait", {}))
+        await functions(gateway.config).begun.wait()
+        assert (await client.call_tool("budget", {})).structured_content["error"] == "busy"
+        task.cancel()
+        await asyncio.wait([task])
+        while gateway.books.run.reserved:
+            await asyncio.sleep(0.01)
+        assert "left" in (await client.call_tool("budget", {})).structured_content
+
+    play(tmp_path, body, mode, text=text)
+
+
+def test_the_questions_of_one_client_take_no_place_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mcp_types import InputRequiredResult
+
+    from tape.gateway import approval
+    from tape.gateway.gateway import Caller
+
+    monkeypatch.setattr(approval, "_MOST_PENDING", 3)
+    able = SimpleNamespace(elicitation=SimpleNamespace(form=SimpleNamespace(), url=None))
+    context = SimpleNamespace(session=SimpleNamespace(client_capabilities=able, can_send_request=False))
+    tool: Any = SimpleNamespace(name="drop", origin="s")
+    approvals = approval.Approvals(60)
+
+    async def ask(client: str, state: str | None = None) -> Any:
+        params = SimpleNamespace(request_state=state, input_responses={"approve": says("accept", approve=True)})
+        try:
+            return await approvals.ask(context, params, Caller(client, 0), tool, {}, {})
+        except approval.AskedError as asked:
+            return asked.result
+
+    async def body() -> None:
+        honest = (await ask("honest")).request_state
+        flood = [(await ask("hostile")).request_state for _ in range(10)]
+        assert await ask("honest", honest) == ""
+        assert isinstance(await ask("hostile", flood[6]), InputRequiredResult)  # forgotten
+        assert await ask("hostile", flood[9]) == ""
+
+    asyncio.run(body())

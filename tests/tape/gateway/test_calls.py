@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tape.budget import Resources
+from tape.gateway import books
 from tape.gateway.gateway import Caller
 from tape.gateway.prices import Answer
 from tape.gateway.python_tools import OfTool
@@ -340,3 +341,34 @@ def test_a_function_that_empties_its_arguments_pays_for_what_it_was_asked(tmp_pa
         assert await left(gateway) < 0.15  # nothing more of this kind is paid for
 
     play(tmp_path, body, text)
+
+
+def test_a_slot_keeps_what_was_spent_in_it(tmp_path: Path) -> None:
+    async def first(gateway: Any) -> None:
+        one = Caller("local", 1)
+        await call(gateway, "dear", one, text="x")
+        other = (await call(gateway, "checkpoint"))["structuredContent"]["handle"]
+        assert "left" in (await call(gateway, "resume", one, handle=other))["structuredContent"]
+        assert await left(gateway, who=one) == 0.1
+        gateway.books.end("local", 1)  # the session, and with it what was resumed
+        assert await left(gateway, who=one) == 0.06
+        assert await left(gateway, who=Caller("local", 2)) == await left(gateway, who=Caller("local", 0)) == 0.1
+
+    play(tmp_path, first)
+
+    async def second(gateway: Any) -> None:
+        assert await left(gateway, who=Caller("local", 1)) == 0.06
+
+    play(tmp_path, second)
+
+
+def test_a_session_has_so_many_handles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(books, "MOST_HANDLES", 2)
+
+    async def body(gateway: Any) -> None:
+        found = [await call(gateway, "checkpoint") for _ in range(3)]
+        assert [one.get("isError", False) for one in found] == [False, False, True]
+        assert "has 2 handles" in found[2]["structuredContent"]["message"]
+        assert not (await call(gateway, "checkpoint", Caller("local", 1))).get("isError")
+
+    play(tmp_path, body)

@@ -312,7 +312,8 @@ async def schedule(rng: random.Random, path: Path, faults: list[int], steps: int
     async def begin() -> None:
         nonlocal begun
         worst, excess = rng.randrange(1, 700), 1
-        book = found.current("local", rng.choice(["", "a", "b", "c"]))
+        keys: list[str | int] = [0, 1, "b", "c"]
+        book = found.current("local", rng.choice(keys))
         try:
             charge = await found.begin(book, "look", Resources({"usd": worst, "steps": 1}))
         except BudgetExceededError as error:

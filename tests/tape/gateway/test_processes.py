@@ -11,13 +11,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.tape.gateway.helpers import server_table, write_config
+from tests.tape.gateway.over_http import HELLO, command, message, post, serving
 from tests.tape.tools.hostile import Hostile
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
@@ -25,26 +25,12 @@ pytestmark = pytest.mark.slow
 
 HEAD = '[gateway]\ncall_seconds = 200\n[budgets]\nrun = { usd = "$0.05" }\nsession = { usd = "$0.03" }\n'
 PRICE = 'price = { usd = "$0.01" }\n'
-GATEWAY = [sys.executable, "-m", "tape", "gateway"]
-
-
-def command(file: Path, *more: str) -> list[str]:
-    return [*GATEWAY, str(file), *more]
 
 
 def parameters(file: Path, *more: str) -> Any:
     from mcp.client.stdio import StdioServerParameters
 
     return StdioServerParameters(command=sys.executable, args=command(file, *more)[1:], env=dict(os.environ))
-
-
-def message(number: int, method: str, **params: Any) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n"
-
-
-HELLO = message(
-    1, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "tests", "version": "1"}
-) + (b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
 
 
 def begun(file: Path) -> bool:
@@ -165,37 +151,6 @@ def test_functions_may_print(tmp_path: Path) -> None:
 
 
 # --- HTTP -----------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def serving(file: Path, **env: str) -> Iterator[str]:
-    """A gateway over HTTP; yields host and port."""
-    log = file.with_suffix(".log")
-    with log.open("wb") as stream:
-        process = subprocess.Popen(
-            command(file, "--http", "0"), stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, env=os.environ | env
-        )
-    try:
-        while "serving at http://" not in log.read_text():
-            assert process.poll() is None, log.read_text()
-            time.sleep(0.02)
-        yield log.read_text().partition("http://")[2].partition("/")[0]
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait()
-
-
-def post(address: str, body: bytes, **headers: str) -> tuple[int, str]:
-    connection = http.client.HTTPConnection(address)
-    try:
-        head = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-        connection.request(
-            "POST", "/mcp", body, head | {name.replace("_", "-"): value for name, value in headers.items()}
-        )
-        answer = connection.getresponse()
-        return answer.status, answer.read().decode()
-    finally:
-        connection.close()
 
 
 def test_http_is_for_who_knows_the_token_and_comes_from_here(tmp_path: Path) -> None:

@@ -1,0 +1,406 @@
+"""The gateway over HTTP: whose budget a request takes, and what one client can take from the others."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+
+from tape.gateway import http_requests
+from tape.gateway.http_requests import Requests, Turns
+from tape.gateway.http_sessions import Sessions
+from tests.tape.gateway.helpers import write_config
+from tests.tape.gateway.over_http import message, opened, post, request, serving, stateless
+
+TOKENS = {"ONE": "one-9fK2mQ7xVb4Tz81L", "TWO": "two-3hN6pR0yWc5Us72M"}
+CONFIG = """
+[gateway]
+most_sessions = 3
+[budgets]
+session = { usd = "$0.03" }
+[clients.one]
+token_env = "ONE"
+[clients.two]
+token_env = "TWO"
+[python.echo]
+function = "FUNCTIONS:echo"
+price = { usd = "$0.01" }
+"""
+
+
+def refusal(answer: tuple[int, str]) -> str | None:
+    """The scope of the budget that refuses a call, None where the call was made."""
+    status, text = answer
+    assert status == 200, text
+    found = json.loads(
+        next(line for line in text.splitlines() if line.startswith(("data: ", "{"))).removeprefix("data: ")
+    )
+    return found["result"].get("structuredContent", {}).get("scope")  # type: ignore[no-any-return]
+
+
+def in_session(address: str, session: str, name: str = "ONE") -> str | None:
+    body = message(2, "tools/call", name="echo", arguments={"text": "x"})
+    return refusal(post(address, body, Authorization=f"Bearer {TOKENS[name]}", Mcp_Session_Id=session))
+
+
+# --- budgets of sessions --------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_sessions_that_the_protocol_does_not_have_are_not_invented(tmp_path: Path) -> None:
+    file = write_config(tmp_path, CONFIG)
+    body, headers = stateless("echo", text="x")
+    with serving(file, **TOKENS) as address:
+        right = {"Authorization": f"Bearer {TOKENS['ONE']}"}
+        found = [refusal(post(address, body, **headers, **right, Mcp_Session_Id=f"mine-{n}")) for n in range(5)]
+        assert found == [None, None, None, "session", "session"]
+        legacy = message(2, "tools/call", name="echo", arguments={"text": "x"})
+        assert post(address, legacy, **right, Mcp_Session_Id="mine")[0] == 404
+    sessions = {line.get("session") for line in map(json.loads, file.with_suffix(".journal.jsonl").open())}
+    assert sessions == {None, "one:shared"}
+
+
+@pytest.mark.slow
+def test_coming_again_gives_no_fresh_budget(tmp_path: Path) -> None:
+    file = write_config(tmp_path, CONFIG)
+    one = TOKENS["ONE"]
+    with serving(file, **TOKENS) as address:
+        first = opened(address, one)[1]
+        assert [in_session(address, first) for _ in range(4)] == [None, None, None, "session"]
+        beside = opened(address, one)[1]  # a second one at the same time has a budget of its own
+        assert in_session(address, beside) is None
+        assert request(address, "DELETE", one, first) == 200
+        assert request(address, "DELETE", one, first) == 404
+        assert in_session(address, opened(address, one)[1]) == "session"
+        assert in_session(address, opened(address, TOKENS["TWO"])[1], "TWO") is None
+    with serving(file, **TOKENS) as address:  # nor does a restart
+        assert in_session(address, opened(address, one)[1]) == "session"
+
+
+@pytest.mark.slow
+def test_a_client_has_so_many_sessions_and_opens_them_at_so_many_a_second(tmp_path: Path) -> None:
+    file = write_config(tmp_path, CONFIG)
+    with serving(file, **TOKENS) as address:
+        found = [opened(address, TOKENS["ONE"]) for _ in range(30)]
+        names = [name for status, name in found if status == 200]
+        assert {status for status, _ in found} == {200, 429}
+        assert len(names) >= 6
+        # The last three go on; for each of them the one that was idle for longest has ended.
+        delete = [request(address, "DELETE", TOKENS["ONE"], name) for name in names]
+        assert delete == [404] * (len(names) - 3) + [200] * 3
+        assert opened(address, TOKENS["TWO"])[0] == 200
+
+
+class App:
+    """What stands in for the SDK: opens sessions, ends them, and holds requests while it is told to."""
+
+    def __init__(self) -> None:
+        self.slots: dict[str, int] = {}
+        self.hold = asyncio.Event()
+        self.hold.set()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        headers = dict(scope["headers"])
+        name = headers.get(b"mcp-session-id", b"").decode()
+        if not name:
+            name = f"{scope['user'].username}-{len(self.slots)}"
+            self.slots[name] = scope["state"]["slot"]
+        await self.hold.wait()
+        status = 200 if name in self.slots else 404
+        if scope["method"] == "DELETE":
+            self.slots[name] = -1
+        await send({"type": "http.response.start", "status": status, "headers": [(b"mcp-session-id", name.encode())]})
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def ask(
+    app: Any, client: str = "one", name: str = "", method: str = "POST", body: bytes = b""
+) -> tuple[int, str]:
+    """Status and session of one request."""
+    found: dict[str, Any] = {}
+    messages = [{"type": "http.request", "body": body}]
+
+    async def receive() -> Any:
+        return messages.pop() if messages else await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            found.update(status=message["status"], headers=dict(message["headers"]))
+
+    headers = [(b"host", b"localhost")] + ([(b"mcp-session-id", name.encode())] if name else [])
+    user = AuthenticatedUser(AccessToken(token=client, client_id=client, scopes=[]))
+    scope = {"type": "http", "method": method, "headers": headers, "state": {}, "user": user}
+    await app(scope, receive, send)
+    return found["status"], found["headers"].get(b"mcp-session-id", b"").decode()
+
+
+def test_an_idle_session_ends_and_the_next_goes_on_in_its_slot() -> None:
+    async def body() -> None:
+        now, ended, app = [0.0], list[tuple[str, int]](), App()
+        sessions = Sessions(app, lambda client, slot: ended.append((client, slot)), 2, 60.0, lambda: now[0])
+        (_, first), (_, second) = await ask(sessions), await ask(sessions)
+        now[0] = 50.0
+        assert (await ask(sessions, name=second))[0] == 200
+        now[0] = 70.0
+        assert (await ask(sessions, name=first))[0] == 404
+        assert (await ask(sessions, "two", name=second))[0] == 404
+        assert (await ask(sessions, name=second))[0] == 200
+        assert ended == [("one", 1)]
+        third = (await ask(sessions))[1]
+        assert [app.slots[name] for name in (first, second, third)] == [1, 2, 1]
+
+    asyncio.run(body())
+
+
+def test_only_an_idle_session_makes_way_for_another() -> None:
+    async def body() -> None:
+        now, app = [0.0], App()
+        sessions = Sessions(app, lambda client, slot: None, 2, 60.0, lambda: now[0])
+        names = [(await ask(sessions))[1] for _ in range(2)]
+        app.hold.clear()
+        working = [asyncio.create_task(ask(sessions, name=name)) for name in names]
+        await asyncio.sleep(0)
+        assert (await ask(sessions))[0] == 429
+        app.hold.set()
+        await asyncio.gather(*working)
+        now[0] = 1.0
+        assert (await ask(sessions, name=names[0]))[0] == 200
+        assert (await ask(sessions))[0] == 200  # ends the other
+        assert [app.slots[name] for name in names] == [1, -1]
+        assert (await ask(sessions, name=names[1]))[0] == 404
+
+    asyncio.run(body())
+
+
+@given(st.lists(st.tuples(st.sampled_from(["open", "use", "end", "wait"]), st.integers(0, 9)), max_size=60))
+def test_no_two_open_sessions_share_a_slot(steps: list[tuple[str, int]]) -> None:
+    async def body() -> None:
+        now, app, open_ = [0.0], App(), set[int]()
+
+        def ended(client: str, slot: int) -> None:
+            open_.remove(slot)
+
+        sessions, names = Sessions(app, ended, 3, 60.0, lambda: now[0]), list[str]()
+        for what, number in steps:
+            if what == "open":
+                status, name = await ask(sessions)
+                if status == 200:
+                    assert app.slots[name] not in open_
+                    open_.add(app.slots[name])
+                    names.append(name)
+            elif what == "wait":
+                now[0] += 10.0 * number
+            elif names:
+                name = names[number % len(names)]
+                await ask(sessions, name=name, method="DELETE" if what == "end" else "POST")
+            assert len(open_) <= 3
+
+    asyncio.run(body())
+
+
+# --- bodies and turns -----------------------------------------------------------------------------
+
+
+class Passed(App):
+    """Counts what is passed on."""
+
+    count = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.count += 1
+        assert (await receive())["more_body"] is False
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+
+MANY = http_requests.MOST_VALUES
+BODIES = {
+    b"x" * (http_requests.MOST_BODY_BYTES + 1): 413,
+    b"[" + b"[]," * MANY + b"1]": 413,
+    b"[" + b"1," * MANY + b"1]": 413,
+    b"[" + b'"",' * (2 * MANY) + b"1]": 413,
+    b"[" + b'"\\\\",' * (2 * MANY) + b"1]": 413,
+    b'["' + b"1,[{" * MANY + b'"]': 200,
+    b'["' + b'\\"1\\",' * MANY + b'"]': 200,
+    b"[" + b"1," * (MANY // 2) + b"1]": 200,
+    b"\\" * (4 << 20) + b"," * (MANY + 1): 413,
+    b"": 200,
+}
+
+
+@pytest.mark.parametrize("number", range(len(BODIES)))
+def test_bodies_have_limits(number: int) -> None:
+    body, status = list(BODIES.items())[number]
+    app = Passed()
+    requests = Requests(app)
+    assert asyncio.run(ask(requests, body=body))[0] == status
+    assert app.count == (status == 200)
+    assert set(requests._open.values()) == set(requests._held.values()) == {0}
+
+
+def test_a_client_has_so_many_requests_and_bytes_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_requests, "MOST_REQUESTS", 2)
+    monkeypatch.setattr(http_requests, "MOST_HELD_BYTES", 100)
+
+    async def body() -> None:
+        app = App()
+        app.hold.clear()
+        requests = Requests(Sessions(app, lambda client, slot: None, 9, 60.0))
+        working = [asyncio.create_task(ask(requests, body=b"x" * 60))]
+        await asyncio.sleep(0)
+        assert (await ask(requests, body=b"x" * 60))[0] == 429
+        working.append(asyncio.create_task(ask(requests)))
+        await asyncio.sleep(0)
+        assert (await ask(requests))[0] == 429
+        working.append(asyncio.create_task(ask(requests, "two", body=b"x" * 60)))
+        app.hold.set()
+        assert [status for status, _ in await asyncio.gather(*working)] == [200] * 3
+        assert (await ask(requests, body=b"x" * 60))[0] == 200
+
+    asyncio.run(body())
+
+
+def test_a_body_that_never_ends_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_requests, "BODY_SECONDS", 0.01)
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        await asyncio.sleep(0)
+        return {"type": "http.request", "body": b"", "more_body": True}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    user = AuthenticatedUser(AccessToken(token="one", client_id="one", scopes=[]))
+    asyncio.run(Requests(App())({"headers": [], "user": user}, receive, send))
+    assert sent[0]["status"] == 408
+
+
+def test_who_floods_waits_for_itself() -> None:
+    async def body() -> list[str]:
+        turns, order = Turns(), list[str]()
+
+        async def one(client: str, cost: float) -> None:
+            async with turns.turn(client, cost):
+                order.append(client)
+                await asyncio.sleep(0)
+
+        flood = [asyncio.create_task(one("flood", 1)) for _ in range(20)]
+        big = [asyncio.create_task(one("big", 100)) for _ in range(3)]
+        await asyncio.sleep(0)
+        await asyncio.gather(*(one("honest", 1) for _ in range(3)), *flood, *big)
+        return order
+
+    order = asyncio.run(body())
+    assert len(order) == 26
+    assert [place for place, client in enumerate(order) if client == "honest"][-1] < 15
+    assert [client for client in order if client != "flood"].index("big") == 0  # nobody waits forever
+    assert order[-2:] == ["big", "big"]
+
+
+def test_a_turn_that_nobody_waits_for_any_more_is_given_on() -> None:
+    async def body() -> None:
+        turns = Turns()
+
+        async def hold(until: asyncio.Event) -> None:
+            async with turns.turn("one", 1):
+                await until.wait()
+
+        until = asyncio.Event()
+        tasks = [asyncio.create_task(hold(until)) for _ in range(10)]
+        await asyncio.sleep(0)
+        for task in tasks[1:9]:
+            task.cancel()
+        until.set()
+        await asyncio.wait(tasks)
+        assert not tasks[9].cancelled()
+        assert turns._free == http_requests.TURNS_AT_ONCE
+
+    asyncio.run(body())
+
+
+# --- connections ----------------------------------------------------------------------------------
+
+
+def hung_up(connections: list[socket.socket]) -> None:
+    """Wait until the other end has closed all of them."""
+    for connection in connections:
+        connection.settimeout(100)
+        try:
+            while connection.recv(65536):
+                pass
+        except ConnectionError:
+            pass
+
+
+@pytest.mark.slow
+def test_half_sent_requests_lock_nobody_out(tmp_path: Path) -> None:
+    file = write_config(tmp_path, CONFIG)
+    with serving(file, **TOKENS) as address:
+        host, _, port = address.partition(":")
+        half = [socket.create_connection((host, int(port)), timeout=100) for _ in range(700)]
+        try:
+            for connection in half:
+                connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-")
+            assert opened(address, TOKENS["ONE"])[0] == 200
+            hung_up(half)  # the first ones at once, the others after the time for a head
+        finally:
+            for connection in half:
+                connection.close()
+        assert opened(address, TOKENS["ONE"])[0] == 200
+
+
+ODD = {
+    "no request": b"\0" * 100,
+    "a length that is too long to read": b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+    + b"9" * 6000
+    + b"\r\n\r\n",
+    "a head that is too long": b"POST /mcp HTTP/1.1\r\nX: " + b"x" * 200_000,
+    "another protocol": b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+}
+
+
+@pytest.mark.slow
+def test_what_is_no_request_is_hung_up_on_and_leaves_no_traceback(tmp_path: Path) -> None:
+    file = write_config(tmp_path, CONFIG)
+    with serving(file, **TOKENS) as address:
+        host, _, port = address.partition(":")
+        for raw in ODD.values():
+            with socket.create_connection((host, int(port)), timeout=100) as connection:
+                with contextlib.suppress(ConnectionError):
+                    connection.sendall(raw)
+                hung_up([connection])
+        assert opened(address, TOKENS["ONE"])[0] == 200
+    log = file.with_suffix(".log").read_text()
+    assert [line for line in log.splitlines() if not line.startswith("tape gateway:")] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", [b"", b"\r\n{"])
+def test_connections_of_one_client_lock_no_other_out(tmp_path: Path, end: bytes) -> None:
+    file = write_config(tmp_path, CONFIG)
+    head = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKENS['ONE']}\r\nContent-Length: 9\r\n"
+    with serving(file, **TOKENS) as address:
+        host, _, port = address.partition(":")
+        half = [socket.create_connection((host, int(port)), timeout=100) for _ in range(300)]
+        try:
+            for connection in half:
+                connection.sendall(head.encode() + end)
+            assert opened(address, TOKENS["TWO"])[0] == 200
+            hung_up(half)
+        finally:
+            for connection in half:
+                connection.close()
+        assert opened(address, TOKENS["ONE"])[0] == 200

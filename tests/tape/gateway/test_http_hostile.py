@@ -1,0 +1,149 @@
+"""Ten hostile clients beside an honest one, over HTTP: it is answered throughout, and nobody spends more than a cap."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+from tests.tape.gateway.helpers import write_config
+from tests.tape.gateway.over_http import message, opened, serving, stateless
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[3]
+HOSTILE = 10
+TOKENS = {f"HOSTILE_{n}": f"hostile-{n}-4hQ9xT2mWc7Rk5Zb" for n in range(HOSTILE)} | {
+    "HONEST": "honest-8sLp3VnYd6Jf1GtX"
+}
+CONFIG = """
+[budgets]
+session = { usd = "$0.05" }
+[python.echo]
+function = "FUNCTIONS:echo"
+price = { usd = "$0.01" }
+[clients.honest]
+token_env = "HONEST"
+budget = { steps = 1000000 }
+""" + "".join(f'[clients.hostile{n}]\ntoken_env = "HOSTILE_{n}"\n' for n in range(HOSTILE))
+
+
+class Honest:
+    """Asks again and again, in a session and without one, on a connection that it keeps and on new ones."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._kept = http.client.HTTPConnection(address, timeout=100)
+        self._session = opened(address, TOKENS["HONEST"])[1]
+        self.seconds: list[float] = []
+        self.faults: list[Any] = []
+
+    def ask_until(self, end: threading.Event) -> None:
+        while not end.wait(0.02):
+            self.ask()
+
+    def ask(self) -> None:
+        number = len(self.seconds)
+        if number % 2:
+            body, headers = stateless("budget")
+        else:
+            body, headers = message(2, "tools/call", name="budget", arguments={}), {"Mcp-Session-Id": self._session}
+        head = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            "Authorization": f"Bearer {TOKENS['HONEST']}",
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        }
+        began = time.monotonic()
+        connection = self._kept if number % 4 < 2 else http.client.HTTPConnection(self._address, timeout=100)
+        try:
+            connection.request("POST", "/mcp", body, head)
+            answer = connection.getresponse()
+            text = answer.read()
+            if answer.status != 200 or b'"isError":true' in text or b'"left"' not in text:
+                self.faults.append((number, answer.status, text[:300]))
+        except OSError as error:
+            self.faults.append((number, repr(error)))
+        finally:
+            self.seconds.append(time.monotonic() - began)
+            if connection is not self._kept:
+                connection.close()
+
+
+def spent(journal: Path) -> dict[str, int]:
+    """Micro-dollars that each session has spent."""
+    worst: dict[int, tuple[str, int]] = {}
+    for record in map(json.loads, journal.read_text().splitlines()):
+        if "reserve" in record:
+            worst[record["reserve"]] = (record["session"], record["worst"].get("usd", 0))
+        elif "close" in record:
+            worst[record["close"]] = (worst[record["close"]][0], record["spent"].get("usd", 0))
+    found: dict[str, int] = {}
+    for session, usd in worst.values():
+        found[session] = found.get(session, 0) + usd
+    return found
+
+
+def check(folder: Path, seed: int, count: int) -> dict[str, Any]:
+    """Attack a gateway, and return what came of it."""
+    file = write_config(folder, CONFIG)
+    end, began = threading.Event(), time.monotonic()
+    with serving(file, **TOKENS) as address:
+        honest = Honest(address)
+        for _ in range(100):
+            honest.ask()
+        alone, honest.seconds = sorted(honest.seconds), []
+        thread = threading.Thread(target=honest.ask_until, args=(end,))
+        thread.start()
+        try:
+            command = [sys.executable, "-m", "tests.tape.gateway.hostile_clients", address, str(seed), str(count)]
+            attack = subprocess.run(
+                command, cwd=ROOT, env=os.environ | TOKENS, stdout=subprocess.PIPE, check=True, text=True
+            )
+        finally:
+            end.set()
+            thread.join()
+        honest.ask()
+    assert honest.faults == []
+    sessions = spent(file.with_suffix(".journal.jsonl"))
+    assert max(sessions.values()) <= 50_000
+    assert {name.partition(":")[2] for name in sessions} <= {"shared", *map(str, range(1, 17))}
+    log = file.with_suffix(".log").read_text()
+    assert "Traceback" not in log
+    slowest = sorted(honest.seconds)
+    return {
+        **json.loads(attack.stdout),
+        "requests": sum(json.loads(attack.stdout)["sent"].values()),
+        "honest_alone_median_seconds": round(alone[50], 4),
+        "honest_alone_slowest_seconds": round(alone[-1], 3),
+        "honest_requests": len(slowest),
+        "honest_median_seconds": round(slowest[len(slowest) // 2], 4),
+        "honest_slowest_seconds": round(slowest[-1], 3),
+        "honest_over_one_second": sum(seconds > 1 for seconds in slowest),
+        "load_average": round(os.getloadavg()[1], 1),
+        "log_bytes": len(log),
+        "seconds": round(time.monotonic() - began, 1),
+    }
+
+
+def test_an_honest_client_is_answered_beside_ten_hostile_ones(tmp_path: Path) -> None:
+    found = check(tmp_path, 1, 3_000)
+    assert set(found["sent"]) == set(found["answers"]) | {"slow_readers"}
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_an_honest_client_is_answered_beside_a_hundred_thousand_hostile_requests(tmp_path: Path) -> None:
+    found = check(tmp_path, 2, 100_000)
+    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
+        (Path(folder) / "gateway_http.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
