@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from tape.budget import Ledger, Reservation, Resources
-from tape.errors import UnknownCostError
+from tape.errors import DataError, UnknownCostError
 from tape.files import is_there, open_plain, why
 from tape.gateway.errors import JournalError
+from tape.reading import parse_json
 
 SCHEMA = 1
 _HEAD = {"schema": SCHEMA, "what": "guard"}
@@ -165,8 +166,8 @@ class SharedJournal:
         for line in whole.splitlines(keepends=True):
             where = f"{self.path}:{self._line + 1}"
             try:
-                self._take(json.loads(line))
-            except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+                self._take(parse_json(line, "line"))
+            except (DataError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
                 raise JournalError(
                     f"{where}: no line of a guard's journal ({str(error)[:200]}); restore the file, "
                     "or name another, which begins with nothing spent"

@@ -50,7 +50,7 @@ class AdapterCard(BaseModel):
     name: str
     base: str
     about: str
-    rank: int = Field(ge=1)
+    rank: int = Field(ge=1, le=1 << 20)
 
 
 def quantised(matrix: torch.Tensor, over: int) -> tuple[torch.Tensor, torch.Tensor]:
