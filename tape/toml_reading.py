@@ -1,7 +1,7 @@
 """The one reader of TOML from outside: configurations and data files, within the bounds of :mod:`tape.reading`.
 
-``tomllib`` calls itself once for each bracket, and its values do not remember their lines. So a scan of our own finds the
-statements with their lines, in time that grows with the length of the text alone, and without a stack.
+``tomllib`` calls itself once for each bracket, and its values do not remember their lines. So a scan of our own finds
+the statements with their lines, in time that grows with the length of the text alone, and without a stack.
 """
 
 from __future__ import annotations
