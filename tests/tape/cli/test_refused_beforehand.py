@@ -1,4 +1,4 @@
-"""What a whole run needs is checked before its first task: a run that cannot work costs one sentence, and no episode."""
+"""What a whole run needs is checked before its first task: what cannot work costs one sentence, and no episode."""
 
 from __future__ import annotations
 
