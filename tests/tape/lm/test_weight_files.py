@@ -253,7 +253,7 @@ def test_20_000_changed_gguf_files(tmp_path: Path, record_property: Callable[[st
     record_property("ends", json.dumps(ends, sort_keys=True))
     if folder := os.environ.get("TAPE_SOAK_RESULTS"):
         figures = {"files": 20_000, "ends": ends, "grown_bytes": grown}
-        (Path(folder) / "gguf.json").write_text(json.dumps(figures, indent=2, sort_keys=True) + "\n", "utf-8")
+        (Path(folder) / "gguf_headers.json").write_text(json.dumps(figures, indent=2, sort_keys=True) + "\n", "utf-8")
 
 
 # --- safetensors ---
