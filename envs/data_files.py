@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
@@ -12,6 +11,7 @@ from typing import Any
 
 from tape.errors import DataError, TapeError
 from tape.reading import read_text
+from tape.toml_reading import parse_toml
 
 Folder = Traversable | Path
 """A folder of data files: of an installed package (``importlib.resources.files``) or of the file system."""
@@ -184,13 +184,14 @@ def read_toml(folder: Folder, name: str) -> Entry:
     file = folder / name
     try:
         text = read_text(file) if isinstance(file, Path) else file.read_text(encoding="utf-8")
-        return Entry(str(file), "", tomllib.loads(text))
+        return Entry(str(file), "", parse_toml(text, str(file)))
     except OSError as error:
         raise DataFileError(str(file), "", "", f"cannot be read ({error.strerror}); is the package complete?") from None
     except DataError as error:
-        raise DataFileError(str(file), "", "", told(error, str(file))[1]) from None
-    except (ValueError, RecursionError) as error:  # of numbers of thousands of digits too, and of lists in lists
-        raise DataFileError(str(file), "", "", f"is no TOML in UTF-8 ({error})") from None
+        line, problem = told(error, str(file))
+        raise DataFileError(str(file), "", "", problem if line is None else f"line {line}: {problem}") from None
+    except UnicodeDecodeError as error:
+        raise DataFileError(str(file), "", "", f"is no UTF-8 text ({error})") from None
 
 
 def told(error: DataError, file: str) -> tuple[int | None, str]:

@@ -1,4 +1,4 @@
-"""JSON from outside, read with bounds on size, depth and digits. What its fields hold, their readers check."""
+"""JSON from outside, read with bounds on size, values, depth and digits. What its fields hold, their readers check."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 LARGEST_FILE = 256 * 2**20
 """Characters. A problem of a million edges has about 40 million."""
+MOST_VALUES = 20_000_000
+"""A value takes up to 200 bytes of memory, however few it takes in the text."""
 
 
 def parse_json(text: str | bytes, where: str, error: Callable[[str], Exception]) -> Any:
@@ -26,6 +28,10 @@ def parse_json(text: str | bytes, where: str, error: Callable[[str], Exception])
         raise error(f"{where}: {len(text):,} characters, more than {LARGEST_FILE:,}; write a smaller one")
 
     try:
+        if isinstance(text, bytes):
+            text = text.decode("utf-8-sig")
+        if sum(map(text.count, ",[{")) > MOST_VALUES:
+            raise error(f"{where}: more than {MOST_VALUES:,} values; write a smaller one")
         return json.loads(text)
     except json.JSONDecodeError as fault:
         raise error(f"{where}:{fault.lineno}: not JSON: {fault.msg} at column {fault.colno}") from fault

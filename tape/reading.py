@@ -2,7 +2,8 @@
 
 A file that somebody else wrote may be cut off, enormous, deeper than the interpreter's stack, or hold numbers and
 texts that break whoever writes them out again. All that is refused here, with file, line and field, so that no loader
-has to think of it: JSON is read within bounds (:func:`parse_json`), then checked against a type (:func:`shaped`).
+has to think of it: JSON is read within bounds (:func:`parse_json`), then checked against a type (:func:`shaped`). TOML
+is read by :mod:`tape.toml_reading`, within the same bounds.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from envs.alfworld.environment import MODES, AlfworldEnvironment
 from envs.alfworld.errors import AlfworldError
 from envs.alfworld.game.games import PACKAGED, SPLITS, Game, load_games
 from envs.alfworld.game.oracle import shortest
+from envs.alfworld.game.textworld_game import require_installed
 from envs.alfworld.simulator_model import RulesWorldModel
 from tape.budget import Budget
 from tape.protocols import Environment, Task, WorldModel
@@ -68,6 +69,14 @@ class AlfworldPlugin:
             help="simulated: how often what comes to light after the start is told wrongly, to test theorem 3.4 of AEC "
             "(default: 0)",
         )
+
+    def require_installed(self) -> None:
+        """TextWorld, which plays the games.
+
+        Raises:
+            MissingExtraError: It is not installed.
+        """
+        require_installed()
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
         """One task per game.

@@ -260,13 +260,22 @@ def task_table() -> list[tuple[str, str, str]]:
     return [(str(row["task_name"]), str(row["topic"]), str(row["task"])) for row in _constants().TASKS]
 
 
+def require_playable() -> None:
+    """Check that games can be played here; nothing is started.
+
+    Raises:
+        NotPlayableError: The package or a Java runtime is missing, or of another version.
+    """
+    _packages()
+    _java()
+
+
 def missing() -> str | None:
     """Why games cannot be played here, or None where they can: the reason for which tests are skipped."""
-    for check in (_packages, _java):
-        try:
-            check()
-        except NotPlayableError as error:
-            return str(error)
+    try:
+        require_playable()
+    except NotPlayableError as error:
+        return str(error)
     return None
 
 

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from envs.scienceworld.engine import require_playable
 from envs.scienceworld.environment import ScienceWorldEnvironment
 from envs.scienceworld.errors import ScienceWorldError
 from envs.scienceworld.simulator_model import SimulatorWorldModel
@@ -45,6 +46,14 @@ class ScienceWorldPlugin:
             help="simplifications of the simulator, by commas; none: the full game (default: easy)",
         )
         parser.add_argument("--limit-steps", type=int, default=LIMIT, help=f"steps of an episode (default: {LIMIT})")
+
+    def require_installed(self) -> None:
+        """ScienceWorld's package, and Java.
+
+        Raises:
+            NotPlayableError: One of them is missing, or of another version.
+        """
+        require_playable()
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
         """One task per variation; the simulator is not needed for that.

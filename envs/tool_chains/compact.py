@@ -17,6 +17,10 @@ from tape.tools.typed.prompts.common import LONGEST_REQUEST, TypedFormat
 from tape.tools.typed.state import TypedState
 
 UNKNOWN = "<unk>"
+_INSTEAD = (
+    "it reads what users ask for; plans and calls are declared here: --agent tape --proposer declared "
+    "--scorer declared --execution forced"
+)
 MARKERS = ("text:", "<read>", "->", UNKNOWN)
 
 
@@ -53,8 +57,11 @@ def _split(text: str) -> list[str]:
 class ReadingFormat(TypedFormat):
     """Implements :class:`tape.protocols.prompt_format.ProjectingFormat`: reads requests; refuses to plan and to act.
 
-    The model never saw a tool.
+    The model never saw a tool. Agents that would ask for plans are refused beforehand
+    (:class:`tape.protocols.prompt_format.PartialFormat`).
     """
+
+    instead = _INSTEAD
 
     def _reading(self, said: str) -> Request:
         own = {type_name(spec, 1, 1) for spec in all_specs()}
@@ -113,7 +120,4 @@ def _goal(goal: str) -> str:
 
 
 def _only_reads() -> NoReturn:
-    raise ConfigError(
-        "this model reads what users ask for and nothing else; plans and calls are declared here: "
-        "--agent tape --proposer declared --scorer declared --execution forced"
-    )
+    raise ConfigError(f"this model cannot be asked for more than it reads: {_INSTEAD}")

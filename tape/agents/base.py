@@ -21,7 +21,7 @@ from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline
 from tape.engine.actor import MAX_RETRIES, LmActor
 from tape.engine.approval import Approve, When, asked_by_caller
-from tape.engine.context import RoleContext, require_roles
+from tape.engine.context import RoleContext, require_roles, require_whole
 from tape.engine.episode import ActionRefused, Episode, EpisodeEnded, environment_faults
 from tape.engine.proposer import DeclaredProposer, LmProposer, require_plans_declared
 from tape.engine.result import EpisodeResult
@@ -132,6 +132,16 @@ class Agent(ABC):
             require_declared_scores(env.domain)
 
     @classmethod
+    def require_prompts(cls, config: TapeConfig, env: Environment, roles: RoleContext) -> None:
+        """Refuse a model whose prompts lack what a configuration asks for; asked before anything is spent.
+
+        Raises:
+            ConfigError: Says what they lack.
+        """
+        require_roles(config, env.domain, roles.prompt_format, roles.lm.name)
+        require_whole(roles.prompt_format, roles.lm.name)
+
+    @classmethod
     def configure(cls, config: TapeConfig) -> TapeConfig:
         """Set or refuse the switches that the agent's name already decides; the others are ignored or used.
 
@@ -229,7 +239,7 @@ class Agent(ABC):
         if "usd" in ledger.capped() and lm.price is None:
             raise UnknownCostError(missing_price(lm.name))
         roles = RoleContext(lm, env.prompt_format(lm.prompt_format), env.domain, writer)
-        require_roles(config, env.domain, roles.prompt_format, lm.name)
+        self.require_prompts(config, env, roles)
         stop_listening = listen(writer, listener)
         episode = Episode(env, config, ledger, writer, roles, derive(seed, "agent"), simulator, deadline)
         with environment_faults("the task cannot be told"):

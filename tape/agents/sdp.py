@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from tape.agents.tape import TapeAgent
+from tape.engine.context import RoleContext, require_roles
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
@@ -19,6 +20,7 @@ from tape.sdp.sample import SampleChain
 from tape.sdp.settings import SdpSettings
 from tape.sdp.walk import WalkChain
 from tape.sdp.writing import WritingRealize
+from tape.seeds import derive
 
 
 class SdpAgent(TapeAgent):
@@ -54,6 +56,20 @@ class SdpAgent(TapeAgent):
         """
         super().require(config, env)
         require_adapter(env)
+
+    @classmethod
+    def require_prompts(cls, config: TapeConfig, env: Environment, roles: RoleContext) -> None:
+        """Operators of the environment's own need no prompts for plans; also refuse a model that it has none for.
+
+        Raises:
+            ConfigError: Says what is lacking.
+        """
+        if SdpSettings.of(config).chain != "adapter" or config.on_limit == "final_answer":
+            super().require_prompts(config, env, roles)
+        else:
+            require_roles(config, env.domain, roles.prompt_format, roles.lm.name)
+        if SdpSettings.of(config).chain == "adapter":
+            _own_operators(env, Tools(roles, config, lambda *parts: derive(0, *parts)))
 
     @classmethod
     def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int | None:
@@ -92,13 +108,7 @@ class SdpAgent(TapeAgent):
         chain = SdpSettings.of(config).chain
         tools = Tools(episode.roles, config, lambda *parts: episode.seed_for("sdp", *parts))
         if chain == "adapter":
-            own = adapter.operators(tools)
-            if own is None:
-                raise ConfigError(
-                    f"chain='adapter': {type(episode.env).__name__} has no operators of its own for a model that reads "
-                    f"{episode.roles.lm.prompt_format!r} prompts; use another model, or chain='walk' or 'sample'"
-                )
-            return own, None
+            return _own_operators(episode.env, tools), None
         actor, validate = self.actor(episode), adapter.validator(tools)
         foresees = adapter if isinstance(adapter, Foresees) else None
         realize = WritingRealize(domain, actor, tools.seed, invents=chain == "sample", tools=tools, foresees=foresees)
@@ -108,6 +118,16 @@ class SdpAgent(TapeAgent):
         planner = self.planner(episode, actor)
         path = WalkChain(episode, adapter, planner, self.verification(episode, planner, actor))
         return Operators(path, realize, validate, path), path
+
+
+def _own_operators(env: Environment, tools: Tools) -> Operators:
+    own = require_adapter(env).operators(tools)
+    if own is None:
+        raise ConfigError(
+            f"chain='adapter': {type(env).__name__} has no operators of its own for a model that reads "
+            f"{tools.roles.lm.prompt_format!r} prompts; use another model, or chain='walk' or 'sample'"
+        )
+    return own
 
 
 def caps_of(settings: SdpSettings, own: Caps) -> Caps:

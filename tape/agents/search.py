@@ -11,21 +11,18 @@ from typing import Any, ClassVar
 
 from tape.agents.base import Agent
 from tape.budget import Budget, Ledger
-from tape.budget.deadline import Deadline
 from tape.cgdp.context import Window
 from tape.cgdp.gates import fixed_rounds
 from tape.cgdp.prompts.format import MoveKind, SearchFormat
 from tape.cgdp.search import Search
 from tape.cgdp.settings import CgdpSettings, Memory
-from tape.engine.context import RoleContext
+from tape.engine.context import unplayed
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, ConfigError
-from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel
 from tape.protocols import Environment
 from tape.protocols.search import SearchDomain
-from tape.trace import TraceWriter
 
 
 class SearchAgent(Agent):
@@ -142,11 +139,10 @@ class SearchAgent(Agent):
     @staticmethod
     def _unplayed(config: TapeConfig, env: Environment, model: LanguageModel) -> Search:
         """A search of which nothing will be played."""
-        prompts, writer, ledger = env.prompt_format(model.prompt_format), TraceWriter("unplayed"), Ledger(Budget())
-        roles = RoleContext(AccountedLM(model, ledger, writer, Deadline()), prompts, env.domain, writer)
-        episode = Episode(env, config, ledger, writer, roles, 0, None)
+        roles, ledger = unplayed(env, model), Ledger(Budget())
+        episode = Episode(env, config, ledger, roles.trace, roles, 0, None)
         assert isinstance(env.domain, SearchDomain)
-        return Search(episode, CgdpSettings.of(config), env.domain, _as_search_format(prompts))
+        return Search(episode, CgdpSettings.of(config), env.domain, _as_search_format(roles.prompt_format))
 
     @classmethod
     def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int:

@@ -9,6 +9,7 @@ from tape.agents.base import LmAgent
 from tape.agents.options import Listener, Options, Play
 from tape.budget import Budget, Ledger, Payer
 from tape.engine.actor import MAX_RETRIES, LmActor
+from tape.engine.context import RoleContext, require_roles
 from tape.engine.episode import Episode
 from tape.engine.executor import Executor
 from tape.engine.planned import Planned, Planning
@@ -108,6 +109,19 @@ class TapeAgent(LmAgent):
             planning = Planning(episode, alternatives)
             await self._episode(episode, derive(seed, "environment"), self._planning(planning))
         return planning.planned()
+
+    @classmethod
+    def require_prompts(cls, config: TapeConfig, env: Environment, roles: RoleContext) -> None:
+        """Prompts without plans and actions will do where the environment declares them all.
+
+        Raises:
+            ConfigError: They will not, or lack something else.
+        """
+        forced = config.settled(env.domain).execution == "forced" and config.selector != "lm"
+        if forced and config.proposer == config.scorer == "declared" and config.on_limit != "final_answer":
+            require_roles(config, env.domain, roles.prompt_format, roles.lm.name)
+        else:
+            super().require_prompts(config, env, roles)
 
     def require_plans(self) -> None:
         """Refuse to plan without acting where that is not what the agent does.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from tape.budget.units import exactly, parse_amount
 from tape.errors import BudgetExceededError, ConfigError
@@ -15,6 +15,8 @@ MOST = 2**63 - 1
 that is nine trillion, of seconds 292 million years. A sum of amounts may be more."""
 _MOST_TOTAL = 10**60
 """Largest count that :class:`Resources` hold, which may be a sum: more than any number of amounts comes to."""
+_MOST_EXPONENT = 30
+"""Of a resolution: exact arithmetic has 60 digits."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +73,18 @@ def declare(name: str, unit: str, resolution: str | int = 1) -> ResourceKind:
             for micro-dollars.
 
     Raises:
-        ConfigError: The name is taken by a different declaration, or the resolution is not positive.
+        ConfigError: The name is taken by a different declaration, or the resolution is no positive number.
     """
-    kind = ResourceKind(name, unit, Decimal(str(resolution)))
-    if kind.resolution <= 0:
-        raise ConfigError(f"{name}: the resolution must be positive, got {resolution}")
+    try:
+        size = Decimal(resolution)
+    except (InvalidOperation, TypeError, ValueError):
+        raise ConfigError(f"{name}: the resolution {short(resolution)} is no number") from None
+    if not (size.is_finite() and size > 0 and abs(size.adjusted()) <= _MOST_EXPONENT):
+        raise ConfigError(
+            f"{name}: the resolution must be positive, from 1e-{_MOST_EXPONENT} to 1e{_MOST_EXPONENT}, "
+            f"got {short(resolution)}"
+        )
+    kind = ResourceKind(name, unit, size)
     if _KINDS.setdefault(name, kind) != kind:
         raise ConfigError(f"resource {name!r} is already declared as {_KINDS[name]}")
     return kind

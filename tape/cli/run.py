@@ -50,13 +50,14 @@ def main(argv: Sequence[str]) -> int:
 
     solvers.get(config.solver)  # an unknown solver is a usage error now, not in the middle of a run
     load("tape.agents", args.agent)
+    from tape.runner.checks import check_before, require_installed
     from tape.show.progress import loading, working
 
+    require_installed(plugin)
     with working(f"reading the tasks of {argv[0]}"):
         every = plugin.tasks(options)
     tasks = every[: args.limit]
     from tape.protocols import prompt_version
-    from tape.runner.checks import check_before
     from tape.runner.configurations import Configuration
     from tape.runner.directory import RunDirectory
     from tape.runner.models import open_at_price

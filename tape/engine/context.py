@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tape.budget import Budget, Ledger
+from tape.budget.deadline import Deadline
 from tape.engine.settings import LM_ROLES, TapeConfig
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import Message
-from tape.protocols import DeclaredDomain, Domain, State
-from tape.protocols.prompt_format import AskingFormat, PromptFormat
+from tape.lm.base import LanguageModel, Message
+from tape.protocols import DeclaredDomain, Domain, Environment, State
+from tape.protocols.prompt_format import AskingFormat, PartialFormat, PromptFormat
 from tape.trace import MalformedEvent, TraceWriter
 
 
@@ -41,6 +43,29 @@ class RoleContext:
         """A question of the engine's own about a state, for the roles that :func:`require_roles` has checked."""
         assert isinstance(self.prompt_format, AskingFormat)
         return self.prompt_format.ask(state, question)
+
+
+def unplayed(env: Environment, model: LanguageModel) -> RoleContext:
+    """What the roles of an episode would share, of which nothing is played: for checks beforehand.
+
+    Raises:
+        UnknownNameError: The environment has no prompts that the model reads.
+    """
+    trace = TraceWriter("unplayed")
+    lm = AccountedLM(model, Ledger(Budget()), trace, Deadline())
+    return RoleContext(lm, env.prompt_format(lm.prompt_format), env.domain, trace)
+
+
+def require_whole(prompt_format: PromptFormat, model: str) -> None:
+    """Refuse prompts that have no requests for plans, scores, actions and answers.
+
+    Raises:
+        ConfigError: Says what can be played with them.
+    """
+    if isinstance(prompt_format, PartialFormat):
+        raise ConfigError(
+            f"the prompts that {model} reads here ask for no plans and no actions: {prompt_format.instead}"
+        )
 
 
 def require_roles(config: TapeConfig, domain: Domain, prompt_format: PromptFormat, model: str) -> None:

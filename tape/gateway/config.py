@@ -5,11 +5,10 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, TypeAlias, get_args
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -17,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tape.budget import Budget, declare, kind_of, kinds
 from tape.errors import ConfigError
 from tape.gateway.errors import FieldError
-from tape.gateway.positions import line_of
 from tape.gateway.prices import Price, read_price
 from tape.reading import read_text, short, wrong
+from tape.toml_reading import line_of, parse_toml
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 LOCAL = "local"
@@ -27,9 +26,15 @@ LOCAL = "local"
 
 _RESERVED = {"each", "per", "argument", "at_most", "bytes_per_token", "values", "otherwise", "worst", "reported"}
 
+MOST_SECONDS = 1_000_000
+"""Longest time that can be waited: eleven days, which every platform's timers can."""
+Seconds: TypeAlias = Annotated[float, Field(ge=0.001, le=MOST_SECONDS)]
+MOST_RESULT = 256 << 20
+"""Most bytes of a result that can be let through."""
+
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 class ToolSettings(_Table):
@@ -56,8 +61,8 @@ class ServerSettings(_Table):
     cwd: str | None = None
     prefix: str = ""
     only: list[str] = []
-    start_seconds: float = Field(30.0, gt=0)
-    call_seconds: float | None = Field(None, gt=0)
+    start_seconds: Seconds = 30.0
+    call_seconds: Seconds | None = None
     price: Any = None
     allow_destructive: bool | None = None
     tools: dict[str, ToolSettings] = {}
@@ -67,7 +72,7 @@ class PythonSettings(ToolSettings):
     """A Python function."""
 
     function: str
-    call_seconds: float | None = Field(None, gt=0)
+    call_seconds: Seconds | None = None
 
 
 class ClientSettings(_Table):
@@ -103,9 +108,9 @@ class Limits(_Table):
     """
 
     name: str = Field("tape-gateway", min_length=1, max_length=64)
-    call_seconds: float = Field(120.0, gt=0)
-    approve_seconds: float = Field(300.0, gt=0)
-    most_result_bytes: int = Field(1_000_000, ge=1000)
+    call_seconds: Seconds = 120.0
+    approve_seconds: Seconds = 300.0
+    most_result_bytes: int = Field(1_000_000, ge=1000, le=MOST_RESULT)
     allow_destructive: bool = False
     most_sessions: int = Field(16, ge=1, le=1000)
     idle_seconds: float = Field(1800.0, gt=0, le=1e6)
@@ -181,14 +186,7 @@ def load_config(path: Path) -> GatewayConfig:
         ConfigError: Something is wrong; names file, line and field, and says what to do.
     """
     text = read_text(path, error=ConfigError)
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        said, _, place = str(error).partition(" (at line ")
-        line = place.partition(",")[0] if place else str(text.count("\n") + 1)
-        raise ConfigError(
-            f"{path}:{line}: this is no TOML: {said}; see https://toml.io for how values are written"
-        ) from None
+    raw = parse_toml(text, str(path), error=ConfigError)
 
     def where(field_path: Sequence[str | int]) -> str:
         return f"{path}:{line_of(text, field_path)}"
@@ -276,13 +274,8 @@ def _declare(name: str, resource: _Resource) -> None:
         )
     try:
         declare(name, resource.unit, resource.resolution)
-    except (ConfigError, ArithmeticError) as error:
-        said = (
-            str(error)
-            if isinstance(error, ConfigError)
-            else f"the resolution {short(resource.resolution)} is no number"
-        )
-        raise FieldError(("resources", name), said) from None
+    except ConfigError as error:
+        raise FieldError(("resources", name), str(error)) from None
 
 
 def _budget(given: Mapping[str, Any], path: Sequence[str | int]) -> Budget:

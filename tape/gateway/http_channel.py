@@ -10,6 +10,8 @@ from typing import Any
 
 import httpx2
 
+from tape.errors import DataError
+from tape.reading import parse_json
 from tape.tools.mcp_process import MOST_BYTES
 
 _TYPES = "application/json, text/event-stream"
@@ -118,8 +120,9 @@ class HttpChannel:
         if isinstance(data, int):
             return True  # whoever waits is told that it is too long
         if message.get("method") == "initialize":
-            with suppress(ValueError, KeyError, TypeError):
-                self._more["mcp-protocol-version"] = str(json.loads(data)["result"]["protocolVersion"])[:_MOST_SAID]
+            with suppress(DataError, KeyError, TypeError):
+                found = parse_json(data, "answer")["result"]["protocolVersion"]
+                self._more["mcp-protocol-version"] = str(found)[:_MOST_SAID]
         return f'"id":{message["id"]}'.encode() in data.replace(b" ", b"")
 
 

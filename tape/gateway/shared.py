@@ -19,9 +19,10 @@ from weakref import WeakValueDictionary, finalize
 
 from tape.budget import Ledger, Reservation, Resources
 from tape.budget.locks import JOURNAL, OrderedLock
-from tape.errors import UnknownCostError
+from tape.errors import DataError, UnknownCostError
 from tape.files import is_there, open_plain, why
 from tape.gateway.errors import JournalError
+from tape.reading import parse_json
 
 SCHEMA = 1
 _HEAD = {"schema": SCHEMA, "what": "guard"}
@@ -238,8 +239,8 @@ class SharedJournal:
         for line in whole.splitlines(keepends=True):
             where = f"{self.path}:{self._line + 1}"
             try:
-                self._take(json.loads(line))
-            except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+                self._take(parse_json(line, "line"))
+            except (DataError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
                 raise JournalError(
                     f"{where}: no line of a guard's journal ({str(error)[:200]}); restore the file, "
                     "or name another, which begins with nothing spent"

@@ -7,15 +7,15 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from tape.errors import ConfigError
+from tape.errors import ConfigError, DataError
 from tape.gateway.guard import REFUSALS, Guard, ModelCharge
 from tape.plugins import require_extra
+from tape.reading import parse_json
 
 require_extra("openai-agents", "agents", what="the guard of OpenAI's agents")
 
@@ -184,8 +184,8 @@ def _bounded(tool: Tool, guard: Guard) -> Tool:
 def _read(arguments: str) -> dict[str, Any]:
     """Arguments as the model wrote them; none where they are malformed, of which the tool tells the model."""
     try:
-        read = json.loads(arguments)
-    except ValueError:
+        read = parse_json(arguments, "arguments")
+    except DataError:
         return {}
     return read if isinstance(read, dict) else {}
 

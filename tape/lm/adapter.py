@@ -17,6 +17,7 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 
 from tape.errors import ModelError
+from tape.lm.weight_files import check_safetensors
 from tape.reading import read_json
 
 MATRICES = (
@@ -50,7 +51,7 @@ class AdapterCard(BaseModel):
     name: str
     base: str
     about: str
-    rank: int = Field(ge=1)
+    rank: int = Field(ge=1, le=1 << 20)
 
 
 def quantised(matrix: torch.Tensor, over: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -81,7 +82,7 @@ def adapter_digest(folder: Path) -> str:
     """A hash of an adapter's factors.
 
     Raises:
-        ModelError: There is no such file.
+        ModelError: There is no such file, or it is none of tensors.
     """
     return hashlib.sha256(_content(folder / FILE)).hexdigest()[:16]
 
@@ -148,6 +149,7 @@ def _fit(*parts: torch.Tensor | None) -> bool:
 
 
 def _content(file: Path) -> bytes:
+    check_safetensors(file)
     try:
         return file.read_bytes()
     except OSError as error:
@@ -194,6 +196,7 @@ def write_merged(base: Path, adapter: Path, out: Path) -> None:
     from safetensors.torch import load_file, save_file
 
     file = base / _WEIGHTS
+    check_safetensors(file)
     try:
         weights = load_file(file)
     except (SafetensorError, OSError) as error:

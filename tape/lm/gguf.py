@@ -18,6 +18,7 @@ from unittest.mock import patch
 
 from tape.errors import ModelError
 from tape.files import cache_folder
+from tape.lm.weight_files import check_gguf
 from tape.plugins import LOCAL, missing_extra, require_extra
 from tape.reading import read_json, read_text
 
@@ -35,8 +36,6 @@ ENDS = ("eos", "eot", "eom")
 
 LARGE = 2_000_000_000
 """From this many parameters on the numbers are kept as bfloat16: half the disk and memory."""
-
-MAGIC = b"GGUF"
 
 
 def open_gguf(argument: str) -> LanguageModel:
@@ -70,7 +69,7 @@ def load_gguf(path: Path, name: str, tokenizer: Path | None = None, adapter: Pat
         MissingExtraError: The packages of the extra ``gguf`` are not installed.
     """
     require_extra("gguf", *LOCAL, what=name)
-    check_file(path)
+    check_gguf(path)
     if tokenizer is not None and not tokenizer.is_dir():
         raise ModelError(f"{name}: {tokenizer} is no folder; behind the # stands one with a tokenizer.json")
     from tape.lm.hf import digest_of, load_checkpoint
@@ -138,21 +137,6 @@ def _load_plain(weights: Path, words: Path, name: str, identity: str) -> Languag
     )
 
 
-def check_file(path: Path) -> None:
-    """Check that a file is there and is a GGUF file.
-
-    Raises:
-        ModelError: It is not.
-    """
-    try:
-        with path.open("rb") as file:
-            found = file.read(len(MAGIC))
-    except OSError as error:
-        raise ModelError(f"cannot read the model file {path}: {error.strerror}; name a .gguf file") from error
-    if found != MAGIC:
-        raise ModelError(f"{path} is no GGUF file (it begins with {found!r}); a folder of transformers is hf:FOLDER")
-
-
 def file_digest(path: Path) -> str:
     """A hash of a file's content."""
     with path.open("rb") as file:
@@ -201,14 +185,21 @@ def _convert_weights(path: Path, folder: Path) -> None:
     with _quietly_and_once():
         try:
             fields = _fields(path)
-            model = AutoModelForCausalLM.from_pretrained(
-                path.parent, gguf_file=path.name, dtype=torch.float32, local_files_only=True, **_dequantized()
+            model, loaded = AutoModelForCausalLM.from_pretrained(
+                path.parent,
+                gguf_file=path.name,
+                dtype=torch.float32,
+                local_files_only=True,
+                output_loading_info=True,
+                **_dequantized(),
             )
         except Exception as error:  # the readers raise what they like
             raise ModelError(
                 f"transformers cannot read {path}: {error}; llama.cpp may: llama:{path} (extra llama), or its server "
                 "(llamacpp:NAME)"
             ) from error
+    if missing := sorted(loaded["missing_keys"]):
+        raise ModelError(f"{path} lacks {len(missing)} tensors of its model, for instance {missing[0]}; fetch it again")
     config = model.config
     if hasattr(config, "quantization_config"):
         del config.quantization_config  # the numbers are plain now

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tape.errors import ModelError
 from tape.lm.base import LanguageModel
+from tape.lm.weight_files import check_safetensors
 from tape.plugins import LOCAL, require_extra
 from tape.reading import read_json
 
@@ -83,11 +84,13 @@ def load_checkpoint(
 
     from tape.lm.transformers_lm import TransformersLM
 
+    for file in sorted(weights.glob("*.safetensors")) if weights.is_dir() else ():
+        check_safetensors(file)
     try:
         with without_bars():
             words = AutoTokenizer.from_pretrained(str(tokenizer), local_files_only=offline)
             model = AutoModelForCausalLM.from_pretrained(str(weights), dtype="auto", local_files_only=offline)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # the readers raise what they like, of JSON that is nested too deep too
         raise ModelError(f"cannot load {name!r} as a transformers model: {error}") from error
     if not words.chat_template:
         raise without_template(name)

@@ -24,6 +24,7 @@ from torch.nn.functional import embedding, linear, scaled_dot_product_attention,
 
 from tape.errors import ModelError
 from tape.lm.trees import Feed, Shape, attend, gathered, grown
+from tape.lm.weight_files import check_safetensors
 from tape.reading import read_json, shaped, short
 
 FIXED = {
@@ -110,6 +111,7 @@ class Llama:
         theta = config.rope_parameters.rope_theta
         self._frequencies = 1.0 / (theta ** (torch.arange(0, self._width, 2, dtype=torch.float) / self._width))
         weights = folder / "model.safetensors"
+        check_safetensors(weights)
         try:
             loaded = load_file(weights)
             self._weights = {name.removeprefix("model."): tensor.float() for name, tensor in loaded.items()}

@@ -48,14 +48,15 @@ def open_llama(argument: str) -> LlamaCppLM:
         raise ModelError("llama: needs a file, for instance llama:./my-model.Q4_K_M.gguf")
     name = f"llama:{argument}"
     require_extra("llama", "llama_cpp", what=name)
-    from tape.lm.gguf import check_file, file_digest
+    from tape.lm.gguf import file_digest
+    from tape.lm.weight_files import check_gguf
 
     file = Path(path)
     if path == "smollm2" and not file.exists():
         from tape.lm.smollm2 import weights_file
 
         file = weights_file()
-    check_file(file)
+    check_gguf(file)
     template = read_text(Path(folder) / "chat_template.jinja", error=ModelError) if folder else None
     own = "" if template is None else f"#{hashlib.sha256(template.encode()).hexdigest()[:16]}"
     return LlamaCppLM(file, name=name, digest=file_digest(file) + own, template=template)

@@ -134,6 +134,18 @@ class NamesAgent(Protocol):
 
 
 @runtime_checkable
+class NeedsInstalled(Protocol):
+    """A plugin whose environment is played by optional packages or programs; optional."""
+
+    def require_installed(self) -> None:
+        """Check that they are there; asked before the first task, and starts nothing.
+
+        Raises:
+            MissingExtraError: One is not; names it and the extra.
+        """
+
+
+@runtime_checkable
 class ReplaysActions(Protocol):
     """A plugin that says whether recorded actions may be played again; optional, and False where it says nothing.
 

@@ -79,6 +79,17 @@ def asked(request: Request) -> str:
     return request.prompt[-1].content
 
 
+@runtime_checkable
+class PartialFormat(Protocol):
+    """A prompt format without requests for plans, scores, actions and answers; optional.
+
+    Attributes:
+        instead: What can be played with it, and what else to take: the end of a message.
+    """
+
+    instead: str
+
+
 class PromptFormat(Protocol):
     """Builds the request of every role and reads the answers.
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from tape.agents.base import Agent
 from tape.budget import Budget
-from tape.engine.context import require_roles
-from tape.engine.settings import LM_ROLES, TapeConfig
+from tape.engine.context import unplayed
+from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError, UnknownCostError
 from tape.lm.base import LanguageModel
 from tape.lm.price_table import missing_price
 from tape.plugins import load
-from tape.protocols import EnvironmentPlugin
+from tape.protocols import EnvironmentPlugin, NeedsInstalled
 from tape.runner.configurations import Configuration
 
 
@@ -29,8 +29,11 @@ def check_before(
 
     Raises:
         UnknownCostError: US dollars are capped and a model has no price.
+        MissingExtraError: What plays the environment is not installed.
+        UnknownNameError: The environment has no prompts that a model reads.
         ConfigError: Such a cap cannot be kept, the environment takes no final answer, it declares no predicates and is
-            to be verified, a model is to play a role that its prompts do not have, or a window does not do for a task.
+            to be verified, it has no simulator that is asked for, a model is to play a role that its prompts do not
+            have, or a window does not do for a task.
     """
     if run_budget and workers.startswith("ray:"):
         raise ConfigError(
@@ -44,20 +47,36 @@ def check_before(
         model = models.get(configuration.spec.model)
         if capped and model is not None and model.price is None:
             raise UnknownCostError(missing_price(configuration.spec.model))
-        config = configuration.spec.config
         agent: type[Agent] = load("tape.agents", configuration.spec.agent)
-        config = agent.resolve(config)
-        declared = config.proposer != "lm" or config.scorer != "lm"
-        asks = config.aec is not None or config.sdp is not None or declared
-        asked = any(getattr(config, name) == "lm" for name in LM_ROLES)
-        if configuration.tasks and (asks or asked or config.on_limit == "final_answer"):
-            plugin: EnvironmentPlugin = load("tape.environments", configuration.spec.environment)
-            environment = plugin.make(configuration.tasks[0])
-            agent.require(config, environment)
-            if asked and model is not None:
-                require_roles(config, environment.domain, environment.prompt_format(model.prompt_format), model.name)
+        config = agent.resolve(configuration.spec.config)
+        if configuration.tasks:
+            _check_first(configuration, agent, config, model)
         if agent.searches and model is not None:
             _require_room(agent, config, configuration, model)
+
+
+def require_installed(plugin: EnvironmentPlugin) -> None:
+    """Check that what plays an environment is installed, as far as its plugin says it.
+
+    Raises:
+        MissingExtraError: It is not; names it and the extra.
+    """
+    if isinstance(plugin, NeedsInstalled):
+        plugin.require_installed()
+
+
+def _check_first(
+    configuration: Configuration, agent: type[Agent], config: TapeConfig, model: LanguageModel | None
+) -> None:
+    """Check agent, environment and model by the first task."""
+    plugin: EnvironmentPlugin = load("tape.environments", configuration.spec.environment)
+    require_installed(plugin)
+    environment = plugin.make(configuration.tasks[0])
+    agent.require(config, environment)
+    if model is not None:
+        agent.require_prompts(config, environment, unplayed(environment, model))
+    if config.world_model == "simulator":
+        plugin.simulator(environment)
 
 
 def _require_room(agent: type[Agent], config: TapeConfig, configuration: Configuration, model: LanguageModel) -> None:

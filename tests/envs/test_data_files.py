@@ -66,8 +66,9 @@ def test_what_is_wrong_is_told_with_its_place(read: Callable[[], object], field:
         (None, "cannot be read"),
         (b"a = ", "no TOML"),
         (b"\xff", "no UTF-8"),
-        (b"a = " + b"[" * 100_000, "no TOML"),
-        (b"a = " + b"9" * 6000, "no TOML"),
+        (b"\na = ", "line 2: no TOML"),
+        (b"a = " + b"[" * 100_000, "line 1: nested deeper"),
+        (b"a = " + b"9" * 6000, "line 1: a whole number of 6000 digits"),
     ],
 )
 def test_a_file_that_is_none(tmp_path: Path, content: bytes | None, message: str) -> None:

@@ -157,15 +157,24 @@ def installed() -> bool:
     return missing_extra("alfworld", *_PACKAGES) is None
 
 
-@functools.cache
-def _engines() -> ModuleType:
-    """The module that imports TextWorld."""
+def require_installed() -> None:
+    """Check that the packages that play the games are installed.
+
+    Raises:
+        MissingExtraError: One is not; names it and the extra.
+    """
     if reason := missing_extra("alfworld", *_PACKAGES, what="an ALFWorld game"):
         raise MissingExtraError(
             f"{reason}. Where there is no ready-made build for this system, that compiles parts of it for some minutes "
             "and needs a C and a C++ compiler, make, cmake, git, bison and flex (on Debian and Ubuntu: "
             "apt install build-essential cmake git bison flex)"
         )
+
+
+@functools.cache
+def _engines() -> ModuleType:
+    """The module that imports TextWorld."""
+    require_installed()
     return importlib.import_module("envs.alfworld.game.fast_textworld")
 
 

@@ -1,10 +1,13 @@
-"""How ScienceWorld is written for models: ``chat``."""
+"""How ScienceWorld is written for models: ``chat``, which the simulated model reads under a name of its own."""
 
 from __future__ import annotations
 
 from envs.scienceworld.prompts.chat import ChatFormat
 from tape.errors import UnknownNameError
 from tape.protocols.prompt_format import PromptFormat
+
+SIMULATED = "scienceworld"
+"""The prompts of the simulated model, which no other environment has: it plays this one alone."""
 
 
 def prompt_format(name: str) -> PromptFormat:
@@ -13,6 +16,6 @@ def prompt_format(name: str) -> PromptFormat:
     Raises:
         UnknownNameError: There is no such format.
     """
-    if name == "chat":
+    if name in ("chat", SIMULATED):
         return ChatFormat()
     raise UnknownNameError("ScienceWorld prompt format", name, ("chat",))

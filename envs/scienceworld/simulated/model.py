@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from envs.scienceworld.commands import reach
 from envs.scienceworld.gold import GoldStep, gold_path, position, predicates
 from envs.scienceworld.predicates import Shown
+from envs.scienceworld.prompts import SIMULATED
 from envs.scienceworld.simulated import verdicts
 from envs.scienceworld.simulated.errors import Rates, distorted, wrong_action, wrong_predicate
 from envs.scienceworld.simulated.moves import next_actions, toward
@@ -42,7 +43,7 @@ class SimulatedLM:
         name: The string it was opened with.
     """
 
-    prompt_format = "chat"
+    prompt_format = SIMULATED
     price: Price | None = FREE
 
     def __init__(self, rates: Rates, name: str = "simulated:scienceworld") -> None:

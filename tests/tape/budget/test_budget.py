@@ -47,6 +47,12 @@ def test_a_kind_is_declared_once() -> None:
         declare("steps", "mile")
 
 
+@pytest.mark.parametrize("resolution", ["inf", "-inf", "nan", "0", "-1", "1e-400", "1e400", 10**400, "one", "", None])
+def test_a_resolution_is_a_positive_number(resolution: object) -> None:
+    with pytest.raises(ConfigError, match="the resolution"):
+        declare("granules", "granule", resolution)  # type: ignore[arg-type]
+
+
 def test_reserve_settle_and_refuse() -> None:
     ledger = Ledger(Budget({"steps": 2}))
     first = ledger.reserve(Resources({"steps": 2}))

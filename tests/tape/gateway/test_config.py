@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from tape.errors import ConfigError
-from tape.gateway.config import load_config
-from tape.gateway.positions import line_of
+from tape.gateway.config import Limits, load_config
+from tape.reading import MOST_DEPTH
 
 GOOD = """# A gateway.
 [budgets]
@@ -98,7 +99,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, line: int, f
 
 def test_a_file_that_is_no_toml_or_not_there(tmp_path: Path) -> None:
     file = written(tmp_path, GOOD.replace('["python", "server.py"]', '["python" "server.py"]'))
-    with pytest.raises(ConfigError, match=f"{file}:10: this is no TOML"):
+    with pytest.raises(ConfigError, match=f"{file}:10: no TOML"):
         load_config(file)
     with pytest.raises(ConfigError, match="cannot be read"):
         load_config(tmp_path / "missing.toml")
@@ -131,13 +132,55 @@ def test_prices_that_say_nothing(tmp_path: Path, price: str, field: str, said: s
     assert said in str(caught.value)
 
 
-def test_lines_of_fields() -> None:
-    text = "\n".join(
-        ["# c", "[a]", "", "b = [", "  1,", "  2,", "]", "c = '''", "d = 1", "'''", "[a.e]", "f = {g = 1}"]
-    )
-    assert line_of(text, ("a",)) == 2
-    assert line_of(text, ("a", "b", 1)) == 4
-    assert line_of(text, ("a", "c")) == 8
-    assert line_of(text, ("a", "d")) == 2
-    assert line_of(text, ("a", "e", "f", "g")) == 12
-    assert line_of(text, ("nothing",)) == 1
+@pytest.mark.parametrize(
+    ("line", "field", "said"),
+    [
+        ("call_seconds = inf", "gateway.call_seconds", "inf is no number"),
+        ("approve_seconds = nan", "gateway.approve_seconds", "nan is no number"),
+        ("call_seconds = 1e300", "gateway.call_seconds", "less than or equal to 1000000"),
+        ("call_seconds = 1e-300", "gateway.call_seconds", "greater than or equal to 0.001"),
+        ("approve_seconds = 0", "gateway.approve_seconds", "greater than or equal to 0.001"),
+        ("most_result_bytes = " + "9" * 300, "gateway.most_result_bytes", "less than or equal to"),
+    ],
+)
+def test_limits_are_finite_and_bounded(tmp_path: Path, line: str, field: str, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(written(tmp_path, f"{GOOD}\n[gateway]\n{line}\n"))
+    assert f"c.toml:25: field {field}: " in str(caught.value)
+    assert said in str(caught.value)
+
+
+def test_limits_made_in_python_are_finite_too() -> None:
+    with pytest.raises(ValidationError):
+        Limits(call_seconds=float("inf"))
+
+
+@pytest.mark.parametrize("setting", ["start_seconds", "call_seconds"])
+@pytest.mark.parametrize("value", ["inf", "nan", "-1", "0", "1e9"])
+def test_times_of_servers_are_finite_and_bounded(tmp_path: Path, setting: str, value: str) -> None:
+    text = GOOD.replace('command = ["python", "server.py"]', f'command = ["python"]\n{setting} = {value}')
+    with pytest.raises(ConfigError, match=f"c.toml:11: field servers.weather.{setting}: "):
+        load_config(written(tmp_path, text))
+
+
+@pytest.mark.parametrize("line", ["at_most = " + "9" * 300, "at_most = inf"])
+def test_units_of_a_price_are_bounded(tmp_path: Path, line: str) -> None:
+    with pytest.raises(ConfigError, match=r"c.toml:16: field servers.weather.tools.temperature.price.1.at_most: "):
+        load_config(written(tmp_path, GOOD.replace("at_most = 9", line)))
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [("9" * 5000, "a whole number of 5000 digits"), ("[" * 3000 + "]" * 3000, f"nested deeper than {MOST_DEPTH}")],
+)
+def test_what_no_parser_survives_is_refused(tmp_path: Path, value: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=f"c.toml:3: {said}"):
+        load_config(written(tmp_path, f"\n[gateway]\ncall_seconds = {value}\n"))
+
+
+@pytest.mark.timeout(20)
+def test_a_wrong_field_at_the_end_of_a_large_file_has_its_line(tmp_path: Path) -> None:
+    servers = "".join(f'[servers.s{i}]\ncommand = ["x"]\n' for i in range(10_000))
+    file = written(tmp_path, f"{servers}[servers.last]\ncommand = 'x'\n")
+    with pytest.raises(ConfigError, match=r"c.toml:20002: field servers.last.command: .*valid list"):
+        load_config(file)

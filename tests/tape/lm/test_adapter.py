@@ -105,10 +105,10 @@ def test_factors_that_do_not_belong_together_are_refused(tmp_path: Path, part: s
 
 
 def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=f"cannot read the adapter .*{FILE}"):
+    with pytest.raises(ModelError, match=f"cannot read .*{FILE}"):
         load(tmp_path)
     (tmp_path / FILE).write_bytes(b"no tensors")
-    with pytest.raises(ModelError, match="not a safetensors file"):
+    with pytest.raises(ModelError, match="byte 0: the length of the header"):
         load(tmp_path)
     save_file({}, tmp_path / FILE)
     with pytest.raises(ModelError, match="no factors"):

@@ -117,6 +117,7 @@ def test_a_cache_that_cannot_be_written_is_named(file: Path, tmp_path: Path, mon
     ("changes", "said"),
     [
         ({"without": "tokenizer.chat_template"}, r"has no chat template.*gguf:PATH#FOLDER"),
+        ({"llama__block_count": 3}, r"lacks 18 tensors of its model, for instance model\.layers\.1\."),
         ({"llama__context_length": 512}, r"reads at most 512 tokens.*use a model with a longer context"),
         ({"tokenizer__ggml__model": "rwkv"}, r"cannot read its tokenizer.*behind a #: gguf:"),
     ],
@@ -169,7 +170,7 @@ def test_what_is_no_file_of_this_kind_is_said(tmp_path: Path) -> None:
         with pytest.raises(ModelError, match=said):
             open_model(name)
     (tmp_path / "cut.gguf").write_bytes(write_gguf(tmp_path / "tiny.gguf").read_bytes()[:3000])
-    with pytest.raises(ModelError, match="cannot read"):
+    with pytest.raises(ModelError, match=r"cut.gguf: byte \d+: "):
         open_model(f"gguf:{tmp_path}/cut.gguf")
 
 
