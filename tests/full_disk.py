@@ -31,7 +31,9 @@ class FullDisk:
 
     def _holds(self, where: Any) -> bool:
         try:
-            path = os.readlink(f"/proc/self/fd/{where}") if isinstance(where, int) else os.path.abspath(os.fspath(where))
+            path = (
+                os.readlink(f"/proc/self/fd/{where}") if isinstance(where, int) else os.path.abspath(os.fspath(where))
+            )
         except (OSError, TypeError):
             return False
         return path.startswith(self.folder)
@@ -66,11 +68,10 @@ class FullDisk:
             usual["mkdir"](path, *rest, **named)
 
         def write(descriptor: int, data: Any) -> int:
-            if disk._holds(descriptor):
-                if disk._fails():
-                    if len(data) > 1 and disk.writes == disk.full_at and not disk.once:
-                        return int(usual["write"](descriptor, bytes(data)[: len(data) // 2]))  # as a real disk does
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            if disk._holds(descriptor) and disk._fails():
+                if len(data) > 1 and disk.writes == disk.full_at and not disk.once:
+                    return int(usual["write"](descriptor, bytes(data)[: len(data) // 2]))  # as a real disk does
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return int(usual["write"](descriptor, data))
 
         def fsync(descriptor: int) -> None:
