@@ -146,6 +146,13 @@ class _Workers:
             self._all.add(taken[-1])
 
     def _discard(self, worker: WorkerProcess) -> None:
+        try:
+            self._end(worker)
+        except KeyboardInterrupt:  # it came while one that had overrun its limit was being ended
+            self._end(worker)
+            raise
+
+    def _end(self, worker: WorkerProcess) -> None:
         worker.kill(patience=REAP_SECONDS)
         worker.close()
         with self._lock:

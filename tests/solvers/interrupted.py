@@ -70,6 +70,7 @@ def main(name: str, seed: str, count: str) -> None:
     outcomes: Counter[str] = Counter()
     groups: set[int] = set()
     easy = EASY_WITHOUT_BUDGETS if name == "networkx" else EASY
+    solve(easy, name)  # numpy cannot be imported again where its import was interrupted
     for number in range(int(count)):
         outcomes[interrupted(rng.choice(calls), rng.uniform(0, LONGEST))] += 1
         groups |= {worker.pid for worker in _workers._all}

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from tape.budget import Budget, Resources
+from tape.cli.main import main
 from tape.errors import TapeError
 from tape.runner.directory import RunDirectory
 from tape.runner.journal import Journal
 from tape.runner.runner import Runner
 from tape.runner.workers import InProcess
-from tests.full_disk import FullDisk
+from tests.full_disk import FullDisk, grow, small_disk
 from tests.tape.runner.test_workers import comparable, configuration, scripted
 
 CAP = 10_000
@@ -83,6 +84,25 @@ def sweep(folder: Path, every: int) -> dict[str, Any]:
 def test_a_full_disk_stops_a_run_which_goes_on_when_there_is_room(tmp_path: Path) -> None:
     found = sweep(tmp_path, every=9)
     assert found["stops"] > 10
+
+
+def test_the_command_ends_with_a_sentence_and_goes_on_when_there_is_room(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a real full disk."""
+    with small_disk(tmp_path / "disk", 16) as disk:
+        command = ["run", "sokoban", "--levels", "easy", "--limit", "2", "--agent", "open_loop", "--quiet"]
+        command += ["--model", "bundled:nano", "--repeats", "2", "--batch", "1", "--out", str(disk / "run")]
+        assert main(command) == 2
+        said = capsys.readouterr().err.strip().splitlines()[-1]
+        assert said.startswith(f"tape run: {disk}/run/")
+        assert "cannot be written (No space left on device); what is finished is kept" in said
+        kept = lines(disk / "run")
+        grow(disk, 4096)
+        assert main(command) == 0
+        capsys.readouterr()
+        assert lines(disk / "run")[: len(kept)] == kept
+        assert len(lines(disk / "run")) == 4
 
 
 @pytest.mark.soak
