@@ -33,8 +33,8 @@ STARTS = 3
 RETRIES = 1
 """How often a batch whose worker died is played again.
 
-Each time what it asks of a model is paid again. With Ray's own 3 a batch that kills its workers would be paid four times
-before the run stops.
+Each time what it asks of a model is paid again. With Ray's own 3 a batch that kills its workers would be paid four
+times before the run stops.
 """
 
 _LOOPBACK = "127.0.0.1"
