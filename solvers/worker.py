@@ -97,15 +97,17 @@ class _Workers:
 
     @contextmanager
     def borrow(self, recipe: str) -> Iterator[WorkerProcess]:
-        """A worker for one request. Whatever goes wrong once it was asked, Ctrl-C included, ends it."""
-        worker = self._take(recipe)
+        """A worker for one request. Whatever goes wrong, Ctrl-C at any moment included, ends it."""
+        taken: list[WorkerProcess] = []
         try:
-            yield worker
+            self._take(recipe, taken)
+            yield taken[-1]
+            with self._lock:
+                self._idle[recipe].append(taken[-1])
         except BaseException:
-            self._discard(worker)
+            for worker in taken:
+                self._discard(worker)
             raise
-        with self._lock:
-            self._idle[recipe].append(worker)
 
     def stop(self) -> None:
         """Ends all of them. The pipes of one that is lent out are left to the thread that waits for it."""
@@ -127,25 +129,37 @@ class _Workers:
             worker.abandon()
         self.__init__()  # type: ignore[misc]
 
-    def _take(self, recipe: str) -> WorkerProcess:
+    def _take(self, recipe: str, taken: list[WorkerProcess]) -> None:
+        """Put an idle or a new worker into a list, where the caller finds it also after an interrupt."""
         while True:
             with self._lock:
-                worker = self._idle[recipe].pop() if self._idle[recipe] else None
-            if worker is None:
+                idle = self._idle[recipe]
+                taken += idle[-1:]  # not by pop(): an interrupt between two calls would lose it
+                del idle[-1:]
+            if not taken:
                 break
-            if worker.is_alive():
-                return worker
-            self._discard(worker)
-        worker = WorkerProcess(recipe)
+            if taken[-1].is_alive():
+                return
+            self._discard(taken.pop())
+        taken.append(WorkerProcess(recipe))
         with self._lock:
-            self._all.add(worker)
-        return worker
+            self._all.add(taken[-1])
 
     def _discard(self, worker: WorkerProcess) -> None:
+        try:
+            self._end(worker)
+        except KeyboardInterrupt:  # it came while one that had overrun its limit was being ended
+            self._end(worker)
+            raise
+
+    def _end(self, worker: WorkerProcess) -> None:
         worker.kill(patience=REAP_SECONDS)
         worker.close()
         with self._lock:
             self._all.discard(worker)
+            for idle in self._idle.values():
+                if worker in idle:  # an interrupt came just when it was given back
+                    idle.remove(worker)
 
 
 _workers = _Workers()

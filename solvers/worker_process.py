@@ -83,13 +83,16 @@ class WorkerProcess:
                     env={**os.environ, **places, "PYTHONPATH": os.pathsep.join(paths)},
                     start_new_session=True,
                 )
+            assert self._process.stdin is not None
+            assert self._process.stdout is not None
+            self._requests, self._replies = self._process.stdin, self._process.stdout
+            os.set_blocking(self._requests.fileno(), False)
         except BaseException:
+            if hasattr(self, "_process"):
+                self._kill_group()
+                self._process.wait()
             shutil.rmtree(self._folder, ignore_errors=True)
             raise
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._requests, self._replies = self._process.stdin, self._process.stdout
-        os.set_blocking(self._requests.fileno(), False)
 
     @property
     def _log(self) -> Path:

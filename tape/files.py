@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -26,12 +27,45 @@ def replace_file(path: Path, content: str | bytes) -> None:
     """Write a file so that it is there as a whole or not at all.
 
     A link at that place is replaced, and what it leads to stays as it is.
+
+    Raises:
+        OSError: It cannot be written; names a file, and leaves none behind.
     """
     partial = partial_file(path)
-    partial.unlink(missing_ok=True)  # left by a kill, or a link that somebody put there
-    with os.fdopen(_open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
-        file.write(content if isinstance(content, bytes) else content.encode("utf-8"))
-    partial.replace(path)
+    try:
+        partial.unlink(missing_ok=True)  # left by a kill, or a link that somebody put there
+        with os.fdopen(_open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode("utf-8"))
+        partial.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)  # it would keep what is left of a full disk
+        error.filename = error.filename or str(path)  # a write names no file
+        raise
+
+
+def append(descriptor: int, content: bytes, *, sync: bool = False) -> None:
+    """Add to the end of a file: all of it, or nothing.
+
+    Args:
+        descriptor: Of the file.
+        content: What is added.
+        sync: Whether it must be on the disk when this returns.
+
+    Raises:
+        OSError: The disk does not take it; the file is as it was.
+    """
+    before = os.fstat(descriptor).st_size
+    try:
+        left = memoryview(content)
+        while left:
+            left = left[os.write(descriptor, left) :]
+        if sync:
+            os.fsync(descriptor)
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(descriptor, before)
+        raise
 
 
 def open_plain(path: Path, flags: int) -> int:

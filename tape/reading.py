@@ -63,7 +63,20 @@ def read_text(path: Path, *, error: Problem = DataError) -> str:
     Raises:
         TapeError: ``error``: it cannot be opened, is larger than :data:`MOST_BYTES` or is no UTF-8.
     """
-    return _decoded(_read_bytes(path, error), str(path), error).removeprefix("\ufeff")
+    return _decoded(read_bytes(path, error=error), str(path), error).removeprefix("\ufeff")
+
+
+def read_bytes(path: Path, *, error: Problem = DataError) -> bytes:
+    """The content of a file.
+
+    Raises:
+        TapeError: ``error``: it is no plain file, cannot be opened, or is larger than :data:`MOST_BYTES`.
+    """
+    with _opened(path, error) as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise error(f"{path}: larger than {MOST_BYTES} bytes, which is the most that is read")
+    return data
 
 
 def parse_json(text: str | bytes, where: str, *, surrogates: bool = False, error: Problem = DataError) -> Any:
@@ -277,14 +290,6 @@ def _opened(path: Path, error: Problem) -> Iterator[BinaryIO]:
         if isinstance(problem, TapeError):
             raise
         raise error(f"{str(path)!r} can be the name of no file: {problem}") from problem  # it holds a zero byte
-
-
-def _read_bytes(path: Path, error: Problem) -> bytes:
-    with _opened(path, error) as file:
-        data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise error(f"{path}: larger than {MOST_BYTES} bytes, which is the most that is read")
-    return data
 
 
 def _decoded(data: bytes, where: str, error: Problem) -> str:

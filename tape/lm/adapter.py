@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tape.errors import ModelError
 from tape.lm.weight_files import check_safetensors
-from tape.reading import read_json
+from tape.reading import read_bytes, read_json, short
 
 MATRICES = (
     ("self_attn", "q_proj"),
@@ -34,6 +34,8 @@ MATRICES = (
 FILE, CARD = "adapter.safetensors", "card.json"
 _WEIGHTS = "model.safetensors"
 _PARTS = ("down", "up", "down_scale", "up_scale")
+_KINDS = {"I8": torch.int8, "F32": torch.float32}
+"""The kinds of numbers in an adapter, as safetensors calls them."""
 
 
 class AdapterCard(BaseModel):
@@ -112,28 +114,40 @@ def load(folder: Path) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
     Raises:
         ModelError: The file is missing or is no adapter; says what is wrong.
     """
-    from safetensors import SafetensorError
-    from safetensors.torch import load as load_tensors
-
     file = folder / FILE
-    try:
-        tensors = load_tensors(_content(file))
-    except SafetensorError as error:
-        raise ModelError(f"{file}: not a safetensors file: {error}; install the package again") from error
-    names = dict.fromkeys(name.rpartition(".")[0] for name in tensors)
+    matrices: dict[str, dict[str, torch.Tensor | None]] = {}
+    for name, tensor in _tensors(file):
+        matrix, _, part = name.rpartition(".")
+        matrices.setdefault(matrix, {})[part] = tensor
     found: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
-    for name in names:
-        parts = [tensors.get(f"{name}.{part}") for part in _PARTS]
-        if not _fit(*parts):
+    for matrix, parts in matrices.items():
+        if parts.keys() != {*_PARTS} or not _fit(*(parts[part] for part in _PARTS)):
             raise ModelError(
-                f"{file}: {name} is no pair of int8 factors with finite float32 scales of one rank; an adapter is "
-                "written by tape.lm.adapter.save"
+                f"{file}: {short(matrix)} is no pair of int8 factors with finite float32 scales of one rank; an "
+                "adapter is written by tape.lm.adapter.save"
             )
-        down, up, down_scale, up_scale = (part for part in parts if part is not None)
-        found[name] = (down.float() * down_scale[:, None], up.float() * up_scale)
+        down, up, down_scale, up_scale = (tensor for part in _PARTS if (tensor := parts[part]) is not None)
+        found[matrix] = (down.float() * down_scale[:, None], up.float() * up_scale)
     if not found:
         raise ModelError(f"{file}: holds no factors; an adapter is written by tape.lm.adapter.save")
     return found
+
+
+def _tensors(file: Path) -> list[tuple[str, torch.Tensor | None]]:
+    """The tensors of a file by name; None for those that an adapter cannot have: other kinds of numbers, or none."""
+    from safetensors import SafetensorError, deserialize
+
+    try:
+        # Not the library's loader for torch, which fails at kinds of numbers that torch lacks and at huge empty shapes.
+        found = deserialize(_content(file))  # type: ignore[no-untyped-call]
+    except SafetensorError as error:
+        raise ModelError(f"{file}: not a safetensors file: {str(error)[:200]}; install the package again") from error
+    return [(name, _tensor(**held)) for name, held in found]
+
+
+def _tensor(shape: list[int], dtype: str, data: bytearray) -> torch.Tensor | None:
+    kind = _KINDS.get(dtype)
+    return None if kind is None or not data else torch.frombuffer(data, dtype=kind).reshape(shape)
 
 
 def _fit(*parts: torch.Tensor | None) -> bool:
@@ -149,11 +163,9 @@ def _fit(*parts: torch.Tensor | None) -> bool:
 
 
 def _content(file: Path) -> bytes:
+    content = read_bytes(file, error=lambda why: ModelError(f"cannot read the adapter {why}; name a folder with {FILE}"))
     check_safetensors(file)
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise ModelError(f"cannot read the adapter {file}: {error.strerror}; name a folder with {FILE}") from error
+    return content
 
 
 def add(weights: dict[str, torch.Tensor], folder: Path) -> None:
@@ -164,21 +176,31 @@ def add(weights: dict[str, torch.Tensor], folder: Path) -> None:
         folder: Of the adapter.
 
     Raises:
-        ModelError: The adapter cannot be read, or it is another model's: a matrix is missing or has another shape.
-            Nothing is added then.
+        ModelError: The adapter cannot be read, it is another model's (a matrix is missing or has another shape), or
+            what it adds may be no finite number. Nothing is added then.
     """
     factors = load(folder)
     for name, (down, up) in factors.items():
-        shape = (up.shape[0], down.shape[1])
-        here = tuple(weights[name].shape) if name in weights else "not there"
-        if here != shape:
+        shape, weight = (up.shape[0], down.shape[1]), weights.get(name)
+        if weight is None or tuple(weight.shape) != shape or not weight.is_floating_point():
+            here = "not there" if weight is None else f"{tuple(weight.shape)} of {weight.dtype}"
             raise ModelError(
-                f"the adapter {folder} does not fit this model: it changes {name} of shape {shape}, which is {here}; "
-                f"it belongs to {card_of(folder).base}"
+                f"the adapter {folder} does not fit this model: it changes {short(name)} of shape {shape}, which is "
+                f"{here}; it belongs to {short(card_of(folder).base)}"
+            )
+        if not _reach(down, up) <= torch.finfo(weight.dtype).max / 2:
+            raise ModelError(
+                f"the adapter {folder} adds numbers to {short(name)} that are too large for {weight.dtype}; install "
+                "the package again"
             )
     for name, (down, up) in factors.items():
         weight = weights[name]
         weights[name] = (weight.float() + up @ down).to(weight.dtype)
+
+
+def _reach(down: torch.Tensor, up: torch.Tensor) -> float:
+    """The most that a pair of factors can add to one number; infinite or NaN where that is no finite float."""
+    return float(up.abs().amax(0).double() @ down.abs().amax(1).double())
 
 
 def write_merged(base: Path, adapter: Path, out: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -15,6 +16,8 @@ from tape.lm.base import BatchError, Completion, EndpointError, LanguageModel, R
 from tape.lm.wrapper import WrappedLM, require_all
 from tape.reading import parse_json, shaped, short
 from tape.redaction import redacted_lines
+
+logger = logging.getLogger("tape.lm")
 
 T = TypeVar("T")
 MOST_TOKENS = 10**12
@@ -36,7 +39,8 @@ class CachedLM(WrappedLM):
     every version of every decoder writes what the constraint admits, so an older entry is a right answer, though maybe
     not the one that this version would draw. To compare versions, name another file.
     Usage is returned as the model reported it, marked as cached: budgets are the same with and without the cache,
-    and what was really paid is told apart (``EpisodeResult.used`` and ``paid``).
+    and what was really paid is told apart (``EpisodeResult.used`` and ``paid``). Where the file cannot be written, for
+    instance on a full disk, a warning says so once, and the model answers without it.
 
     Args:
         model: The model underneath.
@@ -49,6 +53,7 @@ class CachedLM(WrappedLM):
     def __init__(self, model: LanguageModel, path: Path) -> None:
         super().__init__(model)
         self.hits = 0
+        self._full = False
         self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -89,11 +94,20 @@ class CachedLM(WrappedLM):
         return answer
 
     def _put(self, key: str, value: bytes) -> None:
+        if self._full:
+            return
         try:
             with self._db:
                 self._db.execute("INSERT OR REPLACE INTO completions VALUES (?, ?)", (key, value))
         except sqlite3.Error as error:
-            raise ModelError(f"the completion cache cannot be written: {error}; name another file") from error
+            # The answer is there, and perhaps paid: an episode must not end for want of a copy.
+            self._full = True
+            logger.warning(
+                "%s: the completion cache cannot be written (%s), so answers are not kept from here on; make room or "
+                "name another file",
+                self._path,
+                error,
+            )
 
     async def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """Answer requests; only those not in the cache reach the model.

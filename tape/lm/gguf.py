@@ -162,6 +162,8 @@ def _kept(folder: Path, name: str, make: Callable[[Path], None]) -> Path:
         raise ModelError(
             f"cannot write to the cache {folder.parent}: {error.strerror}; point XDG_CACHE_HOME elsewhere"
         ) from error
+    from safetensors import SafetensorError
+
     try:
         make(partial)
         try:
@@ -169,7 +171,7 @@ def _kept(folder: Path, name: str, make: Callable[[Path], None]) -> Path:
         except OSError:
             if not folder.is_dir():  # else another process was faster
                 raise
-    except OSError as error:
+    except (OSError, SafetensorError) as error:  # safetensors raises its own where the disk is full
         raise ModelError(f"{name}: cannot be converted into {folder}: {error}; make room or mend that") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)

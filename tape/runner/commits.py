@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from tape.errors import RunDirectoryError
-from tape.files import is_there, open_plain, why
+from tape.files import append, is_there, open_plain, why
 from tape.reading import json_lines, parse_json, shaped, storable
 from tape.runner.record import Record
 
@@ -22,7 +22,13 @@ except ImportError:  # not on this system
     fcntl = None
 
 _BLOCK = 1 << 20
-_MEND = "what is finished is kept. Mend that, then repeat the command"
+
+
+def unwritten(path: Path, error: OSError) -> RunDirectoryError:
+    """The error for a file of a run that the disk does not take."""
+    return RunDirectoryError(
+        f"{path} cannot be written ({why(error)}); what is finished is kept. Mend that, then repeat the command"
+    )
 
 
 class EpisodesFile:
@@ -147,16 +153,10 @@ class EpisodesFile:
         descriptor = self._held
         assert descriptor is not None
         self.require_held()
-        before = os.fstat(descriptor).st_size
         try:
-            left = memoryview(written)
-            while left:
-                left = left[os.write(descriptor, left) :]
-            os.fsync(descriptor)
+            append(descriptor, written, sync=True)
         except OSError as error:
-            with suppress(OSError):
-                os.ftruncate(descriptor, before)
-            raise RunDirectoryError(f"{self.path} cannot be written ({why(error)}); {_MEND}") from error
+            raise unwritten(self.path, error) from error
 
     def cut_torn_tail(self) -> None:
         """Drop a last line that a kill left unfinished.

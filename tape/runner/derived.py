@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tape.errors import RunDirectoryError
 from tape.files import replace_file
+from tape.runner.commits import unwritten
 from tape.runner.directory import SCHEMA, RunDirectory
 from tape.runner.results import write_results
 from tape.runner.summary import escaped, summarise, table
@@ -26,17 +28,20 @@ def write_derived(directory: RunDirectory) -> list[dict[str, Any]]:
         The summary's groups.
 
     Raises:
-        RunDirectoryError: There is no readable run, or this process has lost its lock on it.
+        RunDirectoryError: There is no readable run, this process has lost its lock on it, or a file cannot be written.
     """
     directory.require_held()
     configurations, title = directory.configurations(), directory.title()
     episodes = in_order(directory.episodes(), list(configurations))
     groups = summarise(configurations, episodes)
     record = {"schema": SCHEMA, "title": title, "groups": groups}
-    replace_file(directory.path / "summary.json", json.dumps(record, indent=1) + "\n")
     head = f"# {escaped(title)}\n\n" if title else ""
-    replace_file(directory.path / "summary.md", (head + table(groups)).encode("utf-8", "backslashreplace"))
-    write_results(directory.path, episodes)
+    try:
+        replace_file(directory.path / "summary.json", json.dumps(record, indent=1) + "\n")
+        replace_file(directory.path / "summary.md", (head + table(groups)).encode("utf-8", "backslashreplace"))
+        write_results(directory.path, episodes)
+    except OSError as error:
+        raise unwritten(Path(error.filename or directory.path), error) from error
     return groups
 
 

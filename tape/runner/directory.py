@@ -18,7 +18,7 @@ from tape.files import partial_file, replace_file, what_is_odd, why
 from tape.plugins import load
 from tape.reading import read_json, read_text, shaped, short
 from tape.redaction import redacted, redacted_lines
-from tape.runner.commits import EpisodesFile
+from tape.runner.commits import EpisodesFile, unwritten
 from tape.runner.configurations import Configuration
 from tape.runner.record import KEY
 from tape.runner.spec import RunSpec, versions
@@ -156,15 +156,17 @@ class RunDirectory:
             raise RunDirectoryError(f"{self.path} is not empty and holds no run; name another --out")
 
     def _make_traces(self) -> None:
-        self.folder("traces").mkdir(exist_ok=True)
+        folder = self.folder("traces")
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise unwritten(folder, error) from error
 
     def _write(self, path: Path, text: str) -> None:
         try:
             replace_file(path, text)
         except OSError as error:
-            raise RunDirectoryError(
-                f"{path} cannot be written ({why(error)}); what is finished is kept. Mend that, then repeat the command"
-            ) from error
+            raise unwritten(path, error) from error
 
     def configurations(self) -> dict[str, RunSpec]:
         """The configurations by name, in order.

@@ -12,8 +12,9 @@ from typing import Any
 
 from tape.budget import Resources
 from tape.errors import RunDirectoryError
-from tape.files import is_there, open_plain, replace_file, what_is_odd, why
+from tape.files import append, is_there, open_plain, replace_file, what_is_odd
 from tape.reading import json_lines
+from tape.runner.commits import unwritten
 
 SCHEMA = 1
 MOST_LINES = 20_000
@@ -23,7 +24,7 @@ MOST_LINES = 20_000
 class Journal:
     """Implements :class:`tape.budget.Payer`: it refuses nothing and remembers everything.
 
-    Lines are flushed to the system before a reservation counts, so they survive the death of the process; a power
+    Lines are with the system before a reservation counts, so they survive the death of the process; a power
     cut may lose the last ones. Where the file was removed or replaced meanwhile, nothing more is reserved: it would be
     spent without being remembered.
 
@@ -39,6 +40,7 @@ class Journal:
         self._path = path
         self._open: dict[int, Resources] = {}
         self._last = self._lines = 0
+        self._file: int | None = None
         self.spent = self._replay() if path.exists() else spent
         """What is settled; at the start also what an earlier process left open."""
         self._compact()
@@ -70,28 +72,34 @@ class Journal:
     def _compact(self) -> None:
         lines = [{"schema": SCHEMA, "spent": dict(self.spent)}]
         lines += [{"reserve": token, "worst": dict(worst)} for token, worst in self._open.items()]
+        before = self._file
         try:
             replace_file(self._path, "".join(json.dumps(line) + "\n" for line in lines))
-            self._file = os.fdopen(open_plain(self._path, os.O_WRONLY | os.O_APPEND), "a", encoding="utf-8")
+            self._file = open_plain(self._path, os.O_WRONLY | os.O_APPEND)
         except OSError as error:
-            raise RunDirectoryError(f"{self._path} cannot be written ({why(error)})") from error
+            raise unwritten(self._path, error) from error
         self._lines = len(lines)
+        if before is not None:
+            os.close(before)
 
     def _write(self, **record: Any) -> None:
         if self._lines >= MOST_LINES + len(self._open):
-            self._file.close()
             self._compact()
-        self._file.write(json.dumps(record) + "\n")
-        self._file.flush()
+        assert self._file is not None
+        try:
+            append(self._file, json.dumps(record).encode() + b"\n")
+        except OSError as error:
+            raise unwritten(self._path, error) from error
         self._lines += 1
 
     def reserve(self, worst_case: Resources) -> int:
         """See :class:`tape.budget.Payer`.
 
         Raises:
-            RunDirectoryError: The file was removed or replaced.
+            RunDirectoryError: The file was removed or replaced, or cannot be written.
         """
-        if not is_there(self._file.fileno(), self._path):
+        assert self._file is not None
+        if not is_there(self._file, self._path):
             raise RunDirectoryError(
                 f"{self._path} was removed or replaced while this run was at work, perhaps for another process: this "
                 "one spends nothing more. See what is there; the same command then goes on"
@@ -102,7 +110,11 @@ class Journal:
         return self._last
 
     def settle(self, reservation: int, actual: Resources) -> None:
-        """See :class:`tape.budget.Payer`."""
+        """See :class:`tape.budget.Payer`.
+
+        Raises:
+            RunDirectoryError: It cannot be written; the whole reservation counts when the run goes on.
+        """
         self._write(close=reservation, spent=dict(actual))
         del self._open[reservation]
         self.spent = self.spent + actual
@@ -113,7 +125,9 @@ class Journal:
 
     def close(self) -> None:
         """Close the file; what is open stays open in it."""
-        self._file.close()
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
 
 
 class _BrokenError(RunDirectoryError):

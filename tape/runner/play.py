@@ -35,15 +35,19 @@ class TextTrace(TraceWriter):
         listener: Called with every event.
     """
 
-    _file: Any
-
     def __init__(self, episode: str, listener: Listener | None = None) -> None:
         super().__init__(episode, None, listener)
-        self._file = io.StringIO()
+        self._text = io.StringIO()
 
     def text(self) -> str:
         """What a trace file would hold."""
-        return str(self._file.getvalue())
+        return self._text.getvalue()
+
+    def _writes(self) -> bool:
+        return True
+
+    def _append(self, text: str) -> None:
+        self._text.write(text)
 
 
 class StopOnRefusal:

@@ -77,10 +77,12 @@ class Processes(ClosingPool):
                     yield done, reply.played
         finally:
             # What is in flight when the generator is closed is wanted by nobody, but it may have cost something.
-            for worker in self._workers:
-                if host is not None:
-                    host.end(id(worker))
-            self._end([worker for worker in self._workers if worker.work is not None])
+            try:
+                for worker in self._workers:
+                    if host is not None:
+                        host.end(id(worker))
+            finally:  # also where that cannot be written down
+                self._end([worker for worker in self._workers if worker.work is not None])
 
     def close(self) -> None:
         """End the processes."""

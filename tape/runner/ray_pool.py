@@ -30,6 +30,13 @@ LATE = "timed out during startup"
 
 STARTS = 3
 
+RETRIES = 1
+"""How often a batch whose worker died is played again.
+
+Each time what it asks of a model is paid again. With Ray's own 3 a batch that kills its workers would be paid four
+times before the run stops.
+"""
+
 _LOOPBACK = "127.0.0.1"
 
 _models: list[Models] = []
@@ -66,7 +73,7 @@ class RayPool(ClosingPool):
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
             hint = "" if address == LOCAL else HINT
             raise WorkerError(f"the Ray cluster {address} cannot be used: {error}.{hint}") from error
-        self._remote = ray.remote(num_cpus=1)(_remote)
+        self._remote = ray.remote(num_cpus=1, max_retries=RETRIES)(_remote)
 
     def play(self, work: Sequence[Work], watcher: Watcher, run: Ledger | None = None) -> Ended:
         """See :class:`~tape.runner.pool.Pool`.

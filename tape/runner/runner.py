@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tape.budget import Budget, Ledger, Resources
-from tape.errors import BudgetExceededError, ConfigError, UnknownNameError
+from tape.errors import BudgetExceededError, ConfigError, TapeError, UnknownNameError
 from tape.runner.configurations import Configuration, Job, checked
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
@@ -109,9 +109,11 @@ class Runner:
                         for item, played in ended:
                             self._tell(run)
                             self._commit(item, played)
-            finally:
-                groups = write_derived(self._directory)
-        return groups
+            except BaseException:
+                with suppress(TapeError):  # what has stopped the run is what is reported
+                    write_derived(self._directory)
+                raise
+            return write_derived(self._directory)
 
     @contextmanager
     def _ledger(self, held: Sequence[Line]) -> Iterator[Ledger | None]:

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tape.errors import TraceError
+from tape.files import append, why
 from tape.reading import is_storable, json_lines, short, storable, wrong
 from tape.redaction import redacted
 from tape.trace.events import Event, GeneratedEvent, event_type
@@ -43,6 +44,9 @@ class TraceWriter:
         episode: The episode's key.
         path: A JSON Lines file, replaced if it exists; None keeps events in memory only.
         listener: Called with the key and every event, in order.
+
+    Raises:
+        TraceError: The file cannot be made.
     """
 
     def __init__(self, episode: str, path: Path | None = None, listener: Told | None = None) -> None:
@@ -51,10 +55,13 @@ class TraceWriter:
         self.events: list[Event] = []
         self._first: dict[str, tuple[int, int]] = {}
         self._last = FIRST
-        self._file = None
+        self._path, self._file = path, None
         if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("w", encoding="utf-8")
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = path.open("wb", buffering=0)
+            except OSError as error:
+                raise _unwritten(path, error) from error
 
     @property
     def last_hash(self) -> str:
@@ -67,16 +74,19 @@ class TraceWriter:
         return lambda: self._drop(listener)
 
     def write(self, event: Event) -> None:
-        """Append an event."""
-        if self._file is not None:
+        """Append an event.
+
+        Raises:
+            TraceError: The disk does not take it; the file ends with the event before.
+        """
+        if self._writes():
             seq = len(self.events)
             head = {"schema": SCHEMA, "seq": seq, "episode": self.episode, "type": event.type, "prev": self._last}
             record = redacted(event.model_dump())
             if isinstance(event, GeneratedEvent):
                 record["prompt"] = self._shortened(record["prompt"], seq)
             line = _line({**head, **record})
-            self._file.write(line + "\n")
-            self._file.flush()
+            self._append(line + "\n")
             self._last = hash_of(line)
         self.events.append(event)
         for listener in tuple(self._listeners):
@@ -85,6 +95,17 @@ class TraceWriter:
             except Exception:
                 logger.exception("a listener failed at the event %r and is not called any more", event.type)
                 self._drop(listener)
+
+    def _writes(self) -> bool:
+        return self._file is not None
+
+    def _append(self, text: str) -> None:
+        assert self._file is not None
+        assert self._path is not None
+        try:
+            append(self._file.fileno(), text.encode("ascii"))
+        except OSError as error:
+            raise _unwritten(self._path, error) from error
 
     def _shortened(self, parts: tuple[dict[str, str], ...], seq: int) -> list[dict[str, Any]]:
         """The parts of a prompt; of what was written before, the event and the part where it stands first."""
@@ -106,6 +127,10 @@ class TraceWriter:
         """Close the file."""
         if self._file is not None:
             self._file.close()
+
+
+def _unwritten(path: Path, error: OSError) -> TraceError:
+    return TraceError(f"the trace {path} cannot be written ({why(error)}); make room or name another file")
 
 
 def _line(record: dict[str, Any]) -> str:

@@ -1,7 +1,9 @@
 """Adapters: what is added is exactly what the file says, and nothing is added from a file that is not right."""
 
 import json
+import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,9 +15,10 @@ from safetensors.torch import load_file, save_file
 from tape.errors import MissingExtraError, ModelError, UnknownNameError
 from tape.lm import smollm2
 from tape.lm.adapter import CARD, FILE, adapter_digest, add, card_of, load, quantised, save, write_merged
+from tape.lm.gguf import _kept
 from tape.lm.registry import open_model
-
-NAME = "model.layers.0.mlp.up_proj.weight"
+from tests.full_disk import grow, small_disk
+from tests.tape.lm.spoilt_adapters import COLUMNS, NAME, ROWS, spoilt
 
 
 def made(folder: Path, *, rank: int = 2, rows: int = 4, columns: int = 3, seed: int = 0) -> Path:
@@ -125,12 +128,107 @@ def test_an_adapter_of_another_model_is_refused_and_nothing_is_added(tmp_path: P
     weight = torch.randn(4, 3)
     weights = {NAME: weight.clone()}
     with pytest.raises(
-        ModelError, match=r"another\.weight of shape \(4, 3\), which is not there; it belongs to a tiny model"
+        ModelError, match=r"'another\.weight' of shape \(4, 3\), which is not there; it belongs to 'a tiny model'"
     ):
         add(weights, folder)
     assert torch.equal(weights[NAME], weight)
     with pytest.raises(ModelError, match=r"which is \(3, 4\)"):
         add({NAME: torch.zeros(3, 4)}, made(tmp_path / "fitting"))
+
+
+def refused(folder: Path, words: str) -> None:
+    """Adding the adapter fails with these words, and adds nothing."""
+    weights = {NAME: torch.ones(4, 3)}
+    with pytest.raises(ModelError, match=words):
+        add(weights, folder)
+    assert torch.equal(weights[NAME], torch.ones(4, 3))
+
+
+def test_scales_whose_product_is_infinite_are_refused(tmp_path: Path) -> None:
+    folder = made(tmp_path / "adapter")
+    tensors = load_file(folder / FILE)
+    tensors[f"{NAME}.up_scale"] = torch.full((2,), 3e38)
+    save_file(tensors, folder / FILE)
+    refused(folder, "too large for torch.float32")
+    tensors[f"{NAME}.up_scale"] = torch.full((2,), 1e4)
+    save_file(tensors, folder / FILE)
+    with pytest.raises(ModelError, match=r"too large for torch\.float16"):
+        add({NAME: torch.ones(4, 3, dtype=torch.float16)}, folder)
+
+
+def test_a_tensor_that_no_adapter_has_is_refused(tmp_path: Path) -> None:
+    folder = made(tmp_path / "adapter")
+    save_file({**load_file(folder / FILE), f"{NAME}.alpha": torch.ones(1)}, folder / FILE)
+    refused(folder, "up_proj.* is no pair")
+
+
+def test_whole_numbers_are_not_added_to(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"which is \(4, 3\) of torch.int8"):
+        add({NAME: torch.ones(4, 3, dtype=torch.int8)}, made(tmp_path / "adapter"))
+
+
+def test_neither_a_pipe_nor_a_huge_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = made(tmp_path / "adapter")
+    monkeypatch.setattr("tape.reading.MOST_BYTES", 100)
+    refused(folder, "larger than 100 bytes")
+    (folder / FILE).unlink()
+    os.mkfifo(folder / FILE)
+    refused(folder, "a pipe or device")
+
+
+def test_a_merged_checkpoint_needs_room(tmp_path: Path) -> None:
+    pytest.importorskip("gguf")
+    pytest.importorskip("accelerate")
+    adapter, base = made(tmp_path / "adapter"), tmp_path / "base"
+    base.mkdir()
+    save_file({NAME: torch.ones(4, 3), "other": torch.ones(50_000)}, base / "model.safetensors")
+    with small_disk(tmp_path / "disk", 64) as disk:
+        with pytest.raises(ModelError, match=r"tiny: cannot be converted into .*No space left on device.*make room"):
+            _kept(disk / "weights", "tiny", lambda folder: write_merged(base, adapter, folder))
+        assert list(disk.iterdir()) == []
+        grow(disk, 1024)
+        kept = _kept(disk / "weights", "tiny", lambda folder: write_merged(base, adapter, folder))
+        assert load_file(kept / "model.safetensors").keys() == {NAME, "other"}
+
+
+def sweep(folder: Path, first: int, count: int) -> dict[str, int]:
+    """What becomes of spoilt adapters: each is added in finite numbers, or refused in one sentence."""
+    found = {"adapters": count, "added": 0, "refused": 0, "longest message": 0}
+    base = {NAME: torch.ones(ROWS, COLUMNS), "lm_head.weight": torch.ones(ROWS, COLUMNS)}
+    for seed in range(first, first + count):
+        file, card = spoilt(seed)
+        (folder / FILE).write_bytes(file)
+        (folder / CARD).write_bytes(card)
+        weights = {name: weight.clone() for name, weight in base.items()}
+        try:
+            add(weights, folder)
+        except ModelError as error:
+            found["refused"] += 1
+            found["longest message"] = max(
+                found["longest message"], len(str(error)) - str(error).count(str(folder)) * len(str(folder))
+            )
+            assert all(torch.equal(weights[name], base[name]) for name in base), seed
+        else:
+            found["added"] += 1
+            assert all(weight.isfinite().all() for weight in weights.values()), seed
+        with suppress(ModelError):
+            card_of(folder)
+    assert found["longest message"] < 1000
+    return found
+
+
+def test_a_spoilt_adapter_is_refused(tmp_path: Path) -> None:
+    found = sweep(tmp_path, 0, 500)
+    assert found["refused"] > 450
+    assert found["added"]
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+def test_long_sweep_of_spoilt_adapters(tmp_path: Path) -> None:
+    found = sweep(tmp_path, 1000, 10_000)
+    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
+        (Path(folder) / "adapters.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
 def _renamed(folder: Path, name: str) -> dict[str, torch.Tensor]:

@@ -108,3 +108,22 @@ def test_a_price_is_for_a_sensible_number_of_tokens(per: Any, tmp_path: Path) ->
     (tmp_path / "p.json").write_text(json.dumps({"schema": 1, "date": "2026-01-31", "per_tokens": per, "models": {}}))
     with pytest.raises(ConfigError, match=r"p\.json: field per_tokens"):
         PriceTable.load(tmp_path / "p.json")
+
+
+def test_a_full_disk_costs_no_answer(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """What was asked before is still answered from the file; what is asked now is answered and not kept."""
+    asked: list[str] = []
+    long = "x" * 20_000
+    model = CachedLM(ScriptedLM(lambda request, _: asked.append(str(request.prompt)) or long), tmp_path / "cache")
+    asyncio.run(model.generate([REQUEST]))
+    [(pages,)] = model._db.execute("PRAGMA page_count")
+    model._db.execute(f"PRAGMA max_page_count = {pages}")  # "database or disk is full"
+    new = [Request(f"new {number}", 5) for number in range(3)]
+    found = [asyncio.run(model.generate([request]))[0] for request in (*new, REQUEST)]
+    model.close()
+    assert [answer.texts[0] for answer in found] == [long] * 4
+    assert [answer.usage.cached for answer in found] == [False] * 3 + [True]
+    assert len(asked) == 2 + 3
+    [warning] = caplog.messages
+    assert "full" in warning
+    assert "not kept from here on" in warning

@@ -16,6 +16,7 @@ from typing import Any
 
 from tape.budget import Budget
 from tape.engine.settings import TapeConfig
+from tape.errors import TapeError
 from tape.lm.base import Choice, Completion, LanguageModel, Request
 from tape.lm.registry import open_model
 from tape.lm.scripted import ScriptedLM
@@ -28,7 +29,8 @@ from tape.runner.spec import RunSpec
 from tape.runner.workers import InProcess
 
 KINDS = ("sokoban", "tools", "alfworld")
-EXHAUSTED = 3
+EXHAUSTED, STOPPED = 3, 4
+"""Exit statuses: the run's budget is used up; the run stopped with a sentence."""
 
 
 def games() -> str | None:
@@ -116,7 +118,11 @@ def main(kind: str, out: str, workers: str, calls: str, count: str) -> int:
     configurations = [Configuration(name, RunSpec(agent=name.split()[0], **shared), tasks) for name in agents]
     with InProcess(opener) if workers == "1" else Processes(int(workers), opener) as pool:
         runner = Runner(configurations, RunDirectory(Path(out)), pool, run_budget=Budget({"calls": int(calls)}))
-        runner.run()
+        try:
+            runner.run()
+        except TapeError as error:
+            print(error)
+            return STOPPED
     return 0 if runner.exhausted is None else EXHAUSTED
 
 

@@ -22,7 +22,7 @@ from tape.runner.results import TIMES
 from tape.trace import read_trace
 from tests.envs.alfworld.helpers import given_folder
 from tests.tape.helpers import without_times
-from tests.tape.runner.killed import EXHAUSTED, KINDS
+from tests.tape.runner.killed import EXHAUSTED, KINDS, STOPPED
 
 pytestmark = pytest.mark.slow
 
@@ -78,6 +78,21 @@ class Game:
             assert process.returncode == EXHAUSTED, said
             self.calls *= 2
 
+    def strike(self, process: "subprocess.Popen[str]", rng: random.Random) -> str:
+        """Kill one process of the run, or all of them at once; with one worker the process itself.
+
+        Returns:
+            What was killed.
+        """
+        below = [] if self.workers == 1 else children(process.pid)
+        victim = rng.choice(("run", "all", "child", "child")) if below else "run"
+        with suppress(ProcessLookupError):
+            if victim == "all":
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                os.kill(process.pid if victim == "run" else rng.choice(below), signal.SIGKILL)
+        return victim
+
     def committed(self) -> bytes:
         """The whole lines of ``episodes.jsonl``."""
         file = self.out / "episodes.jsonl"
@@ -91,7 +106,7 @@ class Game:
         return self._count.stat().st_size if self._count.exists() else 0
 
     def kill(self, rng: random.Random, most: float) -> str | None:
-        """Start, kill the process alone, and check what is left behind.
+        """Start, kill the process, its children or one of these (:meth:`strike`), and check what is left behind.
 
         The moment is any of the first ``most`` seconds, or, one time in four, when the next trace is there.
 
@@ -105,17 +120,21 @@ class Game:
                 wait(process, 0.002)
         else:
             wait(process, rng.uniform(0, most))
-        with suppress(ProcessLookupError):
-            process.kill()
+        ended = process.poll() is not None
+        victim = self.strike(process, rng)
         said = self.end(process)
         after = self.committed()
         assert after.startswith(before), "what is committed stays"
         self.check_budget()
-        if process.returncode != -signal.SIGKILL:
-            assert process.returncode in (0, EXHAUSTED), said
+        if ended or process.returncode != -signal.SIGKILL:
+            # Who loses a worker stops with one sentence; who loses a helper may well go on to the end.
+            assert process.returncode in (0, EXHAUSTED) or (victim == "child" and process.returncode == STOPPED), said
+            assert "Traceback" not in said, said
             if process.returncode == EXHAUSTED:
                 self.calls *= 2
-            return None
+            if ended or victim != "child":
+                return None
+            return "a worker died" if process.returncode == STOPPED else "a helper died"
         keys = {line["key"] for line in map(json.loads, filter(None, after.split(b"\n")))}
         if self.traces() > len(keys):
             return "between traces and their lines"
@@ -187,6 +206,13 @@ def group_lives(number: int) -> bool:
     return True
 
 
+def children(number: int) -> list[int]:
+    """The processes that a process has started, in order; none where the system does not tell."""
+    with suppress(OSError):
+        return sorted(map(int, Path(f"/proc/{number}/task/{number}/children").read_text().split()))
+    return []
+
+
 def wait(process: "subprocess.Popen[str]", seconds: float) -> None:
     with suppress(subprocess.TimeoutExpired):
         process.wait(seconds)
@@ -248,8 +274,15 @@ def record(figures: dict[str, Any]) -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("kind", KINDS)
-def test_fifty_kills(tmp_path: Path, kind: str, workers: int) -> None:
-    """300 in all: three environments, with one process and with two workers."""
-    record(sweep(tmp_path, kind, workers, kills=50))
+def test_kills_of_one_process(tmp_path: Path, kind: str) -> None:
+    """150 in all."""
+    record(sweep(tmp_path, kind, 1, kills=50))
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("kind", KINDS)
+def test_kills_of_a_run_with_two_workers(tmp_path: Path, kind: str) -> None:
+    """300 in all: the run itself, one of its workers or helpers, or all of them at once."""
+    record(sweep(tmp_path, kind, 2, kills=100))

@@ -254,6 +254,29 @@ def test_a_killed_ray_worker_is_replaced(tmp_path: Path) -> None:
     assert len(RunDirectory(tmp_path / "a").episodes()) == 6
 
 
+@pytest.mark.slow
+def test_a_batch_that_kills_its_ray_workers_is_paid_twice_at_most(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    from tape.runner.ray_pool import RETRIES, RayPool
+
+    mark = tmp_path / "mark"
+    with (
+        RayPool("ray:local", partial(deadly_always, mark=mark)) as pool,
+        pytest.raises(WorkerError, match=r"while it played 'fine'.*repeat the command"),
+    ):
+        play([configuration(tmp_path, "fine", repeats=1)], tmp_path / "a", pool)
+    assert mark.stat().st_size == 1 + RETRIES == 2
+    play([configuration(tmp_path, "fine", repeats=1)], tmp_path / "a", InProcess(scripted))
+    assert len(RunDirectory(tmp_path / "a").episodes()) == 2
+
+
+def deadly_always(name: str, mark: Path) -> LanguageModel:
+    with mark.open("ab") as file:
+        file.write(b".")
+    os.kill(os.getpid(), signal.SIGKILL)
+    return scripted(name)
+
+
 def deadly_once(name: str, mark: Path) -> LanguageModel:
     if not mark.exists():
         mark.touch()

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tape.agents.react import ReactAgent
+from tape.budget import Budget, Ledger
 from tape.errors import TraceError
+from tape.testing.line import Line, LineModel
 from tape.trace import (
     ActedEvent,
     Event,
@@ -19,6 +22,7 @@ from tape.trace import (
     register_event,
 )
 from tape.trace.file import LONG
+from tests.full_disk import FullDisk
 
 
 def test_events_survive_a_file(tmp_path: Path) -> None:
@@ -130,3 +134,27 @@ def test_traces_from_before_still_read(tmp_path: Path) -> None:
 def test_what_is_asked_is_told_as_one_text() -> None:
     assert generated(("", "a board")).asked == "a board"
     assert generated(("system", "rules"), ("user", "a board")).asked == "system: rules\n\nuser: a board"
+
+
+def test_a_full_disk_is_named_and_leaves_whole_lines(tmp_path: Path) -> None:
+    """At every write of an episode: the error names the file, and nothing stays set aside."""
+    paths = [tmp_path / "0", *(tmp_path / str(number) for number in range(1, 100))]
+    with FullDisk(tmp_path).mounted() as disk:
+        ReactAgent(LineModel()).run(Line(), trace=paths[0], parent=Ledger(Budget({"steps": 100})))
+    whole = [event.type for event in read_trace(paths[0])]
+    assert len(whole) == disk.writes > 5
+    for full_at in range(1, disk.writes + 1):
+        ledger, path = Ledger(Budget({"steps": 100})), paths[full_at]
+        with (
+            FullDisk(tmp_path, full_at).mounted(),
+            pytest.raises(TraceError, match=r"cannot be written \(No space left"),
+        ):
+            ReactAgent(LineModel()).run(Line(), trace=path, parent=ledger)
+        assert not any(ledger.reserved.values()), full_at
+        content = path.read_bytes()
+        assert content == b"" or content.endswith(b"\n")
+        assert content.count(b"\n") == full_at - 1
+        if content:
+            assert [event.type for event in read_trace(path)] == whole[: full_at - 1]
+    with pytest.raises(TraceError, match=r"is a directory|Is a directory"):
+        TraceWriter("key", tmp_path)

@@ -1,0 +1,113 @@
+"""A disk that fills up stops a run with a sentence; what is committed stays, and the same command goes on."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tape.budget import Budget, Resources
+from tape.cli.main import main
+from tape.errors import TapeError
+from tape.runner.directory import RunDirectory
+from tape.runner.journal import Journal
+from tape.runner.runner import Runner
+from tape.runner.workers import InProcess
+from tests.full_disk import FullDisk, grow, small_disk
+from tests.tape.runner.test_workers import comparable, configuration, scripted
+
+CAP = 10_000
+
+
+def run(folder: Path, out: Path, budget: bool) -> None:
+    """Six episodes in three batches, some committed for two configurations."""
+    both = [configuration(folder, "fine"), configuration(folder, "fine", "again")]
+    caps = Budget({"calls": CAP}) if budget else None
+    Runner(both, RunDirectory(out), InProcess(scripted), run_budget=caps).run()
+
+
+def stopped(folder: Path, out: Path, budget: bool, full_at: int, once: bool) -> str:
+    """Play on a disk that fills up; what the run said, empty where it came to its end."""
+    with FullDisk(out, full_at, once).mounted():
+        try:
+            run(folder, out, budget)
+        except TapeError as error:
+            return str(error)
+    return ""
+
+
+def lines(out: Path) -> list[bytes]:
+    file = out / "episodes.jsonl"
+    return file.read_bytes().split(b"\n")[:-1] if file.exists() else []
+
+
+def spent(out: Path) -> int:
+    journal = Journal(out / "run-ledger.jsonl", Resources())
+    journal.close()
+    return journal.spent["calls"] or 0
+
+
+def sweep(folder: Path, every: int) -> dict[str, Any]:
+    """Fill the disk at every n-th write of a run, with and without a budget, for good and for a moment."""
+    found: dict[str, Any] = {"writes": 0, "stops": 0, "went on to the end": 0, "stopped again": 0}
+    for budget in (False, True):
+        whole = folder / f"whole-{budget}"
+        with FullDisk(whole).mounted() as disk:
+            run(folder, whole, budget)
+        wanted, paid = comparable(whole), spent(whole) if budget else 0
+        found["writes"] += disk.writes
+        for once in (False, True):
+            for full_at in range(1, disk.writes + 1, every):
+                place = (budget, once, full_at)
+                out = folder / f"{budget}-{once}-{full_at}"
+                said = stopped(folder, out, budget, full_at, once)
+                found["stops" if said else "went on to the end"] += 1
+                assert not said or ("No space left on device" in said and str(out) in said and len(said) < 1000), said
+                kept = lines(out)
+                if said and (out / "config.json").exists():
+                    assert not list(out.rglob("*.partial")), place
+                    again = stopped(folder, out, budget, 2, False)  # there is still no room
+                    found["stopped again"] += bool(again)
+                    assert lines(out)[: len(kept)] == kept, place
+                run(folder, out, budget)
+                assert lines(out)[: len(kept)] == kept, place
+                assert comparable(out) == wanted, place
+                assert not list(out.rglob("*.partial")), place
+                assert {path.name for path in out.iterdir()} == {path.name for path in whole.iterdir()}, place
+                if budget:  # a call whose end could not be written counts, and so does one that was broken off
+                    assert paid <= spent(out) <= CAP, place
+    return found
+
+
+@pytest.mark.timeout(300)
+def test_a_full_disk_stops_a_run_which_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    found = sweep(tmp_path, every=9)
+    assert found["stops"] > 10
+
+
+def test_the_command_ends_with_a_sentence_and_goes_on_when_there_is_room(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a real full disk."""
+    with small_disk(tmp_path / "disk", 16) as disk:
+        command = ["run", "sokoban", "--levels", "easy", "--limit", "2", "--agent", "open_loop", "--quiet"]
+        command += ["--model", "bundled:nano", "--repeats", "2", "--batch", "1", "--out", str(disk / "run")]
+        assert main(command) == 2
+        said = capsys.readouterr().err.strip().splitlines()[-1]
+        assert said.startswith(f"tape run: {disk}/run/")
+        assert "cannot be written (No space left on device); what is finished is kept" in said
+        kept = lines(disk / "run")
+        grow(disk, 4096)
+        assert main(command) == 0
+        capsys.readouterr()
+        assert lines(disk / "run")[: len(kept)] == kept
+        assert len(lines(disk / "run")) == 4
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_a_disk_that_is_full_at_every_write(tmp_path: Path) -> None:
+    found = sweep(tmp_path, every=1)
+    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
+        (Path(folder) / "full_disk.json").write_text(json.dumps(found, indent=1) + "\n")
