@@ -29,7 +29,7 @@ async def client_streams() -> AsyncIterator[tuple[Any, Any]]:
     reading, writing = _moved(0, os.open(os.devnull, os.O_RDONLY)), _moved(1, os.dup(2))
     rest = asyncio.timeout(None)
     try:
-        async with rest, stdio_server(_Lines(reading), _Answers(writing)) as streams:  # type: ignore[arg-type]
+        async with rest, stdio_server(_Lines(reading), _Answers(writing)) as streams:
             yield streams
             rest.reschedule(loop.time() + LAST_SECONDS)
     except* BrokenPipeError:
