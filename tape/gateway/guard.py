@@ -16,6 +16,7 @@ from typing import Any
 
 from tape.budget import Budget, Ledger, Reservation, Resources
 from tape.budget.amounts import booked, unknown
+from tape.budget.resources import MOST
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 from tape.gateway.books import Book, amounts
 from tape.gateway.errors import ChargeError, FieldError
@@ -116,7 +117,7 @@ class ModelCharge(_Charge):
         No prompt has no tokens: a report of 0 is none.
         """
         counts = (prompt_tokens, completion_tokens)
-        if not prompt_tokens or any(not isinstance(n, int) or isinstance(n, bool) or n < 0 for n in counts):
+        if not prompt_tokens or any(not isinstance(n, int) or isinstance(n, bool) or not 0 <= n <= MOST for n in counts):
             self._settle(unknown(self.worst))
         else:
             self._settle(cost_of(self._price, prompt_tokens, completion_tokens or 0))
@@ -349,7 +350,9 @@ def _kept(value: Any) -> Any:
     try:
         if isinstance(value, dict):
             return {name: _kept(one) for name, one in value.items()}
-        return [_kept(one) for one in value] if isinstance(value, list) else value
+        if isinstance(value, set):
+            return set(value)
+        return [_kept(one) for one in value] if isinstance(value, list | tuple) else value
     except RecursionError:
         raise ChargeError("the arguments hold themselves, or are too deep") from None
 

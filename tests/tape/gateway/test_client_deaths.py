@@ -61,6 +61,7 @@ class Place:
     """A journal, and the servers that were started beside it."""
 
     def __init__(self, folder: Path, *, linger: bool) -> None:
+        self.linger = linger
         self.log, self.pids = folder / "log", folder / "pids"
         self.journal = folder / "gateway.journal.jsonl"
         server = [
@@ -225,6 +226,9 @@ def sweep(folder: Path, deaths: int, seed: int) -> dict[str, object]:
         kind = KINDS[number % len(KINDS)]
         before = len(place.calls())
         die(place, kind, chance)
+        if kind == "the gateway killed" and place.linger:  # nobody is left who could end it
+            for pid in filter(is_running, map(int, place.pids.read_text().split())):
+                os.kill(pid, signal.SIGKILL)
         place.require_gone()
         kinds[kind] += 1
         found["calls made"] += len(place.calls()) - before
