@@ -1,4 +1,4 @@
-"""smolagents under a guard, attacked: code that goes around the tools, reports that are none, streams left half-read."""
+"""smolagents under a guard, attacked: code that goes around the tools, absurd reports, streams left half-read."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pytest
 
 pytest.importorskip("smolagents")
 
-from smolagents import ChatMessage, ChatMessageStreamDelta, CodeAgent, Model, tool
+from smolagents import ChatMessage, ChatMessageStreamDelta, CodeAgent, LogLevel, Model, ToolCallingAgent, tool
 from smolagents.models import REMOVE_PARAMETER, MessageRole
 
-from tape.errors import ConfigError, TapeError
+from tape.errors import ConfigError
 from tape.gateway.guard import Guard
 from tape.integrations.smolagents import BoundedModel, bounded_tools
 from tests.tape.integrations.hostile import BUDGETS, USAGES, Usage, judged, swept
@@ -101,7 +101,7 @@ def truth_worst() -> int:
 @pytest.mark.parametrize("limit", [1e4, "100", True, 0, -1])
 def test_a_limit_that_is_no_number_is_refused(limit: Any) -> None:
     """smolagents puts a model's own limit before that of a call: one that is not understood would lift it."""
-    with pytest.raises(ConfigError, match="the model's max_tokens is .*; give it as a whole number above 0"):
+    with pytest.raises(ConfigError, match=r"the model's max_tokens is .*; give it as a whole number above 0"):
         BoundedModel(ScriptedModel(truth_of(), max_tokens=limit), guarded("usd=1"))
 
 
@@ -153,7 +153,9 @@ def scenario(seed: int) -> dict[str, int]:
     guard = Guard(chance.choice(BUDGETS), tools=TOOLS, models=MODELS, most_tokens=20)
     calls = [call(name, query="x") for name in ("quick", "deep", "fails")]
     for _ in range(4):
-        model: Model = Reporting(truth, *chance.choices(USAGES, k=2)) if chance.random() < 0.4 else ScriptedStream(truth)
+        model: Model = (
+            Reporting(truth, *chance.choices(USAGES, k=2)) if chance.random() < 0.4 else ScriptedStream(truth)
+        )
         truth.script = [turn(chance, calls) for _ in range(chance.randint(1, 5))]
         inner.script = [turn(chance, calls) for _ in range(3)]
         with suppress(Exception):
@@ -171,27 +173,27 @@ def turn(chance: Random, calls: list[Any]) -> Turn:
 
 
 def play(chance: Random, truth: Any, inner: Any, guard: Guard, model: Model) -> None:
+    bounded, tools = BoundedModel(model, guard), bounded_tools(tools_of(truth), guard)
     helper = agent_of(inner, guard.within("calls=3, usd=0.05"), name="helper", description="Helps.", max_steps=3)
-    match chance.choice(["tools", "code", "stream", "left"]):
-        case "tools":
-            agent_of(truth, guard, model, managed_agents=[helper], max_steps=3).run("go")
-        case "code":
-            tools, bounded = bounded_tools(tools_of(truth), guard), BoundedModel(model, guard)
-            CodeAgent(tools, bounded, managed_agents=[helper], max_steps=3, verbosity_level=0).run("go")
-        case "stream":
-            agent_of(truth, guard, model, stream_outputs=True, max_steps=3).run("go")
-        case _:
-            stream = BoundedModel(model, guard).generate_stream(GO)
-            with suppress(StopIteration, TapeError):
-                for _ in range(chance.randint(0, 3)):
-                    next(stream)
+    how = chance.choice(["tools", "code", "streams", "left half-read"])
+    if how == "left half-read":
+        stream = bounded.generate_stream(GO)
+        for _ in range(chance.randint(0, 3)):
+            next(stream)
+        return
+    kind: Any = CodeAgent if how == "code" else ToolCallingAgent
+    agent = kind(tools, bounded, managed_agents=[helper], max_steps=3, stream_outputs=how == "streams")
+    for one in (agent, helper):
+        one.logger.level = LogLevel.OFF  # it takes longer than all the rest
+    agent.run("go")
 
 
+@pytest.mark.slow
 def test_nothing_is_overspent_by_what_smolagents_may_do() -> None:
-    swept("smolagents", scenario, 40)
+    swept("smolagents", scenario, 3)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
-def test_nothing_is_overspent_by_what_smolagents_may_do_2000_times() -> None:
-    swept("smolagents", scenario, 2000, os.environ.get("TAPE_SOAK_RESULTS"))
+def test_nothing_is_overspent_by_what_smolagents_may_do_100_times() -> None:
+    swept("smolagents", scenario, 100, os.environ.get("TAPE_SOAK_RESULTS"))
