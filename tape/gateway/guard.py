@@ -117,7 +117,7 @@ class ModelCharge(_Charge):
         No prompt has no tokens: a report of 0 is none.
         """
         counts = (prompt_tokens, completion_tokens)
-        if not prompt_tokens or any(not isinstance(n, int) or isinstance(n, bool) or not 0 <= n <= MOST for n in counts):
+        if not prompt_tokens or not all(type(n) is int and 0 <= n <= MOST for n in counts):
             self._settle(unknown(self.worst))
         else:
             self._settle(cost_of(self._price, prompt_tokens, completion_tokens or 0))

@@ -8,7 +8,9 @@ from typing import Any
 
 def total(counts: Iterable[Any]) -> int | None:
     """The sum of counts; None where one of them is no count, so that the call is booked at its worst case."""
-    found = list(counts)
-    if any(isinstance(one, bool) or not isinstance(one, int) or one < 0 for one in found):
-        return None
-    return sum(found)
+    found = 0
+    for one in counts:
+        if type(one) is not int or one < 0:
+            return None
+        found += one
+    return found
