@@ -255,7 +255,7 @@ REPORTS: list[tuple[object, int]] = [
     ({"cost": "nan"}, WORST),
     ({"cost": 1e400}, WORST),
     ({"cost": True}, WORST),
-    ({"cost": "1e-9"}, 0),
+    ({"cost": "1e-9"}, 1),  # rounded up
     ({"cost": [1]}, WORST),
     ({"costs": 0}, WORST),
 ]
