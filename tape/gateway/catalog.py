@@ -13,6 +13,8 @@ from tape.errors import ConfigError
 from tape.gateway.books import amounts
 from tape.gateway.config import Declared, GatewayConfig, ToolSettings
 from tape.gateway.downstream import Downstream
+from tape.gateway.errors import UnfitError
+from tape.gateway.pinned import PinnedTool
 from tape.gateway.prices import Price, unpriced
 from tape.gateway.python_tools import PythonTool
 from tape.reading import short
@@ -70,10 +72,6 @@ class Offered:
         return self.price.worst(arguments)
 
 
-class _UnfitError(Exception):
-    """A tool cannot be offered."""
-
-
 class Catalog:
     """The tools by name, in the order of the configuration.
 
@@ -114,12 +112,12 @@ class Catalog:
                 made = self._of_server(server, tool, entry, own)
                 size, offered = size + len(json.dumps(made.listed)), offered + 1
                 if offered > MOST_TOOLS or size > MOST_LISTED_BYTES:
-                    raise _UnfitError(
+                    raise UnfitError(
                         f"the server lists more than {MOST_TOOLS} tools or {MOST_LISTED_BYTES >> 20} MiB of them; name "
                         "those that you want by only = [...]"
                     )
                 self._add(made)
-            except _UnfitError as problem:
+            except UnfitError as problem:
                 if tool in declared or tool in settings.only:
                     raise self._config.error(("servers", name, "tools", tool), str(problem)) from None
                 if len(self.left_out) < MOST_TOOLS:
@@ -150,7 +148,7 @@ class Catalog:
             ask = self._asks(settings, destructive, None)
             self._add(Offered(name, "python", kind, entry, price, function.priced, quality, ask, function.call, ready,
                               tool.checked))  # fmt: skip
-        except _UnfitError as problem:
+        except UnfitError as problem:
             raise self._config.error(("python", name), str(problem)) from None
 
     def finish(self) -> None:
@@ -168,20 +166,20 @@ class Catalog:
         settings = self._config.servers[server.name]
         name = settings.prefix + tool
         if not _NAME.fullmatch(name):
-            raise _UnfitError("names have letters, digits, _, . and - only")
-        pure, destructive = effects(entry.get("annotations"), own.settings.pure, own.settings.destructive)
+            raise UnfitError("names have letters, digits, _, . and - only")
         price = own.price or self._config.server_prices[server.name]
         priced = price is not None
         price = price or unpriced()
-        listed = self._entry(name, server.name, entry, own.settings, price, pure, destructive)
-        ask = self._asks(own.settings, destructive, settings.allow_destructive)
-        price = price.with_schema(listed["inputSchema"])
 
-        async def call(arguments: Mapping[str, Any]) -> dict[str, Any]:
-            return await server.call(tool, arguments)
+        def offer(entry: Mapping[str, Any]) -> dict[str, Any]:
+            hints = effects(entry.get("annotations"), own.settings.pure, own.settings.destructive)
+            return self._entry(name, server.name, entry, own.settings, price, *hints)
 
-        return Offered(name, server.name, own.settings.kind or name, listed, price, priced, own.settings.quality, ask,
-                       call, server.ready, lambda _: None)  # fmt: skip
+        pinned = PinnedTool(server, tool, entry, offer)
+        listed = pinned.listed
+        ask = self._asks(own.settings, listed["annotations"]["destructiveHint"], settings.allow_destructive)
+        return Offered(name, server.name, own.settings.kind or name, listed, price.with_schema(listed["inputSchema"]),
+                       priced, own.settings.quality, ask, pinned.call, pinned.ready, lambda _: None)  # fmt: skip
 
     def _asks(self, settings: ToolSettings, destructive: bool, of_server: bool | None) -> bool:
         for allowed in (settings.allow_destructive, of_server):
@@ -191,10 +189,10 @@ class Catalog:
 
     def _add(self, tool: Offered) -> None:
         if tool.name in OWN:
-            raise _UnfitError("the gateway has a tool of that name; give the server a prefix")
+            raise UnfitError("the gateway has a tool of that name; give the server a prefix")
         if tool.name in self.tools:
             other = self.tools[tool.name].origin
-            raise _UnfitError(f"{other} has a tool of that name; give one of the two servers a prefix")
+            raise UnfitError(f"{other} has a tool of that name; give one of the two servers a prefix")
         self.tools[tool.name] = tool
 
     def _entry(
@@ -222,7 +220,7 @@ class Catalog:
             made["outputSchema"] = _schema(output)
         problem = why_not_listed(made)
         if problem:
-            raise _UnfitError(problem)
+            raise UnfitError(problem)
         return made
 
 
@@ -244,7 +242,7 @@ def why_not_listed(entry: Mapping[str, Any]) -> str:
 
 def _input_schema(schema: Any) -> dict[str, Any]:
     if not isinstance(schema, Mapping) or schema.get("type", "object") != "object":
-        raise _UnfitError(f"its arguments are described by {short(schema)}, no JSON schema of an object")
+        raise UnfitError(f"its arguments are described by {short(schema)}, no JSON schema of an object")
     return {"type": "object", **_schema(schema)}
 
 
@@ -253,7 +251,7 @@ def _schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     counted = iter(range(_MOST_PARTS))
     cleaned = _clean(schema, counted, 0)
     if len(json.dumps(cleaned)) > MOST_SCHEMA_BYTES:
-        raise _UnfitError(f"its schema is longer than {MOST_SCHEMA_BYTES >> 10} KiB")
+        raise UnfitError(f"its schema is longer than {MOST_SCHEMA_BYTES >> 10} KiB")
     found: dict[str, Any] = cleaned
     return found
 
@@ -268,7 +266,7 @@ def _clean(value: Any, counted: Iterator[int], depth: int, *, names: bool = Fals
         names: The keys are names of properties or definitions, not words of JSON schema.
     """
     if next(counted, None) is None or depth > _DEEPEST:
-        raise _UnfitError(f"its schema has more than {_MOST_PARTS} parts, or {_DEEPEST} levels")
+        raise UnfitError(f"its schema has more than {_MOST_PARTS} parts, or {_DEEPEST} levels")
     if isinstance(value, list):
         return [_clean(one, counted, depth + 1) for one in value]
     if not isinstance(value, Mapping):
@@ -278,7 +276,7 @@ def _clean(value: Any, counted: Iterator[int], depth: int, *, names: bool = Fals
         if not names and key in _WORDS and isinstance(held, str):
             copy[key] = described(held)
         elif not names and key == "$ref" and not (isinstance(held, str) and held.startswith("#")):
-            raise _UnfitError(f"its schema refers to {short(held)}, which is elsewhere")
+            raise UnfitError(f"its schema refers to {short(held)}, which is elsewhere")
         elif names or key not in _RISKY:
             inside = not names and key in ("properties", "$defs", "definitions")
             copy[key] = _clean(held, counted, depth + 1, names=inside)

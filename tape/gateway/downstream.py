@@ -11,12 +11,16 @@ from tape.errors import ConfigError, told
 from tape.gateway.config import GatewayConfig, ServerSettings
 from tape.redaction import hide, redacted
 from tape.tools.errors import ToolFailedError
+from tape.tools.mcp import entries_of
 from tape.tools.mcp_process import ServerProcess
 from tape.tools.mcp_schema import described
 from tape.tools.mcp_session import Channel, RefusedError, Session
 
 MOST_STARTS = 5
 """Times that a server is started; one that ends again and again is left alone."""
+
+NO_ANSWER = "no answer over HTTP"
+"""In the place of the number of an error: it is the channel's, and what the server has done is unknown."""
 
 _TAIL = 600
 _LAST_SECONDS = 0.1
@@ -35,20 +39,30 @@ class UnansweredError(ToolFailedError):
         super().__init__(message)
 
 
+class NotCalledError(ToolFailedError):
+    """A call was not sent; nothing is spent."""
+
+
 class Downstream:
     """A server, from its start to its end.
 
     Args:
         name: As the configuration calls it.
         config: The configuration.
+
+    Attributes:
+        entries: Its tools by name, as it last listed them.
     """
 
     def __init__(self, name: str, config: GatewayConfig) -> None:
         self.name = name
         self._config, self._settings = config, config.servers[name]
         self.seconds = self._settings.call_seconds or config.limits.call_seconds
+        self.entries: dict[str, Any] = {}
         self._channel: Channel | None = None
+        self._begun: Session | None = None
         self._session: Session | None = None
+        """The one that was begun, once it has listed its tools."""
         self._starts = 0
         self._starting = asyncio.Lock()
 
@@ -60,8 +74,7 @@ class Downstream:
         """
         try:
             async with asyncio.timeout(self._settings.start_seconds) as timeout:
-                session = await self._connect()
-                return await session.tools()
+                return await self._connect()
         except TimeoutError:
             if not timeout.expired():
                 raise
@@ -72,12 +85,19 @@ class Downstream:
         message = f"the MCP server {self.name} cannot be used: {redacted(problem)}{await self._last_words()}"
         raise self._config.error(("servers", self.name, setting), message)
 
-    async def _connect(self) -> Session:
+    async def _connect(self) -> list[Any]:
         self._starts += 1
         self._channel = await open_channel(self._settings, self._config)
-        self._session = Session(self._channel, f"the MCP server {self.name}")
-        await self._session.shake_hands()
-        return self._session
+        self._begun = Session(self._channel, f"the MCP server {self.name}")
+        await self._begun.shake_hands()
+        listed = await self._list(self._begun)
+        self._session = self._begun
+        return listed
+
+    async def _list(self, session: Session) -> list[Any]:
+        listed = await session.tools()
+        self.entries, _ = entries_of(listed)
+        return listed
 
     async def _last_words(self) -> str:
         if not isinstance(self._channel, ServerProcess):
@@ -86,32 +106,35 @@ class Downstream:
         said = described(redacted(await self._channel.last_words()))
         return f"; its last words: {said[-_TAIL:]}" if said else ""
 
-    async def _ready(self) -> Session:
-        """The session; begun anew where the server has ended meanwhile.
-
-        Raises:
-            ToolFailedError: It cannot be.
-        """
-        async with self._starting:
-            if self._session is not None and not self._session.is_over:
-                return self._session
-            if self._starts >= MOST_STARTS:
-                raise ToolFailedError(f"the MCP server {self.name} has ended {self._starts} times and is left alone")
-            await self._stop()
-            try:
-                async with asyncio.timeout(self._settings.start_seconds):
-                    return await self._connect()
-            except (OSError, TimeoutError) as error:
-                raise ToolFailedError(f"the MCP server {self.name} cannot be started again: {told(error)}") from error
-
     async def ready(self) -> None:
-        """See that it can be called, before anything is spent on that.
+        """See that it can be called, before anything is spent on that: it runs, and its list of tools is known.
 
         Raises:
             ToolFailedError: It cannot.
         """
-        if self._session is None or self._session.is_over:
-            await self._ready()
+        if self._is_ready():
+            return
+        async with self._starting:
+            if self._is_ready():
+                return
+            try:
+                async with asyncio.timeout(self._settings.start_seconds):
+                    if self._session is not None and not self._session.is_over:
+                        await self._list(self._session)
+                    else:
+                        await self._start_again()
+            except (OSError, TimeoutError) as error:
+                raise ToolFailedError(f"the MCP server {self.name} cannot be started again: {told(error)}") from error
+
+    def _is_ready(self) -> bool:
+        session = self._session
+        return session is not None and not session.is_over and not session.tools_changed
+
+    async def _start_again(self) -> None:
+        if self._starts >= MOST_STARTS:
+            raise ToolFailedError(f"the MCP server {self.name} has ended {self._starts} times and is left alone")
+        await self._stop()
+        await self._connect()
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Call a tool.
@@ -120,27 +143,32 @@ class Downstream:
             The result, a JSON object; nothing in it is checked.
 
         Raises:
+            NotCalledError: It has ended, or changed its tools, since :meth:`ready`.
             UnansweredError: It has not answered in time, or is not there any more.
             ToolFailedError: It has answered by an error.
         """
-        assert self._session is not None
+        session = self._session
+        if session is None or not self._is_ready():
+            raise NotCalledError(f"the MCP server {self.name} has ended or changed its tools just now; call again")
         try:
             async with asyncio.timeout(self.seconds) as timeout:
-                return await self._session.request("tools/call", {"name": tool, "arguments": dict(arguments)})
+                return await session.request("tools/call", {"name": tool, "arguments": dict(arguments)})
         except TimeoutError:
             if not timeout.expired():
                 raise
             raise UnansweredError(
                 f"the MCP server {self.name} has not answered within {self.seconds:g} s (call_seconds)", "timed out"
             ) from None
-        except RefusedError:
-            raise
+        except RefusedError as error:
+            if error.code != NO_ANSWER:
+                raise
+            raise UnansweredError(str(error), "no answer") from error
         except ToolFailedError as error:
-            raise UnansweredError(str(error), "crashed" if self._session.is_over else "no answer") from error
+            raise UnansweredError(str(error), "crashed" if session.is_over else "no answer") from error
 
     async def _stop(self) -> None:
-        session, channel = self._session, self._channel
-        self._session = self._channel = None
+        session, channel = self._begun, self._channel
+        self._session = self._begun = self._channel = None
         if session is not None:
             await session.close()
         elif channel is not None:

@@ -20,6 +20,10 @@ class FieldError(ConfigError):
         super().__init__(f"field {'.'.join(map(str, path))}: {message}")
 
 
+class UnfitError(Exception):
+    """A server's tool cannot be offered; says why."""
+
+
 class ChargeError(TapeError):
     """What a call would cost cannot be said from its arguments; the call is refused."""
 

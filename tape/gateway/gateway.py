@@ -15,7 +15,7 @@ from tape.errors import BudgetExceededError, UnknownCostError
 from tape.gateway.books import Book, Books, amount, amounts, refusal_of
 from tape.gateway.catalog import OWN, Catalog, Offered
 from tape.gateway.config import GatewayConfig
-from tape.gateway.downstream import Downstream, UnansweredError
+from tape.gateway.downstream import Downstream, NotCalledError, UnansweredError
 from tape.gateway.errors import ChargeError, JournalError
 from tape.gateway.own_tools import OWN_LISTED, left
 from tape.gateway.planning import PlanError, fitting, plan
@@ -159,6 +159,9 @@ class Gateway:
         with charge:
             try:
                 result = await tool.call(copied(arguments))
+            except NotCalledError as error:
+                charge.settle(Resources(), "released")
+                return refused("server", f"{redacted(str(error))}; nothing was spent", tool=tool.name)
             except UnansweredError as error:
                 charge.outcome = error.outcome
                 broken = charge.settle(unknown(worst), error.outcome)

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from tape.budget import Budget, Ledger, Reservation, Resources
 from tape.budget.amounts import booked, unknown
+from tape.budget.resources import MOST
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 from tape.gateway.books import Book, amounts
 from tape.gateway.content import parts_of, read_worst, size_of, worst_of
@@ -129,7 +130,7 @@ class ModelCharge(_Charge):
         No prompt has no tokens: a report of 0 is none.
         """
         counts = (prompt_tokens, completion_tokens)
-        if not prompt_tokens or any(not isinstance(n, int) or isinstance(n, bool) or n < 0 for n in counts):
+        if not prompt_tokens or not all(type(n) is int and 0 <= n <= MOST for n in counts):
             self._settle(unknown(self.worst))
         else:
             self._settle(cost_of(self._price, prompt_tokens, completion_tokens or 0) + self._unreported)

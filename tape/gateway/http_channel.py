@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 
 from tape.errors import DataError
+from tape.gateway.downstream import NO_ANSWER
 from tape.reading import parse_json
 from tape.tools.mcp_process import MOST_BYTES
 
@@ -18,7 +19,6 @@ _TYPES = "application/json, text/event-stream"
 _CONNECT_SECONDS, _END_SECONDS = 10.0, 2.0
 _MOST_QUEUED = 64
 _MOST_SAID = 200
-_NO_ANSWER = -32000
 
 
 class HttpChannel:
@@ -90,7 +90,7 @@ class HttpChannel:
     async def _post(self, line: bytes, message: Mapping[str, Any], before: asyncio.Task[None] | None) -> None:
         if before is not None:
             await asyncio.wait([before])
-        problem, answered = "it has ended the answer", False
+        problem, answered, lost = "it has ended the answer", False, False
         try:
             head = {"accept": _TYPES, "content-type": "application/json", **self._more}
             async with self._client.stream("POST", self._url, content=line, headers=head) as response:
@@ -99,6 +99,7 @@ class HttpChannel:
                 kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
                 if response.status_code >= 300:
                     problem = f"HTTP status {response.status_code}"
+                    lost = response.status_code == 404 and "mcp-session-id" in self._more  # by the protocol
                 elif response.status_code == 202 or "id" not in message:
                     return
                 elif kind == "text/event-stream":
@@ -111,8 +112,10 @@ class HttpChannel:
         except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL) as error:
             problem = f"{type(error).__name__}: {str(error)[:_MOST_SAID]}"
         if "id" in message and not answered:
-            error_ = {"code": _NO_ANSWER, "message": f"no answer over HTTP: {problem}"}
+            error_ = {"code": NO_ANSWER, "message": f"{NO_ANSWER}: {problem}"}
             await self._lines.put(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error_}).encode())
+        if lost:
+            await self._lines.put(None)
 
     async def _take(self, data: bytes | int, message: Mapping[str, Any]) -> bool:
         """Hand a message on; whether it looks like the answer."""

@@ -288,6 +288,8 @@ def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def _copied(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _copied(one) for name, one in value.items()}
+    if isinstance(value, set):
+        return set(value)
     return [_copied(one) for one in value] if isinstance(value, list | tuple) else value
 
 

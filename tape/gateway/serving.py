@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 
 from tape import __version__
 from tape.gateway.approval import Approvals, AskedError
 from tape.gateway.catalog import Offered
 from tape.gateway.config import LOCAL
 from tape.gateway.gateway import Caller, Gateway, refused
+from tape.gateway.stdio import client_streams
 
 MOST_CALLS = 256
 """Of one client in flight."""
@@ -71,5 +71,5 @@ def caller(context: Any) -> Caller:
 async def serve_stdio(gateway: Gateway) -> None:
     """Serve one client over standard input and output, until it hangs up."""
     server = make_server(gateway)
-    async with stdio_server() as (reading, writing):
+    async with client_streams() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())

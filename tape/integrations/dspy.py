@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from copy import copy
 from dataclasses import replace
+from inspect import iscoroutinefunction
 from typing import Any
 
 from tape.errors import ConfigError, TapeError
@@ -155,4 +156,9 @@ def _bounded_tool(tool: dspy.Tool, guard: Guard) -> dspy.Tool:
 
         return answer()
 
-    return tool.model_copy(update={"func": call})
+    async def acall(**arguments: Any) -> Any:
+        # Nothing is paid for before it is awaited: who only makes the coroutine has not called the tool.
+        result = call(**arguments)
+        return await result if iscoroutine(result) else result
+
+    return tool.model_copy(update={"func": acall if iscoroutinefunction(tool.func) else call})

@@ -28,6 +28,9 @@ DURATION = "duration"
 _LEAST = 1_000
 """Nanoseconds between two events of an episode whose duration is not recorded."""
 
+_MOST = 253_402_300_799 * 10**9
+"""Nanoseconds since 1970 of the last date that is exported, the end of the year 9999."""
+
 
 @dataclass(frozen=True)
 class Episode:
@@ -130,5 +133,7 @@ def _clean(held: Mapping[str, Any]) -> dict[str, Any]:
 def _times(events: list[Event], end: int) -> tuple[int, ...]:
     last = events[-1]
     seconds = float(last.result.get("wall_seconds", 0.0)) if isinstance(last, FinishedEvent) else 0.0
-    lasted = max(round(seconds * 1e9), _LEAST * len(events))
+    # A record may say anything, and so may the date of a file: what is no date of a calendar is cut to one.
+    end = min(max(end, _LEAST * len(events)), _MOST)
+    lasted = max(round(min(max(seconds, 0.0) * 1e9, end)), _LEAST * len(events))
     return tuple(end - lasted + lasted * number // max(len(events) - 1, 1) for number in range(len(events)))

@@ -16,6 +16,7 @@ from typing import Any
 from tape.errors import BudgetExceededError, ConfigError
 from tape.gateway.books import amount
 from tape.gateway.guard import REFUSALS, Guard
+from tape.integrations.usage import total
 from tape.plugins import require_extra
 
 require_extra("inspect", "inspect_ai", what="the guard of Inspect's agents")
@@ -63,8 +64,8 @@ def bounded_model(model: str | Model | None, guard: Guard) -> Model:
                 result = await send(api, input, tools, tool_choice, config.model_copy(update=limits))
                 output = result[0] if isinstance(result, tuple) else result
                 if isinstance(output, ModelOutput) and (usage := output.usage):
-                    cached = (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
-                    charge.used(usage.input_tokens + cached, usage.output_tokens)
+                    cached = (usage.input_tokens_cache_read or 0, usage.input_tokens_cache_write or 0)
+                    charge.used(total((usage.input_tokens, *cached)), usage.output_tokens)
                 return result  # what reports no usage is left at its worst case
         except BudgetExceededError as error:
             used, cap = (amount(error.kind, count) or 0 for count in (error.used + error.requested, error.limit))

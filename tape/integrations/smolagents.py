@@ -6,7 +6,7 @@ cleaner end than its ``AgentGenerationError``, whose ``__cause__`` says which ca
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from copy import copy
 from typing import Any
@@ -14,11 +14,14 @@ from typing import Any
 from tape.errors import ConfigError, TapeError
 from tape.gateway.errors import ChargeError
 from tape.gateway.guard import REFUSALS, Guard
+from tape.integrations.usage import total
 from tape.plugins import require_extra
+from tape.reading import short
 
 require_extra("smolagents", "smolagents", what="the guard of smolagents")
 
 from smolagents import ChatMessage, ChatMessageStreamDelta, LiteLLMModel, Model, Tool
+from smolagents.models import REMOVE_PARAMETER
 from smolagents.utils import Retrying
 
 LIMITS = ("max_tokens", "max_completion_tokens", "max_new_tokens")
@@ -29,7 +32,7 @@ class BoundedModel(Model):  # type: ignore[misc]
     """A model that makes no call which the guard has not paid for.
 
     Every attempt of a retry is a call. A stream is not retried; one that is not read to its end is booked at its worst
-    case.
+    case. A call that does not fit raises ``BudgetExceededError``, which an agent wraps in its ``AgentGenerationError``.
 
     Args:
         model: The model. It is copied, and the copy leaves limits and retries to this one.
@@ -37,17 +40,31 @@ class BoundedModel(Model):  # type: ignore[misc]
     """
 
     def __init__(self, model: Model, guard: Guard) -> None:
-        inner = copy(model)
-        said = {name: model.kwargs[name] for name in LIMITS if isinstance(model.kwargs.get(name), int)}
         super().__init__(
             flatten_messages_as_text=model.flatten_messages_as_text,
             tool_name_key=model.tool_name_key,
             tool_arguments_key=model.tool_arguments_key,
             model_id=model.model_id,
         )
+        calls = _Calls(model, guard)
+        # No attribute leads to the model inside or to the guard: code that a model writes reads attributes.
+        self.generate = calls.generate
+        if hasattr(model, "generate_stream"):  # agents look whether there is one
+            self.generate_stream = calls.generate_stream
+
+
+class _Calls:
+    """Makes the calls of a model, once paid."""
+
+    def __init__(self, model: Model, guard: Guard) -> None:
+        inner = copy(model)
         # A limit whose value is REMOVE_PARAMETER is one that this model does not know.
-        self._limit_name = next(iter(said), next(name for name in LIMITS if name not in model.kwargs))
-        self._limit = min(said.values(), default=None)
+        unknown = {name for name in LIMITS if model.kwargs.get(name) is REMOVE_PARAMETER}
+        said = {name: _limit(name, model.kwargs.get(name)) for name in LIMITS if name not in unknown}
+        set_ = {name: limit for name, limit in said.items() if limit is not None}
+        self._limit_name = next(iter({**set_, **said}))
+        self._limit = min(set_.values(), default=None)
+        # What stays in there goes before what a call is limited to.
         inner.kwargs = {name: value for name, value in model.kwargs.items() if name not in said}
         self._retry = Retrying()  # one attempt
         if hasattr(inner, "retryer"):
@@ -58,9 +75,7 @@ class BoundedModel(Model):  # type: ignore[misc]
             inner.kwargs |= {"max_retries": 0, "num_retries": 0}
         elif getattr(getattr(inner, "client", None), "max_retries", 0):
             inner.client = inner.client.with_options(max_retries=0)
-        self._inner, self._guard = inner, guard
-        if hasattr(inner, "generate_stream"):  # agents look whether there is one
-            self.generate_stream = self._generate_stream
+        self._inner, self._guard, self._name = inner, guard, model.model_id or ""
 
     def _request(self, messages: list[ChatMessage], **options: Any) -> tuple[Any, int | None, int, dict[str, Any]]:
         """What is sent, the limit of all its completions, how many there are, and the options without a limit."""
@@ -71,16 +86,12 @@ class BoundedModel(Model):  # type: ignore[misc]
         return request, None if limit is None else limit * answers, answers, options
 
     def generate(self, messages: list[ChatMessage], *args: Any, **options: Any) -> ChatMessage:
-        """The model's answer; see ``smolagents.Model.generate``.
-
-        Raises:
-            BudgetExceededError: It does not fit into the budget; an agent wraps this in its ``AgentGenerationError``.
-        """
+        """The model's answer; see ``smolagents.Model.generate``."""
         options |= dict(zip(("stop_sequences", "response_format", "tools_to_call_from"), args, strict=False))
         request, limit, answers, options = self._request(messages, **options)
 
         def attempt() -> ChatMessage:
-            with self._guard.model(self.model_id or "", request, limit) as charge:
+            with self._guard.model(self._name, request, limit) as charge:
                 options[self._limit_name] = charge.most_tokens // answers
                 message = self._inner.generate(messages, **options)
                 usage = message.token_usage
@@ -89,12 +100,13 @@ class BoundedModel(Model):  # type: ignore[misc]
 
         return self._retry(attempt)
 
-    def _generate_stream(
+    def generate_stream(
         self, messages: list[ChatMessage], *args: Any, **options: Any
     ) -> Iterator[ChatMessageStreamDelta]:
+        """The same piece by piece."""
         options |= dict(zip(("stop_sequences", "response_format", "tools_to_call_from"), args, strict=False))
         request, limit, answers, options = self._request(messages, **options)
-        with self._guard.model(self.model_id or "", request, limit) as charge:
+        with self._guard.model(self._name, request, limit) as charge:
             options[self._limit_name] = charge.most_tokens // answers
             usages = []
             for delta in self._inner.generate_stream(messages, **options):
@@ -102,7 +114,13 @@ class BoundedModel(Model):  # type: ignore[misc]
                     usages.append(delta.token_usage)
                 yield delta
             if usages:
-                charge.used(sum(one.input_tokens for one in usages), sum(one.output_tokens for one in usages))
+                charge.used(total(one.input_tokens for one in usages), total(one.output_tokens for one in usages))
+
+
+def _limit(name: str, value: Any) -> int | None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
+        return value
+    raise ConfigError(f"the model's {name} is {short(value)}; give it as a whole number above 0, or leave it out")
 
 
 class _BoundedTool(Tool):  # type: ignore[misc]
@@ -111,25 +129,35 @@ class _BoundedTool(Tool):  # type: ignore[misc]
     def __init__(self, tool: Tool, guard: Guard) -> None:
         self.name, self.description, self.inputs = tool.name, tool.description, tool.inputs
         self.output_type, self.output_schema = tool.output_type, tool.output_schema
-        self._tool, self._guard = tool, guard
+        self.forward = _paid(tool, guard)
         super().__init__()
-
-    def forward(self, *args: Any, **arguments: Any) -> Any:
-        named = dict(zip(self.inputs, args, strict=False)) | arguments  # written code may leave the names out
-        with ExitStack() as stack:
-            try:
-                charge = stack.enter_context(self._guard.tool(self.name, named))
-            except REFUSALS as error:
-                said = self._guard.refusal(error, self.name)
-                if self.output_type in {"string", "any"}:
-                    return said
-                raise ChargeError(said) from error  # no text can stand for a number or a picture
-            result = self._tool(*args, **arguments)
-            charge.answered(str(result), result)
-            return result
 
     def to_dict(self) -> dict[str, Any]:
         raise ConfigError(f"the tool {self.name} is under a guard and cannot be sent elsewhere as source code")
+
+
+def _paid(tool: Tool, guard: Guard) -> Callable[..., Any]:
+    """A tool's call behind the guard.
+
+    What it holds is no attribute: code that a model writes may read and set those of the tool that it was given.
+    """
+    name, inputs, answers_text = tool.name, tuple(tool.inputs), tool.output_type in {"string", "any"}
+
+    def forward(*args: Any, **arguments: Any) -> Any:
+        named = dict(zip(inputs, args, strict=False)) | arguments  # written code may leave the names out
+        with ExitStack() as stack:
+            try:
+                charge = stack.enter_context(guard.tool(name, named))
+            except REFUSALS as error:
+                said = guard.refusal(error, name)
+                if answers_text:
+                    return said
+                raise ChargeError(said) from error  # no text can stand for a number or a picture
+            result = tool(*args, **arguments)
+            charge.answered(str(result), result)
+            return result
+
+    return forward
 
 
 def bounded_tools(tools: Iterable[Tool], guard: Guard) -> list[Tool]:

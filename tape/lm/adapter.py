@@ -162,8 +162,14 @@ def _fit(*parts: torch.Tensor | None) -> bool:
     )
 
 
+def _unreadable(why: str) -> ModelError:
+    return ModelError(f"cannot read the adapter {why}; name a folder with {FILE}")
+
+
 def _content(file: Path) -> bytes:
-    content = read_bytes(file, error=lambda why: ModelError(f"cannot read the adapter {why}; name a folder with {FILE}"))
+    content = read_bytes(
+        file, error=lambda why: ModelError(f"cannot read the adapter {why}; name a folder with {FILE}")
+    )
     check_safetensors(file)
     return content
 

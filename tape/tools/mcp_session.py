@@ -1,7 +1,8 @@
 """A session with an MCP server over stdio: JSON-RPC in which nothing that the server writes is taken on trust.
 
 Of the protocol only what calls of tools need is spoken: a handshake, the list of tools, calls. What the server asks for
-(to sample a model, to ask the user, to see folders) is refused, and what it tells without being asked is not looked at.
+(to sample a model, to ask the user, to see folders) is refused; of what it sends without being asked only the word that
+its list of tools has changed is kept.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ _VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 _STATELESS = "2026-07-28"
 """Of the protocol without a handshake: every request says who asks."""
 
+_CHANGED = "notifications/tools/list_changed"
 _NO_SUCH_VERSION, _NO_SUCH_METHOD = -32022, -32601
 
 _CLIENT = {"name": "tape", "version": "1"}
@@ -84,10 +86,14 @@ class Session:
     Args:
         process: The server.
         name: How errors call it.
+
+    Attributes:
+        tools_changed: The server has announced that its list of tools is another one since that was last read.
     """
 
     def __init__(self, process: Channel, name: str) -> None:
         self._process, self.name = process, name
+        self.tools_changed = False
         self._numbers = count(1)
         self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._meta: dict[str, Any] = {}
@@ -127,6 +133,14 @@ class Session:
         Raises:
             ToolFailedError: The list has no end, or is none.
         """
+        self.tools_changed = False
+        try:
+            return await self._pages()
+        except BaseException:
+            self.tools_changed = True  # nobody knows it
+            raise
+
+    async def _pages(self) -> list[Any]:
         found: list[Any] = []
         cursor: str | None = None
         seen = {cursor}
@@ -246,6 +260,7 @@ class Session:
         return True
 
     def _refuse(self, method: Any, number: Any) -> None:
+        self.tools_changed = self.tools_changed or method == _CHANGED
         if type(number) is not int and (not isinstance(number, str) or len(number) > _SAID):
             return  # a notification, or nothing that could be answered
         if method == "ping":

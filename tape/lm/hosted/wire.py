@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -126,10 +127,13 @@ LONGEST_WAIT = 86_400.0
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds of a ``Retry-After`` header, which holds seconds or a date; None where it holds neither."""
+    """Seconds of a ``Retry-After`` header, which holds seconds or a date; None where it holds neither.
+
+    A date is one of the endpoint's clock, as its ``Date`` header is; this machine's may be wrong, or set meanwhile.
+    """
     value = headers.get("retry-after", "").strip()
     try:
-        seconds = float(value) if _SECONDS.fullmatch(value) else _seconds_until(value)
+        seconds = float(value) if _SECONDS.fullmatch(value) else _seconds_until(value, headers.get("date", ""))
     except (ValueError, TypeError, OverflowError, IndexError):  # dates and zones of any size
         return None
     return min(max(seconds, 0.0), LONGEST_WAIT)
@@ -138,9 +142,16 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 _SECONDS = re.compile(r"-?[0-9]{1,300}(\.[0-9]{0,300})?")
 
 
-def _seconds_until(date: str) -> float:
+def _seconds_until(date: str, said_at: str) -> float:
+    now = datetime.now(UTC)
+    with suppress(ValueError, TypeError, OverflowError, IndexError):
+        now = _moment(said_at)
+    return (_moment(date) - now).total_seconds()
+
+
+def _moment(date: str) -> datetime:
     when = parsedate_to_datetime(date)
-    return ((when if when.tzinfo else when.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds()
+    return when if when.tzinfo else when.replace(tzinfo=UTC)
 
 
 MOST_BRACKETS = 100_000

@@ -31,12 +31,12 @@ HELLO = message(
 
 
 @contextlib.contextmanager
-def serving(file: Path, **env: str) -> Iterator[str]:
+def serving(file: Path, *, port: str = "0", **env: str) -> Iterator[str]:
     """A gateway over HTTP; yields host and port."""
     log = file.with_suffix(".log")
     with log.open("wb") as stream:
         process = subprocess.Popen(
-            command(file, "--http", "0"), stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, env=os.environ | env
+            command(file, "--http", port), stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, env=os.environ | env
         )
     try:
         while "serving at http://" not in log.read_text():
