@@ -144,7 +144,8 @@ SOLVES = {
 """Arguments of ``tape solve``, without ``--json``."""
 
 WORLD = "world"
-"""The program beside this file that plays environments of a user's own."""
+"""A program that plays environments of a user's own."""
+WORLD_PROGRAM = NET.parent.parent / "experiments" / "harness" / "net_world.py"
 
 Flat = dict[str, Any]
 """Fields of an episode or an answer by their dotted names."""
@@ -250,7 +251,7 @@ def play(python: str, name: str, argv: Sequence[str]) -> Outcome:
         place = Path(folder)
         for file, graph in graphs().items():
             (place / file).write_text(json.dumps(graph), encoding="utf-8")
-        program = [str(NET.with_name("net_world.py"))] if name == WORLD else ["-m", "tape", *argv]
+        program = [str(WORLD_PROGRAM)] if name == WORLD else ["-m", "tape", *argv]
         command = [python, *program]
         try:
             done = subprocess.run(  # noqa: S603

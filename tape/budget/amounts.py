@@ -12,6 +12,10 @@ from tape.budget.resources import Resources
 class Payer(Protocol):
     """What a ledger can ask before it reserves: another ledger, in this process or elsewhere, or a record on disk."""
 
+    @property
+    def rank(self) -> int:
+        """Of the first lock that asking takes (:mod:`tape.budget.locks`); ``CLIENT`` where it takes none."""
+
     def reserve(self, worst_case: Resources) -> Any:
         """Set the worst case aside; returns what :meth:`settle` and :meth:`release` need.
 

@@ -101,6 +101,7 @@ class LedgerClient:
     def __init__(self, ask: Callable[[LedgerMessage], LedgerReply], tell: Callable[[LedgerMessage], None]) -> None:
         self._ask, self._tell = ask, tell
         self._lock = OrderedLock(CLIENT, "ledger of another process")
+        self.rank = CLIENT
         self._last = 0
 
     def reserve(self, worst_case: Resources) -> int:

@@ -44,9 +44,7 @@ class Ledger:
         payer: Payer | None = None,
     ) -> None:
         if parent is not None and payer is not None:
-            raise ConfigError(
-                f"the {name} ledger has a parent, so its payer would never be asked; give it to the parent"
-            )
+            raise ConfigError(f"the {name} ledger has a parent, which alone is asked: give it to the parent")
         if parent is not None:
             parent._require_usable()
         self.budget = budget or Budget()
@@ -55,13 +53,18 @@ class Ledger:
         self.refused: BudgetExceededError | None = None
         """The last refusal for want of this ledger's own budget."""
         self._payer = payer
-        rank = payer._lock.rank - 1 if isinstance(payer, Ledger) else LEDGER
+        rank = LEDGER if payer is None else min(LEDGER, payer.rank - 1)
         self._lock: OrderedLock = parent._lock if parent else OrderedLock(rank, f"{name} ledger")
         self._due: deque[Callable[[], object]] = parent._due if parent else deque()
         """What finalizers have left to be booked, in the whole tree."""
         self._account = Account()
         self._held: dict[str, int] = {}
         """What the parents have set aside for this ledger, by kind; only an earmark holds something."""
+
+    @property
+    def rank(self) -> int:
+        """See :class:`~tape.budget.amounts.Payer`."""
+        return self._lock.rank
 
     def earmark(
         self, budget: Budget | None = None, /, *, name: str = "earmark", **amounts: int | float | str | Decimal

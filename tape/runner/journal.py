@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tape.budget import Resources
+from tape.budget.locks import CLIENT
 from tape.errors import RunDirectoryError
 from tape.files import append, is_there, open_plain, replace_file, what_is_odd
 from tape.reading import json_lines
@@ -35,6 +36,8 @@ class Journal:
     Raises:
         RunDirectoryError: The file is malformed, a link, or cannot be written.
     """
+
+    rank = CLIENT  # it takes no lock: the run's ledger has one
 
     def __init__(self, path: Path, spent: Resources) -> None:
         self._path = path

@@ -61,6 +61,7 @@ class StopOnRefusal:
 
     def __init__(self, payer: Payer) -> None:
         self._payer = payer
+        self.rank = payer.rank
         self.refused = False
         self.tasks: list[asyncio.Task[Played]] = []
 

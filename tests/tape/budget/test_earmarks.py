@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tape.budget import Budget, Earmark, Ledger, Reservation, Resources
+from tape.budget.locks import CLIENT
 from tape.errors import BudgetExceededError, ConfigError, UnknownCostError
 from tests.profiles import examples
 
@@ -109,6 +110,8 @@ def test_unknown_costs_are_refused_and_unknown_usage_is_booked_as_declared() -> 
 
 class Recorded:
     """A payer that keeps a book."""
+
+    rank = CLIENT
 
     def __init__(self) -> None:
         self.open: dict[int, Resources] = {}
