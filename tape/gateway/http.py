@@ -19,10 +19,10 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
 from tape.errors import ConfigError
+from tape.gateway.access import check_access
 from tape.gateway.config import LOCAL, GatewayConfig
 from tape.gateway.gateway import Gateway
 from tape.gateway.serving import make_server
-from tape.lm.serve import check_access
 from tape.reading import read_text
 from tape.redaction import hide
 
