@@ -206,8 +206,8 @@ def _convert_weights(path: Path, folder: Path) -> None:
             )
         except Exception as error:  # the readers raise what they like
             raise ModelError(
-                f"transformers cannot read {path}: {error}; llama.cpp may: llama:{path} (extra llama), or its server "
-                "(llamacpp:NAME)"
+                f"transformers cannot read {path}: {error}; llama.cpp may: serve it by "
+                "llama-server and name it llamacpp:NAME"
             ) from error
     config = model.config
     if hasattr(config, "quantization_config"):
