@@ -44,7 +44,7 @@ PARSED = {
     r"\bsmollm2\b": "an extra that no test needs",
     r" --data \S": "public data that the repository does not hold",
     r"\b(DIR|RUN|ENVIRONMENT|GRAPH\.json|FILE\S*)\b": "a placeholder",
-    r"^tape (serve|gateway)": "it serves until it is stopped",
+    r"^tape gateway": "it serves until it is stopped",
     r"^tape export": "a collector, or an extra that the tests do without",
     r"ray://": "a cluster",
     r"^(python|\.venv/bin/python) -m (experiments|envs|tools)\.": "hours",

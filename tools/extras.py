@@ -49,8 +49,8 @@ BASE = ("local", "solvers", "sokoban", "plots", "search", "mcp")
 """Extras that are installed with the project itself: all that is played and drawn offline with nothing but Python, the
 demo's MCP server among it."""
 
-BUILDS_LLAMA_CPP = ("llama", "smollm2")
-"""Extras that build llama.cpp, for many minutes; who wants them asks for them by name, and no test needs them."""
+BUILDS_LLAMA_CPP = ("smollm2",)
+"""Extras whose packages build llama.cpp, for many minutes; no test needs them."""
 
 NOT_SURVEYED = frozenset({*BASE, *BUILDS_LLAMA_CPP, "all", "dev"})
 """Extras that are not looked at one by one: those, the union of all, and the test tools."""

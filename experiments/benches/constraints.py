@@ -36,8 +36,8 @@ from hypothesis.errors import NonInteractiveExampleWarning
 from transformers import AutoTokenizer
 
 from tape.errors import TapeError
-from tape.lm.base import Constraint, Regex, Request
-from tape.lm.constraints import to_decoder, to_pattern
+from tape.lm.base import Constraint, JsonSchema, Regex, Request
+from tape.lm.constraints import to_grammar, to_pattern
 from tape.plugins import load, names
 from tape.protocols.prompt_format import ProjectingFormat
 from tape.protocols.search import SearchDomain
@@ -92,6 +92,17 @@ def requests_of(environment: str) -> Iterator[tuple[str, Request | str]]:
             yield role, makers[role]() or "it asks nothing at the start of a task"
         else:
             yield role, "its prompts have no such role" if role == "project" else "no action is listed at the start"
+
+
+def pattern_of(constraint: Constraint) -> str:
+    """A regular expression for a constraint; outlines-core makes that of a schema, without the bounds of numbers."""
+    if not isinstance(constraint, JsonSchema):
+        return to_pattern(constraint)
+    from outlines_core.json_schema import build_regex_from_schema
+
+    gap = "\ue000"
+    pattern = str(build_regex_from_schema(json.dumps(constraint.model.model_json_schema()), gap))
+    return pattern.replace(f":{gap}", ": ").replace(f",{gap}", ", ").replace(gap, "")
 
 
 def texts_of(pattern: str, count: int) -> list[str]:
@@ -165,7 +176,7 @@ class OutlinesCore:
         """As for :class:`Llguidance`."""
         from outlines_core import Guide, Index
 
-        pattern = to_pattern(constraint)
+        pattern = pattern_of(constraint)
         if self._index[0] != pattern:  # the texts of a constraint come one after the other
             self._index = pattern, Index(pattern, self._vocabulary)
         guide = Guide(self._index[1])
@@ -192,7 +203,7 @@ class Xgrammar:
 
     def walk(self, constraint: Constraint) -> Walk:
         """As for :class:`Llguidance`."""
-        matcher = self._x.GrammarMatcher(self._compiler.compile_regex(to_pattern(constraint)))
+        matcher = self._x.GrammarMatcher(self._compiler.compile_regex(pattern_of(constraint)))
 
         def take(token: int) -> None:
             if not matcher.accept_token(token):
@@ -279,7 +290,7 @@ def judged(
         row |= {"judged": 0, "wrongly_allowed": 0, "wrongly_forbidden": 0}
         first: list[float] = []
         masks: list[float] = []
-        pattern = regex.compile(to_pattern(constraint))
+        pattern = regex.compile(pattern_of(constraint))
         try:
             row["compile_s"], _ = seconds(lambda constraint=constraint: backend.walk(constraint))
             for text in texts:
@@ -355,8 +366,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 left_out[name] = request if isinstance(request, str) else "its answer is free text"
                 print(f"{name}: left out: {left_out[name]}", file=sys.stderr)
                 continue
-            to_decoder(request.constraint)
-            cases.append((name, request.constraint, texts_of(to_pattern(request.constraint), args.texts)))
+            to_grammar(request.constraint)
+            cases.append((name, request.constraint, texts_of(pattern_of(request.constraint), args.texts)))
     judge = Judge(tokenizer)
     result: dict[str, Any] = {
         "vocabulary": len(tokenizer), "constraints": len(cases), "patience_s": args.patience, "not_asked": left_out,

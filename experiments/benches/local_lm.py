@@ -260,7 +260,7 @@ def reference(lm: LocalLM, name: str) -> Any:
 
 
 async def beside(lm: LocalLM, name: str, calls: Sequence[Call]) -> Timed:
-    """The same requests answered by another model, for instance ``llama:FILE`` by llama.cpp."""
+    """The same requests answered by another model, for instance ``llamacpp:NAME`` by a llama.cpp server."""
     model = open_backend(name)
     took = Timed(sum(len(call.requests) for call in calls))
     for call in calls:

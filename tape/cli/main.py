@@ -21,7 +21,6 @@ COMMANDS = {
     "export": "write a run for other viewers, OpenTelemetry or Inspect AI: tape export RUN --to otel",
     "diagnose": "say what became of the episodes of a run, and why: tape diagnose DIR [-o FOLDER]",
     "solve": "pick the best path of a plan graph under a budget: tape solve GRAPH.json --budget steps=8",
-    "serve": "serve a model to OpenAI clients on this machine: tape serve bundled:mini",
     "gateway": "give any agent a budget: an MCP server before others, each call priced: tape gateway CONFIG.toml",
     "models": "list the language models that can be used here",
     "probe": "say what a model can do here, and which settings fit: tape probe MODEL [ENVIRONMENT]",

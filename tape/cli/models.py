@@ -20,7 +20,6 @@ def main(argv: Sequence[str]) -> int:
     notes = {
         "hf": ("hf:PATH_OR_ID", "a local transformers checkpoint"),
         "gguf": ("gguf:PATH[#TOKENIZER]", "a GGUF file, by transformers; converted once into the user's cache"),
-        "llama": ("llama:PATH", "a GGUF file in llama.cpp, in this process"),
         "smollm2": ("smollm2", "SmolLM2-135M-Instruct, a general chat model, offline once installed"),
         "scripted": ("scripted:FILE.json", "for tests"),
         "declared": ("declared:first|random", "no model: an option of a list, for trips"),
@@ -50,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
     for name, text, problem in rows:
         print(f"{name:<{width}}  {text}" + (f"   {problem}" if problem else ""))
     print(
-        "Models on this machine (bundled:, hf:, gguf:, llama:, smollm2, a server at localhost or 127.x.x.x) cost $0 "
+        "Models on this machine (bundled:, hf:, gguf:, smollm2, a server at localhost or 127.x.x.x) cost $0 "
         "unless --prices FILE says otherwise.\nA proxy on this machine to a model that is paid for needs its price "
         "there, else a cap on usd does not count it."
     )
@@ -70,7 +69,6 @@ def _problems_of_files() -> dict[str, str]:
     gguf = missing_extra("gguf", *READERS)
     return {
         "gguf": _problem(gguf),
-        "llama": _problem(missing_extra("llama", "llama_cpp")),
         "smollm2": _problem(missing() or gguf),
     }
 

@@ -19,13 +19,13 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
 from tape.errors import ConfigError
+from tape.gateway.access import check_access
 from tape.gateway.config import LOCAL, GatewayConfig
 from tape.gateway.gateway import Gateway
 from tape.gateway.http_connections import MOST_ANONYMOUS, MOST_OF_CLIENT, TICK_SECONDS, Connection, Connections
 from tape.gateway.http_requests import MOST_BODY_BYTES, Requests, refuse
 from tape.gateway.http_sessions import Sessions
 from tape.gateway.serving import make_server
-from tape.lm.serve import check_access
 from tape.reading import read_text
 from tape.redaction import hide
 

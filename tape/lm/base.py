@@ -71,8 +71,8 @@ class Regex:
 class JsonSchema:
     """The completion is a JSON object of this pydantic model; validated again after decoding.
 
-    Not all that a model of pydantic asks for can be enforced: validators of its own, ``multiple_of`` of many values,
-    and at an endpoint what that passes over.
+    Not all that a model of pydantic asks for can be enforced: validators of its own, the distinct items of a set, and
+    at an endpoint what that passes over.
     """
 
     model: type[BaseModel]

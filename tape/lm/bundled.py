@@ -83,7 +83,7 @@ def load_folder(folder: Path, name: str, prompt_format: str = "compact") -> Lang
         ModelError: The folder does not hold such a checkpoint.
         MissingExtraError: The packages of the extra ``local`` are not installed.
     """
-    require_extra("local", "torch", "tokenizers", "safetensors", "llguidance", "outlines_core", what=name)
+    require_extra("local", "torch", "tokenizers", "safetensors", "llguidance", what=name)
     import torch
 
     from tape.lm.decoding import LocalLM

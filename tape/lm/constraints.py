@@ -1,14 +1,38 @@
-"""From constraints to regular expressions: of Python, to check texts by, and of the decoder, to write texts by."""
+"""From constraints to regular expressions of Python, to check texts by, and to what the decoder writes texts by."""
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
+from typing import Any
 
 from tape.errors import ConstraintError
 from tape.lm.base import Choice, Constraint, Forced, Grammar, JsonSchema, Regex
 from tape.lm.patterns import literal, written_out
-from tape.lm.schemas import schema_pattern
+
+_GRAMMAR = '%llguidance {"no_forcing": true}\nstart: '
+"""A grammar of llguidance in which a text may be written by any tokens."""
+
+_JSON = {
+    "whitespace_flexible": False,
+    "item_separator": ", ",
+    "key_separator": ": ",
+    "lenient": True,
+    "coerce_one_of": True,
+}
+"""JSON is written as ``json.dumps`` writes it: a model has read it so, and free whitespace may go on for ever. What
+llguidance does not know of a schema is left to whoever reads the answer."""
+
+_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z?"
+_FORMATS = {"time": _CLOCK, "date-time": rf"[0-9]{{4}}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T{_CLOCK}"}
+"""Formats as pydantic writes them: llguidance insists on a time zone."""
+
+_NAMED = ("properties", "patternProperties", "$defs", "definitions")
+"""Keywords whose value has names of its own, and a schema for each."""
+
+_DATA = ("enum", "const", "default", "examples", "required")
+"""Keywords whose value is no schema."""
 
 _META = re.compile(r"[\\.+*?()|\[\]{}^$#&~-]")
 
@@ -22,7 +46,7 @@ def to_pattern(constraint: Constraint) -> str:
     """The regular expression of a constraint, as ``re.fullmatch`` reads it.
 
     Raises:
-        ConstraintError: A grammar, which is no regular expression, or a schema that Outlines makes none of.
+        ConstraintError: A grammar or a schema, which is no regular expression.
     """
     match constraint:
         case Forced(text):
@@ -34,10 +58,7 @@ def to_pattern(constraint: Constraint) -> str:
         case Regex(pattern):
             return pattern
         case JsonSchema(model):
-            try:
-                return schema_pattern(model.model_json_schema(), spaced=True, strict=False)
-            except ConstraintError as error:
-                raise ConstraintError(f"the JSON schema of {model.__name__} cannot be decoded by: {error}") from error
+            raise ConstraintError(f"the JSON schema of {model.__name__} is no regular expression")
         case Grammar():
             raise ConstraintError("this backend cannot enforce a context-free grammar; use a Regex or JsonSchema")
 
@@ -47,8 +68,8 @@ def to_decoder(constraint: Constraint) -> str:
     """The regular expression of a constraint in the dialect of the decoder (:mod:`tape.lm.patterns`).
 
     Raises:
-        ConstraintError: A grammar, a pattern with more than :class:`tape.lm.base.Regex` offers, one too large, or a
-            literal with a lone surrogate.
+        ConstraintError: A grammar, a schema, a pattern with more than :class:`tape.lm.base.Regex` offers, one too
+            large, or a literal with a lone surrogate.
     """
     match constraint:
         case Forced(text):
@@ -57,6 +78,40 @@ def to_decoder(constraint: Constraint) -> str:
             return f"(?:{'|'.join(map(literal, options))})"
         case _:
             return written_out(to_pattern(constraint))
+
+
+@lru_cache(maxsize=128)
+def to_grammar(constraint: Constraint) -> str:
+    """The grammar of llguidance for a constraint.
+
+    The JSON of a schema is on one line, its properties in the order of the schema, and no others.
+
+    Raises:
+        ConstraintError: As for :func:`to_decoder`; of schemas only their patterns.
+    """
+    if isinstance(constraint, JsonSchema):
+        schema = {**_decodable(constraint.model.model_json_schema()), "x-guidance": _JSON}
+        return f"{_GRAMMAR}%json {json.dumps(schema)}"
+    return f"{_GRAMMAR}/{to_decoder(constraint) or '(?:)'}/"
+
+
+def _decodable(schema: Any) -> Any:
+    """A schema whose objects have the properties that are named alone, and whose texts match patterns as a whole."""
+    if isinstance(schema, list):
+        return [_decodable(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {name: value if name in _DATA else _decodable(value) for name, value in schema.items()}
+    for name in _NAMED:
+        if isinstance(schema.get(name), dict):
+            found[name] = {key: _decodable(value) for key, value in schema[name].items()}
+    if isinstance(found.get("properties"), dict):
+        found.setdefault("additionalProperties", False)
+    if found.get("format") in _FORMATS and "pattern" not in found:
+        found["pattern"] = _FORMATS[found.pop("format")]
+    if isinstance(found.get("pattern"), str):
+        found["pattern"] = f"^(?:{written_out(found['pattern'])})$"
+    return found
 
 
 def literals(constraint: Constraint | None) -> tuple[str, ...]:

@@ -1,8 +1,7 @@
 """Constraints as llama.cpp reads them: grammars in GBNF.
 
-A grammar of our own has three advantages over a JSON schema that llama.cpp would turn into one: choices and patterns
-need no JSON around them, JSON comes on one line, so that the prompts' limits hold, and the same texts are allowed as by
-every other backend.
+A grammar of our own has two advantages over a JSON schema that llama.cpp would turn into one: choices and patterns need
+no JSON around them, and the same texts are allowed as by every other backend.
 
 The notation: https://github.com/ggml-org/llama.cpp/blob/master/grammars/README.md
 """

@@ -197,8 +197,8 @@ def _convert_weights(path: Path, folder: Path) -> None:
             )
         except Exception as error:  # the readers raise what they like
             raise ModelError(
-                f"transformers cannot read {path}: {error}; llama.cpp may: llama:{path} (extra llama), or its server "
-                "(llamacpp:NAME)"
+                f"transformers cannot read {path}: {error}; llama.cpp may: serve it by "
+                "llama-server and name it llamacpp:NAME"
             ) from error
     if missing := sorted(loaded["missing_keys"]):
         raise ModelError(f"{path} lacks {len(missing)} tensors of its model, for instance {missing[0]}; fetch it again")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tape.errors import ConstraintError
 from tape.lm.base import Constraint
-from tape.lm.constraints import literals, to_decoder
+from tape.lm.constraints import literals, to_grammar
 
 if TYPE_CHECKING:
     import torch
@@ -27,9 +27,6 @@ COMPILED = 128
 
 LIMITS = {"initial_lexer_fuel": 1_000_000, "step_lexer_fuel": 200_000, "max_lexer_states": 50_000}
 """Of one automaton: work to build it (some 20 ms), work for one mask (some 15 ms), states (1 to 2 kB each)."""
-
-GRAMMAR = '%llguidance {{"no_forcing": true}}\nstart: /{}/'
-"""A pattern as a grammar of llguidance in which a text may be written by any tokens."""
 
 
 class Processor(Protocol):
@@ -152,16 +149,16 @@ class ConstraintCompiler:
         return ids
 
     def _automaton(self, constraint: Constraint) -> Automaton:
-        pattern = to_decoder(constraint)
-        automaton = self._compiled.pop(pattern, None)
+        grammar = to_grammar(constraint)
+        automaton = self._compiled.pop(grammar, None)
         if automaton is None:
             for text in literals(constraint):
                 self._check_round_trip(text)
-            automaton = Automaton(self._vocabulary, pattern, self.eos)
+            automaton = Automaton(self._vocabulary, grammar, self.eos)
             automaton.allowed()
             for text in literals(constraint):
                 self._check_admitted(automaton, text)
-        self._compiled[pattern] = automaton  # now the last one used
+        self._compiled[grammar] = automaton  # now the last one used
         if len(self._compiled) > COMPILED:
             self._compiled.pop(next(iter(self._compiled)))
         return automaton
@@ -185,15 +182,15 @@ class Automaton:
 
     Args:
         vocabulary: The tokens.
-        pattern: In the dialect of the decoder.
+        grammar: Of llguidance (:func:`tape.lm.constraints.to_grammar`).
         eos: The end-of-sequence token.
 
     Raises:
-        ConstraintError: The pattern is too large.
+        ConstraintError: The grammar is too large, or llguidance cannot read it.
     """
 
-    def __init__(self, vocabulary: LLTokenizer, pattern: str, eos: int) -> None:
-        self._vocabulary, self._pattern, self._eos = vocabulary, pattern, eos
+    def __init__(self, vocabulary: LLTokenizer, grammar: str, eos: int) -> None:
+        self._vocabulary, self._grammar, self._eos = vocabulary, grammar, eos
         self._taken: list[int] = []
         self._alone = False
         self._matcher = self._compiled()
@@ -202,7 +199,7 @@ class Automaton:
         from llguidance import LLMatcher, LLParserLimits
 
         limits = LLParserLimits(**LIMITS, verbose_errors=False)
-        grammar = LLMatcher.grammar_from_lark(GRAMMAR.format(self._pattern or "(?:)"))
+        grammar = LLMatcher.grammar_from_lark(self._grammar)
         matcher = LLMatcher(self._vocabulary, grammar, log_level=0, limits=limits)
         if matcher.is_error():
             raise self._failure("the constraint cannot be compiled", matcher)
@@ -282,7 +279,7 @@ class Automaton:
 
     def _failure(self, what: str, matcher: LLMatcher) -> ConstraintError:
         reason = matcher.get_error().strip().partition("\n")[0][:200]
-        return ConstraintError(f"{what} ({reason or 'it leads nowhere'}); its pattern: {self._pattern[:200]!r}")
+        return ConstraintError(f"{what} ({reason or 'it leads nowhere'}); its grammar: {self._grammar[:200]!r}")
 
 
 class MaskProcessor:

@@ -65,7 +65,6 @@ PACKAGES = (
     "torch",
     "transformers",
     "outlines",
-    "outlines_core",
     "llguidance",
     "networkx",
     "pulp",

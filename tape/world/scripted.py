@@ -23,7 +23,7 @@ class ScriptedPlayer(ScriptedLM):
     """Answers every prompt of a world by the world's own functions, but for what it is told to get wrong.
 
     It knows what no model knows, so what it plays is never a result; its name begins with ``scripted``. It reads the
-    prompts alone, so that it can stand behind ``tape serve`` too.
+    prompts alone, so that it can stand behind an endpoint (:mod:`tape.testing.endpoint`) too.
 
     Args:
         world: The world.

@@ -1,4 +1,4 @@
-"""`tape serve` with a general model, asked by the official client of OpenAI."""
+"""A general model behind the endpoint for tests, asked by the official client of OpenAI."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from tape.lm.base import LanguageModel
-from tests.tape.lm.raw_http import served
+from tape.testing.endpoint import ModelEndpoint
 
 openai = pytest.importorskip("openai")
 
@@ -23,16 +23,13 @@ QUESTION: Any = [{"role": "user", "content": "Describe Paris: its name, its cont
 
 
 def test_the_client_gets_what_its_schema_asks_for(general: LanguageModel) -> None:
-    with served(general) as port:
-        client = openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="none", max_retries=0)
+    with ModelEndpoint(general) as endpoint:
+        client = openai.OpenAI(base_url=endpoint.url, api_key="none", max_retries=0)
         asked: Any = {"model": general.name, "messages": QUESTION, "max_tokens": 60, "seed": 1, "temperature": 0}
         answer = client.chat.completions.parse(**asked, response_format=City)
         [choice] = answer.choices
         assert choice.finish_reason == "stop"
         assert choice.message.parsed.name
-        schema = {"type": "json_schema", "json_schema": {"name": "city", "schema": City.model_json_schema()}}
-        chunks = [*client.chat.completions.create(**asked, response_format=schema, stream=True)]
-        assert "".join(c.choices[0].delta.content or "" for c in chunks) == choice.message.content
         free = client.chat.completions.create(**{**asked, "max_tokens": 8})
         assert free.usage.completion_tokens <= 8
         assert free.choices[0].message.content

@@ -42,7 +42,6 @@ GRAPH = {
 ASKS = {
     "local": "load('tape.models', 'bundled')('nano')",
     "gguf": "load('tape.models', 'gguf')('a-file.gguf')",
-    "llama": "load('tape.models', 'llama')('a-file.gguf')",
     "smollm2": "load('tape.models', 'smollm2')('')",
     "solvers": "__import__('solvers').get('cp-sat')",
     "sokoban": "__import__('envs.sokoban.gym_env')",

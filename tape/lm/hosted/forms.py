@@ -2,7 +2,8 @@
 
 Endpoints enforce JSON schemas; few know choices and regular expressions. What an endpoint does not know is wrapped:
 ``Choice(("a", "b"))`` becomes the schema of ``{"answer": "a" or "b"}`` and the answer is taken out again. Whatever the
-endpoint promises, every answer is checked here. For llama.cpp everything becomes a grammar (:mod:`tape.lm.gbnf`).
+endpoint promises, every answer is checked here. For llama.cpp choices and patterns become grammars
+(:mod:`tape.lm.gbnf`).
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def form_of(constraint: Constraint | None, native: frozenset[str]) -> Form:
 
     Args:
         constraint: What is to be enforced.
-        native: Names of kinds; ``gbnf``: all that llama.cpp's grammars can say is asked for by one.
+        native: Names of kinds; ``gbnf``: choices and patterns are asked for by grammars of llama.cpp.
 
     Raises:
         ConstraintError: A grammar, and the endpoint enforces none.
@@ -91,7 +92,7 @@ def _grammar(constraint: Constraint | None, native: frozenset[str]) -> str | Non
     try:
         return to_gbnf(constraint)
     except ConstraintError:
-        return None  # one that counts too far, for instance: it is put in the server's own way
+        return None  # a schema, or one that counts too far: it is put in the server's own way
 
 
 def _wrapper(inner: dict[str, Any]) -> dict[str, Any]:

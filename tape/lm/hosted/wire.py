@@ -102,7 +102,8 @@ class Wire(Protocol):
     def native(self) -> frozenset[str]:
         """The kinds of :class:`tape.lm.hosted.forms.Form` that the endpoint enforces as they are.
 
-        Besides, ``gbnf``: what can be said by a grammar of llama.cpp is; ``compact``: JSON comes on one line.
+        Besides, ``gbnf``: choices and patterns are asked for by grammars of llama.cpp; ``compact``: JSON comes on one
+        line.
         """
 
     @property

@@ -125,7 +125,6 @@ def commands(data: Path, out: Path) -> dict[str, list[str]]:
         "view": [*TAPE, "view", run, "-o", str(out.with_suffix(".html"))],
         "why": [*TAPE, "why", run],
         "diagnose": [*TAPE, "diagnose", run],
-        "serve": [*TAPE, "serve", MODEL, "--port", "0"],
         "models": [*TAPE, "models"],
     }
 

@@ -54,7 +54,6 @@ SWITCHES = {
     "diagnose": "-o --only --nothing",
     "models": "--nothing",
     "solvers": "--nothing",
-    "serve": "--port --host --nothing",
     "nonsense": "--x",
 }
 
@@ -84,8 +83,6 @@ def vector(rng: random.Random, there: dict[str, str], out: Path) -> list[str]:
         words += [there["graph"], "--budget", "usd=$0.008,steps=6"]
     elif command in ("show", "why", "view", "diagnose"):
         words.append(there["run"])
-    elif command == "serve":
-        words += ["--port", "-1"]  # whatever comes later in the line, nothing is served
     for _ in range(rng.randint(0, 3)):
         switch = rng.choice(SWITCHES[command].split())
         value = rng.choice((*NUMBERS, *WORDS, *(there[name] for name in there)))
@@ -94,8 +91,6 @@ def vector(rng: random.Random, there: dict[str, str], out: Path) -> list[str]:
         if switch in ("-o", "--out", "--draw"):
             value = str(out / "new" / "x.html")
         words += rng.choice(([switch, value], [f"{switch}={value}"], [switch], [value]))
-    if command == "serve":
-        words += ["--port", "70000"]
     return [word for word in words if command != "show" or word != "3600"]
 
 

@@ -38,7 +38,6 @@ MOMENTS: dict[str, tuple[str, Callable[[Running], object]]] = {
         "solve apart",
         lambda running: list(running.temporary.glob("tape-solver-*")) and time.sleep(2) is None,
     ),
-    "serving": ("serve", lambda running: "serving" in running.out),
 }
 
 
@@ -104,23 +103,21 @@ def test_a_second_ctrl_c_ends_it_where_it_stands(data: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("number", "kind"), [(signal.SIGTERM, "workers"), (signal.SIGHUP, "workers"), (signal.SIGTERM, "serve")]
-)
-def test_other_signals_end_it_alike(number: signal.Signals, kind: str, data: Path, tmp_path: Path) -> None:
-    running = Running(commands(data, tmp_path / "out")[kind], tmp_path / "folder")
-    running.until(lambda: "] easy" in running.out or "serving" in running.out)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_end_it_alike(number: signal.Signals, data: Path, tmp_path: Path) -> None:
+    running = Running(commands(data, tmp_path / "out")["workers"], tmp_path / "folder")
+    running.until(lambda: "] easy" in running.out)
     ended = running.interrupt(number, group=False)
-    check(ended, "tape serve" if kind == "serve" else "tape run", 128 + number)
+    check(ended, "tape run", 128 + number)
     assert f"interrupted by {number.name}" in ended.said
 
 
 @pytest.mark.slow
 def test_under_nohup_a_closed_terminal_is_not_heard(data: Path, tmp_path: Path) -> None:
-    serving = commands(data, tmp_path / "out")["serve"]
-    running = Running(["sh", "-c", "trap '' HUP; exec \"$@\"", "sh", *serving], tmp_path / "folder")
-    running.until(lambda: "serving" in running.out)
-    check(running.interrupt(signal.SIGHUP, signal.SIGINT, apart=0.5), "tape serve")
+    playing = commands(data, tmp_path / "out")["workers"]
+    running = Running(["sh", "-c", "trap '' HUP; exec \"$@\"", "sh", *playing], tmp_path / "folder")
+    running.until(lambda: "] easy" in running.out)
+    check(running.interrupt(signal.SIGHUP, signal.SIGINT, apart=0.5), "tape run")
 
 
 @pytest.mark.slow

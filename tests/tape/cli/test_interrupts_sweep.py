@@ -1,4 +1,4 @@
-"""Ctrl-C at random moments of six kinds of command."""
+"""Ctrl-C at random moments of five kinds of command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.usefixtures("adopted"),
 ]
 
-SWEPT = {"run": 5.0, "workers": 6.0, "solve": 2.0, "solve apart": 3.0, "view": 1.2, "serve": 3.0}
+SWEPT = {"run": 5.0, "workers": 6.0, "solve": 2.0, "solve apart": 3.0, "view": 1.2}
 """Commands, and seconds after which nothing new comes."""
 
 
@@ -56,11 +56,11 @@ def test_ctrl_c_at_random_moments(data: Path, tmp_path: Path) -> None:
 @pytest.mark.soak
 def test_ctrl_c_at_two_hundred_random_moments(data: Path, tmp_path: Path) -> None:
     began = time.monotonic()
-    found = sweep(data, tmp_path, seed=2, each=34)
+    found = sweep(data, tmp_path, seed=2, each=40)
     counted = sum(int(tally["interrupted"] + tally["had ended"]) for tally in found.values())
     figures = {"moments": counted, "commands": found, "tracebacks": 0, "children left": 0, "files left": 0,
                "seconds": round(time.monotonic() - began, 1)}  # fmt: skip
     if where := os.environ.get("TAPE_SOAK_RESULTS"):
         (Path(where) / "interrupts.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    assert counted == 204
-    assert sum(tally["interrupted"] for tally in found.values()) > 120
+    assert counted == 200
+    assert sum(tally["interrupted"] for tally in found.values()) > 100

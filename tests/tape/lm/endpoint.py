@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import sys
 import threading
@@ -11,7 +10,7 @@ from http.server import ThreadingHTTPServer
 from typing import Any
 
 from tape.lm.base import LanguageModel
-from tape.lm.serve import Handler, complete
+from tape.testing.endpoint import JsonHandler, complete
 
 Fault = Callable[["Faulty", dict[str, Any]], None]
 
@@ -108,18 +107,14 @@ class Endpoint:
         }
 
 
-class Faulty(Handler):
+class Faulty(JsonHandler):
     endpoint: Endpoint
-
-    def models(self) -> list[str]:
-        return ["test"]
 
     def answer(self, body: dict[str, Any]) -> dict[str, Any]:
         return self.endpoint.complete(body)
 
     def do_POST(self) -> None:
-        raw = self.rfile.read(int(self.headers["Content-Length"]))
-        body = json.loads(raw)
+        body = self.body()
         self.endpoint.enter(body, {name.lower(): value for name, value in self.headers.items()})
         try:
             fault = self.endpoint.fault()

@@ -16,7 +16,7 @@ import pytest
 
 from tape.errors import ConstraintError
 from tape.lm.base import Choice, Constraint, Forced, Regex
-from tape.lm.constraints import literals, to_decoder, to_pattern
+from tape.lm.constraints import literals, to_decoder, to_grammar, to_pattern
 from tape.lm.patterns import DEEPEST, LONGEST, written_out
 
 pytest.importorskip("llguidance")
@@ -113,7 +113,7 @@ def disagreement(asked: Constraint, letters: tuple[str, ...], tokens: list[bytes
     begun = {text[:i] for text in members for i in range(len(text) + 1)}
     known = {text.encode()[:i] for text, _ in every for i in range(len(text.encode()) + 1)}
     eos = len(tokens)
-    automaton = Automaton(_vocabulary(dict(enumerate(tokens)), eos), to_decoder(asked), eos)
+    automaton = Automaton(_vocabulary(dict(enumerate(tokens)), eos), to_grammar(asked), eos)
     ways: dict[bytes, list[int]] = {b"": []}
     waiting = [b""]
     while waiting:
@@ -189,7 +189,7 @@ DIGITS = r"-?[0-9]+(\.[0-9]+)?"
 
 
 def automaton(pattern: str, texts: list[str]) -> Automaton:
-    return Automaton(_vocabulary(dict(enumerate(texts)), len(texts)), to_decoder(Regex(pattern)), len(texts))
+    return Automaton(_vocabulary(dict(enumerate(texts)), len(texts)), to_grammar(Regex(pattern)), len(texts))
 
 
 def test_a_short_token_after_a_complete_match_is_allowed() -> None:

@@ -9,7 +9,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, BloomConfig, Bloom
 from tape.errors import ModelError
 from tape.lm.hf import computes_in, digest_of
 from tape.lm.registry import open_model
-from tests.tape.lm.test_serve import general_model
+from tests.tape.lm.tiny_general import general_model
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ HEAVY = (
     "openai",
     "ortools",
     "outlines",
-    "outlines_core.kernels",
+    "outlines_core",
     "pandas",
     "pulp",
     "scipy",

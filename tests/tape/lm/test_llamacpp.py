@@ -20,7 +20,6 @@ from tests.tape.lm.endpoint import Endpoint
 from tests.tape.lm.test_constraints import LENGTH, POOL, constraint, texts_of
 
 pytest.importorskip("openai")
-pytest.importorskip("outlines_core")
 
 PROMPT = (Message("user", "What next?"),)
 
@@ -101,7 +100,6 @@ def ask(provider: Any, endpoint: Endpoint, asked: Constraint, tokens: int = 20) 
         (Choice(("up", "down")), "down"),
         (Forced("go"), "go"),
         (Regex(r'\{"thought":"[^"]{0,20}","action":"U"\}'), '{"thought":"up","action":"U"}'),
-        (JsonSchema(Plan), '{"actions": ["U", "D"], "sure": true}'),
         (Grammar('root ::= "x"'), "x"),
     ],
 )
@@ -114,6 +112,19 @@ def test_a_llama_cpp_server_is_asked_by_grammars(asked: Constraint, text: str) -
     assert isinstance(asked, Grammar) or re.fullmatch(as_pattern(body["grammar"]), text)
     # Neither a wrapper nor white space needs room.
     assert body["max_tokens"] == (36 if isinstance(asked, Choice | Forced) else 20)
+
+
+def test_a_llama_cpp_server_is_asked_by_the_schema_where_there_is_one() -> None:
+    text = '{"actions": ["U", "D"], "sure": true}'
+    with Endpoint(answering(text)) as endpoint:
+        assert ask(LLAMACPP, endpoint, JsonSchema(Plan)) == text
+    [body] = endpoint.bodies
+    assert "grammar" not in body
+    assert body["response_format"]["json_schema"]["schema"]["properties"]["sure"] == {
+        "title": "Sure",
+        "type": "boolean",
+    }
+    assert body["max_tokens"] == 35, "the server may write white space"
 
 
 def test_what_is_no_grammar_of_ours_is_left_to_the_server() -> None:

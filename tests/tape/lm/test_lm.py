@@ -1,17 +1,14 @@
 """Constrained decoding on a real (tiny, random) transformer: every trap of the design has a test."""
 
 import asyncio
-import json
 import math
-import re
 import time
 from dataclasses import replace
 from datetime import timedelta
-from typing import Literal
 
 import pytest
 import torch
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from tape.errors import ConstraintError, ModelError
 from tape.lm.base import Choice, Forced, Grammar, JsonSchema, Message, Regex, Request
@@ -151,38 +148,12 @@ def test_constraints_are_compiled_once_per_model() -> None:
     assert compiler._automaton(Regex(r"(?: [UD]){1,7}")) is first
 
 
-def test_a_schema_that_is_no_pattern_is_refused() -> None:
+def test_a_schema_is_no_pattern() -> None:
     class Timed(BaseModel):
         after: timedelta
 
-    with pytest.raises(ConstraintError, match="the JSON schema of Timed cannot be decoded by"):
+    with pytest.raises(ConstraintError, match="the JSON schema of Timed is no regular expression"):
         to_pattern(JsonSchema(Timed))
-
-
-def test_numeric_bounds_of_a_schema_are_decoded_by() -> None:
-    class Bounded(BaseModel):
-        n: int = Field(ge=1, le=3)
-        kind: Literal["a", "b"]
-
-    pattern = to_pattern(JsonSchema(Bounded))
-    for n in range(-10, 30):
-        assert bool(re.fullmatch(pattern, f'{{"n": {n}, "kind": "a"}}')) is (1 <= n <= 3)
-
-
-def test_json_has_the_layout_that_models_have_read() -> None:
-    class Item(BaseModel):
-        mark: Literal["\ue000", "a:b", "c,d"]
-        more: list[int] = Field(max_length=3)
-
-    class Answer(BaseModel):
-        items: list[Item]
-
-    pattern = to_pattern(JsonSchema(Answer))
-    for marks in ([], ["\ue000"], ["a:b", "c,d"]):
-        value = {"items": [{"mark": mark, "more": [1, 2]} for mark in marks]}
-        assert re.fullmatch(pattern, json.dumps(value, ensure_ascii=False))
-        assert not marks or not re.fullmatch(pattern, json.dumps(value, ensure_ascii=False, separators=(",", ":")))
-        assert not marks or not re.fullmatch(pattern, json.dumps(value, ensure_ascii=False, indent=1))
 
 
 def test_fingerprints_cover_everything_that_matters() -> None:

@@ -24,16 +24,13 @@ class City(BaseModel):
     name: Literal["Paris", "Berlin", "Rome"]
 
 
-@pytest.fixture(scope="module", params=["smollm2", "llama:smollm2"])
-def lm(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    if request.param == "smollm2":
-        pytest.importorskip("gguf")
-        pytest.importorskip("accelerate")
-    else:
-        pytest.importorskip("llama_cpp")
+@pytest.fixture(scope="module")
+def lm(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    pytest.importorskip("gguf")
+    pytest.importorskip("accelerate")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield open_model(request.param)
+        yield open_model("smollm2")
 
 
 def test_it_knows_its_own_format(lm: Any) -> None:

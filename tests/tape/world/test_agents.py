@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tape.budget import Budget
 from tape.lm.registry import open_model
-from tape.lm.serve import make_server
 from tape.plugins import load
+from tape.testing.endpoint import ModelEndpoint
 from tape.trace import MalformedEvent, TraceWriter
 from tape.world import WorldEnvironment
 from tape.world.scripted import ScriptedPlayer
-from tests.tape.lm.test_serve import general_model
+from tests.tape.lm.tiny_general import general_model
 from tests.tape.world.worlds import Lamp, Round, make_courier, make_lamp
 
 SHORT = ['Walk(to="mill")', "Deliver()"]
@@ -30,19 +26,6 @@ pytestmark = pytest.mark.slow
 
 def round_trip(**amounts: int) -> WorldEnvironment:
     return make_courier().environment(Round(), budget=Budget.of(**amounts))
-
-
-@contextmanager
-def served(model: Any) -> Iterator[str]:
-    server = make_server(model)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -80,14 +63,14 @@ def test_through_http_it_is_the_same_episode() -> None:
     agent = load("tape.agents", "tape")
     model = ScriptedPlayer(make_courier(), plans=[SHORT, FREE])
     here = agent(model).run(round_trip(steps=3, coins=1))
-    with served(model) as url:
-        there = agent(f"openai:scripted@{url}").run(round_trip(steps=3, coins=1))
+    with ModelEndpoint(model) as endpoint:
+        there = agent(f"openai:scripted@{endpoint.url}").run(round_trip(steps=3, coins=1))
     assert there.actions == here.actions == FREE
     assert there.lm_calls == here.lm_calls
     assert there.malformed == 0
-    with served(ScriptedPlayer(make_lamp())) as url:
+    with ModelEndpoint(ScriptedPlayer(make_lamp())) as endpoint:
         lamp = make_lamp().environment(Lamp(), budget=Budget.of(steps=2, calls=20))
-        told = agent(f"openai:scripted@{url}").run(lamp)
+        told = agent(f"openai:scripted@{endpoint.url}").run(lamp)
     assert told.success
     assert told.lm_calls["project"] == 1
 
@@ -98,8 +81,8 @@ def test_a_model_that_knows_nothing_keeps_to_the_schemas(agent: str, tmp_path: P
     pytest.importorskip("openai")
     general_model(tmp_path)
     trace = TraceWriter("random")
-    with served(open_model(f"hf:{tmp_path}")) as url:
-        model = open_model(f"openai:random@{url}")
+    with ModelEndpoint(open_model(f"hf:{tmp_path}")) as endpoint:
+        model = open_model(f"openai:random@{endpoint.url}")
         player = load("tape.agents", agent)(model, num_plans=2, extend=0, max_replans=1)
         result = player.run(round_trip(steps=2, coins=2), seed=1, trace=trace)
     assert result.end_state in ("success", "budget:steps", "budget:coins", "replan_limit", "infeasible")

@@ -6,7 +6,6 @@ import inspect
 import json
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -70,24 +69,17 @@ def test_an_installed_package_is_played_by_its_name(folder: Path, tmp_path_facto
         sys.path.remove(str(folder))
         for name in ("model", "courier"):
             sys.modules.pop(name, None)
-    from tape.lm.serve import make_server
+    from tape.testing.endpoint import ModelEndpoint
 
-    server = make_server(model)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    try:
+    with ModelEndpoint(model) as endpoint:
         [command] = [line.split() for line in pages.PAGE.splitlines() if line.startswith("$ tape ")]
-        words = [
-            f"openai:scripted@http://127.0.0.1:{server.server_port}/v1" if ":NAME" in w else w for w in command[2:]
-        ]
+        words = [f"openai:scripted@{endpoint.url}" if ":NAME" in w else w for w in command[2:]]
         run = runs / "run"
         tape = ("-m", "tape", *words, "--repeats", "2", "--quiet", "--out", str(run))
         first = pages.python(runs, *tape, also=installed)
         assert first.returncode == 0, first.stderr
         again = pages.python(runs, *tape, also=installed)
         assert again.returncode == 0, again.stderr
-    finally:
-        server.shutdown()
-        server.server_close()
     episodes = [json.loads(line) for line in (run / "episodes.jsonl").read_text().splitlines()]
     assert [(episode["environment"], episode["result"]["end_state"]) for episode in episodes] == [
         ("courier", "success")

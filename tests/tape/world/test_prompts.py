@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -13,13 +12,13 @@ from pydantic import BaseModel
 
 from tape.errors import InvalidOutputError, UnknownNameError
 from tape.lm.base import Choice, JsonSchema, Request
-from tape.lm.constraints import to_pattern
 from tape.protocols import Plan
 from tape.protocols.prompt_format import ProjectingFormat
 from tape.world import World
 from tape.world.prompts import WorldFormat
 from tape.world.state import WorldState
 from tests.profiles import examples
+from tests.tape.lm import decoded
 from tests.tape.offers import offers
 from tests.tape.world.worlds import Round, make_courier
 
@@ -41,11 +40,9 @@ def text(request: Request | None) -> str:
 
 
 def admits(request: Request | None, answer: Any) -> bool:
-    pytest.importorskip("outlines_core")
     assert request is not None
     assert isinstance(request.constraint, JsonSchema)
-    written = json.dumps(answer)
-    return re.fullmatch(to_pattern(request.constraint), written) is not None
+    return decoded.admits(request.constraint, json.dumps(answer)) == [True]
 
 
 def step(name: str, **arguments: Any) -> dict[str, Any]:
