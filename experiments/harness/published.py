@@ -48,7 +48,7 @@ KEPT: Mapping[str, str] = {
     "reproduce/toy.json": "a copy of toy.json, for the last chapter of the report",
     "tool_chains.json": "counts by method, level and kind of change of seeded problems; a command plays them again",
     "langgoap.json": "counts and times of planning beside LangGOAP on seeded tasks, measured once",
-    "budget_scenarios.json": "what scripted models and tools counted in each scenario, run by run; no episodes",
+    "budget_scenarios.json": "what scripted models and tools counted in each scenario, run by run, once; no episodes",
     "cgdp_alignment.json": "shares of questions that grounding by subject refuses; no episodes are played",
     "cgdp_repo_recall.json": "shares of questions whose evidence one search brings; no episodes are played",
     "cgdp_retrieval.json": "shares of questions whose evidence one search brings; no episodes are played",
