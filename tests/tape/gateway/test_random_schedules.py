@@ -193,7 +193,6 @@ def test_the_sweep_notices_what_is_declared_too_low(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(7200)
 def test_a_million_random_schedules_overspend_nothing(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
