@@ -18,8 +18,8 @@ from experiments.harness.matrix import Options, configuration, plugin_of, split,
 from experiments.harness.measured import Measured, Record
 from experiments.studies.aec import theorem
 from experiments.studies.aec.aec import QUICK, declared_tasks
+from experiments.studies.aec.bound import BoundCheck, check_bound
 from experiments.studies.aec.methods import AEC
-from tape.aec.bound import BoundCheck, check_bound
 from tape.aec.events import CommittedEvent
 from tape.protocols import Action, Environment, Task
 from tape.runner.configurations import Configuration
