@@ -189,7 +189,6 @@ def experiment(chosen: Mapping[str, Any], *, quick: bool = False) -> Experiment:
             "An agent's model, its prompts and the check of success see the truth: only the grounder errs. A wrong "
             "value stays wrong for the episode, and each predicate is drawn by itself.",
         ),
-        seeds=1,
     )
 
 

@@ -290,7 +290,6 @@ EXPERIMENT = Experiment(
     configurations=lambda _: [],
     sections=sections,
     pairs=lambda _: [],
-    seeds=1,
 )
 
 
