@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from experiments.benches.rcsp.table import rcsp_text
+from experiments.benches.rcsp import rcsp_text
 from experiments.benches.solvers.table import solver_text
 from experiments.harness.places import ROOT
 from experiments.studies.aec.readme_table import household_text

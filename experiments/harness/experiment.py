@@ -69,7 +69,7 @@ class Experiment:
     pairs: Callable[[Measured], list[tuple[str, str, str, str]]]
     paper: tuple[PaperValue, ...] = ()
     differs: tuple[str, ...] = ()
-    seeds: int = 10
+    seeds: int = 1
     batch: int = 8
     arguments: str = ""
     keeps: Callable[[Measured, Path], Mapping[str, str]] = lambda _measured, _folder: {}

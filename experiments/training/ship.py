@@ -65,6 +65,7 @@ def main() -> None:
         "--ladder", type=int, nargs="*", metavar="STEP", help="ship earlier checkpoints too: all, or those named"
     )
     parser.add_argument("--data", type=Path, help="official games, to evaluate a household model on them too")
+    parser.add_argument("--evaluate", action="store_true", help="print what was evaluated, and ship nothing")
     args = parser.parse_args()
     torch.set_num_threads(1)
     recipe = read_json(args.training / "recipe.json", dict[str, Any])
@@ -84,6 +85,9 @@ def main() -> None:
         else:
             ladder[str(step)] = report(checkpoint, args.count, list(KINDS) if step == last else ["7x9, one box"])
         print(f"evaluated {checkpoint}", flush=True)
+    if args.evaluate:
+        print(json.dumps(ladder, indent=1))
+        return
     for step, checkpoint in sorted(checkpoints.items()):
         if step != last and (args.ladder is None or (args.ladder and step not in args.ladder)):
             continue

@@ -2,16 +2,187 @@
 
 from __future__ import annotations
 
-from tape.aec.bound import NoisyDomain, Rates
+import random
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
 from tape.budget import Resources
-from tape.protocols import Environment, Observation
-from tape.protocols.predicates import require_predicates
+from tape.errors import ConfigError
+from tape.protocols import Action, Environment, MarksDestructive, Observation, SpellsOut, State
+from tape.protocols.predicates import (
+    Assignment,
+    AssumingDomain,
+    Effects,
+    ExcludingDomain,
+    ExclusiveDomain,
+    FeaturedDomain,
+    KnowsGoal,
+    Predicate,
+    PredicateDomain,
+    QueryMacro,
+    Rule,
+    SupposingDomain,
+    require_predicates,
+)
 from tape.protocols.prompt_format import PromptFormat
 from tape.seeds import derive
 
+Rates = float | Mapping[str, float]
+"""The chance that a grounded value is wrong: one for all predicates, or one for each name of a predicate."""
+
+
+def grounded_later(start: Collection[Predicate], now: Collection[Predicate]) -> frozenset[Predicate]:
+    """Q: the predicates grounded at commitment but not at the start (AEC eq. 7, as reconstructed [ours])."""
+    return frozenset(now) - frozenset(start)
+
+
+def rate_of(predicate: Predicate, rates: Rates) -> float:
+    """The error rate of one predicate.
+
+    Raises:
+        ConfigError: It is not within [0, 1].
+    """
+    rate = rates.get(predicate.name, 0.0) if isinstance(rates, Mapping) else rates
+    if not 0.0 <= rate <= 1.0:
+        raise ConfigError(f"the error rate of {predicate.name}: expected a number within [0, 1], got {rate!r}")
+    return rate
+
+
+_OPTIONAL: tuple[Any, ...] = (
+    AssumingDomain,
+    SupposingDomain,
+    KnowsGoal,
+    ExcludingDomain,
+    ExclusiveDomain,
+    FeaturedDomain,
+    MarksDestructive,
+    SpellsOut,
+)
+"""The optional protocols of a domain that a noisy one has where the domain has them."""
+
+
+class NoisyDomain:
+    """A domain whose grounder is wrong at a known rate about what comes to light after the start.
+
+    This is simulated error: show it as such wherever results with it are shown. A predicate that was grounded in the
+    first state is never flipped, nor is anything but what :meth:`ground` says. Whether a predicate is flipped is
+    decided once, by its name and the seed: its value is then the opposite of the true one for the whole episode,
+    also after actions have changed it. Make a new one for each episode.
+
+    Args:
+        domain: The domain as it is.
+        rates: The chance of being flipped.
+        seed: Of the episode.
+        start: The first state; without it the first one that is grounded.
+        closed: What follows by the domain's rules comes to light too, and may be wrong: for grounders that say only
+            what is there, so that a wrong query may also say that something is where it is not.
+
+    Raises:
+        ConfigError: A rate is not within [0, 1].
+    """
+
+    def __init__(
+        self, domain: PredicateDomain, rates: Rates, seed: int, start: State | None = None, *, closed: bool = False
+    ) -> None:
+        for name in rates if isinstance(rates, Mapping) else ("every predicate",):
+            rate_of(Predicate(name), rates)
+        self._domain, self._rates, self._seed = domain, rates, seed
+        self._closed = closed
+        self._first: frozenset[Predicate] | None = None if start is None else frozenset(self._truth(start))
+        self._seen: set[Predicate] = set()
+        for protocol in _OPTIONAL:
+            if isinstance(domain, protocol):
+                for name in (name for name, what in vars(protocol).items() if callable(what) and name[0] != "_"):
+                    setattr(self, name, getattr(domain, name))  # on the instance, where isinstance() looks for them
+
+    @property
+    def flipped(self) -> frozenset[Predicate]:
+        """The predicates of which a wrong value was given so far."""
+        return frozenset(predicate for predicate in self._seen if self.flips(predicate))
+
+    def flips(self, predicate: Predicate) -> bool:
+        """Whether this predicate would be given a wrong value, once it is grounded after the start."""
+        drawn = random.Random(derive(self._seed, "simulated query error", predicate)).random()
+        return drawn < rate_of(predicate, self._rates)
+
+    def ground(self, state: State) -> Assignment:
+        """What the domain's grounder says, with the simulated errors."""
+        known = self._truth(state)
+        if self._first is None:
+            self._first = frozenset(known)
+        later = grounded_later(self._first, known)
+        self._seen |= later
+        return {name: value != (name in later and self.flips(name)) for name, value in known.items()}
+
+    def _truth(self, state: State) -> Assignment:
+        """What comes to light, without errors."""
+        known = dict(self._domain.ground(state))
+        grows = self._closed
+        while grows:
+            before = len(known)
+            for rule in self._domain.rules():
+                known = {**rule(known), **known}
+            grows = len(known) > before
+        return known
+
+    @property
+    def deterministic(self) -> bool:
+        """As the domain says."""
+        return self._domain.deterministic
+
+    def key(self, state: State) -> str:
+        """As the domain says."""
+        return self._domain.key(state)
+
+    def render(self, state: State) -> str:
+        """As the domain says."""
+        return self._domain.render(state)
+
+    def project(self, observation: Observation) -> State:
+        """As the domain says."""
+        return self._domain.project(observation)
+
+    def admissible(self, state: State) -> Sequence[Action] | None:
+        """As the domain says."""
+        return self._domain.admissible(state)
+
+    def cost(self, state: State, action: Action) -> Resources:
+        """As the domain says."""
+        return self._domain.cost(state, action)
+
+    def preconditions(self, action: Action) -> Assignment:
+        """As the domain says."""
+        return self._domain.preconditions(action)
+
+    def effects(self, action: Action, known: Assignment) -> Effects:
+        """As the domain says."""
+        return self._domain.effects(action, known)
+
+    def goals(self) -> Sequence[Assignment]:
+        """As the domain says."""
+        return self._domain.goals()
+
+    def rules(self) -> Sequence[Rule]:
+        """As the domain says."""
+        return self._domain.rules()
+
+    def query(self, state: State, predicate: Predicate) -> QueryMacro | None:
+        """As the domain says."""
+        return self._domain.query(state, predicate)
+
+    def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
+        """As the domain says."""
+        return self._domain.bridge(state, predicate, value)
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else the domain has."""
+        if name == "_domain":  # not made yet, for instance while being copied
+            raise AttributeError(name)
+        return getattr(self._domain, name)
+
 
 class NoisyEnvironment:
-    """An environment behind a :class:`tape.aec.bound.NoisyDomain`; what happens in it is what really happens.
+    """An environment behind a :class:`NoisyDomain`; what happens in it is what really happens.
 
     Only the grounder errs: what the model is shown, and success, are as they are. This is simulated error: show it as
     such.

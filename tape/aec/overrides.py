@@ -1,6 +1,5 @@
 """Rules that say what a predicate's value is in a kind of context, with how often they were right.
 
-What is learned (:mod:`tape.aec.learned_rules`) in the form in which an agent uses it: without the cases behind it.
 Rules speak of beliefs alone: nothing here grounds a fact.
 """
 

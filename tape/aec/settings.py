@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from tape.aec.calibration import IsotonicCalibration
-from tape.aec.learned_rules import read_overrides
+from tape.aec.overrides import Overrides
 from tape.engine.settings import MOST, MethodSettings
 from tape.errors import ConfigError
 from tape.reading import read_text
@@ -33,9 +33,8 @@ class AecSettings(MethodSettings):
         ensemble: Samples of the model for one prediction, or wordings of its question.
         calibration: Of predictions (:class:`tape.aec.calibration.IsotonicCalibration`): JSON, or a file of it; empty:
             none.
-        learned_rules: That override predictions (:class:`tape.aec.learned_rules.LearnedRules` or
-            :class:`tape.aec.overrides.Overrides`): JSON, or a file of it; empty: none. Of these two the content is
-            kept, not the name of a file, and of learned rules no more than those in force and their records.
+        learned_rules: That override predictions (:class:`tape.aec.overrides.Overrides`): JSON, or a file of it; empty:
+            none. Of these two the content is kept, not the name of a file.
         bridges: Where an action that establishes a precondition is declared and cheaper than asking, it is inserted
             before the step that needs it, in a further hypothesis (SQ-BCP); the verifier decides as ever.
     """
@@ -62,7 +61,7 @@ class AecSettings(MethodSettings):
     @classmethod
     def _rules_are_readable(cls, given: str) -> str:
         text = _content(given)
-        return read_overrides(text, _where(given, "rules")).to_json() if text else ""
+        return Overrides.from_json(text, _where(given, "rules")).to_json() if text else ""
 
 
 def _where(given: str, what: str) -> str:

@@ -5,7 +5,6 @@ state and one length limit per batch; here every sample has its own seed, constr
 a finished one leaves the batch. There are two loops. This one pads the prompts of a batch and goes on with all of them
 in step, and nothing is kept from one call to the next: the bundled models answer by it, to the last bit. General models
 are decoded by :mod:`tape.lm.tree_decoding`, which reads once what prompts share.
-``python -m experiments.benches.local_lm`` compares their times.
 """
 
 from __future__ import annotations

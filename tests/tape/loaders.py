@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 from tape.aec.calibration import IsotonicCalibration
-from tape.aec.learned_rules import LearnedRules, read_overrides
+from tape.aec.overrides import Override, OverrideRule, Overrides
 from tape.analysis.revalidation import checked, revalidate
 from tape.budget import Resources
 from tape.cli import main
@@ -33,7 +33,6 @@ from tape.runner.directory import RunDirectory
 from tape.runner.journal import Journal
 from tape.sdp.trajectory import CertifiedTrajectory
 from tape.trace import read_trace
-from tests.tape.aec.test_learned_rules import RIGHT, WRONG
 from tests.tape.sdp.synthetic import Synthetic
 from tests.tape.show.view_runs import episode, graph, write_run, write_trace
 
@@ -111,20 +110,14 @@ def _prices(folder: Path) -> Path:
 
 def _calibration(folder: Path) -> Path:
     file = folder / "calibration.json"
-    IsotonicCalibration.fit([(0.1, False), (0.4, True), (0.4, False), (0.9, True)]).save(file)
+    file.write_text(IsotonicCalibration(((0.1, 0.1, 0.0), (0.4, 0.4, 0.5), (0.9, 0.9, 1.0)), 4).to_json() + "\n")
     return file
 
 
 def _rules(folder: Path) -> Path:
-    file, rules = folder / "rules.json", LearnedRules()
-    rules.refine(WRONG + RIGHT)
-    rules.save(file)
-    return file
-
-
-def _overrides(folder: Path) -> Path:
-    file = folder / "overrides.json"
-    file.write_text(LearnedRules.load(_rules(folder)).overrides().to_json())
+    file = folder / "rules.json"
+    rule = OverrideRule("in", (("place", "fridge"), ("thing", "book")), False)
+    file.write_text(Overrides((Override(rule, 4, 4),)).to_json() + "\n")
     return file
 
 
@@ -226,13 +219,16 @@ def _settings(file: Path) -> object:
     return TapeConfig.make(aec={"calibration": str(file)})
 
 
+def _calibration_read(file: Path) -> object:
+    return IsotonicCalibration.from_json(read_text(file, error=ConfigError), str(file))(0.5)
+
+
 def _rules_in_settings(file: Path) -> object:
     return TapeConfig.make(aec={"learned_rules": str(file)})
 
 
 def _rules_read(file: Path) -> object:
-    rules = LearnedRules.load(file)
-    rules.refine(RIGHT)
+    rules = Overrides.from_json(read_text(file, error=ConfigError), str(file))
     return rules.to_json(), rules.mu(Predicate("in", ("book", "fridge")), (("place", "fridge"),), 0.5)
 
 
@@ -311,11 +307,10 @@ LOADERS: dict[str, Loader] = {
     "ledger of a run": Loader(_ledger, _journal),
     "graph": Loader(_graph, PlanGraph.load),
     "prices": Loader(_prices, PriceTable.load),
-    "calibration": Loader(_calibration, IsotonicCalibration.load),
+    "calibration": Loader(_calibration, _calibration_read),
     "calibration in settings": Loader(_calibration, _settings),
     "rules": Loader(_rules, _rules_read),
     "rules in settings": Loader(_rules, _rules_in_settings),
-    "overrides": Loader(_overrides, lambda file: read_overrides(read_text(file, error=ConfigError), str(file))),
     "script": Loader(_script, _played),
     "card of a model": Loader(_bundled, _card),
     "recipe of a model": Loader(_recipe, trained_on),

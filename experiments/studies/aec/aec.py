@@ -139,7 +139,6 @@ EXPERIMENT = Experiment(
         "Thresholds, the order of predicates and the size of the set of hypotheses are not published: ours are in "
         "`docs/aec.md`, and `python -m experiments.studies.aec.sweep` varies the thresholds.",
     ),
-    seeds=1,
     keeps=keeps,
 )
 

@@ -69,7 +69,6 @@ EXPERIMENT = Experiment(
         "No free choice of any agent may repeat a command in an identical state (`no_repeat`): without it a model that "
         "acts step by step goes round in circles.",
     ),
-    seeds=1,
     keeps=lambda measured, _: {readme_table.AGENTS: readme_table.figures(measured)},
 )
 

@@ -25,7 +25,7 @@ from experiments.harness.published import REPORT
 from experiments.studies.aec.aec import QUICK
 from experiments.studies.aec.asked import SEEN, ask
 from experiments.studies.aec.calibration_plot import draw_reliability
-from tape.aec.calibration import IsotonicCalibration, Pair, Reliability, reliability
+from experiments.studies.aec.fitting import Pair, Reliability, isotonic, reliability
 from tape.aec.predictor import PREDICTORS
 from tape.aec.settings import AecSettings
 from tape.errors import RunDirectoryError
@@ -168,7 +168,7 @@ def measured(rows: Sequence[Row]) -> dict[str, tuple[list[Row], list[Pair], Reli
     fit, held = ([row for row in rows if row["set"] == name] for name in (FIT, HELD_OUT))
     found = {}
     for sigma in SIGMAS:
-        calibration = IsotonicCalibration.fit(pairs_of(fit, sigma))
+        calibration = isotonic(pairs_of(fit, sigma))
         corrected = [(calibration(mu), truth) for mu, truth in pairs_of(held, sigma)]
         found[f"{sigma}, {FIT} games"] = fit, pairs_of(fit, sigma)
         found[f"{sigma}, {HELD_OUT} games"] = held, pairs_of(held, sigma)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tape.aec.calibration import Reliability
+from experiments.studies.aec.fitting import Reliability
 from tape.show.plots import STRONG
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tape.aec.calibration import IsotonicCalibration, Pair
+from experiments.studies.aec.fitting import Pair, isotonic
+from experiments.studies.aec.learned_rules import Case
+from tape.aec.calibration import IsotonicCalibration
 from tape.aec.events import JudgedEvent
-from tape.aec.learned_rules import Case
 from tape.protocols.predicates import Predicate
 from tape.runner.directory import RunDirectory
 from tape.trace import Event, read_trace
@@ -53,4 +54,4 @@ def pairs_of(cases: Iterable[Case]) -> list[Pair]:
 
 def calibration_of(cases: Iterable[Case]) -> IsotonicCalibration:
     """The calibration fitted on all cases."""
-    return IsotonicCalibration.fit(pairs_of(cases))
+    return isotonic(pairs_of(cases))

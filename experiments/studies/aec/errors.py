@@ -18,8 +18,8 @@ from experiments.harness.matrix import Options, configuration, plugin_of, split,
 from experiments.harness.measured import Measured, Record
 from experiments.studies.aec import theorem
 from experiments.studies.aec.aec import QUICK, declared_tasks
+from experiments.studies.aec.bound import BoundCheck, check_bound
 from experiments.studies.aec.methods import AEC
-from tape.aec.bound import BoundCheck, check_bound
 from tape.aec.events import CommittedEvent
 from tape.protocols import Action, Environment, Task
 from tape.runner.configurations import Configuration
@@ -189,7 +189,6 @@ def experiment(chosen: Mapping[str, Any], *, quick: bool = False) -> Experiment:
             "An agent's model, its prompts and the check of success see the truth: only the grounder errs. A wrong "
             "value stays wrong for the episode, and each predicate is drawn by itself.",
         ),
-        seeds=1,
     )
 
 

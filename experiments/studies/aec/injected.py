@@ -22,9 +22,10 @@ from envs.alfworld.game.goal import TASK_TYPES
 from envs.alfworld.predicates import inside, shut, two
 from envs.alfworld.prompts.placing import placed
 from envs.alfworld.state import SEARCHED, Knowledge
+from experiments.studies.aec.bound import feasibility_bound
 from experiments.training.household.plans import Scene, best_plan
-from tape.aec.bound import NoisyDomain, Rates, feasibility_bound
 from tape.aec.facts import Evidence, GroundedStore
+from tape.aec.noisy_environment import NoisyDomain, Rates
 from tape.aec.verifier import Rulebook, Verdict, Verifier
 from tape.errors import ConfigError
 from tape.protocols import Action

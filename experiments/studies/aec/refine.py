@@ -27,12 +27,15 @@ from experiments.harness.standard import sections_of, share
 from experiments.studies.aec import refinement as aec_refinement
 from experiments.studies.aec.aec import QUICK, declared_tasks
 from experiments.studies.aec.cases import calibration_of, cases_in
+from experiments.studies.aec.fitting import isotonic, reliability
+from experiments.studies.aec.learned_rules import Case, LearnedRules
 from experiments.studies.aec.methods import CALIBRATED_LABEL, RULES_LABEL, calibrated, with_rules
 from experiments.studies.aec.refinement import Refined
 from experiments.studies.aec.tables import ROUNDS, mean_of, rounds, told
-from tape.aec.calibration import IsotonicCalibration, reliability
-from tape.aec.learned_rules import Case, LearnedRules, OverrideRule
+from tape.aec.calibration import IsotonicCalibration
+from tape.aec.overrides import OverrideRule, Overrides
 from tape.errors import RunDirectoryError
+from tape.files import replace_file
 from tape.protocols import Task
 from tape.runner.configurations import Configuration
 from tape.runner.pool import Pool
@@ -153,7 +156,7 @@ def refine(
         configurations = _configurations(_setting(iteration), dev, (rules, calibration), options)
         shown = _played(name, configurations, options, out / name, pool, quiet=quiet)
         steps.append(Step(iteration, rules.rules, rules.dropped, tuple(cases), calibration, shown))
-        rules.save(out / f"{iteration}-rules.json")
+        replace_file(out / f"{iteration}-rules.json", rules.overrides().to_json() + "\n")
     return steps
 
 
@@ -234,7 +237,7 @@ def summary_table(measured: Measured) -> Table:
     for step in (row["iteration"] for row in _rows(measured, "iterations")):
         pairs = [(c["predicted"], bool(c["observed"])) for c in _rows(measured, "cases") if c["iteration"] <= step]
         rules = [row for row in _rows(measured, "rules") if row["iteration"] == step]
-        raw, calibration = reliability(pairs), IsotonicCalibration.fit(pairs)
+        raw, calibration = reliability(pairs), isotonic(pairs)
         fitted = reliability([(calibration(mu), truth) for mu, truth in pairs])
         dropped = sum(row["dropped"] for row in rules)
         row = [str(step), str(len(pairs)), f"{len(rules) - dropped} ({dropped})"]
@@ -287,7 +290,6 @@ EXPERIMENT = Experiment(
     configurations=lambda _: [],
     sections=sections,
     pairs=lambda _: [],
-    seeds=1,
 )
 
 
@@ -313,7 +315,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with open_pool(args.workers, cache=args.cache, prices=args.prices) as pool:
             steps = refine(options, args.out, pool, iterations, count, dev, quiet=args.quiet)
         identity, last = options.identify(options.models[0]).identity, steps[-1]
-        rules = LearnedRules.load(args.out / f"{last.iteration}-rules.json").overrides()
+        rules = Overrides.from_json((args.out / f"{last.iteration}-rules.json").read_text(encoding="utf-8"))
         learned = Refined(ENVIRONMENT, identity, last.iteration, len(last.cases), last.calibration, rules)
         aec_refinement.write(args.out / aec_refinement.FILE.name, learned)
         measured = joined(steps, count)

@@ -147,7 +147,6 @@ EXPERIMENT = Experiment(
     configurations=partial(configurations, {"games": "dev", "observation": "partial", "commands": "hidden"}),
     sections=sections,
     pairs=against(JOINT.label),
-    seeds=1,
 )
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from envs.alfworld.game.games import load_games
 from experiments.harness.matrix import spread
+from experiments.studies.aec.bound import LEVEL, BoundCheck, check_bound, tail
 from experiments.studies.aec.injected import EVERY, Case, Injected, drawn_games, injected
-from tape.aec.bound import LEVEL, BoundCheck, check_bound, tail
 from tape.show.document import Figure, Section, Table
 from tape.show.plots import Panel, Plot, Series, Value
 

@@ -191,7 +191,6 @@ EXPERIMENT = Experiment(
     configurations=partial(configurations, Asked(OWNED)),
     sections=sections,
     pairs=no_pairs,
-    seeds=1,
     batch=16,
 )
 

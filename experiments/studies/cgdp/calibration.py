@@ -13,16 +13,17 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from envs.locomo.generator import dialogues
+from envs.locomo.loader import load as load_locomo
 from envs.musique import search_plugin as musique
 from envs.repo_qa.index import read_package
 from envs.repo_qa.questions import questions as repo_questions
 from envs.search import Index, Passage, bm25, dense, hybrid
 from envs.search.options import RETRIEVERS
-from experiments.studies.cgdp.retrieval import Asked, Part, locomo_parts
 from tape.files import replace_file
 from tape.statistics import success_interval
 
@@ -30,6 +31,41 @@ OUT = Path("envs/search/data/calibration.json")
 DEPTHS = (1, 3, 5, 10, 20)
 ALPHAS = (0.9, 0.7, 0.5, 0.3)
 PACKAGE = "networkx"
+ANSWERABLE = 4
+"""LoCoMo's category of questions that one turn answers."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One search.
+
+    Attributes:
+        cluster: What its outcome may depend on.
+        query: What is searched for.
+        evidence: Ids of the passages that answer it.
+    """
+
+    cluster: str
+    query: str
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Searches of one corpus."""
+
+    passages: tuple[Passage, ...]
+    asked: tuple[Asked, ...]
+
+
+def locomo_parts(file: Path) -> list[Part]:
+    """The conversations of a public file, with the captions of their pictures."""
+    return [
+        Part(
+            dialogue.passages, tuple(Asked(dialogue.name, q.text, q.evidence) for q in dialogue.questions if q.evidence)
+        )
+        for dialogue in load_locomo(file, (ANSWERABLE,))
+    ]
 
 
 def musique_parts(asked: Sequence[musique.Asked]) -> list[Part]:
@@ -38,7 +74,7 @@ def musique_parts(asked: Sequence[musique.Asked]) -> list[Part]:
     for one in asked:
         _, queries = corpora.setdefault(id(one.passages), (one, []))
         hops = zip(one.gold.sub_questions, one.gold.evidence, strict=True)
-        queries += [Asked(one.question.id, (query,), (passage,)) for query, passage in hops]
+        queries += [Asked(one.question.id, query, (passage,)) for query, passage in hops]
     return [Part(first.passages, tuple(queries)) for first, queries in corpora.values()]
 
 
@@ -48,7 +84,7 @@ def own_locomo_parts() -> list[Part]:
         Part(
             one.passages,
             tuple(
-                Asked(f"{one.name} {number}", (hop.sub_question,), (hop.turn,))
+                Asked(f"{one.name} {number}", hop.sub_question, (hop.turn,))
                 for number, question in enumerate(one.questions)
                 if question.answerable
                 for hop in question.hops
@@ -62,7 +98,7 @@ def repo_parts() -> list[Part]:
     """The hops of the questions about the sources of one package."""
     repository = read_package(PACKAGE)
     asked = [
-        Asked(question.id, (hop.question,), (hop.evidence.passage,))
+        Asked(question.id, hop.question, (hop.evidence.passage,))
         for question in repo_questions(repository, 0, "dev")
         if question.answerable
         for hop in question.hops
@@ -94,7 +130,7 @@ def calibrated(what: str, parts: Sequence[Part], names: Sequence[str], *, hops: 
     for part in parts:
         for index in retrievers(part.passages, names):
             for one in part.asked:
-                ranked = [passage.id for passage in index.search(one.queries[0], max(DEPTHS))]
+                ranked = [passage.id for passage in index.search(one.query, max(DEPTHS))]
                 for depth in DEPTHS:
                     found = set(one.evidence) <= set(ranked[:depth])
                     hits.setdefault(f"{index.name}-{depth}", []).append(found)
@@ -123,7 +159,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.locomo:
         made["locomo"] = lambda: (
             f"questions of category 4, {args.locomo.name}",
-            locomo_parts(args.locomo, captions=True),
+            locomo_parts(args.locomo),
         )
     kept = json.loads(args.out.read_text(encoding="utf-8"))["corpora"] if args.out.exists() else {}
     for name in made if args.only is None else args.only:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
-from experiments.harness.cli import guarded, known, main
 from experiments.harness.experiment import Experiment, PaperValue
 from experiments.harness.measured import Measured, Record
-from experiments.studies.cgdp import judge, memory
+from experiments.studies.cgdp import memory
 from experiments.studies.cgdp.memory import Chosen, configurations
 from experiments.studies.cgdp.methods import MODEL, OWN
 from experiments.studies.cgdp.tables import facts, measures_table, named, no_pairs, records_of
@@ -98,25 +96,13 @@ EXPERIMENT = Experiment(
         "The paper's counts are of its baseline condition; ours stand for every memory condition.",
         "An episode is wrong where its answer is no exact match; in the paper a judge says so.",
     ),
-    seeds=1,
     batch=16,
 )
 
 
 def run(argv: Sequence[str] | None = None) -> int:
     """The command line."""
-    given = list(sys.argv[1:] if argv is None else argv)
-
-    def asked() -> int:
-        what = memory.read(known(memory.arguments, given), (None,), (None,))
-        return main(
-            replace(EXPERIMENT, configurations=partial(configurations, what)),
-            given,
-            arguments=memory.arguments,
-            after=judge.judge,
-        )
-
-    return guarded(asked, EXPERIMENT.module, given)
+    return memory.commanded(EXPERIMENT, configurations, lambda first: memory.read(first, (None,), (None,)), argv)
 
 
 if __name__ == "__main__":

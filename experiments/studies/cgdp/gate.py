@@ -9,16 +9,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from statistics import fmean, median, pstdev
 
-from experiments.harness.cli import guarded, known, main
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured, Record
 from experiments.harness.methods import Method
-from experiments.studies.cgdp import judge, memory
+from experiments.studies.cgdp import memory
 from experiments.studies.cgdp.memory import Chosen
 from experiments.studies.cgdp.methods import HARNESSES, MODEL, OWN, memories_of, method
 from experiments.studies.cgdp.tables import (
@@ -295,27 +294,18 @@ EXPERIMENT = Experiment(
         "role.",
         "The paper has no baseline of equal cost.",
     ),
-    seeds=1,
     batch=16,
 )
 
 
 def run(argv: Sequence[str] | None = None) -> int:
     """The command line."""
-    given = list(sys.argv[1:] if argv is None else argv)
 
-    def asked() -> int:
-        first = known(memory.arguments, given)
-        first = argparse.Namespace(**{**vars(first), "harnesses": first.harnesses or HARNESSES_ASKED})
-        what = memory.read(first, (None,), (None,))
-        return main(
-            replace(EXPERIMENT, configurations=partial(configurations, what)),
-            given,
-            arguments=memory.arguments,
-            after=judge.judge,
-        )
+    def read(first: argparse.Namespace) -> memory.Chosen:
+        harnesses = first.harnesses or HARNESSES_ASKED
+        return memory.read(argparse.Namespace(**{**vars(first), "harnesses": harnesses}), (None,), (None,))
 
-    return guarded(asked, EXPERIMENT.module, given)
+    return memory.commanded(EXPERIMENT, configurations, read, argv)
 
 
 if __name__ == "__main__":

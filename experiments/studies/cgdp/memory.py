@@ -127,7 +127,6 @@ EXPERIMENT = Experiment(
         "a bundled model cannot read public ones.",
         "The belief is not rewritten by the model: facts are verbatim quotes, and what is kept at K is chosen exactly.",
     ),
-    seeds=1,
     batch=16,
 )
 
@@ -163,20 +162,33 @@ def read(first: argparse.Namespace, windows: Sequence[int | None], quick: Sequen
     )
 
 
-def run(argv: Sequence[str] | None = None) -> int:
-    """The command line."""
+def commanded(
+    experiment: Experiment,
+    made: Callable[[Chosen, Options], list[Configuration]],
+    read: Callable[[argparse.Namespace], Chosen],
+    argv: Sequence[str] | None,
+) -> int:
+    """The command line of a study of search agents.
+
+    Args:
+        experiment: The study.
+        made: Its configurations, of what was chosen.
+        read: What was chosen, from the options of :func:`arguments`.
+        argv: The arguments; those of the process by default.
+    """
     given = list(sys.argv[1:] if argv is None else argv)
 
     def asked() -> int:
-        what = read(known(arguments, given), WINDOWS, (WINDOWS[0], None))
-        return main(
-            replace(EXPERIMENT, configurations=partial(configurations, what)),
-            given,
-            arguments=arguments,
-            after=judge.judge,
-        )
+        what = read(known(arguments, given))
+        mine = replace(experiment, configurations=partial(made, what))
+        return main(mine, given, arguments=arguments, after=judge.judge)
 
-    return guarded(asked, EXPERIMENT.module, given)
+    return guarded(asked, experiment.module, given)
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """The command line."""
+    return commanded(EXPERIMENT, configurations, lambda first: read(first, WINDOWS, (WINDOWS[0], None)), argv)
 
 
 if __name__ == "__main__":

@@ -120,7 +120,6 @@ EXPERIMENT = Experiment(
         "The model is far below what these tasks ask: it plans calls whose arguments have nothing to do with the "
         "question. What the table shows is that every cap holds, and that no episode ends in a fault of the model's.",
     ),
-    seeds=1,
     batch=10,
 )
 

@@ -131,7 +131,6 @@ EXPERIMENT = Experiment(
     configurations=partial(configurations, "sokoban", own_options("sokoban"), CHAINS),
     sections=sections,
     pairs=lambda _: [],
-    seeds=1,
 )
 
 

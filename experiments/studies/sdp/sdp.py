@@ -93,7 +93,6 @@ EXPERIMENT = Experiment(
     configurations=partial(configurations, EVERYTHING, None),
     sections=sections,
     pairs=pairs,
-    seeds=1,
     batch=BATCH,
 )
 

@@ -181,7 +181,6 @@ EXPERIMENT = Experiment(
         "The paper does not say what its LM is shown when it selects, nor what its agent without replanning does once "
         "its path has ended with steps left.",
     ),
-    seeds=1,
     batch=BATCH,
 )
 

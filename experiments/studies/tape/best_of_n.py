@@ -60,7 +60,6 @@ EXPERIMENT = Experiment(
         "Best-of-N here scores the outcome that the model itself predicts, and ties go to the action sampled more "
         "often. The paper does not say how its best outcome is chosen, and has no Best-of-N over plans.",
     ),
-    seeds=1,
     batch=BATCH,
 )
 

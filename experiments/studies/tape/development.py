@@ -44,7 +44,6 @@ EXPERIMENT = Experiment(
         "The additions were chosen on these very levels, so the differences here flatter them a little; the test "
         "levels are the honest comparison.",
     ),
-    seeds=1,
     batch=BATCH,
 )
 

@@ -133,7 +133,6 @@ EXPERIMENT = Experiment(
     configurations=configurations,
     sections=sections,
     pairs=both_against_all,
-    seeds=1,
     batch=BATCH,
     differs=(
         OTHER_LEVELS,

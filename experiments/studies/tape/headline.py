@@ -158,7 +158,6 @@ EXPERIMENT = Experiment(
     sections=sections,
     pairs=pairs,
     differs=(OTHER_LM, OTHER_LEVELS),
-    seeds=1,
     batch=BATCH,
     keeps=lambda measured, _: {"headline.json": record_text(measured)},
 )

@@ -48,7 +48,6 @@ EXPERIMENT = Experiment(
     configurations=configurations,
     sections=sections,
     pairs=both_against_all,
-    seeds=1,
     batch=BATCH,
     paper=(
         PaperValue("ReAct, from its weakest to its strongest model", "22.0 % to 66.0 %"),

@@ -79,7 +79,6 @@ EXPERIMENT = Experiment(
     configurations=configurations,
     sections=sections,
     pairs=pairs,
-    seeds=1,
     batch=BATCH,
     paper=(PaperValue("best M of 1, 2, 4, 8", "4, with a decline at 8"),),
     differs=(

@@ -74,7 +74,6 @@ EXPERIMENT = Experiment(
     configurations=configurations,
     sections=sections,
     pairs=both_against_all,
-    seeds=1,
     batch=BATCH,
     paper=(
         PaperValue("TAPE, B = 8", "46 %", setting(8), PAPER.label),

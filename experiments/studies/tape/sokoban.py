@@ -39,7 +39,6 @@ EXPERIMENT = Experiment(
     configurations=configurations,
     sections=sections,
     pairs=both_against_all,
-    seeds=1,
     batch=BATCH,
     paper=(
         PaperValue("TAPE, easy (tables 1, 4)", "46.0 % (standard error 5.0)", EASY, PAPER.label),

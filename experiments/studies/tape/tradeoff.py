@@ -47,7 +47,6 @@ EXPERIMENT = Experiment(
     configurations=configurations,
     sections=sections,
     pairs=both_against_all,
-    seeds=1,
     batch=BATCH,
     paper=(
         PaperValue(

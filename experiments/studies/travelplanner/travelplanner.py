@@ -258,7 +258,6 @@ EXPERIMENT = Experiment(
         "be taken back. It may also fail where the cheapest restaurants do not serve every required cuisine.",
         "The order by rating is ours; the paper sorts options by price, and a language model chooses among them.",
     ),
-    seeds=1,
     keeps=keeps,
 )
 

@@ -1,4 +1,4 @@
-"""Held-out accuracy of the bundled reader of requests: ``python -m experiments.training.chains.evaluate FOLDER``.
+"""Held-out accuracy of the bundled reader of requests: ``experiments.training.ship`` asks for it.
 
 Requests are none that were trained on, in wordings that were. Everything is asked through the same prompts, constraints
 and decoding loop as in a run, greedily: among the types of a problem, and among all.
@@ -6,14 +6,10 @@ and decoding loop as in a run, greedily: among the types of a problem, and among
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import random
 from dataclasses import replace
 from pathlib import Path
-
-import torch
 
 from envs.tool_chains.compact import ReadingFormat
 from envs.tool_chains.environment import ToolChainsEnvironment
@@ -50,17 +46,3 @@ async def _read(lm: LanguageModel, count: int, held_out: bool) -> Tally:
             [done] = await lm.generate([request])
             tally.add(name, form.read_project(state, done.texts[0]).wanted == goal)
     return tally
-
-
-def main() -> None:
-    """Print the accuracy of one checkpoint."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.training.chains.evaluate", description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--count", type=int, default=200)
-    args = parser.parse_args()
-    torch.set_num_threads(1)
-    print(json.dumps(report(args.folder, args.count), indent=1))
-
-
-if __name__ == "__main__":
-    main()

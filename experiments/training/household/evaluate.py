@@ -1,4 +1,4 @@
-"""Held-out accuracy of every role of a household LM: ``python -m experiments.training.household.evaluate FOLDER``.
+"""Held-out accuracy of every role of a household LM: ``experiments.training.ship`` asks for it.
 
 The households are none that were trained on, nor any that agents are compared on; with ``--data DIR`` the official
 games that are there are asked about too, by the rules of the game. Everything is asked through the same prompts,
@@ -7,14 +7,10 @@ constraints and decoding loop as in a run, greedily.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
-
-import torch
 
 from envs.alfworld import rules
 from envs.alfworld.commands import read_command
@@ -224,22 +220,3 @@ def report(folder: Path, count: int, data: Path | None = None) -> dict[str, obje
         given = [game.house for game in load_games("valid_unseen", data)]
         found["given"] = asyncio.run(evaluate(lm, given, "given")).report()
     return found
-
-
-def main() -> None:
-    """Print a report as JSON."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.training.household.evaluate",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--count", type=int, default=300)
-    parser.add_argument("--data", type=Path, help="a folder of official games")
-    args = parser.parse_args()
-    torch.set_num_threads(1)
-    print(json.dumps(report(args.folder, args.count, args.data), indent=1))
-
-
-if __name__ == "__main__":
-    main()

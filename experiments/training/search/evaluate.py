@@ -1,4 +1,4 @@
-"""Held-out accuracy of every role of the bundled search model: ``python -m experiments.training.search.evaluate DIR``.
+"""Held-out accuracy of every role of the bundled search model: ``experiments.training.ship`` asks for it.
 
 Worlds, conversations and packages are none that were trained on, and part of the wordings is held out; none of the sets
 that agents are compared on is used. Everything is asked through the same prompts, constraints and decoding loop as in a
@@ -7,14 +7,10 @@ run, greedily, in states of searches that the expert of :mod:`experiments.traini
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import random
 from collections import Counter
 from pathlib import Path
-
-import torch
 
 from envs.search.metrics import exact_match
 from experiments.training.search.data import CONDITIONS, DOMAINS, draw_case
@@ -168,21 +164,3 @@ def _judge(tally: Tally, task: Task, label: Label, text: str) -> None:
 
 def _needed(task: Task, source: str, quote: str) -> bool:
     return any(states(hop, Tagged("fact", quote, source)) for hop in task.hops)
-
-
-def main() -> None:
-    """Print a checkpoint's accuracies as JSON."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.training.search.evaluate",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--count", type=int, default=PER_ROLE, help="of each role, condition and domain (default: 60)")
-    args = parser.parse_args()
-    torch.set_num_threads(1)
-    print(json.dumps(report(args.folder, args.count), indent=1))
-
-
-if __name__ == "__main__":
-    main()

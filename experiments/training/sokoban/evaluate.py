@@ -1,4 +1,4 @@
-"""Held-out accuracy of every role of a bundled LM: ``python -m experiments.training.sokoban.evaluate FOLDER``.
+"""Held-out accuracy of every role of a bundled LM: ``experiments.training.ship`` asks for it.
 
 States come from held-out boards only (their hashes never occur in training). Everything is asked
 through the same prompts, constraints and decoding loop as in a run, greedily.
@@ -6,16 +6,12 @@ through the same prompts, constraints and decoding loop as in a run, greedily.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import random
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-
-import torch
 
 from envs.sokoban.domain import SokobanDomain
 from envs.sokoban.generator import random_board
@@ -141,23 +137,3 @@ def report(folder: Path, count: int, kinds: Sequence[str]) -> dict[str, object]:
     """Evaluate one checkpoint on the kinds of boards."""
     lm = load_folder(folder, f"hf:{folder.name}")
     return {kind: asyncio.run(evaluate(lm, kind, count)).report() for kind in kinds}
-
-
-def main() -> None:
-    """Print a checkpoint's accuracies as JSON."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.training.sokoban.evaluate",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--count", type=int, default=400)
-    parser.add_argument("--kinds", nargs="*", default=["7x9, one box"], choices=[*KINDS])
-    parser.add_argument("--threads", type=int, default=1)
-    args = parser.parse_args()
-    torch.set_num_threads(args.threads)
-    print(json.dumps(report(args.folder, args.count, args.kinds), indent=1))
-
-
-if __name__ == "__main__":
-    main()

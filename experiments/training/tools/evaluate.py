@@ -1,4 +1,4 @@
-"""Held-out accuracy of every role of the bundled tool LM: ``python -m experiments.training.tools.evaluate FOLDER``.
+"""Held-out accuracy of every role of the bundled tool LM: ``experiments.training.ship`` asks for it.
 
 Problems and questions are none that were trained on. Everything is asked through the same prompts, constraints and
 decoding loop as in a run, greedily; a plan is right if it leads to the right answer with exact tools.
@@ -6,16 +6,12 @@ decoding loop as in a run, greedily; a plan is right if it leads to the right an
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import random
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-
-import torch
 
 from envs.gsm_hard.arithmetic import is_right, results
 from envs.gsm_hard.environment import GsmHardEnvironment
@@ -213,23 +209,3 @@ def _shown(corpus: Corpus, relation: str, subject: str, *, there: bool) -> list[
     )
     others = [p for _, p in ranked if p.title != subject and subject not in p.text]
     return [*own[: int(there)], *others[: 3 - int(there)]]
-
-
-def main() -> None:
-    """Print a checkpoint's accuracies as JSON."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.training.tools.evaluate",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--count", type=int, default=200, help="problems of each arithmetic part (default: 200)")
-    parser.add_argument("--parts", nargs="*", default=list(PARTS), choices=PARTS)
-    parser.add_argument("--threads", type=int, default=1)
-    args = parser.parse_args()
-    torch.set_num_threads(args.threads)
-    print(json.dumps(report(args.folder, args.count, args.parts), indent=1))
-
-
-if __name__ == "__main__":
-    main()

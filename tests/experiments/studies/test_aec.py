@@ -20,16 +20,16 @@ from experiments.studies.aec import refine as aec_refine
 from experiments.studies.aec import refinement as aec_refinement
 from experiments.studies.aec import sweep as aec_sweep
 from experiments.studies.aec.asked import _truth
+from experiments.studies.aec.bound import check_bound
 from experiments.studies.aec.cases import calibration_of, cases_in, cases_of, pairs_of
 from experiments.studies.aec.errors import Commitment, commitments_of, feasible
 from experiments.studies.aec.injected import Case, drawn_games, injected
 from experiments.studies.aec.methods import CALIBRATED_LABEL, CAP, RULES_LABEL, methods
 from experiments.studies.aec.refinement import Refined
 from experiments.studies.aec.tables import rounds
-from tape.aec.bound import NoisyDomain, check_bound
 from tape.aec.calibration import IsotonicCalibration
 from tape.aec.events import CommittedEvent, JudgedEvent
-from tape.aec.noisy_environment import NoisyEnvironment
+from tape.aec.noisy_environment import NoisyDomain, NoisyEnvironment
 from tape.aec.overrides import Override, OverrideRule, Overrides
 from tape.errors import ConfigError, RunDirectoryError
 from tape.lm.bundled import sizes

@@ -1,39 +1,68 @@
-"""The tables in Markdown."""
+"""The tables of docs/results.md on resource-constrained shortest paths.
+
+``experiments/results/bench_rcsp.json`` holds all calls that were timed. The competitors ran once, on 2026-11-23.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from experiments.benches.rcsp.registry import BOOST, COMPETITORS, CSPY, OURS, ROAD
-from experiments.benches.rcsp.summary import SEARCH, WHOLE, Row, by_instance, ratio
 from experiments.benches.solvers.report import figure, table
+from experiments.harness.places import RESULTS
+from tape.reading import read_json
 
-_OTHERS = tuple(name for name in COMPETITORS if name not in (CSPY, BOOST))
+FILE = RESULTS / "bench_rcsp.json"
+Row = Mapping[str, Any]
+
+OURS, CSPY, BOOST = "shortest_path", "cspy", "boost"
+LIBRARY, GENERATED, ROAD = "library", "generated", "road"
+COMPETITORS: Mapping[str, tuple[str, str]] = {
+    CSPY: ("labelling in C++, forward or bidirectional, whichever is faster; without lower limits", "a networkx graph"),
+    BOOST: ("labelling in C++, forward, ended at the first label that reaches the target", "arrays"),
+    "didppy": ("dynamic programme over states: labelling, A* or beam search, whichever is fastest", "arrays"),
+    "pulp:cbc": ("integer programme over arcs", "arrays"),
+    "highs": ("integer programme over arcs", "arrays"),
+    "cp-sat:2": ("constraint programming on arc variables, two workers", "arrays"),
+    "pylgrim": ("labelling in Python after preprocessing; elementary paths", "a networkx graph"),
+}
+"""Name -> what it does, and what its whole call begins with."""
+
+_OTHERS = [name for name in COMPETITORS if name not in (CSPY, BOOST)]
+_CLOSED = ("OPTIMAL", "INFEASIBLE")
 
 
-def markdown(record: Mapping[str, Any]) -> str:
-    """The whole report of a results record."""
+def rcsp_text() -> str:
+    """The tables and their notes."""
+    record = read_json(FILE, dict[str, Any])
     rows = record["rows"]
-    parts = ["# Resource-constrained shortest paths side by side", "", "## Targets", "", _targets(record["targets"])]
-    parts += ["", "## Times of others over ours", "", comparison_table(record["comparisons"])]
-    for part in dict.fromkeys(row["part"] for row in rows):
-        parts += ["", f"## Instances: {part}", "", instance_table(rows, part)]
-    if record["disagreements"]:
-        parts += ["", "## WRONG", "", *[f"- {line}" for line in record["disagreements"]]]
-    parts += ["", "## Competitors", "", competitor_table(record["versions"], record["missing"])]
-    return "\n".join(parts) + "\n"
-
-
-def _targets(targets: Sequence[Mapping[str, Any]]) -> str:
-    word = {True: "hit", False: "MISS", None: "not measured"}
-    return table(
-        ["target", "needs", "found", "n", "", "beside it"],
-        [
-            [one["target"], one["needs"], figure(one["got"]), str(one["n"]), word[one["hit"]], one["note"]]
-            for one in targets
-        ],
+    wins = [
+        f"{len(one['slower'])} of {one['n'] + one['gave_up']} {one['part']} instances"
+        for one in record["comparisons"]
+        if one["against"] == CSPY and one["measure"] == "whole call" and one["part"] in (LIBRARY, GENERATED)
+    ]
+    note = (
+        f"Milliseconds, on {record['machine']['cores']} cores with other work beside them; medians of at least "
+        f"{record['repeats']} calls. *Search*: of the call with an `RcspProblem` the search alone; *problem*: that "
+        "call; *graph*: the call with a networkx graph. cspy gets the same graph in its own attributes, and *run* is "
+        "its `run()` alone; Boost builds its graph from arrays. A ratio is their whole call over ours, from a networkx "
+        "graph beside cspy, from arrays beside the others, both measured by turns in one process (our columns are of a "
+        "process of our own); below 1 we are slower."
     )
+    parts = [instance_table(rows, LIBRARY), "", note, "", comparison_table(record["comparisons"]), ""]
+    parts.append(
+        f"How many times longer others take than `solvers.shortest_path`. *Given up*: after {record['limit']:g} s, in "
+        f"neither figure. Slower than cspy's whole call: {' and '.join(wins)}. "
+        + (
+            "All proven answers agree."
+            if not record["disagreements"]
+            else "Wrong: " + "; ".join(record["disagreements"])
+        )
+    )
+    parts += ["", memory_table(rows), "", competitor_table(record["versions"])]
+    parts += ["", "Measured once, on 2026-11-23; every call: `experiments/results/bench_rcsp.json`.", ""]
+    return "\n".join(parts)
 
 
 def comparison_table(found: Sequence[Mapping[str, Any]]) -> str:
@@ -44,7 +73,7 @@ def comparison_table(found: Sequence[Mapping[str, Any]]) -> str:
     head = ["instances", "beside", "whole call: median, least", "search only: median, least", "n", "slower than theirs"]
     body = []
     for (part, against), both in pairs.items():
-        whole, search = both[WHOLE], both[SEARCH]
+        whole, search = both["whole call"], both["search only"]
         left = [("gave_up", "given up"), ("unfit", "left out"), ("failed", "failed")]
         n = "; ".join([str(whole["n"]), *(f"{whole[key]} {word}" for key, word in left if whole[key])])
         slower = f"{len(whole['slower'])} (search: {len(search['slower'])})"
@@ -85,7 +114,7 @@ def _theirs(row: Row | None) -> list[str]:
         return ["", "", ""]
     if row["status"] in ("UNFIT", "ERROR"):
         return ["", "", "fails" if row["status"] == "ERROR" else "left out"]
-    value = ratio(row, WHOLE)
+    value = ratio(row)
     gave_up = row["status"] == "TIMEOUT"
     whole = f"> {figure(row['seconds'] * 1e3)}" if gave_up else _ms(row["seconds"])
     if value is None:
@@ -129,13 +158,28 @@ def _split(row: Row) -> list[float]:
     return [whole, row["ours"]["cpu"], row["fold"], search, max(0.0, whole - search - row["fold"])]
 
 
-def competitor_table(versions: Mapping[str, str], missing: Mapping[str, str]) -> str:
+def competitor_table(versions: Mapping[str, str]) -> str:
     """What each competitor is, and which version ran."""
-    return table(
-        ["", "version", "what it does", "whole call"],
-        [
-            [f"`{name}`", versions.get(name) or f"not run: {missing.get(name, 'not asked for')}", one[0].method,
-             "from a networkx graph" if one[0].beside == "graph" else "from arrays"]
-            for name, one in COMPETITORS.items()
-        ],
-    )  # fmt: skip
+    rows = [[f"`{name}`", versions[name], does, f"from {start}"] for name, (does, start) in COMPETITORS.items()]
+    return table(["", "version", "what it does", "whole call"], rows)
+
+
+def by_instance(rows: Iterable[Row]) -> dict[str, dict[str, Row]]:
+    """The rows by instance and competitor."""
+    found: dict[str, dict[str, Row]] = defaultdict(dict)
+    for row in rows:
+        found[row["instance"]][row["competitor"]] = row
+    return dict(found)
+
+
+def ratio(row: Row) -> float | None:
+    """Their seconds of a whole call over ours, from the same kind of input, in the same process.
+
+    Where they gave up, the time that they were given counts, which is too low; None where there is nothing to compare,
+    or our side has no proof.
+    """
+    ours = row.get("ours")
+    if ours is None or ours["status"] not in _CLOSED or row["status"] not in (*_CLOSED, "TIMEOUT"):
+        return None
+    mine = ours[row["beside"]]
+    return None if row["seconds"] is None or not mine else float(row["seconds"] / mine)

@@ -1,24 +1,23 @@
-"""Random schedules of guarded calls with everything that goes wrong in the scenarios; nothing may be overspent.
+"""Random schedules of guarded calls with everything that goes wrong; nothing may be overspent.
 
-``python -m experiments.benches.budget_scenarios.sweep --schedules 1000000`` draws them by a seed. Calls are simulated:
-what each really takes is drawn, at most what was declared, and added up here, apart from the guard. Calls overlap, are
-nested, fail, are cut off, report nothing or late; programs die in the middle and begin again with the same journal,
-alone or two at a time. Threads and processes are not: for these see the scenarios, and the tests of the guard.
+They are drawn by a seed. Calls are simulated: what each really takes is drawn, at most what was declared, and added up
+here, apart from the guard. Calls overlap, are nested, fail, are cut off, report nothing or late; programs die in the
+middle and begin again with the same journal, alone or two at a time. Threads and processes have tests of their own.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
+import os
 import random
-import sys
-import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tape.budget import Budget
 from tape.errors import BudgetExceededError
@@ -181,18 +180,24 @@ def sweep(schedules: int, seed: int, folder: Path) -> dict[str, Any]:
     return {"schedules": schedules, "seed": seed, **dict(sorted(counts.items())), "overspent": overspent}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; its status is 1 where anything was overspent."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.benches.budget_scenarios.sweep", description=__doc__)
-    parser.add_argument("--schedules", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--folder", type=Path, help="for the journals; a folder in memory is quicker")
-    options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        found = sweep(options.schedules, options.seed, Path(folder))
-    print(json.dumps(found))
-    return int(found["overspent"] > 0)
+def test_random_schedules_overspend_nothing(tmp_path: Path) -> None:
+    found = sweep(400, 7, tmp_path)
+    assert found["overspent"] == 0
+    assert min(found[kind] for kind in ("calls", "refused", "cut off", "deaths", "with a journal")) > 20
+    assert not list(tmp_path.iterdir())
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def test_the_sweep_notices_what_is_declared_too_low(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TOOLS, "fixed", {"usd": "$0.001"})
+    assert sweep(400, 7, tmp_path)["overspent"] > 10
+
+
+@pytest.mark.soak
+def test_a_million_random_schedules_overspend_nothing(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    found = sweep(1_000_000, 0, tmp_path)
+    record_property("schedules", json.dumps(found))
+    if folder := os.environ.get("TAPE_SOAK_RESULTS"):
+        (Path(folder) / "schedules.json").write_text(json.dumps(found, indent=2) + "\n", "utf-8")
+    assert found["overspent"] == 0

@@ -8,26 +8,19 @@ and not learned again. Rules speak of beliefs alone: nothing here grounds a fact
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeAlias
-
-from pydantic import Field
+from typing import NamedTuple
 
 from tape.aec.overrides import Override, OverrideRule, Overrides
 from tape.errors import ConfigError
 from tape.protocols.predicates import Feature, Predicate
-from tape.reading import parse_json, read_text, shaped, short
+from tape.reading import short
 
-SCHEMA = "tape.learned_rules/1"
 MOST_CONTEXT = 8
 """Most features in a rule: all choices of so many are looked at."""
-
-__all__ = ["Case", "Feature", "LearnedRules", "OverrideRule", "Refinement", "Settings", "read_overrides"]
 
 
 class Case(NamedTuple):
@@ -149,15 +142,6 @@ class LearnedRules:
         """The rules in force with their records, as an agent uses them."""
         return Overrides(tuple(Override(rule, *self.evidence(rule)) for rule in self.rules))
 
-    def rule_for(self, predicate: Predicate, features: Sequence[Feature]) -> OverrideRule | None:
-        """The rule that speaks here, see :meth:`Overrides.speaking`."""
-        speaking = self.overrides().speaking(predicate, features)
-        return None if speaking is None else speaking.rule
-
-    def mu(self, predicate: Predicate, features: Sequence[Feature], predicted: float) -> float:
-        """The probability that the predicate is true, see :meth:`Overrides.mu`."""
-        return self.overrides().mu(predicate, features, predicted)
-
     def _fails(self, rule: OverrideRule) -> bool:
         n, hits = self.evidence(rule)
         return n - hits >= self.settings.failures and hits < self.settings.precision * n
@@ -185,83 +169,3 @@ class LearnedRules:
             if len(where) >= self.settings.support and precise and rule not in self._dropped:
                 found.append(rule)
         return sorted(found, key=lambda rule: (len(rule.context), rule))
-
-    def to_json(self) -> str:
-        """One JSON object with a ``schema``: settings, cases, rules, dropped rules."""
-        rules = {
-            name: [list(_plain(r)) for r in own] for name, own in (("rules", self.rules), ("dropped", self.dropped))
-        }
-        data: dict[str, Any] = {"schema": SCHEMA, "settings": asdict(self.settings), "cases": self.cases, **rules}
-        return json.dumps(data, indent=1)
-
-    @classmethod
-    def from_json(cls, text: str, where: str = "rules") -> LearnedRules:
-        """Read what :meth:`to_json` wrote.
-
-        Args:
-            text: JSON.
-            where: Where it stands, for messages.
-
-        Raises:
-            ConfigError: It is something else.
-        """
-        data = shaped(parse_json(text, where, error=_no_rules), _File, where, error=_no_rules)
-        if data.schema != SCHEMA:
-            raise ConfigError(f"{where}: learned rules: expected schema {SCHEMA!r}, found {short(data.schema)}")
-        made = cls(data.settings)
-        made._cases = {
-            Case(episode, Predicate(name, args), features, predicted, observed)
-            for episode, (name, args), features, predicted, observed in data.cases
-        }
-        made._rules, made._dropped = ({OverrideRule(*rule) for rule in rules} for rules in (data.rules, data.dropped))
-        return made
-
-    def save(self, file: Path) -> None:
-        """Write them into a file."""
-        file.write_text(self.to_json() + "\n", encoding="utf-8")
-
-    @classmethod
-    def load(cls, file: Path) -> LearnedRules:
-        """Read a file that :meth:`save` wrote.
-
-        Raises:
-            ConfigError: It holds something else.
-        """
-        return cls.from_json(read_text(file, error=_no_rules), str(file))
-
-
-def read_overrides(text: str, where: str = "rules") -> Overrides:
-    """The rules in force, from what :class:`LearnedRules` or :class:`Overrides` wrote.
-
-    Args:
-        text: JSON.
-        where: Where it stands, for messages.
-
-    Raises:
-        ConfigError: It is something else.
-    """
-    learned = SCHEMA in text[:200]
-    return LearnedRules.from_json(text, where).overrides() if learned else Overrides.from_json(text, where)
-
-
-def _plain(rule: OverrideRule) -> _Rule:
-    return rule.predicate, rule.context, rule.value
-
-
-def _no_rules(said: str) -> ConfigError:
-    return ConfigError(f"{said}; so these are not learned rules as this version writes them ({SCHEMA})")
-
-
-_Rule: TypeAlias = tuple[str, tuple[Feature, ...], bool]
-_Case: TypeAlias = tuple[
-    str, tuple[str, tuple[str, ...]], tuple[Feature, ...], Annotated[float, Field(ge=0, le=1)], bool
-]
-
-
-@dataclass(frozen=True)
-class _File:
-    schema: str
-    settings: Settings
-    cases: list[_Case]
-    rules: list[_Rule]
-    dropped: list[_Rule]
