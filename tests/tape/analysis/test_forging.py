@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from tape.analysis.audit import Audited, Played, audit_trace, played_in
+from tape.analysis.audit import Audited, audit_trace, played_in
+from tape.analysis.by_replay import Played
 from tape.plugins import load
 from tape.runner.directory import RunDirectory
 from tape.seeds import derive
