@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from tape.analysis.from_file.counts import same_result
 from tape.analysis.from_file.search import quoted
 from tape.analysis.grounding import reground
 from tape.analysis.revalidation import Finding, revalidate
+from tape.budget import Budget
 from tape.errors import TapeError
 from tape.lm.registry import open_model
 from tape.plugins import load
@@ -97,7 +98,7 @@ def audit(directory: RunDirectory, configurations: list[str] | None = None, *, r
         if spec is None:
             one.findings.append(Finding("record", None, f"the run has no configuration {name!r}"))
         else:
-            one.findings += _of_run(record, spec, written[name], task)
+            one.findings += _of_run(record, spec, written[name], own if isinstance(own, dict) else {})
             if not replay:
                 one.unchecked.append("the environment was not asked")
             elif isinstance(own, str):
@@ -196,7 +197,7 @@ def _recorded(events: list[Event], record: Mapping[str, Any]) -> Iterator[Findin
 
 
 def _of_run(
-    record: Mapping[str, Any], spec: RunSpec, written: Mapping[str, Any], task: Task | None
+    record: Mapping[str, Any], spec: RunSpec, written: Mapping[str, Any], tasks: Mapping[str, Task]
 ) -> Iterator[Finding]:
     """What the record of an episode says otherwise than its run."""
     told = (record["environment"], record["agent"], record["model"])
@@ -204,10 +205,16 @@ def _of_run(
         yield Finding("record", None, f"it is of {told}, and the run is not")
     if not record["repeat"] < spec.repeats:
         yield Finding("record", None, f"it is of repeat {record['repeat']}, and the run has {spec.repeats}")
-    if task is not None and record["key"] != key_of(written, task, spec.caps(task), record["repeat"]):
+    task, name = tasks.get(record["digest"]), (record["task"], record["level_set"])
+    if task is None:  # its content has changed since, and perhaps its caps: its key is that of what they were
+        now = next((one for one in tasks.values() if (one.id, one.level_set) == name), None)
+        was = now and replace(now, digest=record["digest"], budget=Budget(record["result"].get("budget", {})))
+    else:
+        was = task
+    if was is not None and record["key"] != key_of(written, was, spec.caps(was), record["repeat"]):
         yield Finding("record", None, "its key is not that of this configuration, task and repeat")
-    if task is not None and record["task"] != task.id:
-        yield Finding("record", None, f"its task is called {task.id!r}")
+    if task is not None and name != (task.id, task.level_set):
+        yield Finding("record", None, f"its task is called {task.id!r}, of {task.level_set!r}")
 
 
 def _tasks(spec: RunSpec) -> dict[str, Task] | str:

@@ -72,7 +72,9 @@ def agent_of(path: Path) -> Agent:
     config = dict(forging.read(path)[0]["config"])
     agent: type[Agent] = load("tape.agents", config.pop("agent"))
     del config["model"]
-    return agent(ScriptedLM([""]), TapeConfig.make(**config))
+    [first, *_] = forging.of(forging.read(path), "generated")
+    form = "chat" if first["prompt"][0].get("role") else "tools"
+    return agent(ScriptedLM([""], prompt_format=form), TapeConfig.make(**config))
 
 
 def rules(path: Path, changed: Trace, played: Played) -> set[str]:
@@ -191,7 +193,7 @@ def test_whatever_a_forger_writes_raises_nothing(lines: Trace, tmp_path: Path) -
     for _ in range(15):
         changed = deepcopy(lines)
         for _ in range(3):
-            forging.value(changed, rng, forging.CLAIMS)
+            forging.value(changed, rng)
         for played in (PURE, STATIC):
             rules(tmp_path / "u.jsonl", changed, played)
 
