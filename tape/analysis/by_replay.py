@@ -51,6 +51,8 @@ NOT_CHECKED: Mapping[str, str] = MappingProxyType(
     {
         "generated.texts": "what the model wrote, as far as nothing was made of it",
         "generated.weights": "the probabilities that the model gave, as far as nothing was decided by them",
+        "generated.finish": "how a sample ended, as far as nothing was decided by it",
+        "generated.logprobs": "the probabilities of samples, as far as nothing was decided by them",
         "walk_selected.seconds": "a time",
         "observed.remaining.wall_seconds": "a time",
         "finished.result.solver_seconds": "a time",
@@ -61,7 +63,8 @@ NOT_CHECKED: Mapping[str, str] = MappingProxyType(
 )
 """The fields that no replay contradicts, and what they hold."""
 
-_TIMES = {"seconds", "wall_seconds", "solver_seconds", "wall_overrun_seconds"}
+_TIMES = {name for name, what in NOT_CHECKED.items() if what == "a time"}
+_CUT = ("interrupted", "budget:wall_seconds", "solver_timeout")
 _FAULTS = ("model_error", "env_error")
 
 
@@ -120,52 +123,57 @@ def replay(events: Sequence[Event], played: Played) -> Replayed:
     except Exception as error:  # a model that is not here
         why = f"it cannot be made: {told(error)[:200]}"
     if agent is not None:
-        found = _compared(events, played, agent, agent)
+        found = _compared(events, played, agent, whole=True)
         if not found.findings or played.same_sources:
             return found
         why = f"another version of the program played it, and this one goes on otherwise: {found.findings[0].what}"
-    found = _compared(events, played, None, agent)
+    found = _compared(events, played, agent, whole=False)
     found.unchecked.append(f"its actions were played, the agent was not: {why}")
     return found
 
 
-def _compared(events: Sequence[Event], played: Played, agent: Agent | None, known: Agent | None) -> Replayed:
-    """Play the agent, or the recorded actions alone (of an agent that may be known), and compare."""
-    again, fault, left = _again(events, played, agent, known)
+def _compared(events: Sequence[Event], played: Played, agent: Agent | None, *, whole: bool) -> Replayed:
+    """Play the ``whole`` agent, or the recorded actions alone, and compare."""
+    again, fault, left = _again(events, played, agent, whole=whole)
     found = Replayed(actions=sum(isinstance(event, ActedEvent) for event in again))
     if fault is not None and not isinstance(fault, UnansweredError):
         found.findings.append(Finding(RULE, None, f"it cannot be played again: {told(fault)[:200]}"))
         return found
-    own = None if agent is not None else _own_kinds(events)
+    own = None if whole else _own_kinds(events)
     kept = any(isinstance(event, StartedEvent) and event.config.get("cgdp") for event in events)
     recorded, made = ([*_lines(one, own, kept_back=kept)] for one in (events, again))
-    cut = isinstance(fault, UnansweredError) or len(made) > len(recorded)
-    if cut and _end_state(events) in ("interrupted", "budget:wall_seconds", "solver_timeout"):
-        found.unchecked.append("it was cut off; what the end of its trace says of that was not compared")
-        recorded, made = recorded[:-1], made[:-1]
-        made = made[: len(recorded)]
-        recorded = recorded[: len(made)] if len(recorded) - len(made) <= 1 else recorded
+    cut = fault is not None or len(made) > len(recorded)
+    if cut and _end_state(events) in _CUT:
+        found.unchecked.append("it was cut off, and how cannot be repeated: the end of its trace was not compared")
+        recorded, made = _until_cut(recorded, made)
         fault = None
     for what in _differences(recorded, made):
         found.findings.append(Finding(RULE, None, what))
         if len(found.findings) == MOST:
             return found
-    if isinstance(fault, UnansweredError):
+    if fault is not None:
         found.findings.append(Finding(RULE, None, str(fault)))
-    elif agent is not None and left and not found.findings:
+    elif whole and left and not found.findings:
         found.findings.append(Finding(RULE, None, f"{left} recorded answers of the model were never asked for"))
     pairs = zip(recorded, made, strict=False)
     found.verdicts = sum(one == other and one["type"] == "sdp_validated" for one, other in pairs)
     return found
 
 
+def _until_cut(recorded: list[Line], made: list[Line]) -> tuple[list[Line], list[Line]]:
+    """Both as far as neither was cut off: without the result, and without what was settled for the last request."""
+    recorded, made = recorded[:-1], made[:-1]
+    return recorded[: len(made)] if len(recorded) == len(made) + 1 else recorded, made[: len(recorded)]
+
+
 def _again(
-    events: Sequence[Event], played: Played, agent: Agent | None, known: Agent | None
+    events: Sequence[Event], played: Played, agent: Agent | None, *, whole: bool
 ) -> tuple[list[Event], Exception | None, int]:
     """The events that come out now, what has ended it, and how many answers are left."""
     decisions, left = Decisions(events), 0
     started = next((event for event in events if isinstance(event, StartedEvent)), None)
     caps = played.caps if played.caps is not None else Budget(started.budget if started else {})
+    exact = played.simulator if whole else None
     fault: Exception | None = None
     with TemporaryDirectory() as folder, _quiet():
         file = Path(folder) / "again.jsonl"
@@ -173,16 +181,15 @@ def _again(
         env = None
         try:
             env = played.make()
-            counts = Uncounted(events, env) if known is None else known.model
-            model = RecordedLM(counts, events, exact=agent is not None)
-            playing = RecordedActions(model, events) if agent is None else agent
+            model = RecordedLM(Uncounted(events, env) if agent is None else agent.model, events, exact=whole)
+            playing = agent if agent is not None and whole else RecordedActions(model, events)
             run = playing.arun(
                 env,
                 budget=caps,
                 seed=played.seed,
                 trace=writer,
                 model=model,
-                simulator=played.simulator(env) if played.simulator is not None and agent is not None else None,
+                simulator=None if exact is None else exact(env),
                 approve=decisions.ask if decisions.any else None,
                 approve_when=decisions.selects if decisions.any else None,
             )
@@ -192,10 +199,8 @@ def _again(
             fault = error
         finally:
             writer.close()
-            close = getattr(env, "close", None)
-            if close is not None:
-                with suppress(Exception):
-                    close()
+            with suppress(Exception):
+                getattr(env, "close", lambda: None)()
         return ([*read_trace(file)] if writer.events else []), fault, left
 
 
@@ -203,11 +208,12 @@ def _again(
 def _quiet() -> Iterator[None]:
     """Warnings of an episode were given when it was played."""
     logger = logging.getLogger("tape")
-    before, logger.disabled = logger.disabled, True
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        logger.disabled = before
+        logger.setLevel(before)
 
 
 # --- what is compared ---------------------------------------------------------------------------
@@ -236,14 +242,16 @@ def _lines(events: Sequence[Event], own: set[str] | None, *, kept_back: bool) ->
 
 def _timeless(line: Line) -> Line:
     """A line without times, and of a fault without its words."""
-    result = line.get("result")
-    if isinstance(result, dict):
-        line["result"] = {name: value for name, value in result.items() if name not in _TIMES}
-        if result.get("end_state") in _FAULTS:
-            line["result"].pop("detail", None)
-    if isinstance(left := line.get("remaining"), dict):
-        line["remaining"] = {kind: count for kind, count in left.items() if kind not in _TIMES}
-    return {name: value for name, value in line.items() if name not in _TIMES}
+    for name in _TIMES:
+        kind, *path, last = name.split(".")
+        held: Any = line if kind == line["type"] else None
+        for part in path:
+            held = held.get(part) if isinstance(held, dict) else None
+        if isinstance(held, dict):
+            held.pop(last, None)
+    if line["type"] == "finished" and line["result"].get("end_state") in _FAULTS:
+        line["result"].pop("detail", None)
+    return line
 
 
 def _of_environment(event: Event, own: set[str], *, kept_back: bool) -> Line | None:

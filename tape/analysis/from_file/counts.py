@@ -31,6 +31,8 @@ def wrong(events: Sequence[Event], started: StartedEvent, result: Mapping[str, A
             recorded = {key: value for key, value in recorded.items() if value}
         if recorded != counted:
             yield f"{name} is {_short(recorded)} in the result, counted {_short(counted)}"
+    if result.get("success") != (result.get("end_state") == "success"):
+        yield f"success is {result.get('success')} with the end state {result.get('end_state')!r}"
     numbers = [event.count for event in events if isinstance(event, ReplannedEvent)]
     if numbers != [*range(1, len(numbers) + 1)]:
         yield "the replanning rounds are not numbered one by one"
@@ -62,14 +64,14 @@ def _counted(events: Sequence[Event], started: StartedEvent) -> Iterator[tuple[s
         yield "used", {kind: count for kind, count in used.items() if count}
     answered = [event.text for event in events if isinstance(event, AnsweredEvent)]
     yield "final_answer", answered[-1] if answered else None
-    for concluded in (event for event in events if isinstance(event, ConcludedEvent)):
-        verdicts = [event for event in events if isinstance(event, ValidatedEvent)]
-        yield "certified", sum(event.k for event in verdicts)
-        yield "certifying", sum(event.k > 0 for event in verdicts)
-        yield "cascades", sum(event.k > 1 for event in verdicts)
-        yield "rejections", sum(not event.k and event.counts for event in verdicts)
-        yield "chain_length", concluded.planned
-        yield "goal_certified", concluded.goal_certified
+    verdicts = [event for event in events if isinstance(event, ValidatedEvent)]
+    yield "certified", sum(event.k for event in verdicts)
+    yield "certifying", sum(event.k > 0 for event in verdicts)
+    yield "cascades", sum(event.k > 1 for event in verdicts)
+    yield "rejections", sum(not event.k and event.counts for event in verdicts)
+    concluded = next((event for event in events if isinstance(event, ConcludedEvent)), None)
+    yield "chain_length", 0 if concluded is None else concluded.planned
+    yield "goal_certified", concluded is not None and concluded.goal_certified
 
 
 def _calls(events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -211,7 +211,8 @@ def value(lines: Trace, rng: Random, kinds: tuple[str, ...] = ()) -> str:
     if changed == held:
         return ""
     _at(line, path[:-1])[path[-1]] = changed
-    return name
+    gone = {*held} - {*changed} if isinstance(held, dict) and isinstance(changed, dict) else ()
+    return ".".join([name, *map(str, gone)]) if len(gone) == 1 else name
 
 
 def certificate(lines: Trace, rng: Random) -> str:

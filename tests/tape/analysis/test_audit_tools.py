@@ -104,7 +104,8 @@ def test_what_was_played_has_no_findings(played: Played, lines: Trace, tmp_path:
 
 def _states(lines: Trace) -> list[Line]:
     """The fields of every state that is told, in order."""
-    return [move[side] for move in forging.of(lines, "sdp_validated") for side in ("before", "after")]
+    states = [move[side] for move in forging.of(lines, "sdp_validated") for side in ("before", "after")]
+    return [*states, *(end["state"] for end in forging.of(lines, "sdp_concluded"))]
 
 
 def _last(lines: Trace) -> Line:
