@@ -291,11 +291,14 @@ def _differences(recorded: Sequence[Line], made: Sequence[Line]) -> Iterator[str
             yield f"{path} of event {number} is recorded as {_short(was)}, and the replay has {_short(now)}"
 
 
+_MISSING = "(missing)"
+
+
 def _unlike(one: Any, other: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
     """The places in which two values differ."""
     if isinstance(one, dict) and isinstance(other, dict):
         for name in sorted({*one, *other}):
-            yield from _unlike(one.get(name), other.get(name), f"{path}.{name}")
+            yield from _unlike(one.get(name, _MISSING), other.get(name, _MISSING), f"{path}.{name}")
     elif one != other or type(one) is not type(other):
         yield path, one, other
 
