@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from tape.agents.base import Agent
-from tape.analysis.recorded import Decisions, RecordedActions, RecordedLM, UnansweredError, Uncounted
+from tape.analysis.recorded import Decisions, RecordedActions, RecordedLM, UnansweredError, uncounted
 from tape.analysis.revalidation import Finding
 from tape.budget import Budget
 from tape.errors import told
@@ -181,7 +181,7 @@ def _again(
         env = None
         try:
             env = played.make()
-            model = RecordedLM(Uncounted(events, env) if agent is None else agent.model, events, exact=whole)
+            model = RecordedLM(uncounted(events, env) if agent is None else agent.model, events, exact=whole)
             playing = agent if agent is not None and whole else RecordedActions(model, events)
             run = playing.arun(
                 env,

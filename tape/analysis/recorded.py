@@ -13,7 +13,6 @@ from tape.engine.episode import ActionRefused, Episode, EpisodeEnded
 from tape.engine.settings import TapeConfig
 from tape.errors import ModelError
 from tape.lm.base import (
-    FREE,
     BatchError,
     Completion,
     EndpointError,
@@ -22,6 +21,7 @@ from tape.lm.base import (
     Request,
     Usage,
 )
+from tape.lm.scripted import ScriptedLM
 from tape.lm.wrapper import WrappedLM
 from tape.protocols import Environment
 from tape.trace import (
@@ -31,7 +31,6 @@ from tape.trace import (
     Event,
     FinishedEvent,
     GeneratedEvent,
-    StartedEvent,
 )
 
 
@@ -50,47 +49,17 @@ def _reads(env: Environment, name: str) -> bool:
     return False
 
 
-class Uncounted:
-    """A model of which nothing is known but what a trace says: it counts no tokens and answers nothing.
+def uncounted(events: Sequence[Event], env: Environment) -> LanguageModel:
+    """Stands behind recorded answers where the model's own tokenizer is not to be had; tokens are not compared then.
 
     Args:
         events: The trace.
         env: The environment, which knows the prompt formats that there are.
     """
-
-    def __init__(self, events: Sequence[Event], env: Environment) -> None:
-        started = next((event for event in events if isinstance(event, StartedEvent)), None)
-        asked = next((event for event in events if isinstance(event, GeneratedEvent)), None)
-        self.name = self.identity = "recorded" if started is None else str(started.config.get("model"))
-        chat = asked is not None and bool(asked.prompt and asked.prompt[0].role)
-        self.prompt_format = next((name for name in FORMATS[3 if chat else 0 :] if _reads(env, name)), "chat")
-        self.price = FREE
-
-    def prompt_tokens(self, request: Request) -> int:
-        """Nothing."""
-        del request
-        return 0
-
-    def scoring_tokens(self, request: Request) -> int:
-        """Nothing."""
-        del request
-        return 0
-
-    async def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        """Refuse.
-
-        Raises:
-            UnansweredError: Always.
-        """
-        raise UnansweredError(f"the model is asked as {requests[0].role!r}")
-
-    async def score_options(self, requests: Sequence[Request]) -> list[tuple[tuple[float, ...], Usage]]:
-        """Refuse.
-
-        Raises:
-            UnansweredError: Always.
-        """
-        raise UnansweredError(f"the model is asked as {requests[0].role!r}")
+    asked = next((event for event in events if isinstance(event, GeneratedEvent)), None)
+    chat = asked is not None and bool(asked.prompt and asked.prompt[0].role)
+    known = (name for name in FORMATS[3 if chat else 0 :] if _reads(env, name))
+    return ScriptedLM([""], prompt_format=next(known, "chat"))
 
 
 class RecordedLM(WrappedLM):
