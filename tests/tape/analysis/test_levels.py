@@ -150,6 +150,19 @@ def test_a_run_of_another_version_that_went_on_otherwise_is_not_accused(tmp_path
     assert "another version of the program played it" in older.unchecked[0]
 
 
+def test_an_older_trace_is_compared_without_what_it_does_not_have(tmp_path: Path) -> None:
+    file = tmp_path / "t.jsonl"
+    lines = certified(file)
+    for line in lines:
+        for name in {"generated": ("finish", "logprobs"), "sdp_concluded": ("state",)}.get(line["type"], ()):
+            del line[name]
+    forging.write(file, lines)
+    agent = SdpAgent(SimulatedModel(ROOM), sdp={"chain": "sample"})
+    found = replay([*read_trace(file)], replace(HERE, agent=lambda: agent, same_sources=False))
+    assert (found.findings, found.unchecked) == ([], [])
+    assert found.verdicts == len(forging.of(lines, "sdp_validated"))
+
+
 @pytest.mark.parametrize("decision", [Approval.ALLOW, Approval.REFUSE, Approval.STOP])
 def test_decisions_of_an_approver_are_repeated(decision: Approval, tmp_path: Path) -> None:
     file, asked = tmp_path / "t.jsonl", []
