@@ -12,6 +12,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from tape.agents.base import Agent
+from tape.engine.settings import TapeConfig
+from tape.lm.base import LanguageModel
+from tape.plugins import load
 from tape.trace.links import FIRST, hash_of
 
 Line = dict[str, Any]
@@ -46,6 +50,14 @@ def write(path: Path, lines: Trace, record: Line | None = None, *, chained: bool
         return record
     results = [line["result"] for line in lines if line.get("type") == "finished" and "result" in line]
     return {**record, "trace_hash": before, "result": results[-1] if results else record["result"]}
+
+
+def agent_of(path: Path, model: LanguageModel) -> Agent:
+    """The agent of a trace, by its first line; its model counts tokens and is not asked."""
+    config = dict(read(path)[0]["config"])
+    agent: type[Agent] = load("tape.agents", config.pop("agent"))
+    del config["model"]
+    return agent(model, TapeConfig.make(**config))
 
 
 def of(lines: Trace, kind: str) -> list[Line]:

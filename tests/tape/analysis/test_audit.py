@@ -13,15 +13,12 @@ import pytest
 
 from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.plugin import SokobanPlugin
-from tape.agents.base import Agent
 from tape.agents.sdp import SdpAgent
 from tape.agents.tape import TapeAgent
 from tape.analysis.audit import Audited, audit_trace
 from tape.analysis.by_replay import Played
 from tape.budget import Budget
-from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
-from tape.plugins import load
 from tape.protocols import EnvironmentPlugin, ReplaysActions
 from tape.sdp.predicate_adapter import PredicateAdapter
 from tape.testing.line import Line as LineEnvironment
@@ -46,16 +43,8 @@ def played(path: Path, agent: type[Any] = SdpAgent, level: Any = ROOM, **setting
 def found(path: Path, where: Played | None = HERE) -> Audited:
     """What comes out of a trace."""
     one = Audited("cell", "key", "task")
-    audit_trace(one, path, None, where and replace(where, agent=lambda: agent_of(path)))
+    audit_trace(one, path, None, where and replace(where, agent=lambda: forging.agent_of(path, MODEL)))
     return one
-
-
-def agent_of(path: Path) -> Agent:
-    """The agent of a trace, by its first line."""
-    config = dict(forging.read(path)[0]["config"])
-    agent: type[Agent] = load("tape.agents", config.pop("agent"))
-    del config["model"]
-    return agent(MODEL, TapeConfig.make(**config))
 
 
 @pytest.mark.parametrize("chain", ["sample", "walk"])

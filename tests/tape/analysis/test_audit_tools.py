@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from envs.musique.plugin import PLUGIN as MUSIQUE
-from tape.agents.base import Agent
 from tape.agents.sdp import SdpAgent
 from tape.agents.tape import TapeAgent
 from tape.analysis.audit import Audited, audit_trace
@@ -21,10 +20,8 @@ from tape.analysis.by_replay import Played
 from tape.analysis.minari_export import export_minari
 from tape.analysis.transitions import export_parquet, read_parquet, transitions
 from tape.budget import Budget
-from tape.engine.settings import TapeConfig
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
-from tape.plugins import load
 from tape.protocols import Task
 from tape.sdp.trajectory import CertifiedTrajectory
 from tape.tools import ToolEnvironment, ToolFailedError, tool
@@ -63,18 +60,10 @@ def _lines(file: Path, agent: type[Any]) -> Trace:
 
 def found(path: Path, played: Played = PURE) -> Audited:
     one = Audited("cell", "key", "task")
-    audit_trace(one, path, None, replace(played, agent=lambda: agent_of(path)))
-    return one
-
-
-def agent_of(path: Path) -> Agent:
-    """The agent of a trace, by its first line; its model counts tokens and is not asked."""
-    config = dict(forging.read(path)[0]["config"])
-    agent: type[Agent] = load("tape.agents", config.pop("agent"))
-    del config["model"]
     [first, *_] = forging.of(forging.read(path), "generated")
-    form = "chat" if first["prompt"][0].get("role") else "tools"
-    return agent(ScriptedLM([""], prompt_format=form), TapeConfig.make(**config))
+    model = ScriptedLM([""], prompt_format="chat" if first["prompt"][0].get("role") else "tools")
+    audit_trace(one, path, None, replace(played, agent=lambda: forging.agent_of(path, model)))
+    return one
 
 
 def rules(path: Path, changed: Trace, played: Played) -> set[str]:

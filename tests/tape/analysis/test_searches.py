@@ -9,16 +9,13 @@ from typing import Any
 import pytest
 
 from envs.search import SearchEnvironment, bm25
-from tape.agents.base import Agent
 from tape.agents.cgdp import CgdpAgent
 from tape.agents.react_search import ReactSearchAgent
 from tape.analysis.audit import Audited, audit_trace
 from tape.analysis.by_replay import Played
 from tape.budget import Budget
-from tape.engine.settings import TapeConfig
 from tape.errors import ModelError
 from tape.lm.scripted import ScriptedLM
-from tape.plugins import load
 from tests.tape.analysis import forging
 from tests.tape.analysis.forging import Trace
 from tests.tape.cgdp.policy import PASSAGES, QUESTION, scripted_policy
@@ -34,16 +31,8 @@ def played(path: Path, agent: type[Any] = CgdpAgent, **settings: Any) -> Trace:
 
 def found(path: Path, where: Played | None = HERE) -> Audited:
     one = Audited("cell", "key", "task")
-    audit_trace(one, path, None, where and replace(where, agent=lambda: agent_of(path)))
+    audit_trace(one, path, None, where and replace(where, agent=lambda: forging.agent_of(path, ScriptedLM([""]))))
     return one
-
-
-def agent_of(path: Path) -> Agent:
-    """The agent of a trace, by its first line; its model counts tokens and is not asked."""
-    config = dict(forging.read(path)[0]["config"])
-    agent: type[Agent] = load("tape.agents", config.pop("agent"))
-    del config["model"]
-    return agent(ScriptedLM([""]), TapeConfig.make(**config))
 
 
 @pytest.mark.parametrize("agent", [CgdpAgent, ReactSearchAgent])
