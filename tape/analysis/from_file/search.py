@@ -85,7 +85,7 @@ def _believed(event: BeliefEvent, before: BeliefEvent | None) -> Iterator[str]:
     known = [] if before is None else before.facts
     added = [number for number, fact in enumerate(event.facts) if fact not in known]
     if event.added != added:
-        yield f"the facts {event.added} of round {event.round} are told as new, and {added} are"
+        yield f"the facts {event.added} of round {event.round} are logged as new, and {added} are"
     lost = {fact.text for fact in known if fact not in event.facts} - {*event.dropped}
     if lost:
         yield f"after round {event.round} facts are missing that were not dropped: {sorted(lost)}"
