@@ -1,37 +1,38 @@
-"""The records of a run checked again: hashes, sums, invariants, re-grounding and, where it may be, a replay.
+"""The records of a run checked again, on two levels, and what could not be checked.
 
-Each of these catches another forgery, and says what it could not look at:
+**From the file** (:mod:`tape.analysis.from_file`, :mod:`tape.analysis.revalidation`): the hashes that chain the lines
+of a trace; record, trace and configuration as of one episode; counts, payments, moves, verdicts, gates and beliefs as
+they follow from other lines. Where the environment can make its states from recorded fields, facts and keys are read
+off them again (:mod:`tape.analysis.grounding`).
 
-- *links*: the lines of a trace are chained by hash, and the record of the episode keeps the last hash. It finds what
-  was changed, left out or cut off by whoever did not chain it anew.
-- *record*: the record, the trace and the configuration of the run are of one episode.
-- *books*, and the invariants of :mod:`tape.analysis.revalidation`: what is counted is what is told.
-- *grounding*: every recorded fact and key is read off the recorded state again (:mod:`tape.analysis.grounding`); the
-  quote of every fact of a search is looked up in the passages that the trace says were retrieved.
-- *replay*: the recorded actions are played in the environment itself (:mod:`tape.analysis.reenactment`). This alone
-  stands against whoever writes everything anew.
+**By replay** (:mod:`tape.analysis.by_replay`): the episode is played again, with the recorded answers in the place of
+the model. This alone stands against whoever writes everything anew.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tape.agents.base import Agent
 from tape.agents.sdp import caps_of
-from tape.analysis.books import books, same_result
-from tape.analysis.grounding import reground, reground_search
-from tape.analysis.reenactment import reenact
+from tape.analysis import by_replay
+from tape.analysis.by_replay import Played
+from tape.analysis.from_file import from_file
+from tape.analysis.from_file.counts import same_result
+from tape.analysis.from_file.search import quoted
+from tape.analysis.grounding import reground
 from tape.analysis.revalidation import Finding, revalidate
 from tape.budget import Budget
 from tape.errors import TapeError
+from tape.lm.registry import open_model
 from tape.plugins import load
 from tape.protocols import Environment, EnvironmentPlugin, ReplaysActions, Task
 from tape.runner.directory import RunDirectory
-from tape.runner.spec import RunSpec, key_of
+from tape.runner.spec import RunSpec, key_of, source_digest
 from tape.sdp.adapters import adapter_of
 from tape.sdp.events import ConcludedEvent
 from tape.sdp.reader import NotSdpError
@@ -67,23 +68,8 @@ class Audited:
     unchecked: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Played:
-    """What an episode was played in, and with.
-
-    Attributes:
-        make: Makes a fresh environment of its task.
-        seed: The episode's seed.
-        caps: Its caps, without the environment's own; None where they are not known.
-        replayable: Whether its actions may be played again.
-        spec: Its configuration; None outside of runs.
-    """
-
-    make: Callable[[], Environment]
-    seed: int
-    caps: Budget | None
-    replayable: bool = True
-    spec: RunSpec | None = None
+OPENED = ("bundled", "declared", "scripted", "simulated")
+"""Models that a replay opens, to count tokens as they do: they come with the program or are a list in a file."""
 
 
 def audit(directory: RunDirectory, configurations: list[str] | None = None, *, replay: bool = True) -> list[Audited]:
@@ -112,7 +98,7 @@ def audit(directory: RunDirectory, configurations: list[str] | None = None, *, r
         if spec is None:
             one.findings.append(Finding("record", None, f"the run has no configuration {name!r}"))
         else:
-            one.findings += _of_run(record, spec, written[name], task)
+            one.findings += _of_run(record, spec, written[name], own if isinstance(own, dict) else {})
             if not replay:
                 one.unchecked.append("the environment was not asked")
             elif isinstance(own, str):
@@ -120,7 +106,8 @@ def audit(directory: RunDirectory, configurations: list[str] | None = None, *, r
             elif task is None:
                 one.unchecked.append("the run's options name no task of this digest any more")
             else:
-                played = played_in(spec, task, record["repeat"])
+                same = directory.versions().get("sources") == source_digest(specs.values())
+                played = played_in(spec, task, record["repeat"], same_sources=same)
         file = directory.trace_file(record["key"])
         if file.exists():
             audit_trace(one, file, record, played)
@@ -141,10 +128,10 @@ def audit_trace(one: Audited, file: Path, record: Mapping[str, Any] | None, play
     """
     try:
         events = _linked(one, file, record)
-        one.findings += books(events)
-        searched = reground_search(events)
-        one.facts += searched.facts
-        one.findings += searched.findings
+        one.findings += from_file(events)
+        unquoted, quotes = quoted(events)
+        one.facts += quotes
+        one.findings += unquoted
         if record is not None:
             one.findings += _recorded(events, record)
         trajectory = _trajectory(file)
@@ -169,13 +156,10 @@ def audit_trace(one: Audited, file: Path, record: Mapping[str, Any] | None, play
     if not played.replayable:
         one.unchecked.append("its environment does not say that actions may be played again")
         return
-    again = reenact(env, events, played.seed, played.caps)
+    again = by_replay.replay(events, played)
     one.findings += again.findings
     one.actions, one.verdicts = again.actions, again.verdicts
-    one.unchecked += [f"{n} verdicts were not repeated: {why}" for why, n in again.unrepeated.items()]
-    close = getattr(env, "close", None)
-    if close is not None:
-        close()
+    one.unchecked += again.unchecked
 
 
 def _linked(one: Audited, file: Path, record: Mapping[str, Any] | None) -> list[Event]:
@@ -213,7 +197,7 @@ def _recorded(events: list[Event], record: Mapping[str, Any]) -> Iterator[Findin
 
 
 def _of_run(
-    record: Mapping[str, Any], spec: RunSpec, written: Mapping[str, Any], task: Task | None
+    record: Mapping[str, Any], spec: RunSpec, written: Mapping[str, Any], tasks: Mapping[str, Task]
 ) -> Iterator[Finding]:
     """What the record of an episode says otherwise than its run."""
     told = (record["environment"], record["agent"], record["model"])
@@ -221,10 +205,16 @@ def _of_run(
         yield Finding("record", None, f"it is of {told}, and the run is not")
     if not record["repeat"] < spec.repeats:
         yield Finding("record", None, f"it is of repeat {record['repeat']}, and the run has {spec.repeats}")
-    if task is not None and record["key"] != key_of(written, task, spec.caps(task), record["repeat"]):
+    task, name = tasks.get(record["digest"]), (record["task"], record["level_set"])
+    if task is None:  # its content has changed since, and perhaps its caps: its key is that of what they were
+        now = next((one for one in tasks.values() if (one.id, one.level_set) == name), None)
+        was = now and replace(now, digest=record["digest"], budget=Budget(record["result"].get("budget", {})))
+    else:
+        was = task
+    if was is not None and record["key"] != key_of(written, was, spec.caps(was), record["repeat"]):
         yield Finding("record", None, "its key is not that of this configuration, task and repeat")
-    if task is not None and record["task"] != task.id:
-        yield Finding("record", None, f"its task is called {task.id!r}")
+    if task is not None and name != (task.id, task.level_set):
+        yield Finding("record", None, f"its task is called {task.id!r}, of {task.level_set!r}")
 
 
 def _tasks(spec: RunSpec) -> dict[str, Task] | str:
@@ -236,17 +226,29 @@ def _tasks(spec: RunSpec) -> dict[str, Task] | str:
         return f"the tasks of {spec.environment} cannot be made again: {str(error)[:200]}"
 
 
-def played_in(spec: RunSpec, task: Task, repeat: int) -> Played:
+def played_in(spec: RunSpec, task: Task, repeat: int, *, same_sources: bool = True) -> Played:
     """What an episode of a configuration is played in, and with.
 
     Args:
         spec: The configuration.
         task: The task.
         repeat: Which repeat of it.
+        same_sources: Whether the sources of this program are those that played it.
     """
     plugin: EnvironmentPlugin = load("tape.environments", spec.environment)
     may = isinstance(plugin, ReplaysActions) and plugin.replayable
-    return Played(lambda: plugin.make(task), spec.episode_seed(task, repeat), spec.caps(task), may, spec)
+    opens = spec.model.partition(":")[0] in OPENED
+    exact = plugin.simulator if spec.config.world_model == "simulator" else None
+    return Played(
+        make=lambda: plugin.make(task),
+        seed=spec.episode_seed(task, repeat),
+        caps=spec.caps(task),
+        replayable=may,
+        spec=spec,
+        agent=(lambda: load("tape.agents", spec.agent)(open_model(spec.model), spec.config)) if opens else None,
+        simulator=exact,
+        same_sources=same_sources,
+    )
 
 
 def _of_configuration(events: list[Event], spec: RunSpec, env: Environment) -> Iterator[Finding]:

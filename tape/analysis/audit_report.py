@@ -19,16 +19,20 @@ MEANING = (
     "episode's record keeps",
     "`schema`: the trace cannot be read",
     "`record`: record, trace and configuration are not of one episode",
-    "`books`: the result counts otherwise than the events",
+    "`books`: the result, or a payment, counts otherwise than the events",
+    "`steps`: a step, a state or a path does not follow from what was observed before",
+    "`aec`: a query, a verdict or a commitment does not follow from the events before it",
+    "`search`: a belief, a gate or a reason does not follow from what was retrieved",
     "`seal`, `chain`, `verdict`, `fact`, `certified`, `history`, `caps`, `state`, `end`: an invariant of a certified "
     "trajectory is broken",
     "`grounding`: a fact, a key or a verdict is not that of the recorded state",
-    "`replay`: the environment does not do what is recorded",
+    "`replay`: played again, the episode comes out otherwise than it is recorded",
 )
 LIMITS = (
     "Hashes show what was changed by whoever did not chain the lines anew; who can write all files can do that too. "
-    "Only a replay in the environment stands against it (`--replay`), and only for what the environment shows, charges "
-    "and reports: what a model has written, tokens and times are taken as they are told."
+    "Only a replay stands against it (`--replay`), which takes the recorded answers of the model as they are: what a "
+    "model has written where nothing was made of it, and times, nobody can check afterwards (SECURITY.md lists the "
+    "fields)."
 )
 
 

@@ -52,12 +52,12 @@ class Diagnosis:
 
 
 def diagnose(run: Path, names: Sequence[str] | None = None, *, replay: bool = False) -> Diagnosis:
-    """Read a run; no model is opened and no oracle asked.
+    """Read a run; no model and no oracle is asked.
 
     Args:
         run: The run directory.
         names: Only these configurations.
-        replay: Also play the recorded actions again, where the environment says that they may be.
+        replay: Also play the episodes again, where the environment says that their actions may be.
 
     Raises:
         RunDirectoryError: There is no run, or it has no finished episode.

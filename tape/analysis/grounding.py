@@ -3,27 +3,22 @@
 A state is recorded three times: as the projector's fields, as the key of its node, and in the facts that a verdict
 rests on. The environment's adapter (:class:`tape.sdp.adapter.Regrounds`) makes the state from the fields; from that
 state alone follow the key, the facts, the verdicts and, where everything is seen, whether the task is done. The actions
-are not played: that they lead from state to state is for :mod:`tape.analysis.reenactment` to show.
+are not played: that they lead from state to state is for :mod:`tape.analysis.by_replay` to show.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tape.analysis.revalidation import Finding
-from tape.cgdp.belief import verified
-from tape.cgdp.events import BeliefEvent, RetrievedEvent
-from tape.cgdp.view import Fact
 from tape.protocols import Environment, State
-from tape.protocols.search import Passage
 from tape.sdp.adapter import ChecksSteps, Regrounds
 from tape.sdp.adapters import require_adapter
 from tape.sdp.events import TargetRecord, as_in_json
 from tape.sdp.records import Judged, Move
 from tape.sdp.records import State as Recorded
 from tape.sdp.trajectory import CertifiedTrajectory
-from tape.trace import Event
 
 RULE = "grounding"
 
@@ -41,32 +36,6 @@ class Grounded:
     findings: tuple[Finding, ...] = ()
     facts: int = 0
     why_not: str = ""
-
-
-def reground_search(events: Iterable[Event]) -> Grounded:
-    """Look up the quote of every fact that a search ever held, in the passages that its trace says were retrieved.
-
-    Args:
-        events: The trace; of any other agent nothing comes out.
-    """
-    passages: dict[str, Passage] = {}
-    found: dict[str, Finding] = {}
-    checked: set[Fact] = set()
-    for event in events:
-        if isinstance(event, RetrievedEvent):
-            passages |= {one.id: Passage(one.id, one.title, one.text) for one in event.passages}
-        elif isinstance(event, BeliefEvent):
-            facts = {Fact(**held.model_dump()) for held in event.facts} - checked
-            checked |= facts
-            for fact in facts:
-                what = ""
-                if not verified(fact, passages):
-                    what = f"{fact.quote!r} does not stand in {fact.source!r} as it was retrieved"
-                elif fact.judged == "deterministic" and fact.text != fact.quote:
-                    what = f"{fact.text!r} is told as the quote {fact.quote!r}"
-                if what:
-                    found[what] = Finding(RULE, event.round, what)
-    return Grounded(tuple(found[what] for what in sorted(found)), len(checked))
 
 
 def reground(trajectory: CertifiedTrajectory, env: Environment) -> Grounded:

@@ -13,7 +13,7 @@ def main(argv: Sequence[str]) -> int:
         prog="tape diagnose",
         description="Say what became of the episodes of a run: end states, mismatches, replans by reason, malformed "
         "answers, where failed episodes stopped, and for the agent sdp what its subgoal chains show; and check the "
-        "records again, saying what was checked and what could not be. No model is opened.",
+        "records again, saying what was checked and what could not be. No model is asked.",
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="a run directory")
     parser.add_argument(
@@ -23,8 +23,9 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--replay",
         action="store_true",
-        help="also hold every record against the environment: its facts against the recorded states, and all of it "
-        "against what the recorded actions lead to when they are played again (where that changes nothing outside)",
+        help="also play every episode again, where that changes nothing outside, with the recorded answers in the "
+        "place of the model, and compare all that comes out; of models that do not come with the program only the "
+        "recorded actions are played",
     )
     args = parser.parse_args(argv)
     from tape.analysis.diagnosis import TITLE, diagnose, write

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from math import isfinite
 from typing import Any, TypeVar
 
 from tape.budget import Ledger, Reservation, Resources
@@ -208,8 +209,11 @@ def _generated(request: Request, answer: Any, usage: Usage) -> GeneratedEvent:
     """What was asked and answered, for the trace; the answer is a completion, weights of options, or a failure."""
     texts: tuple[str, ...] = ()
     weights: tuple[float, ...] | None = None
+    finish: tuple[str, ...] | None = None
+    logprobs: tuple[float, ...] | None = None
     if isinstance(answer, Completion):
-        texts = answer.texts
+        texts, finish = answer.texts, answer.finish
+        logprobs = answer.logprobs if all(map(isfinite, answer.logprobs)) else None
     elif not isinstance(answer, EndpointError):
         assert isinstance(request.constraint, Choice)
         texts, weights = request.constraint.options, tuple(answer[0])
@@ -219,6 +223,8 @@ def _generated(request: Request, answer: Any, usage: Usage) -> GeneratedEvent:
         prompt=tuple(PromptPart(role=part.role, content=part.content) for part in said),
         texts=texts,
         weights=weights,
+        finish=finish,
+        logprobs=logprobs,
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
     )

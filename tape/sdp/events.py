@@ -172,6 +172,7 @@ class ConcludedEvent(ToldEvent):
         rejected: Failed attempts in all.
         replans: Replans in all.
         caps: The caps that were kept: ``attempts`` (b, or b + 1 under ``strict_algorithm1``), ``replans``, ``steps``.
+        state: The projector's fields at the end, which the last attempt has to have left; None in older traces.
     """
 
     type: ClassVar[str] = "sdp_concluded"
@@ -182,6 +183,12 @@ class ConcludedEvent(ToldEvent):
     rejected: int
     replans: int
     caps: dict[str, int] = Field(default_factory=dict)
+    state: dict[str, Any] | None = None
+
+    @field_validator("state", mode="before")
+    @classmethod
+    def _as_in_json(cls, fields: Any) -> Any:
+        return as_in_json(fields) if isinstance(fields, Mapping) else fields
 
     def told(self) -> str:
         """The end in words."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from tape.engine.episode import ActionRefused, Episode, EpisodeEnded, environment_faults
 from tape.engine.steps import end_if_broken, start_replanning
-from tape.errors import BudgetExceededError, ConfigError
+from tape.errors import BudgetExceededError, ConfigError, EnvironmentFaultError
 from tape.protocols import Action
 from tape.sdp.adapter import Adapter, Caps, KnowsTruth
 from tape.sdp.events import ChainEvent, CheckRecord, ConcludedEvent, Conclusion, TargetRecord, ValidatedEvent
@@ -250,6 +250,10 @@ class Loop:
         result, planned = self._episode.result, len(self._certified) + len(self._tail)
         result.chain_length = planned
         result.goal_certified = bool(self._certified) and self._certified[-1].goal
+        try:
+            state = dict(self._fields())
+        except EnvironmentFaultError:  # after another fault, which is the one to be told of
+            state = None
         self._episode.trace.write(
             ConcludedEvent(
                 why=self._why,
@@ -259,5 +263,6 @@ class Loop:
                 rejected=len(self._history),
                 replans=self._replans,
                 caps={"attempts": self._most, "replans": self._caps.replans, "steps": self._caps.steps},
+                state=state,
             )
         )

@@ -132,7 +132,7 @@ class TraceReader:
         }
         try:
             ending = Ending(
-                **end.model_dump(),
+                **end.model_dump(exclude={"state"}),
                 **{name: result[name] for name in ("end_state", "success", "actions", "measures")},
                 forced=result["final_answer"] is not None,
             )

@@ -118,6 +118,9 @@ class GeneratedEvent(Event):
         prompt: What was asked.
         texts: The samples; of scored options the options; none where a hosted model did not answer.
         weights: Of scored options the probability of each; None elsewhere.
+        finish: How each sample ended; None elsewhere, and in older traces.
+        logprobs: The logarithm of each sample's probability; None where one is not finite, elsewhere, and in older
+            traces.
         prompt_tokens: Tokens of the prompt.
         completion_tokens: Tokens of all samples together.
     """
@@ -127,6 +130,8 @@ class GeneratedEvent(Event):
     prompt: tuple[PromptPart, ...]
     texts: tuple[str, ...]
     weights: tuple[float, ...] | None = None
+    finish: tuple[str, ...] | None = None
+    logprobs: tuple[float, ...] | None = None
     prompt_tokens: int
     completion_tokens: int
 

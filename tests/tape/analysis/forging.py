@@ -1,7 +1,6 @@
-"""Edits of traces by somebody who means to pass them off, and a judge of his own for what an environment confirms.
+"""Edits of records by somebody who means to pass them off.
 
-The forger can write everything: he numbers the lines anew, chains them by their new hashes and corrects the episode's
-record. The judge shares no code with :mod:`tape.analysis`: it reads the lines as plain JSON and plays the actions.
+The forger can write everything: he numbers the lines anew, chains them by their new hashes and corrects the record.
 """
 
 from __future__ import annotations
@@ -9,13 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from tape.protocols import Environment
-from tape.sdp.adapters import require_adapter
+from tape.agents.base import Agent
+from tape.engine.settings import TapeConfig
+from tape.lm.base import LanguageModel
+from tape.plugins import load
 from tape.trace.links import FIRST, hash_of
 
 Line = dict[str, Any]
@@ -52,6 +52,14 @@ def write(path: Path, lines: Trace, record: Line | None = None, *, chained: bool
     return {**record, "trace_hash": before, "result": results[-1] if results else record["result"]}
 
 
+def agent_of(path: Path, model: LanguageModel) -> Agent:
+    """The agent of a trace, by its first line; its model counts tokens and is not asked."""
+    config = dict(read(path)[0]["config"])
+    agent: type[Agent] = load("tape.agents", config.pop("agent"))
+    del config["model"]
+    return agent(model, TapeConfig.make(**config))
+
+
 def of(lines: Trace, kind: str) -> list[Line]:
     """The lines of a type."""
     return [line for line in lines if line["type"] == kind]
@@ -63,6 +71,8 @@ def of(lines: Trace, kind: str) -> list[Line]:
 def failed_as_completed(lines: Trace, rng: Random) -> str:
     """A failed run as a completed one: the last attempt certifies all that is left, by the environment's report."""
     del rng
+    if not of(lines, "sdp_concluded"):
+        return ""
     moves, [finished], [concluded] = of(lines, "sdp_validated"), of(lines, "finished"), of(lines, "sdp_concluded")
     if finished["result"]["success"] or not moves or moves[-1]["action"] is None:
         return ""
@@ -184,13 +194,24 @@ def _other(value: Any, rng: Random, others: list[Any]) -> Any:
     return "forged"
 
 
+def named(kind: str, path: tuple[Any, ...]) -> str:
+    """A field by its name: places in lists are left out."""
+    return ".".join([kind, *(part for part in path if isinstance(part, str))])
+
+
 def value(lines: Trace, rng: Random, kinds: tuple[str, ...] = ()) -> str:
-    """One value anywhere, or in lines of some types."""
-    line = rng.choice([one for one in lines if not kinds or one["type"] in kinds])
-    paths = [*_leaves(line)]
-    if not paths:
+    """One value anywhere, or in lines of some types: each type of line and each field of it is as likely as another."""
+    types = sorted({line["type"] for line in lines if not kinds or line["type"] in kinds})
+    if not types:
         return ""
-    path = rng.choice(paths)
+    line = rng.choice(of(lines, rng.choice(types)))
+    fields: dict[str, list[tuple[Any, ...]]] = {}
+    for path in _leaves(line):
+        fields.setdefault(named(line["type"], path), []).append(path)
+    if not fields:
+        return ""
+    name = rng.choice(sorted(fields))
+    path = rng.choice(fields[name])
     others = []
     for other in lines:
         try:
@@ -202,15 +223,8 @@ def value(lines: Trace, rng: Random, kinds: tuple[str, ...] = ()) -> str:
     if changed == held:
         return ""
     _at(line, path[:-1])[path[-1]] = changed
-    return f"{line['type']}.{'.'.join('*' if isinstance(part, int) else str(part) for part in path)}"
-
-
-CLAIMS = ("started", "observed", "acted", "sdp_chain", "sdp_validated", "sdp_concluded", "finished", "mismatch")
-
-
-def claim(lines: Trace, rng: Random) -> str:
-    """One value in a line that tells of the environment or of a certificate."""
-    return value(lines, rng, CLAIMS)
+    gone = {*held} - {*changed} if isinstance(held, dict) and isinstance(changed, dict) else ()
+    return ".".join([name, *map(str, gone)]) if len(gone) == 1 else name
 
 
 def certificate(lines: Trace, rng: Random) -> str:
@@ -265,6 +279,8 @@ def action(lines: Trace, rng: Random) -> str:
 def no_last_attempt(lines: Trace, rng: Random) -> str:
     """The last attempt taken out, with all that counts it."""
     del rng
+    if not of(lines, "sdp_concluded"):
+        return ""
     moves, [finished], [concluded] = of(lines, "sdp_validated"), of(lines, "finished"), of(lines, "sdp_concluded")
     acted = of(lines, "acted")
     if len(moves) < 2 or moves[-1]["action"] is None or not acted:
@@ -306,129 +322,35 @@ def fact(lines: Trace, rng: Random) -> str:
     return "a rejected attempt as certifying"
 
 
-RANDOM: tuple[tuple[Edit, int], ...] = (
-    (claim, 5),
-    (certificate, 5),
-    (value, 3),
-    (lines_changed, 3),
-    (action, 2),
-    (no_last_attempt, 1),
-    (fact, 1),
-    (failed_as_completed, 1),
-    (false_fact, 1),
-    (other_node, 2),
+WHOLE: tuple[Edit, ...] = (
+    lines_changed,
+    action,
+    no_last_attempt,
+    fact,
+    failed_as_completed,
+    false_fact,
+    other_node,
 )
-"""Edits, and how often each is drawn."""
+"""Edits of more than one field, or of whole lines."""
 
 
 def forged(lines: Trace, rng: Random) -> tuple[Trace, str]:
-    """A trace with one edit that really changes something, and what was done."""
-    edits, weights = zip(*RANDOM, strict=True)
+    """A trace with one edit that really changes something, and the field, or what was done."""
     while True:
         copy = deepcopy(lines)
-        edit = rng.choices(edits, weights)[0]
+        edit = value if rng.random() < 0.85 else rng.choice(WHOLE)
         done = edit(copy, rng)
         if done and copy != lines:
-            return copy, f"{edit.__name__}: {done}"
+            return copy, done if edit is value else f"{edit.__name__}: {done}"
 
 
-# --- the judge ----------------------------------------------------------------------------------
-
-
-@dataclass
-class Judge:
-    """Plays the actions of a trace, and says what of it the environment contradicts.
-
-    Where a domain grounds no predicates (trips), it goes by the targets and not by the facts beside them.
-
-    Attributes:
-        make: Makes a fresh environment of the task.
-        seed: What it is reset with.
-    """
-
-    make: Callable[[], Environment]
-    seed: int
-
-    def against(self, lines: Trace) -> str:
-        """The first thing that is not so; nothing where all of it is."""
-        env: Any = self.make()
-        domain, adapter = env.domain, require_adapter(env)
-        before = state = domain.project(env.reset(self.seed))
-        seen, step, actions, tail = 0, 0, list[str](), list[Line]()
-        spent: dict[str, int] = {}
-        for line in lines:
-            match line["type"]:
-                case "started" if line["task"] != domain.task_text():
-                    return "another task"
-                case "acted":
-                    try:
-                        observation, cost = env.step(line["action"])
-                    except Exception:
-                        return "an action that there is not"
-                    before, state = state, domain.project(observation)
-                    step, actions = step + 1, [*actions, line["action"]]
-                    for kind, count in cost.items():
-                        spent[kind] = spent.get(kind, 0) + count
-                    if line["cost"] != dict(cost) or line["step"] != step:
-                        return "cost or number of a step"
-                case "observed":
-                    if seen != step:
-                        return "what was observed is not what happened"
-                    seen += 1
-                    if (line["key"], line["picture"], line["step"]) != (domain.key(state), domain.render(state), step):
-                        return "an observation"
-                case "sdp_chain":
-                    tail = line["targets"]
-                case "sdp_validated":
-                    was = before if line["action"] is not None else state
-                    if line["action"] is not None and line["action"] != actions[-1]:
-                        return "a verdict on what was not done"
-                    fields = [json.loads(json.dumps(dict(adapter.fields(one)))) for one in (was, state)]
-                    if [line["before"], line["after"]] != fields:
-                        return "fields"
-                    if line["nodes"] != [domain.key(was), domain.key(state)] or line["step"] != step:
-                        return "nodes"
-                    if line["completed"] and not env.success():
-                        return "completed"
-                    known = None
-                    if hasattr(domain, "ground"):
-                        known = {str(name): held for name, held in domain.ground(state).items()}
-                    elif hasattr(domain, "toolbox"):
-                        known = _obtained(state, line, tail)
-                    for target, check in zip(tail, line["checks"], strict=False):
-                        if check["truth"] is not None and check["truth"] != self._true(env, target, known):
-                            return "the truth of a predicate"
-                        if check["holds"] and check["how"] == "deterministic" and not self._true(env, target, known):
-                            return "a certificate that is false"
-                        if known is not None and any(known.get(name) is not held for name, held in check["facts"]):
-                            return "a fact"
-                    tail = tail[line["k"] :]
-                case "finished":
-                    result = line["result"]
-                    told = (result["success"], result["actions"], result["steps"])
-                    if told != (env.success(), actions, step):
-                        return "success, or what was done"
-                    if hasattr(env, "measures") and result["measures"] != dict(env.measures()):
-                        return "the measures"
-                    if any(result["used"].get(kind, 0) != count for kind, count in spent.items()):
-                        return "what was used"
-        return "" if lines and lines[-1]["type"] == "finished" and seen == step + 1 else "the end is missing"
-
-    @staticmethod
-    def _true(env: Any, target: Line, known: dict[str, bool] | None) -> bool:
-        if target["goal"]:
-            return bool(env.success())
-        if known is not None and target["requires"]:
-            return all(known.get(name) is held for name, held in target["requires"])
-        from tape.sdp.events import TargetRecord
-
-        return bool(env.truth(TargetRecord.model_validate(target).target()))
-
-
-def _obtained(state: Any, line: Line, tail: Trace) -> dict[str, bool]:
-    """What calls of tools have come to: all that is asked about, and so far as it is there."""
-    asked = {name for check in line["checks"] for name, _ in check["facts"]}
-    asked |= {name for target in tail for name, _ in target["requires"]}
-    there = {f"result(#{number}, {found.call.symbol})" for number, found in enumerate(state.got, 1)}
-    there |= set() if state.answer is None else {f"answered({state.answer})"}
-    return {name: name in there for name in asked}
+def forged_record(record: Line, rng: Random) -> tuple[Line, str]:
+    """An episode's record with one value changed, and the field."""
+    while True:
+        copy = deepcopy(record)
+        path = rng.choice([*_leaves(copy)])
+        held = _at(copy, path)
+        changed = _other(held, rng, [])
+        if changed != held:
+            _at(copy, path[:-1])[path[-1]] = changed
+            return copy, named("episode line", path)

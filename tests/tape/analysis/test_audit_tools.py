@@ -15,7 +15,8 @@ import pytest
 from envs.musique.plugin import PLUGIN as MUSIQUE
 from tape.agents.sdp import SdpAgent
 from tape.agents.tape import TapeAgent
-from tape.analysis.audit import Audited, Played, audit_trace
+from tape.analysis.audit import Audited, audit_trace
+from tape.analysis.by_replay import Played
 from tape.analysis.minari_export import export_minari
 from tape.analysis.transitions import export_parquet, read_parquet, transitions
 from tape.budget import Budget
@@ -59,7 +60,9 @@ def _lines(file: Path, agent: type[Any]) -> Trace:
 
 def found(path: Path, played: Played = PURE) -> Audited:
     one = Audited("cell", "key", "task")
-    audit_trace(one, path, None, played)
+    [first, *_] = forging.of(forging.read(path), "generated")
+    model = ScriptedLM([""], prompt_format="chat" if first["prompt"][0].get("role") else "tools")
+    audit_trace(one, path, None, replace(played, agent=lambda: forging.agent_of(path, model)))
     return one
 
 
@@ -90,7 +93,8 @@ def test_what_was_played_has_no_findings(played: Played, lines: Trace, tmp_path:
 
 def _states(lines: Trace) -> list[Line]:
     """The fields of every state that is told, in order."""
-    return [move[side] for move in forging.of(lines, "sdp_validated") for side in ("before", "after")]
+    states = [move[side] for move in forging.of(lines, "sdp_validated") for side in ("before", "after")]
+    return [*states, *(end["state"] for end in forging.of(lines, "sdp_concluded"))]
 
 
 def _last(lines: Trace) -> Line:
@@ -112,7 +116,8 @@ def made_up(lines: Trace) -> None:
 
 def other_value(lines: Trace) -> None:
     """A result that is another one from some step on."""
-    _states(lines)[-1]["results"][0][1] = "99.0"
+    for state in _states(lines)[-2:]:
+        state["results"][0][1] = "99.0"
 
 
 def no_failure(lines: Trace) -> None:
@@ -123,7 +128,8 @@ def no_failure(lines: Trace) -> None:
 
 def another_answer(lines: Trace) -> None:
     """The answer as another one."""
-    _states(lines)[-1]["answer"] = "#1"
+    for state in _states(lines)[-2:]:
+        state["answer"] = "#1"
 
 
 def another_call(lines: Trace) -> None:
@@ -179,7 +185,7 @@ def test_whatever_a_forger_writes_raises_nothing(lines: Trace, tmp_path: Path) -
     for _ in range(15):
         changed = deepcopy(lines)
         for _ in range(3):
-            forging.value(changed, rng, forging.CLAIMS)
+            forging.value(changed, rng)
         for played in (PURE, STATIC):
             rules(tmp_path / "u.jsonl", changed, played)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 from envs.search import SearchEnvironment, bm25
 from tape.agents.cgdp import CgdpAgent
 from tape.agents.react_search import ReactSearchAgent
-from tape.analysis.audit import Audited, Played, audit_trace
+from tape.analysis.audit import Audited, audit_trace
+from tape.analysis.by_replay import Played
 from tape.budget import Budget
 from tape.errors import ModelError
 from tape.lm.scripted import ScriptedLM
@@ -29,7 +31,7 @@ def played(path: Path, agent: type[Any] = CgdpAgent, **settings: Any) -> Trace:
 
 def found(path: Path, where: Played | None = HERE) -> Audited:
     one = Audited("cell", "key", "task")
-    audit_trace(one, path, None, where)
+    audit_trace(one, path, None, where and replace(where, agent=lambda: forging.agent_of(path, ScriptedLM([""]))))
     return one
 
 
@@ -49,8 +51,8 @@ def test_a_quote_that_was_not_retrieved_is_found_in_the_trace_alone(tmp_path: Pa
     event["facts"][0]["quote"] = "The mayor of Tarn is Eve."
     forging.write(tmp_path / "t.jsonl", lines)
     one = found(tmp_path / "t.jsonl", None)
-    assert [finding.rule for finding in one.findings] == ["grounding"]
-    assert "Eve" in one.findings[0].what
+    assert {finding.rule for finding in one.findings} == {"grounding", "search"}
+    assert "Eve" in next(finding.what for finding in one.findings if finding.rule == "grounding")
 
 
 def test_a_passage_that_was_changed_with_its_quote_is_found_by_a_replay(tmp_path: Path) -> None:
@@ -60,25 +62,25 @@ def test_a_passage_that_was_changed_with_its_quote_is_found_by_a_replay(tmp_path
     ]
     forging.of(lines, "retrieved")[0]["passages"] = forged
     forging.write(tmp_path / "t.jsonl", lines)
-    assert any("what was retrieved" in finding.what for finding in found(tmp_path / "t.jsonl").findings)
+    assert any("retrieved.passages" in finding.what for finding in found(tmp_path / "t.jsonl").findings)
 
 
 def test_what_is_left_is_checked_beside_what_is_kept_for_the_answer(tmp_path: Path) -> None:
     lines = played(tmp_path / "t.jsonl")
     forging.of(lines, "observed")[1]["remaining"]["steps"] += 1
     forging.write(tmp_path / "t.jsonl", lines)
-    assert any("what is left" in finding.what for finding in found(tmp_path / "t.jsonl").findings)
+    assert any("observed.remaining.steps" in finding.what for finding in found(tmp_path / "t.jsonl").findings)
 
 
 @pytest.mark.parametrize(
     ("kind", "field", "value", "said"),
     [
-        ("retrieved", "query", "something else", "a search"),
-        ("search_stopped", "right", None, "whether the answer was right"),
-        ("search_stopped", "gold_answers", ["Eve"], "what counts"),
-        ("search_stopped", "answer", "Eve", "the answer"),
-        ("finished", "rounds", 99.0, "the measures"),
-        ("finished", "em", 1.0, "the measures"),
+        ("retrieved", "query", "something else", "retrieved.query"),
+        ("search_stopped", "right", None, "search_stopped.right"),
+        ("search_stopped", "gold_answers", ["Eve"], "search_stopped.gold_answers"),
+        ("search_stopped", "answer", "Eve", "search_stopped.answer"),
+        ("finished", "rounds", 99.0, "finished.result.measures.rounds"),
+        ("finished", "em", 1.0, "finished.result.measures.em"),
     ],
 )
 def test_what_gaps_are_counted_from_is_held_against_the_environment(

@@ -1,0 +1,145 @@
+"""What the result of an episode counts, counted again from its events."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tape.sdp.events import ConcludedEvent, ValidatedEvent
+from tape.trace import (
+    ActedEvent,
+    AnsweredEvent,
+    BrokenDeclarationEvent,
+    Event,
+    GeneratedEvent,
+    LedgerEvent,
+    MalformedEvent,
+    MismatchEvent,
+    ReplannedEvent,
+    StartedEvent,
+)
+
+_MODEL = "lm:"
+
+
+def wrong(events: Sequence[Event], started: StartedEvent, result: Mapping[str, Any]) -> Iterator[str]:
+    """What a result says otherwise than the events, and what payments say otherwise than what was paid for."""
+    for name, counted in (*_counted(events, started), *_calls(events, result)):
+        recorded = result.get(name, counted)  # older results lack the younger counts
+        if isinstance(counted, dict) and isinstance(recorded, dict):
+            recorded = {key: value for key, value in recorded.items() if value}
+        if recorded != counted:
+            yield f"{name} is {_short(recorded)} in the result, counted {_short(counted)}"
+    if result.get("success") != (result.get("end_state") == "success"):
+        yield f"success is {result.get('success')} with the end state {result.get('end_state')!r}"
+    numbers = [event.count for event in events if isinstance(event, ReplannedEvent)]
+    if numbers != [*range(1, len(numbers) + 1)]:
+        yield "the replanning rounds are not numbered one by one"
+    yield from _budget(started, result)
+    yield from _payments(events)
+
+
+def _counted(events: Sequence[Event], started: StartedEvent) -> Iterator[tuple[str, Any]]:
+    """Fields of a result, as the events have them."""
+    kinds = Counter(type(event) for event in events)
+    acted = [event.action for event in events if isinstance(event, ActedEvent)]
+    yield "steps", len(acted)
+    yield "actions", acted
+    yield "replans", kinds[ReplannedEvent]
+    yield "mismatches", kinds[MismatchEvent]
+    yield "malformed", kinds[MalformedEvent]
+    yield "budget", {kind: cap for kind, cap in started.budget.items() if cap}
+    yield (
+        "broken_declarations",
+        dict(Counter(event.kind for event in events if isinstance(event, BrokenDeclarationEvent))),
+    )
+    used: Counter[str] = Counter()
+    unknown = set()
+    for event in events:
+        if isinstance(event, LedgerEvent) and event.what == "settle":
+            used.update({kind: count for kind, count in event.amounts.items() if count})
+            unknown |= {kind for kind, count in event.amounts.items() if count is None}
+    if not unknown:
+        yield "used", {kind: count for kind, count in used.items() if count}
+    answered = [event.text for event in events if isinstance(event, AnsweredEvent)]
+    yield "final_answer", answered[-1] if answered else None
+    verdicts = [event for event in events if isinstance(event, ValidatedEvent)]
+    yield "certified", sum(event.k for event in verdicts)
+    yield "certifying", sum(event.k > 0 for event in verdicts)
+    yield "cascades", sum(event.k > 1 for event in verdicts)
+    yield "rejections", sum(not event.k and event.counts for event in verdicts)
+    concluded = next((event for event in events if isinstance(event, ConcludedEvent)), None)
+    yield "chain_length", 0 if concluded is None else concluded.planned
+    yield "goal_certified", concluded is not None and concluded.goal_certified
+
+
+def _calls(events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Calls of the model and their tokens, by role; an endpoint may have been called more than once for an answer."""
+    answered, prompts, answers = Counter[str](), Counter[str](), Counter[str]()
+    for event in events:
+        if isinstance(event, GeneratedEvent):
+            answered[event.role] += 1
+            prompts[event.role] += event.prompt_tokens
+            answers[event.role] += event.completion_tokens
+    ledger = [event for event in events if isinstance(event, LedgerEvent) and event.what == "settle"]
+    paid = sum(event.amounts.get("calls") or 0 for event in ledger if event.purpose.startswith(_MODEL))
+    if paid == answered.total():
+        yield "lm_calls", dict(answered)
+    else:
+        calls = result.get("lm_calls") or {}
+        least = all(calls.get(role, 0) >= count for role, count in answered.items()) and {*calls} <= {*answered}
+        yield "lm_calls", calls if least and sum(calls.values()) <= paid else dict(answered)
+    for name, counts in (("prompt_tokens", prompts), ("completion_tokens", answers)):
+        yield name, {role: count for role, count in counts.items() if count}
+
+
+def _budget(started: StartedEvent, result: Mapping[str, Any]) -> Iterator[str]:
+    """Nothing was paid that was not used, and what was used above a cap is listed."""
+    used, paid, violations = (result.get(name) for name in ("used", "paid", "budget_violations"))
+    if not isinstance(used, Mapping):
+        return
+    if isinstance(paid, Mapping) and any((paid[kind] or 0) > (used.get(kind) or 0) for kind in paid if kind in used):
+        yield f"{_short(dict(paid))} was paid, and only {_short(dict(used))} used"
+    over = sorted(kind for kind, cap in started.budget.items() if (used.get(kind) or 0) > cap)
+    if isinstance(violations, list) and sorted(violations) != over:
+        yield f"budget_violations is {violations} in the result, counted {over}"
+
+
+def _payments(events: Sequence[Event]) -> Iterator[str]:
+    """What was settled is what the answers and the action beside it took."""
+    for number, event in enumerate(events):
+        if not isinstance(event, LedgerEvent) or event.what != "settle":
+            continue
+        after = events[number + 1 :]
+        if event.purpose.startswith(_MODEL):
+            spoken = [*_spoken(after)]
+            tokens = sum(one.prompt_tokens + one.completion_tokens for one in spoken)
+            roles = ",".join(sorted({one.role for one in spoken}))
+            amounts = (event.amounts.get("tokens") or 0, event.purpose.removeprefix(_MODEL))
+            if spoken and (amounts != (tokens, roles) or (event.amounts.get("calls") or 0) < len(spoken)):
+                amount = _short(event.amounts)
+                yield f"{event.purpose} was settled with {amount} for {len(spoken)} answers of {tokens} tokens"
+        else:
+            acted = next((one for one in after if not isinstance(one, BrokenDeclarationEvent)), None)
+            if isinstance(acted, ActedEvent) and (f"step:{acted.action}", acted.cost) != (event.purpose, event.amounts):
+                amount = _short(event.amounts)
+                yield f"{event.purpose} was settled with {amount}, and {acted.action!r} cost {_short(acted.cost)}"
+
+
+def _spoken(events: Iterable[Event]) -> Iterator[GeneratedEvent]:
+    """The answers with which some events begin."""
+    for event in events:
+        if not isinstance(event, GeneratedEvent):
+            return
+        yield event
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else f"{text[:120]} ..."
+
+
+def same_result(record: Mapping[str, Any], finished: Mapping[str, Any]) -> list[str]:
+    """The fields in which an episode's record and the result at the end of its trace differ."""
+    return sorted(name for name in {*record, *finished} if record.get(name) != finished.get(name))

@@ -1,0 +1,76 @@
+"""What was observed and done, step by step, and what other events say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tape.budget.deadline import KIND as WALL
+from tape.sdp.events import ConcludedEvent, ValidatedEvent
+from tape.trace import (
+    ActedEvent,
+    ActionsSampledEvent,
+    DifferedEvent,
+    Event,
+    GraphFoldedEvent,
+    LedgerEvent,
+    MismatchEvent,
+    ObservedEvent,
+    PathSelectedEvent,
+    StartedEvent,
+)
+
+
+def wrong(events: Sequence[Event], started: StartedEvent) -> Iterator[str]:
+    """What does not follow from the observations and actions before it."""
+    merged = started.config.get("projector") == "lm"  # then a model says which states are one
+    steps, left = 0, {kind: cap for kind, cap in started.budget.items() if kind != WALL}
+    seen: list[str] = []
+    links: set[tuple[str, str, str]] = set()
+    after: tuple[int, dict[str, Any]] | None = None
+    for event in events:
+        if isinstance(event, ActedEvent):
+            steps += 1
+        step = getattr(event, "step", steps)
+        if step != steps:
+            yield f"{event.type} is of step {step}, after {steps} actions"
+        match event:
+            case ObservedEvent():
+                seen.append(event.key)
+                yield from _left(event, left)
+            case LedgerEvent() if event.what == "settle":
+                left = {kind: count - (event.amounts.get(kind) or 0) for kind, count in left.items()}
+            case MismatchEvent() | DifferedEvent():
+                if seen and not merged and event.observed != seen[-1]:
+                    yield f"{event.type} at step {step} is of {event.observed!r:.80}, and {seen[-1]!r:.80} was observed"
+                if event.observed == event.predicted:
+                    yield f"{event.type} at step {step} predicts what was observed"
+            case ValidatedEvent():
+                own = (seen[-2] if event.action is not None and len(seen) > 1 else seen[-1]) if seen else ""
+                if seen and event.nodes != (own, seen[-1]):
+                    yield f"the verdict at step {step} is on the nodes {event.nodes!r:.120}, and others were observed"
+                after = step, event.after
+            case ConcludedEvent() if event.state is not None and after is not None:
+                if after[0] == steps and after[1] != event.state:
+                    yield "the last attempt has left another state than there was at the end"
+            case GraphFoldedEvent():
+                links = {_link(link) for link in event.graph.get("links", [])}
+            case PathSelectedEvent() if event.nodes and not event.expected:
+                taken = zip(event.nodes, event.actions, event.nodes[1:], strict=False)
+                if len(event.nodes) != len(event.actions) + 1 or not {*taken} <= links:
+                    yield f"the path that was selected after step {steps} is not one of the graph"
+            case ActionsSampledEvent() if event.chosen not in event.actions:
+                yield f"{event.chosen!r} was chosen at step {steps}, and not sampled"
+            case _:
+                pass
+
+
+def _left(event: ObservedEvent, left: Mapping[str, int]) -> Iterator[str]:
+    """No more is left than was not spent; less, where something is set aside."""
+    for kind, count in left.items():
+        if event.remaining.get(kind, 0) > max(0, count):
+            yield f"{event.remaining[kind]} {kind} are left at step {event.step}, and {count} were not spent"
+
+
+def _link(link: Mapping[str, Any]) -> tuple[str, str, str]:
+    return str(link.get("source")), str(link.get("action")), str(link.get("target"))
