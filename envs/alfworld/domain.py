@@ -13,6 +13,8 @@ from envs.alfworld.predicates import HouseholdPredicates, inside
 from envs.alfworld.state import NEW, Knowledge, Layout
 from tape.budget import Resources
 from tape.protocols import Action, Observation, State
+from tape.protocols.domain import Domain
+from tape.protocols.parts import Choices, Contexts, ExclusiveGroups, GoalTest, Hypotheses, Predicates, Unseen
 from tape.protocols.predicates import Predicate
 
 STEP = Resources({"steps": 1})
@@ -30,8 +32,8 @@ def as_state(state: State) -> Knowledge:
     return state
 
 
-class HouseholdDomain(HouseholdPredicates):
-    """Implements all the protocols of :mod:`tape.protocols.predicates`.
+class HouseholdDomain(HouseholdPredicates, Domain, GoalTest, Unseen, Hypotheses, Choices):
+    """What a household game declares.
 
     Args:
         layout: What does not change during the game.
@@ -43,6 +45,41 @@ class HouseholdDomain(HouseholdPredicates):
     def __init__(self, layout: Layout, *, shown: bool = False) -> None:
         super().__init__(layout)
         self.shown = shown
+
+    @property
+    def predicates(self) -> Predicates:
+        """Of objects and places."""
+        return self
+
+    @property
+    def exclusive_groups(self) -> ExclusiveGroups:
+        """The places of one object."""
+        return self
+
+    @property
+    def contexts(self) -> Contexts:
+        """Kinds of objects and places."""
+        return self
+
+    @property
+    def goal_test(self) -> GoalTest:
+        """What the task asks for."""
+        return self
+
+    @property
+    def unseen(self) -> Unseen:
+        """Where objects may be."""
+        return self
+
+    @property
+    def hypotheses(self) -> Hypotheses:
+        """Where objects have to be."""
+        return self
+
+    @property
+    def choices(self) -> Choices:
+        """Commands by kind."""
+        return self
 
     def task_text(self) -> str:
         """The task as the game poses it."""
@@ -119,11 +156,11 @@ class HouseholdDomain(HouseholdPredicates):
         pairs = assumed_by(as_state(state), commands_of(actions))
         return list(dict.fromkeys(inside(kind_of(thing), place) for thing, place in pairs))
 
-    def needed(self, state: State) -> Sequence[Sequence[Predicate]]:
+    def required(self, state: State) -> Sequence[Sequence[Predicate]]:
         """The places of every object that the goal needs and nobody has seen."""
         return [[inside(kind, place) for kind, place in pairs] for pairs in needed(as_state(state))]
 
-    def suppose(self, state: State, predicates: Sequence[Predicate]) -> State:
+    def hypothesise(self, state: State, predicates: Sequence[Predicate]) -> State:
         """The state in which objects are assumed in places."""
         return suppose(as_state(state), [(p.args[0], p.args[1]) for p in predicates])
 

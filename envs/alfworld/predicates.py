@@ -15,6 +15,7 @@ from envs.alfworld.inference import RULES
 from envs.alfworld.rules import fits
 from envs.alfworld.state import BARE, CLOSED, NEW, SEARCHED, SHUT, VISIBLE, Knowledge, Layout
 from tape.protocols import Action, State
+from tape.protocols.parts import Contexts, ExclusiveGroups, Predicates
 from tape.protocols.predicates import Assignment, Effects, Feature, Predicate, QueryMacro, Rule
 
 EMPTY = Predicate("empty_handed")
@@ -79,7 +80,7 @@ def openable(place: str) -> Predicate:
     return Predicate("openable", (place,))
 
 
-class HouseholdPredicates:
+class HouseholdPredicates(Predicates, ExclusiveGroups, Contexts):
     """What the domain declares of predicates.
 
     Args:

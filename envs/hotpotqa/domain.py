@@ -12,6 +12,8 @@ from envs.hotpotqa.setting import Setting
 from envs.hotpotqa.state import QaState, Searched, as_state
 from tape.budget import Resources
 from tape.protocols import Action, Observation, Prediction, State
+from tape.protocols.domain import Domain
+from tape.protocols.parts import Outcomes
 
 STEP = Resources({"steps": 1})
 
@@ -19,8 +21,8 @@ _WIDTH = 100
 """Characters of a line in a picture."""
 
 
-class QaDomain:
-    """Implements :class:`tape.protocols.DeclaredDomain`.
+class QaDomain(Domain, Outcomes):
+    """What a question declares.
 
     Args:
         setting: How the question is played.
@@ -31,6 +33,11 @@ class QaDomain:
 
     def __init__(self, setting: Setting, retriever: str = EXACT) -> None:
         self.setting, self._search_cost = setting, cost_of(retriever)
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """Of searches, findings and answers."""
+        return self
 
     def task_text(self) -> str:
         """The question."""

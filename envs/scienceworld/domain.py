@@ -7,11 +7,14 @@ from dataclasses import replace
 
 from envs.scienceworld.commands import ScienceCommands
 from envs.scienceworld.grounded import Grounded, bridging, exploring
+from envs.scienceworld.mismatch import Experiment, PathNeeds
 from envs.scienceworld.predicates import Shown
 from envs.scienceworld.skipping import futile, optional
 from envs.scienceworld.state import FULL_SCORE, ScienceState, ScienceTask
 from tape.budget import Resources
 from tape.protocols import Action, Observation, State
+from tape.protocols.domain import Domain
+from tape.protocols.parts import Choices, GoalTest, MismatchTest, NoOps, Predicates, Progress
 from tape.protocols.predicates import Assignment, Predicate, QueryMacro, Rule
 
 STEP = Resources({"steps": 1})
@@ -28,8 +31,8 @@ def as_state(state: State) -> ScienceState:
     return state
 
 
-class ScienceWorldDomain(ScienceCommands):
-    """Implements ``SkippingDomain``, ``DeclaresCosts``, ``KnowsGoal`` and ``ExcludingDomain``.
+class ScienceWorldDomain(ScienceCommands, Domain, Experiment, GoalTest, Choices):
+    """What a task declares.
 
     The simulator answers the same list of commands with the same texts, but what is visible does not determine what
     comes next: water on a stove looks the same until it boils. So the domain is not declared deterministic.
@@ -39,9 +42,40 @@ class ScienceWorldDomain(ScienceCommands):
     """
 
     deterministic = False
+    complete = False  # heat and growth cannot be declared as effects
 
     def __init__(self, task: ScienceTask) -> None:
         self.task = task
+
+    @property
+    def mismatch_test(self) -> MismatchTest:
+        """What the rest of a path rests on."""
+        return PathNeeds(self)
+
+    @property
+    def predicates(self) -> Predicates:
+        """What descriptions show."""
+        return self
+
+    @property
+    def progress(self) -> Progress:
+        """The score."""
+        return self
+
+    @property
+    def goal_test(self) -> GoalTest:
+        """The full score."""
+        return self
+
+    @property
+    def no_ops(self) -> NoOps:
+        """Refused commands, and what is so already."""
+        return self
+
+    @property
+    def choices(self) -> Choices:
+        """Commands."""
+        return self
 
     def task_text(self) -> str:
         """What the simulator says is to be done."""
@@ -79,10 +113,10 @@ class ScienceWorldDomain(ScienceCommands):
         return dict(Shown(as_state(state)))
 
     def goals(self) -> Sequence[Assignment]:
-        """No predicate says when an experiment is done: the score does, see :meth:`credit`."""
+        """No predicate says when an experiment is done: the score does, see :meth:`worth`."""
         return ({},)
 
-    def credit(self, state: State) -> float:
+    def worth(self, state: State) -> float:
         """The score, which the environment tells after every step."""
         return as_state(state).score / FULL_SCORE
 
@@ -98,7 +132,7 @@ class ScienceWorldDomain(ScienceCommands):
         """The way into a room."""
         return bridging(as_state(state), predicate, value)
 
-    def futile(self, state: State, action: Action) -> bool:
+    def is_no_op(self, state: State, action: Action) -> bool:
         """Whether a command was refused in this very state, or what it is to bring about is so already."""
         return futile(as_state(state), action)
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from envs.search.errors import SearchError
 from tape.budget import Resources
 from tape.protocols import Action, Observation, State
-from tape.protocols.search import LONGEST_TEXT, Passage, SearchOption
+from tape.protocols.domain import Domain
+from tape.protocols.search import LONGEST_TEXT, Passage, SearchOption, SearchTask
 from tape.reading import short
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ class Answer:
     text: str
 
 
-class PassageSearchDomain:
-    """Implements :class:`tape.protocols.search.SearchDomain`.
+class PassageSearchDomain(Domain, SearchTask):
+    """A question about a corpus.
 
     Args:
         question: The question.
@@ -90,6 +91,11 @@ class PassageSearchDomain:
         self.question, self.noun, self.sub_questions, self.hops = question, noun, tuple(sub_questions), hops
         self._corpus = next(iter(indexes.values()))
         self._options = {option.name: option for option in options}
+
+    @property
+    def search_task(self) -> SearchTask:
+        """The question itself."""
+        return self
 
     def options(self) -> Sequence[SearchOption]:
         """The ways to search, the default first."""

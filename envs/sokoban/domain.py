@@ -12,6 +12,8 @@ from envs.sokoban.xsb import draw
 from tape.budget import Resources
 from tape.protocols import Action, Observation
 from tape.protocols import State as AbstractState
+from tape.protocols.domain import Domain
+from tape.protocols.parts import Predicates
 
 _COORDINATE = re.compile(r"\((\d+),(\d+)\)")
 
@@ -22,10 +24,15 @@ def as_state(state: AbstractState) -> State:
     return state
 
 
-class SokobanDomain(SokobanPredicates):
-    """Implements :class:`tape.protocols.predicates.PredicateDomain` for one level."""
+class SokobanDomain(SokobanPredicates, Domain):
+    """What one level declares."""
 
     deterministic = True
+
+    @property
+    def predicates(self) -> Predicates:
+        """Player, boxes and what is in the way."""
+        return self
 
     def task_text(self) -> str:
         """The same for every level."""

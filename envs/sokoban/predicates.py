@@ -17,6 +17,7 @@ from envs.sokoban.state import ACTIONS, Level, State
 from tape.errors import ConfigError
 from tape.protocols import Action
 from tape.protocols import State as AbstractState
+from tape.protocols.parts import Predicates
 from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
 
 Point = tuple[int, int]
@@ -34,8 +35,8 @@ def clear(action: Action) -> Predicate:
     return Predicate("clear", (action,))
 
 
-class SokobanPredicates:
-    """The part of :class:`tape.protocols.predicates.PredicateDomain` beyond a domain, for one level."""
+class SokobanPredicates(Predicates):
+    """The predicates of one level."""
 
     def __init__(self, level: Level) -> None:
         self.level = level

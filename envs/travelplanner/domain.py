@@ -34,6 +34,8 @@ from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Option, Trip, conflicting
 from tape.budget import Resources
 from tape.protocols import Action, Observation, Prediction, State
+from tape.protocols.domain import Domain
+from tape.protocols.parts import Outcomes, Progress
 
 _index = attrgetter("index")
 
@@ -44,8 +46,8 @@ def as_state(state: State) -> TripState:
     return state
 
 
-class TripDomain:
-    """Implements :class:`tape.protocols.GradedDomain`.
+class TripDomain(Domain, Outcomes, Progress):
+    """What a trip declares.
 
     Args:
         trip: The query and its offers.
@@ -59,6 +61,16 @@ class TripDomain:
         self.trip, self.objective = trip, objective
         self._menus: dict[str, tuple[Option, ...]] = {}
         self._fewest: dict[tuple[tuple[str, ...], int], int] = {}
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """Of bookings."""
+        return self
+
+    @property
+    def progress(self) -> Progress:
+        """What bookings are worth."""
+        return self
 
     def task_text(self) -> str:
         """The query in words."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from tape.aec.bridging import Unknown, Way, resolve
 from tape.aec.verifier import Verdict
 from tape.protocols import Action, State
-from tape.protocols.predicates import PredicateDomain
+from tape.protocols.parts import Predicates
 
 MOST = 4
 """Bridges in one plan."""
@@ -21,7 +21,7 @@ MOST = 4
 Verify = Callable[[Sequence[Action]], Verdict]
 
 
-def bridged(domain: PredicateDomain, state: State, verify: Verify, actions: Sequence[Action]) -> tuple[Action, ...]:
+def bridged(domain: Predicates, state: State, verify: Verify, actions: Sequence[Action]) -> tuple[Action, ...]:
     """A plan with bridges before the steps that lack something.
 
     A precondition that is violated or lost on the way is bridged wherever that can be done; one that is unknown only
@@ -46,7 +46,7 @@ def bridged(domain: PredicateDomain, state: State, verify: Verify, actions: Sequ
 
 
 def _edited(
-    domain: PredicateDomain, state: State, verdict: Verdict, actions: tuple[Action, ...]
+    domain: Predicates, state: State, verdict: Verdict, actions: tuple[Action, ...]
 ) -> Iterator[tuple[Action, ...]]:
     """The plan with one bridge, for each objection to one of its steps."""
     for witness in verdict.witnesses:

@@ -20,7 +20,8 @@ from tape.engine.planner import Planner
 from tape.engine.selection import SelectedPath
 from tape.errors import ConfigError
 from tape.protocols import Action, Actor, Plan
-from tape.protocols.predicates import Predicate, require_predicates
+from tape.protocols.domain import require_predicates
+from tape.protocols.predicates import Predicate
 
 
 class Controller:
@@ -60,7 +61,7 @@ class Controller:
         self._gate, self._predictor = gate, predictor
         self._settings = AecSettings.of(episode.config)
         self._grounded_only = self._settings.commit == "grounded"
-        self._state = EpistemicState(episode, domain)
+        self._state = EpistemicState(episode, episode.env.domain)
         self._queries = Queries(episode, domain, self._state, actor, planner.memory, planner.call_cost)
         self.monitor = Monitor(episode, self._state, certifies=self._grounded_only)
         self._reserve: list[tuple[Action, ...]] = []

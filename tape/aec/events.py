@@ -31,7 +31,7 @@ class JudgedEvent(ToldEvent):
         step: Environment steps taken.
         predicate: Its name.
         args: What it speaks of.
-        features: Its context (:class:`tape.protocols.predicates.FeaturedDomain`).
+        features: Its context (:class:`tape.protocols.parts.Contexts`).
         raw: The predictor's own probability, before calibration and rules.
         mu: The probability that decisions went by.
         value: What was seen, or follows from it.

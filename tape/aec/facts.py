@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, final
 
 from tape.errors import ConfigError
 from tape.protocols import State
-from tape.protocols.predicates import Predicate, PredicateDomain
+from tape.protocols.parts import Predicates
+from tape.protocols.predicates import Predicate
 
 EvidenceKind = Literal["observation", "query", "execution", "entailed"]
 
@@ -117,11 +118,12 @@ class GroundedStore:
     """Facts, rebuilt from what the domain's grounder says of every observed state.
 
     Args:
-        domain: Its grounder is the only source of facts.
+        predicates: Their grounder is the only source of facts.
+        key: The identity of a state.
     """
 
-    def __init__(self, domain: PredicateDomain) -> None:
-        self._domain = domain
+    def __init__(self, predicates: Predicates, key: Callable[[State], str]) -> None:
+        self._predicates, self._key = predicates, key
         self._facts: dict[Predicate, Fact] = {}
         self._initial: frozenset[Predicate] | None = None
         self._snapshot: Grounded | None = None
@@ -142,7 +144,7 @@ class GroundedStore:
         Returns:
             The claims that the observation contradicts; it overrides them (AEC appendix B.4).
         """
-        seen = self._domain.ground(state)
+        seen = self._predicates.ground(state)
         self._facts = {
             predicate: old
             if (old := self._facts.get(predicate)) is not None and old.value == value
@@ -151,7 +153,7 @@ class GroundedStore:
         }
         if self._initial is None:
             self._initial = frozenset(seen)
-        self._snapshot = Grounded(self._facts, state, self._domain.key(state), _SEAL)
+        self._snapshot = Grounded(self._facts, state, self._key(state), _SEAL)
         return [
             Contradiction(p, claim) for p, claim in (claims or {}).items() if seen.get(p, claim.value) != claim.value
         ]

@@ -11,21 +11,25 @@ from tape.aec.hypothesis import Hypothesis
 from tape.aec.joint import Candidate, JointError, JointSettings, decide
 from tape.budget import Resources
 from tape.engine.episode import EpisodeEnded
-from tape.protocols.predicates import Assignment, ExclusiveDomain, Predicate, PredicateDomain, Rule
+from tape.protocols.parts import ExclusiveGroups, Predicates
+from tape.protocols.predicates import Assignment, Predicate, Rule
 
 
 class JointGate:
     """Takes the first decision of the policy that earns most under the budgets; nothing is simulated.
 
     Args:
-        domain: Says which of the unknown predicates exclude each other, or its rules tell.
+        predicates: Their rules tell which of the unknown ones exclude each other.
+        groups: Says so itself, where the domain can.
         settings: Prices, solver, and whether commitments need evidence.
     """
 
     predicts = True
 
-    def __init__(self, domain: PredicateDomain, settings: JointSettings | None = None) -> None:
-        self._domain, self._settings = domain, settings or JointSettings()
+    def __init__(
+        self, predicates: Predicates, groups: ExclusiveGroups | None = None, settings: JointSettings | None = None
+    ) -> None:
+        self._predicates, self._groups, self._settings = predicates, groups, settings or JointSettings()
 
     def next(
         self,
@@ -61,9 +65,9 @@ class JointGate:
         return GiveUp("no query and no path is worth what it takes")
 
     def _exclusive(self, known: Assignment, missing: Sequence[Predicate]) -> Sequence[Sequence[Predicate]]:
-        if isinstance(self._domain, ExclusiveDomain):
-            return self._domain.exclusive(missing)
-        return exclusive_groups(self._domain.rules(), known, missing)
+        if self._groups is not None:
+            return self._groups.exclusive(missing)
+        return exclusive_groups(self._predicates.rules(), known, missing)
 
 
 def _normalised(mu: dict[Predicate, float], groups: Sequence[Sequence[Predicate]]) -> dict[Predicate, float]:

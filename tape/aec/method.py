@@ -16,7 +16,7 @@ from tape.engine.episode import Episode
 from tape.engine.planner import Planner
 from tape.engine.verification import VerifyingMethod
 from tape.protocols import Domain, PlannedActor
-from tape.protocols.predicates import require_predicates
+from tape.protocols.domain import require_predicates
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class AecMethod(VerifyingMethod):
         settings = AecSettings.of(episode.config)
         if settings.gate == "joint":
             joint = JointSettings(grounded=settings.commit == "grounded", solver=episode.config.solver)
-            return JointGate(require_predicates(episode.env.domain), joint)
+            domain = episode.env.domain
+            return JointGate(require_predicates(domain), domain.exclusive_groups, joint)
         return gate_of(settings)
 
     def predictor(self, episode: Episode) -> Predictor:

@@ -8,22 +8,10 @@ from typing import Any
 
 from tape.budget import Resources
 from tape.errors import ConfigError
-from tape.protocols import Action, Environment, MarksDestructive, Observation, SpellsOut, State
-from tape.protocols.predicates import (
-    Assignment,
-    AssumingDomain,
-    Effects,
-    ExcludingDomain,
-    ExclusiveDomain,
-    FeaturedDomain,
-    KnowsGoal,
-    Predicate,
-    PredicateDomain,
-    QueryMacro,
-    Rule,
-    SupposingDomain,
-    require_predicates,
-)
+from tape.protocols import Action, Domain, Environment, Observation, State
+from tape.protocols.domain import require_predicates
+from tape.protocols.parts import Choices, Contexts, ExclusiveGroups, GoalTest, Hypotheses, Predicates, Unseen
+from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
 from tape.protocols.prompt_format import PromptFormat
 from tape.seeds import derive
 
@@ -48,20 +36,7 @@ def rate_of(predicate: Predicate, rates: Rates) -> float:
     return rate
 
 
-_OPTIONAL: tuple[Any, ...] = (
-    AssumingDomain,
-    SupposingDomain,
-    KnowsGoal,
-    ExcludingDomain,
-    ExclusiveDomain,
-    FeaturedDomain,
-    MarksDestructive,
-    SpellsOut,
-)
-"""The optional protocols of a domain that a noisy one has where the domain has them."""
-
-
-class NoisyDomain:
+class NoisyDomain(Domain, Predicates):
     """A domain whose grounder is wrong at a known rate about what comes to light after the start.
 
     This is simulated error: show it as such wherever results with it are shown. A predicate that was grounded in the
@@ -82,18 +57,17 @@ class NoisyDomain:
     """
 
     def __init__(
-        self, domain: PredicateDomain, rates: Rates, seed: int, start: State | None = None, *, closed: bool = False
+        self, domain: Domain, rates: Rates, seed: int, start: State | None = None, *, closed: bool = False
     ) -> None:
         for name in rates if isinstance(rates, Mapping) else ("every predicate",):
             rate_of(Predicate(name), rates)
         self._domain, self._rates, self._seed = domain, rates, seed
+        self._true = require_predicates(domain, "a simulated query error")
+        self.deterministic, self.marks_destructive = domain.deterministic, domain.marks_destructive
+        self.complete = self._true.complete
         self._closed = closed
         self._first: frozenset[Predicate] | None = None if start is None else frozenset(self._truth(start))
         self._seen: set[Predicate] = set()
-        for protocol in _OPTIONAL:
-            if isinstance(domain, protocol):
-                for name in (name for name, what in vars(protocol).items() if callable(what) and name[0] != "_"):
-                    setattr(self, name, getattr(domain, name))  # on the instance, where isinstance() looks for them
 
     @property
     def flipped(self) -> frozenset[Predicate]:
@@ -116,19 +90,61 @@ class NoisyDomain:
 
     def _truth(self, state: State) -> Assignment:
         """What comes to light, without errors."""
-        known = dict(self._domain.ground(state))
+        known = dict(self._true.ground(state))
         grows = self._closed
         while grows:
             before = len(known)
-            for rule in self._domain.rules():
+            for rule in self._true.rules():
                 known = {**rule(known), **known}
             grows = len(known) > before
         return known
 
     @property
-    def deterministic(self) -> bool:
+    def predicates(self) -> Predicates:
+        """Those of this domain, with the errors."""
+        return self
+
+    @property
+    def goal_test(self) -> GoalTest | None:
         """As the domain says."""
-        return self._domain.deterministic
+        return self._domain.goal_test
+
+    @property
+    def exclusive_groups(self) -> ExclusiveGroups | None:
+        """As the domain says."""
+        return self._domain.exclusive_groups
+
+    @property
+    def contexts(self) -> Contexts | None:
+        """As the domain says."""
+        return self._domain.contexts
+
+    @property
+    def unseen(self) -> Unseen | None:
+        """As the domain says."""
+        return self._domain.unseen
+
+    @property
+    def hypotheses(self) -> Hypotheses | None:
+        """As the domain says."""
+        return self._domain.hypotheses
+
+    @property
+    def choices(self) -> Choices | None:
+        """As the domain says."""
+        return self._domain.choices
+
+    def destructive(self, action: Action) -> bool:
+        """As the domain says."""
+        return self._domain.destructive(action)
+
+    def spelled_out(self, state: State, action: Action) -> str:
+        """As the domain says."""
+        return self._domain.spelled_out(state, action)
+
+    def task_text(self) -> str:
+        """As the domain says."""
+        return self._domain.task_text()
 
     def key(self, state: State) -> str:
         """As the domain says."""
@@ -152,27 +168,27 @@ class NoisyDomain:
 
     def preconditions(self, action: Action) -> Assignment:
         """As the domain says."""
-        return self._domain.preconditions(action)
+        return self._true.preconditions(action)
 
     def effects(self, action: Action, known: Assignment) -> Effects:
         """As the domain says."""
-        return self._domain.effects(action, known)
+        return self._true.effects(action, known)
 
     def goals(self) -> Sequence[Assignment]:
         """As the domain says."""
-        return self._domain.goals()
+        return self._true.goals()
 
     def rules(self) -> Sequence[Rule]:
         """As the domain says."""
-        return self._domain.rules()
+        return self._true.rules()
 
     def query(self, state: State, predicate: Predicate) -> QueryMacro | None:
         """As the domain says."""
-        return self._domain.query(state, predicate)
+        return self._true.query(state, predicate)
 
     def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
         """As the domain says."""
-        return self._domain.bridge(state, predicate, value)
+        return self._true.bridge(state, predicate, value)
 
     def __getattr__(self, name: str) -> Any:
         """Whatever else the domain has."""
@@ -198,8 +214,7 @@ class NoisyEnvironment:
         self._domain = self._noisy(seed)
 
     def _noisy(self, seed: int) -> NoisyDomain:
-        domain = require_predicates(self.inner.domain, "a simulated query error")
-        return NoisyDomain(domain, self._rates, seed, closed=True)
+        return NoisyDomain(self.inner.domain, self._rates, seed, closed=True)
 
     @property
     def domain(self) -> NoisyDomain:

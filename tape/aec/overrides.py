@@ -14,7 +14,7 @@ from pydantic import Field
 
 from tape.errors import ConfigError
 from tape.protocols import Domain
-from tape.protocols.predicates import Feature, FeaturedDomain, Predicate
+from tape.protocols.predicates import Feature, Predicate
 from tape.reading import parse_json, shaped, short
 
 SCHEMA = "tape.override_rules/1"
@@ -131,8 +131,8 @@ class Overrides:
 
 def features_of(domain: Domain, predicate: Predicate) -> tuple[Feature, ...]:
     """The context of a predicate, sorted: what the domain says of it, else its arguments by position."""
-    if isinstance(domain, FeaturedDomain):
-        return tuple(sorted(set(domain.features(predicate))))
+    if domain.contexts is not None:
+        return tuple(sorted(set(domain.contexts.features(predicate))))
     return named_arguments(predicate)
 
 

@@ -12,7 +12,8 @@ from tape.engine.episode import ActionRefused, Episode, environment_faults
 from tape.engine.memory import Memory
 from tape.engine.steps import write_action
 from tape.protocols import Action, Actor, State
-from tape.protocols.predicates import Predicate, PredicateDomain, QueryMacro
+from tape.protocols.parts import Predicates
+from tape.protocols.predicates import Predicate, QueryMacro
 
 CallCost = Callable[[State, Mapping[str, int], Sequence[Action]], Resources]
 """The worst case of the model's calls for one step, with the rest of what is to be done."""
@@ -33,7 +34,7 @@ class Queries:
     def __init__(
         self,
         episode: Episode,
-        domain: PredicateDomain,
+        domain: Predicates,
         state: EpistemicState,
         actor: Actor,
         memory: Memory,

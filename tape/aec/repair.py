@@ -9,7 +9,8 @@ from tape.aec.events import RuleDisabledEvent
 from tape.aec.facts import Claim, Contradiction
 from tape.aec.verifier import Rulebook
 from tape.protocols import Action
-from tape.protocols.predicates import Predicate, PredicateDomain
+from tape.protocols.parts import Predicates
+from tape.protocols.predicates import Predicate
 from tape.trace import TraceWriter
 
 MOST = 2
@@ -49,7 +50,7 @@ class Repair:
         return dict(sorted(counted.items()))
 
 
-def claims_of(domain: PredicateDomain, closure: Closure, action: Action) -> Mapping[Predicate, Claim]:
+def claims_of(domain: Predicates, closure: Closure, action: Action) -> Mapping[Predicate, Claim]:
     """What rules and declarations say will be seen after an action.
 
     What is entailed now stays as it is but for the action's effects. The effects are only claimed where all

@@ -15,7 +15,8 @@ from tape.aec.verifier import Rulebook, Verdict, Verifier
 from tape.budget import Resources
 from tape.engine.episode import Episode, environment_faults
 from tape.protocols import Action
-from tape.protocols.predicates import Effects, Predicate, PredicateDomain
+from tape.protocols.domain import Domain, require_predicates
+from tape.protocols.predicates import Effects, Predicate
 
 
 class EpistemicState:
@@ -26,11 +27,12 @@ class EpistemicState:
         domain: Its domain.
     """
 
-    def __init__(self, episode: Episode, domain: PredicateDomain) -> None:
+    def __init__(self, episode: Episode, domain: Domain) -> None:
         self._episode, self._domain = episode, domain
-        self._store = GroundedStore(domain)
-        rulebook = Rulebook(tuple(domain.rules()))
-        self._verifier = Verifier(domain, rulebook)
+        self._predicates = predicates = require_predicates(domain)
+        self._store = GroundedStore(predicates, domain.key)
+        rulebook = Rulebook(tuple(predicates.rules()))
+        self._verifier = Verifier(predicates, rulebook)
         self._repair = Repair(rulebook, episode.trace)
         self._rulebook = rulebook
         self.beliefs = BeliefStore()
@@ -49,7 +51,7 @@ class EpistemicState:
     def observed(self, kind: EvidenceKind, action: Action, source: str) -> None:
         """Take over what is seen after an action; it overrides what was declared and entailed before."""
         with environment_faults(f"the predicates after {action!r} cannot be worked out"):
-            claims = claims_of(self._domain, self._verifier.closure(self.grounded), action)
+            claims = claims_of(self._predicates, self._verifier.closure(self.grounded), action)
             found = self._store.observe(self._episode.state, Evidence(kind, self._episode.result.steps, source), claims)
         self._repaired(found)
         self._judge()
@@ -105,12 +107,12 @@ class EpistemicState:
     def bridged(self, actions: Sequence[Action]) -> tuple[Action, ...]:
         """A plan with bridging actions where they are cheaper than asking."""
         with environment_faults("the bridges of a plan cannot be worked out"):
-            return bridged(self._domain, self._episode.state, self.verify, actions)
+            return bridged(self._predicates, self._episode.state, self.verify, actions)
 
     def effects(self, action: Action) -> Effects:
         """What an action declares to change, given the facts of now."""
         with environment_faults(f"the effects of {action!r} cannot be worked out"):
-            return self._domain.effects(action, self._verifier.closure(self.grounded).assignment)
+            return self._predicates.effects(action, self._verifier.closure(self.grounded).assignment)
 
     def is_done(self, action: Action) -> bool:
         """Whether what an action declares to change is known to be so already."""
@@ -125,7 +127,7 @@ class EpistemicState:
             known: dict[Predicate, bool] = dict(self._verifier.closure(self.grounded).assignment)
             left: list[Action] = []
             for action in actions:
-                effects = self._domain.effects(action, known)
+                effects = self._predicates.effects(action, known)
                 certain = {p: value for p, value in effects.items() if value is not None}
                 if certain and all(known.get(p) is value for p, value in certain.items()):
                     continue

@@ -19,7 +19,9 @@ from functools import cache
 from tape.aec.two_frontier_progress import Node, Progression, label_of
 from tape.errors import ConfigError
 from tape.protocols import Action, Plan, State
-from tape.protocols.predicates import Assignment, Predicate, PredicateDomain
+from tape.protocols.domain import Domain, require_predicates
+from tape.protocols.parts import Predicates
+from tape.protocols.predicates import Assignment, Predicate
 
 __all__ = ["Found", "Label", "Limits", "TwoFrontierProposer", "label", "queryable", "search"]
 
@@ -88,7 +90,7 @@ class Found:
     assumed: Mapping[Predicate, bool]
 
 
-def queryable(domain: PredicateDomain) -> Assumable:
+def queryable(domain: Predicates) -> Assumable:
     """Only what a plan comes upon may be assumed, and only if it can be queried and nothing brings it about.
 
     So a search does not assume the goal, nor what it takes a step to make true: of an unknown precondition it chooses
@@ -104,7 +106,7 @@ def queryable(domain: PredicateDomain) -> Assumable:
 
 
 def search(
-    domain: PredicateDomain,
+    domain: Predicates,
     state: State,
     actions: Sequence[Action],
     m: int,
@@ -133,7 +135,7 @@ class _Search:
 
     def __init__(
         self,
-        domain: PredicateDomain,
+        domain: Predicates,
         state: State,
         actions: Sequence[Action],
         m: int,
@@ -331,12 +333,13 @@ class TwoFrontierProposer:
 
     def __init__(
         self,
-        domain: PredicateDomain,
+        domain: Domain,
         limits: Limits | None = None,
         actions: Callable[[State], Sequence[Action]] | None = None,
         assumable: Assumable | None = None,
     ) -> None:
         self._domain, self._limits, self._actions = domain, limits or Limits(), actions
+        self._predicates = require_predicates(domain, "the two-frontier proposer")
         self._assumable = assumable
 
     def hypotheses(self, state: State, m: int, steps: int | None = None) -> list[Found]:
@@ -358,7 +361,7 @@ class TwoFrontierProposer:
         limits = self._limits
         if steps is not None and steps < limits.length:
             limits = replace(limits, length=max(0, steps))
-        return search(self._domain, state, actions, m, limits, self._assumable)
+        return search(self._predicates, state, actions, m, limits, self._assumable)
 
     async def propose(self, starts: Sequence[tuple[State, Mapping[str, int]]], m: int, seed: int) -> list[list[Plan]]:
         """At most ``m`` plans from each start, none longer than the steps that remain; the seed is not used."""

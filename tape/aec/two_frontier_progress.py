@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tape.protocols import Action
-from tape.protocols.predicates import Assignment, Predicate, PredicateDomain, Rule
+from tape.protocols.parts import Predicates
+from tape.protocols.predicates import Assignment, Predicate, Rule
 
 
 def label_of(known: Assignment, predicate: Predicate, value: bool) -> bool | None:
@@ -50,7 +51,7 @@ class Progression:
     """
 
     def __init__(
-        self, domain: PredicateDomain, assumptions: int, assumable: Callable[[Predicate], bool] = lambda _: True
+        self, domain: Predicates, assumptions: int, assumable: Callable[[Predicate], bool] = lambda _: True
     ) -> None:
         self._domain, self._assumptions, self._assumable = domain, assumptions, assumable
         self._rules: Sequence[Rule] = domain.rules()

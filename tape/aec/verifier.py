@@ -11,7 +11,8 @@ from tape.budget import Resources
 from tape.engine.progression import Progression, progress
 from tape.engine.pullback import Witness, affordable, pullback
 from tape.protocols import Action
-from tape.protocols.predicates import OpenDomain, Predicate, PredicateDomain, Rule
+from tape.protocols.parts import Predicates
+from tape.protocols.predicates import Predicate, Rule
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Verifier:
         rulebook: The rules in force.
     """
 
-    def __init__(self, domain: PredicateDomain, rulebook: Rulebook) -> None:
+    def __init__(self, domain: Predicates, rulebook: Rulebook) -> None:
         self._domain, self._rulebook = domain, rulebook
         self._closure: tuple[Grounded, tuple[Rule, ...], Closure] | None = None
 
@@ -102,7 +103,7 @@ class Verifier:
         closure = self.closure(grounded)
         run = progress(self._domain, closure.assignment, actions)
         witnesses = [found for at, interface in enumerate(run.interfaces) for found in pullback(interface, at)]
-        if isinstance(self._domain, OpenDomain):  # what it cannot declare is asked about, not refused
+        if not self._domain.complete:  # what it cannot declare is asked about, not refused
             witnesses = [replace(w, kind="uncovered") if w.kind == "lost" else w for w in witnesses]
         witnesses += affordable(costs, remaining)
         witnesses += [

@@ -47,16 +47,13 @@ from tape.protocols import (
     Actor,
     Answers,
     BelongsToLoop,
-    DeclaredDomain,
     Environment,
     Measures,
     Proposer,
     Scorer,
-    TellsTask,
     WorldModel,
 )
-from tape.protocols.predicates import require_predicates
-from tape.protocols.search import SearchDomain
+from tape.protocols.domain import require_known_parts, require_predicates
 from tape.seeds import derive
 from tape.trace import FinishedEvent, StartedEvent, TraceWriter
 from tape.waiting import run_sync
@@ -79,7 +76,7 @@ class Agent(ABC):
     methods: ClassVar[tuple[str, ...]] = ()
     """The methods whose settings mean something to it: fields of :class:`TapeConfig` such as ``aec``."""
     searches: ClassVar[bool] = False
-    """Whether it searches a corpus (:class:`tape.protocols.search.SearchDomain`), which is all that it can play."""
+    """Whether it searches a corpus (:class:`tape.protocols.search.SearchTask`), which is all that it can play."""
     lm_roles: ClassVar[tuple[str, ...]] = ()
     """The roles of :data:`tape.engine.settings.LM_ROLES` that it gives the model where it is asked to."""
 
@@ -115,7 +112,8 @@ class Agent(ABC):
         Raises:
             ConfigError: Says what it lacks.
         """
-        if not cls.searches and isinstance(env.domain, SearchDomain):
+        require_known_parts(env.domain)
+        if not cls.searches and env.domain.search_task is not None:
             raise ConfigError(
                 f"{type(env).__name__} is a corpus to be searched, which the agent {cls.name!r} cannot; take --agent "
                 "cgdp, ircot, react_search, memgpt or iter_retgen"
@@ -243,7 +241,7 @@ class Agent(ABC):
         stop_listening = listen(writer, listener)
         episode = Episode(env, config, ledger, writer, roles, derive(seed, "agent"), simulator, deadline)
         with environment_faults("the task cannot be told"):
-            task = str(env.domain.task_text()) if isinstance(env.domain, TellsTask) else ""
+            task = str(env.domain.task_text())
         episode.result.budget = dict(caps)
         try:
             writer.write(StartedEvent(config=self.describe(config), budget=dict(caps), task=task))
@@ -387,8 +385,9 @@ class LmAgent(Agent):
         if self.config.proposer == "two_frontier":
             from tape.aec.two_frontier import Limits, TwoFrontierProposer, queryable  # only where it is asked for
 
-            domain = require_predicates(episode.env.domain, "proposer='two_frontier'")
-            return TwoFrontierProposer(domain, Limits(nodes=4000, width=64, novel=True), assumable=queryable(domain))
+            predicates = require_predicates(episode.env.domain, "proposer='two_frontier'")
+            limits = Limits(nodes=4000, width=64, novel=True)
+            return TwoFrontierProposer(episode.env.domain, limits, assumable=queryable(predicates))
         if self.config.proposer == "declared":
             return DeclaredProposer(require_plans_declared(episode.env.domain))
         distinct = episode.config.sampling == "distinct"
@@ -399,7 +398,7 @@ class LmAgent(Agent):
         domain = episode.env.domain
         if episode.simulator is not None:
             return episode.simulator
-        return DeclaredWorldModel(domain) if isinstance(domain, DeclaredDomain) else self.lm_world_model(episode)
+        return self.lm_world_model(episode) if domain.outcomes is None else DeclaredWorldModel(domain.outcomes)
 
     def lm_world_model(self, episode: Episode) -> WorldModel:
         """The model's predictions."""

@@ -16,7 +16,6 @@ from tape.engine.episode import Episode
 from tape.engine.scorer import GoalTestScorer
 from tape.engine.settings import TapeConfig
 from tape.protocols import Acted, Action, Actor, Scorer, State, WorldModel
-from tape.protocols.predicates import KnowsGoal
 from tape.trace import ActionsSampledEvent
 
 
@@ -98,8 +97,8 @@ class BestOfN(LmAgent):
     def actor(self, episode: Episode) -> Actor:
         """N samples where the agent beside it takes one."""
         scorer, domain = self.scorer(episode), episode.env.domain
-        if episode.config.goal_test == "declared" and isinstance(domain, KnowsGoal):
-            scorer = GoalTestScorer(scorer, domain)  # as TAPE does
+        if episode.config.goal_test == "declared" and domain.goal_test is not None:
+            scorer = GoalTestScorer(scorer, domain.goal_test)  # as TAPE does
         return BestOfNActor(
             episode.roles,
             LmActor(episode.roles, "free", self.config.temperature),

@@ -22,7 +22,6 @@ from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, ConfigError
 from tape.lm.base import LanguageModel
 from tape.protocols import Environment
-from tape.protocols.search import SearchDomain
 
 
 class SearchAgent(Agent):
@@ -96,7 +95,7 @@ class SearchAgent(Agent):
             ConfigError: Names the agents for it.
         """
         super().require(config, env)
-        if not isinstance(env.domain, SearchDomain):
+        if env.domain.search_task is None:
             raise ConfigError(
                 f"the agent {cls.name!r} searches a corpus, and {type(env).__name__} has none; take 'tape', or play "
                 "locomo, repo_qa, musique_search or hotpot_search"
@@ -141,8 +140,8 @@ class SearchAgent(Agent):
         """A search of which nothing will be played."""
         roles, ledger = unplayed(env, model), Ledger(Budget())
         episode = Episode(env, config, ledger, roles.trace, roles, 0, None)
-        assert isinstance(env.domain, SearchDomain)
-        return Search(episode, CgdpSettings.of(config), env.domain, _as_search_format(roles.prompt_format))
+        assert env.domain.search_task is not None
+        return Search(episode, CgdpSettings.of(config), env.domain.search_task, _as_search_format(roles.prompt_format))
 
     @classmethod
     def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int:
@@ -153,8 +152,8 @@ class SearchAgent(Agent):
 
     async def _play(self, episode: Episode) -> None:
         domain, prompts = episode.env.domain, episode.roles.prompt_format
-        assert isinstance(domain, SearchDomain)
-        search = Search(episode, CgdpSettings.of(episode.config), domain, _as_search_format(prompts))
+        assert domain.search_task is not None
+        search = Search(episode, CgdpSettings.of(episode.config), domain.search_task, _as_search_format(prompts))
         try:
             search.begin(self.moves)
             try:

@@ -26,7 +26,7 @@ from tape.cgdp.view import Belief, Form, Round, View
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.errors import InvalidOutputError
 from tape.lm.base import Request, cost_of, most_completion_tokens
-from tape.protocols.search import LONGEST_TEXT, UNANSWERABLE, Passage, SearchDomain, SearchOption, TellsGold
+from tape.protocols.search import LONGEST_TEXT, UNANSWERABLE, Passage, SearchOption, SearchTask, TellsGold
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ class Search:
         gave_up: Whether curation has dropped an open question.
     """
 
-    def __init__(self, episode: Episode, settings: CgdpSettings, domain: SearchDomain, prompts: SearchFormat) -> None:
+    def __init__(self, episode: Episode, settings: CgdpSettings, domain: SearchTask, prompts: SearchFormat) -> None:
         self.episode, self.settings, self.domain, self.prompts = episode, settings, domain, prompts
         self.options: tuple[SearchOption, ...] = tuple(domain.options())
         self.window = Window(episode.roles.lm, settings.context_tokens)
@@ -342,7 +342,9 @@ class Search:
         Raises:
             EpisodeEnded: It has.
         """
-        cost = self.domain.cost(self.episode.state, self.domain.search(self.domain.question, self.options[0]))
+        cost = self.episode.env.domain.cost(
+            self.episode.state, self.domain.search(self.domain.question, self.options[0])
+        )
         left = self.episode.remaining()
         for kind, count in cost.items():
             if (count or 0) > left.get(kind, count or 0):

@@ -8,7 +8,7 @@ a sum. The solver finds the path of greatest worth within what is left of every 
 after what that brings the path is selected anew. Where no path is worth anything the agent answers.
 
 Predicates come up as a search goes on: who starts with the bare question does not know yet what it takes. The plan has
-room for as many as such questions usually take (:attr:`tape.protocols.search.SearchDomain.hops`), else the first search
+room for as many as such questions usually take (:attr:`tape.protocols.search.SearchTask.hops`), else the first search
 would spend what those behind it need.
 
 Costs are expected ones, for what must not be exceeded is enforced elsewhere: every call and every search reserves its

@@ -33,7 +33,7 @@ _HELP = {
     "no_repeat": "keep free choices from repeating an action in an identical state",
     "reselect": "select the rest of the path anew where a step has used less than its worst case",
     "mismatch": "exact: replan wherever a state is not as predicted; needed: where the rest of the path rests on what "
-    "is not, in environments that declare predicates (default: needed on ScienceWorld, else exact)",
+    "is not, in environments that can tell (default: needed on ScienceWorld, else exact)",
     "max_replans": "most replanning rounds",
     "resample": "further samplings where no path is feasible",
     "extend": "further plans from inside the graph while no path reaches a goal; 0: none",

@@ -13,8 +13,8 @@ from tape.engine.scorer import LmCostModel
 from tape.engine.selection import most_moves
 from tape.errors import GraphError
 from tape.lm.base import FREE
-from tape.protocols import Action, DeclaredDomain, GradedDomain, PlannedActor, SavingDomain, Score, Scorer, State
-from tape.protocols.predicates import KnowsGoal, OpenDomain
+from tape.protocols import Action, PlannedActor, Score, Scorer, State
+from tape.protocols.parts import Outcomes
 
 _END = 1e-4
 """Weight of the mean score of an open end: no number of stays there outweighs one at a goal (below 10,000 moves)."""
@@ -61,8 +61,8 @@ class Annotator:
         # Every edge has its cost before a model is asked, whose call may be refused.
         if self._costs is not None:
             await self._predict(graph, self._costs, remaining)
-        if isinstance(domain, DeclaredDomain):
-            await self._grade(graph, domain, remaining)
+        if domain.outcomes is not None:
+            await self._grade(graph, domain.outcomes, remaining)
             return
         nodes = graph.nodes
         scores = await self._scorer.score([graph.state(node) for node in nodes], remaining)
@@ -73,20 +73,14 @@ class Annotator:
             end = bool(graph.attributes(node)["plan_end"])
             reward = self._reward(score, end=end, visited=node in visited)
             goal: bool | None = None
-            if isinstance(domain, KnowsGoal):
+            if domain.goal_test is not None:
                 declared = self._episode.config.goal_test == "declared"
-                said = domain.satisfied(graph.state(node)) if declared else reward >= GOAL_SCORE
+                said = domain.goal_test.satisfied(graph.state(node)) if declared else reward >= GOAL_SCORE
                 goal = node not in visited and said
                 # Short of the goal only an end is worth anything: a model's steps left would reward going round.
                 reward = 1.0 if goal else min(reward, _END if end else 0.0)
-                if (
-                    reward >= 0
-                    and end
-                    and not goal
-                    and node in depths.keys() - visited
-                    and isinstance(domain, OpenDomain)
-                ):
-                    credit = min(max(domain.credit(graph.state(node)), 0.0), 1.0)
+                if reward >= 0 and end and not goal and node in depths.keys() - visited and domain.progress is not None:
+                    credit = min(max(domain.progress.worth(graph.state(node)), 0.0), 1.0)
                     reward = (reward + _END * (credit + depths[node] / max(depths.values()))) / 3
             reward *= graph.attributes(node).get("likelihood", 1.0)
             graph.set_reward(node, reward, goal=reward >= GOAL_SCORE if goal is None else goal)
@@ -104,20 +98,21 @@ class Annotator:
             now = {kind: count and count - saved.get(kind, 0) for kind, count in edge.cost.items()}
             graph.set_cost(edge.id, Resources(now))
 
-    async def _grade(self, graph: PlanGraph, domain: DeclaredDomain, remaining: Mapping[str, int]) -> None:
+    async def _grade(self, graph: PlanGraph, declared: Outcomes, remaining: Mapping[str, int]) -> None:
         """Put rewards on the ends of a declared domain, where all that counts is what a path ends with.
 
         No other node is an end of a path. Where no end can be paid for, a partial path goes as far as it can.
         """
         depths = graph.depths(self._episode.key(self._episode.state))
-        ends = [node for node in graph.nodes if domain.is_end(graph.state(node))]
-        deepest, graded = max(depths.values()) + 1, domain if isinstance(domain, GradedDomain) else None
+        ends = [node for node in graph.nodes if declared.is_end(graph.state(node))]
+        domain = self._episode.env.domain
+        deepest, progress = max(depths.values()) + 1, domain.progress
         for node in set(graph.nodes) - set(ends):
             graph.no_end(node)
             depth = depths.get(node, 0)
             reward = _DEPTH * depth
-            if graded is not None:  # a step further outweighs what a state is worth
-                reward = (depth + (1 + graded.worth(graph.state(node))) / 2) / (2 * deepest)
+            if progress is not None:  # a step further outweighs what a state is worth
+                reward = (depth + (1 + progress.worth(graph.state(node))) / 2) / (2 * deepest)
             graph.set_reward(node, reward, goal=False)
         scores = await self._scorer.score([graph.state(node) for node in ends], remaining)
         for node, score in zip(ends, scores, strict=True):
@@ -126,7 +121,7 @@ class Annotator:
             if mode == "ends":
                 reward *= graph.attributes(node)["support"] / len(graph.plans)
             graph.set_reward(node, max(reward, _END), goal=True)
-        if isinstance(domain, SavingDomain):
+        if domain.saves is not None:
             self._save(graph, domain.saves)
 
     @staticmethod

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 from tape.budget import amount_of, in_units, kind_of, kinds
 from tape.budget.deadline import blocking, in_thread
 from tape.errors import ApprovalError, ConfigError
-from tape.protocols import Action, Domain, MarksDestructive
+from tape.protocols import Action, Domain
 from tape.trace.events import Decision
 
 
@@ -125,7 +125,7 @@ class Approver:
             raise ConfigError(f"approve= is a function that is called with an ApprovalRequest, not {approve!r}")
         if when is not None and (not callable(when) or iscoroutinefunction(when)):
             raise ConfigError(f"approve_when= is a plain function of an ApprovalRequest, not {when!r}")
-        if when is None and not isinstance(domain, MarksDestructive):
+        if when is None and not domain.marks_destructive:
             raise ConfigError(
                 f"approve= would never be called: {type(domain).__name__} marks no action as destructive; say which "
                 "ones you want to be asked about, for instance approve_when=lambda request: True"

@@ -10,7 +10,7 @@ from tape.engine.settings import LM_ROLES, TapeConfig
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel, Message
-from tape.protocols import DeclaredDomain, Domain, Environment, State
+from tape.protocols import Domain, Environment, State
 from tape.protocols.prompt_format import AskingFormat, PartialFormat, PromptFormat
 from tape.trace import MalformedEvent, TraceWriter
 
@@ -87,7 +87,12 @@ def require_roles(config: TapeConfig, domain: Domain, prompt_format: PromptForma
                 f"({type(prompt_format).__name__} has no method ask, and the model was not trained on it); use "
                 f"{name}='declared', or a general model, which reads chat prompts"
             )
-    if config.projector == "lm" and isinstance(domain, DeclaredDomain):
+    if config.mismatch == "needed" and domain.mismatch_test is None:
+        raise ConfigError(
+            f"mismatch='needed': {type(domain).__name__} does not say which differences from a prediction matter (its "
+            "mismatch_test is None); use mismatch='exact'"
+        )
+    if config.projector == "lm" and domain.outcomes is not None:
         raise ConfigError(
             f"projector='lm': {type(domain).__name__} declares what actions lead to, so there is nothing to merge that "
             "its keys do not tell; use projector='declared'"

@@ -21,18 +21,14 @@ from tape.protocols import (
     Action,
     AsyncEnvironment,
     Concludes,
-    DeclaresCosts,
     Ends,
     Environment,
-    MarksDestructive,
     Observation,
-    SpellsOut,
     State,
     TakesProjections,
     TakesRefusals,
     WorldModel,
 )
-from tape.protocols.predicates import ExcludingDomain
 from tape.seeds import derive
 from tape.trace import ActedEvent, ApprovalEvent, LedgerEvent, ObservedEvent, TraceWriter
 from tape.trace.declarations import report_broken
@@ -237,10 +233,10 @@ class Episode:
 
     def _request(self, action: Action, rest: Sequence[Action]) -> ApprovalRequest:
         domain = self.env.domain
-        destructive = isinstance(domain, MarksDestructive) and domain.destructive(action)
+        destructive = domain.destructive(action)
         return ApprovalRequest(
             action=action,
-            shown=domain.spelled_out(self.state, action) if isinstance(domain, SpellsOut) else action,
+            shown=domain.spelled_out(self.state, action),
             picture=domain.render(self.state),
             cost=amounts(domain.cost(self.state, action)),
             left=amounts(self.remaining()),
@@ -317,8 +313,8 @@ class Episode:
         """
         domain = self.env.domain
         left_out = [*self.refused, *(self.taken.get(domain.key(self.state), ()) if self.config.no_repeat else ())]
-        if isinstance(domain, ExcludingDomain) and (left_out or self.config.no_repeat):
-            return domain.without(self.state, left_out)
+        if domain.choices is not None and (left_out or self.config.no_repeat):
+            return domain.choices.without(self.state, left_out)
         return self.state
 
     async def _act(self, action: Action) -> tuple[Observation, Resources]:
@@ -380,6 +376,6 @@ class Episode:
     def possible_costs(self) -> Mapping[str, Resources]:
         """The worst case of every action or family of actions that the domain can name; else empty."""
         domain = self.env.domain
-        if isinstance(domain, DeclaresCosts):
-            return domain.declared_costs()
+        if (declared := domain.declared_costs()) is not None:
+            return declared
         return {action: domain.cost(self.state, action) for action in domain.admissible(self.state) or ()}

@@ -6,10 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
 from tape.engine.episode import ActionRefused, Episode, environment_faults
-from tape.engine.futile import skipping
 from tape.engine.graph import UNKNOWN, Edge
 from tape.engine.memory import Memory
-from tape.engine.needed import still_good
+from tape.engine.no_ops import known_no_ops
 from tape.engine.selection import SelectedPath
 from tape.engine.steps import end_if_broken, mismatched, write_action
 from tape.protocols import Action, Actor, State
@@ -121,12 +120,12 @@ class Executor:
 
         The last action is never left out, so that every path takes a step.
         """
-        episode, domain = self._episode, skipping(self._episode)
-        if domain is None or self._watch is not None or len(rest) < 2 or rest[-1].target == UNKNOWN:
+        episode, known = self._episode, known_no_ops(self._episode)
+        test = episode.env.domain.mismatch_test
+        if known is None or test is None or self._watch is not None or len(rest) < 2 or rest[-1].target == UNKNOWN:
             return False
         with environment_faults("what the next action would change cannot be worked out"):
-            return domain.futile(episode.state, rest[0].action) and still_good(
-                domain,
+            return known.is_no_op(episode.state, rest[0].action) and test.still_good(
                 [planned.graph.state(ahead.target) for ahead in rest],
                 episode.state,
                 [ahead.action for ahead in rest[1:]],
@@ -139,14 +138,14 @@ class Executor:
         Not asked where somebody watches the path, who knows better; nor at its end, where planning begins anew.
         """
         episode = self._episode
-        if episode.config.mismatch == "exact" or self._watch is not None or not rest:
+        test = None if episode.config.mismatch == "exact" else episode.env.domain.mismatch_test
+        if test is None or self._watch is not None or not rest:
             return False
         if any(ahead.target == UNKNOWN for ahead in rest):
             return False
         predicted = [planned.graph.state(ahead.target) for ahead in (edge, *rest)]
         with environment_faults("what the rest of the path rests on cannot be worked out"):
-            good = still_good(
-                episode.env.domain,
+            good = test.still_good(
                 predicted,
                 episode.state,
                 [ahead.action for ahead in rest],

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tape.budget import Resources
 from tape.engine.graph import HOPELESS, PlanGraph
-from tape.protocols import Action, DeclaredDomain, State
+from tape.protocols import Action, State
+from tape.protocols.parts import Outcomes
 
 
 @dataclass(frozen=True)
@@ -70,20 +71,20 @@ MOST_STATES = 4000
 """No more states than about so many are added for one plan; what comes after keeps the plan's own variants."""
 
 
-def possible(domain: DeclaredDomain, state: State, actions: Sequence[Action]) -> list[Action]:
+def possible(declared: Outcomes, state: State, actions: Sequence[Action]) -> list[Action]:
     """A plan with each action that cannot be taken replaced by the first of its variants that can, as far as that goes.
 
     Which variant a plan names is no reason to drop the plan: the call may have failed by that one alone.
 
     Args:
-        domain: Declares variants and outcomes.
+        declared: Variants and outcomes.
         state: Where the plan starts.
         actions: The plan.
     """
     found: list[Action] = []
     for action in actions:
-        tried = dict.fromkeys([action, *domain.variants(state, action)])
-        options = [(option, domain.outcome(state, option).state) for option in tried]
+        tried = dict.fromkeys([action, *declared.variants(state, action)])
+        options = [(option, declared.outcome(state, option).state) for option in tried]
         option, reached = next(((option, after) for option, after in options if after is not None), (action, None))
         found.append(option)
         if reached is None:
@@ -92,7 +93,9 @@ def possible(domain: DeclaredDomain, state: State, actions: Sequence[Action]) ->
     return found
 
 
-def add_variants(graph: PlanGraph, domain: DeclaredDomain, state: State, actions: Sequence[Action]) -> None:
+def add_variants(
+    graph: PlanGraph, key_of: Callable[[State], str], declared: Outcomes, state: State, actions: Sequence[Action]
+) -> None:
     """Add every path that does what a folded plan does with any of the variants at each step.
 
     The plan supports all these paths alike: which variant it names is the model's guess, the choice is the solver's.
@@ -101,27 +104,28 @@ def add_variants(graph: PlanGraph, domain: DeclaredDomain, state: State, actions
 
     Args:
         graph: Gets the paths.
-        domain: Declares variants and outcomes.
+        key_of: The identity of a state.
+        declared: Variants and outcomes.
         state: Where the plan starts.
         actions: The plan, cut where it becomes invalid.
     """
-    path = {domain.key(state)}
-    own, layer = state, {domain.key(state): state}
+    path = {key_of(state)}
+    own, layer = state, {key_of(state): state}
     added: list[str] = []
     for action in actions:
         after: dict[str, State] = {}
         for key, before in layer.items():
             # Past the limit only the plan itself is followed.
-            options = domain.variants(before, action) if len(added) < MOST_STATES else [action]
-            if len(added) >= MOST_STATES and key != domain.key(own):
+            options = declared.variants(before, action) if len(added) < MOST_STATES else [action]
+            if len(added) >= MOST_STATES and key != key_of(own):
                 continue
             for option in options:
-                reached = domain.outcome(before, option).state
+                reached = declared.outcome(before, option).state
                 if reached is not None:
                     after.setdefault(graph.add_variant(before, option, reached), reached)
-        following = domain.outcome(own, action).state
+        following = declared.outcome(own, action).state
         assert following is not None, "the plan is cut before an action that cannot be taken"
         own, layer = following, after
-        path.add(domain.key(own))
+        path.add(key_of(own))
         added += [key for key in after if key not in path]
     graph.support(dict.fromkeys(added))

@@ -72,7 +72,7 @@ class PlanGraph:
         self.plans: list[tuple[int, ...]] = []
         """The folded plans as paths, by edge id."""
         self.objective: Objective = "stay"
-        """What the agent selects by; "save" where the domain says what is to be saved (`SavingDomain`)."""
+        """What the agent selects by; "save" where the domain says what is to be saved (`Domain.saves`)."""
 
     def copy(self) -> PlanGraph:
         """A copy that can be changed on its own; states are shared."""

@@ -14,7 +14,7 @@ from tape.engine.context import RoleContext
 from tape.engine.graph import PlanGraph
 from tape.lm.base import Request
 from tape.protocols import Action, State
-from tape.protocols.predicates import AssumingDomain, Predicate
+from tape.protocols.predicates import Predicate
 from tape.protocols.prompt_format import PromptFormat, option_values
 
 _DOUBT = 0.05
@@ -85,15 +85,16 @@ class Likelihood:
             paths: Of plans from there.
         """
         domain = self._context.domain
-        if not isinstance(domain, AssumingDomain) or not isinstance(self._context.prompt_format, WeighingFormat):
+        unseen = domain.unseen
+        if unseen is None or not isinstance(self._context.prompt_format, WeighingFormat):
             return
-        assumed = [domain.assumptions(start, actions) for actions, _ in paths]
+        assumed = [unseen.assumptions(start, actions) for actions, _ in paths]
         likely = await self._weigher.weigh(start, [p for predicates in assumed for p in predicates])
         # The start may itself be a predicted state that rests on something.
         certain = graph.attributes(paths[0][1][0]).get("likelihood", 1.0)
         for (actions, nodes), predicates in zip(paths, assumed, strict=True):
             for i, node in enumerate(nodes[1:], 1):
                 # What has been looked into by then is part of the state, whether or not it was made use of yet.
-                to_come = domain.assumptions(graph.state(node), actions[i:])
+                to_come = unseen.assumptions(graph.state(node), actions[i:])
                 so_far = [likely.get(predicate, 1.0) for predicate in predicates if predicate not in to_come]
                 graph.set_likelihood(node, certain * math.prod(so_far))

@@ -10,17 +10,16 @@ from tape.budget import Budget, Ledger
 from tape.engine.annotation import PAID, Annotator
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.expansion import Frontier, add_variants, frontier, possible
-from tape.engine.futile import refute_futile, useful
 from tape.engine.graph import Edge, PlanGraph
 from tape.engine.infeasible import Tried, infeasible
 from tape.engine.likelihood import FoldedPlan, Likelihood
 from tape.engine.memory import Memory, RememberingWorldModel
+from tape.engine.no_ops import rule_out_no_ops, useful
 from tape.engine.selection import PathSelection, SelectedPath
 from tape.engine.selector import Selector
 from tape.engine.steps import require_read, sample_plans, sample_plans_from
 from tape.errors import BudgetExceededError
 from tape.protocols import (
-    DeclaredDomain,
     Plan,
     PlannedActor,
     Proposer,
@@ -28,7 +27,7 @@ from tape.protocols import (
     State,
     WorldModel,
 )
-from tape.protocols.predicates import map_plain
+from tape.protocols.domain import map_plain
 from tape.trace import GraphFoldedEvent
 
 
@@ -83,7 +82,7 @@ class Planner:
         graph, planned = await self._sampled()
         if planned is None and config.on_infeasible == "partial":
             planned = await self._selection.select(graph, any_end=True)
-            if planned is None and config.probe and not isinstance(self._episode.env.domain, DeclaredDomain):
+            if planned is None and config.probe and self._episode.env.domain.outcomes is None:
                 planned = self._selection.probe(graph, self._plans, self.memory)
         self._rounds += 1
         if planned is None:
@@ -208,7 +207,7 @@ class Planner:
         episode, config = self._episode, self._episode.config
         start = episode.key(episode.state)
         left = config.extend
-        if isinstance(episode.env.domain, DeclaredDomain) and any(graph.attributes(n)["goal"] for n in graph.nodes):
+        if episode.env.domain.outcomes is not None and any(graph.attributes(n)["goal"] for n in graph.nodes):
             left = 0  # there are ends: if none can be paid for, plans from further on cannot either
         planned_from = {start}
         while left > 0 and not (planned and planned.at_goal):
@@ -245,8 +244,9 @@ class Planner:
     async def _fold(self, graph: PlanGraph, items: Sequence[tuple[State, Plan]]) -> None:
         """Roll plans out, fold each up to its first invalid action, add what was observed, annotate and log."""
         domain = self._episode.env.domain
-        if isinstance(domain, DeclaredDomain):
-            items = [(s, replace(plan, actions=tuple(possible(domain, s, plan.actions)))) for s, plan in items]
+        if domain.outcomes is not None:
+            declared = domain.outcomes
+            items = [(s, replace(plan, actions=tuple(possible(declared, s, plan.actions)))) for s, plan in items]
         predicted = await self._world().rollout([(state, plan.actions) for state, plan in items])
         paths: dict[str, tuple[State, list[FoldedPlan]]] = {}
         reached = [one.state for predictions in predicted for one in predictions if one.state is not None]
@@ -256,8 +256,8 @@ class Planner:
             valid = [prediction for prediction in predictions if prediction.state is not None]
             states = [state, *(prediction.state for prediction in valid)]
             taken = plan.actions[: len(valid)]
-            if isinstance(domain, DeclaredDomain):
-                add_variants(graph, domain, state, taken)
+            if domain.outcomes is not None:
+                add_variants(graph, domain.key, domain.outcomes, state, taken)
             nodes = graph.fold(map_plain(domain, states), taken, [prediction.confidence for prediction in valid])
             paths.setdefault(nodes[0], (state, []))[1].append((taken, nodes))
         for state, theirs in paths.values():
@@ -267,7 +267,7 @@ class Planner:
                 graph.certify(*transition)
             for prediction in self.memory.refuted:
                 graph.refute(*prediction)
-        refute_futile(graph, self._episode)
+        rule_out_no_ops(graph, self._episode)
         if self._episode.refused:
             for edge in graph.edges():
                 if edge.action in self._episode.refused:

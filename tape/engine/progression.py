@@ -8,7 +8,8 @@ from typing import Literal
 
 from tape.errors import ConfigError
 from tape.protocols import Action
-from tape.protocols.predicates import Assignment, Effects, Predicate, PredicateDomain
+from tape.protocols.parts import Predicates
+from tape.protocols.predicates import Assignment, Effects, Predicate
 
 Origin = Literal["fact", "effect", "required"]
 
@@ -55,7 +56,7 @@ class Progression:
 
 
 def progress(
-    domain: PredicateDomain,
+    domain: Predicates,
     known: Assignment,
     actions: Sequence[Action],
     *,

@@ -12,8 +12,9 @@ from tape.engine.context import RoleContext
 from tape.engine.likelihood import Weigher, WeighingFormat
 from tape.errors import ConfigError
 from tape.lm.base import Completion, Request
-from tape.protocols import Domain, Plan, PlanningDomain, State
-from tape.protocols.predicates import Predicate, SupposingDomain
+from tape.protocols import Domain, Plan, State
+from tape.protocols.parts import ExactPlanner
+from tape.protocols.predicates import Predicate
 from tape.seeds import derive
 
 
@@ -68,31 +69,31 @@ class DeclaredProposer:
     """The plans of a domain that searches for them itself (``proposer="declared"``); no model is asked [ours].
 
     Args:
-        domain: Finds them.
+        planner: Finds them.
     """
 
-    def __init__(self, domain: PlanningDomain) -> None:
-        self._domain = domain
+    def __init__(self, planner: ExactPlanner) -> None:
+        self._planner = planner
 
     async def propose(self, starts: Sequence[tuple[State, Mapping[str, int]]], m: int, seed: int) -> list[list[Plan]]:
         """The ``m`` best plans from each start, or as many as there are; the seed changes nothing."""
         del seed
-        found = [self._domain.plans(state, remaining, m) for state, remaining in starts]
+        found = [self._planner.plans(state, remaining, m) for state, remaining in starts]
         return [[Plan(tuple(actions)) for actions in plans] for plans in found]
 
 
-def require_plans_declared(domain: Domain) -> PlanningDomain:
+def require_plans_declared(domain: Domain) -> ExactPlanner:
     """The domain, if it finds plans itself.
 
     Raises:
         ConfigError: It does not; names it.
     """
-    if not isinstance(domain, PlanningDomain):
+    if domain.planner is None:
         raise ConfigError(
             f"proposer='declared': {type(domain).__name__} has no search for plans of its own (typed tools have one); "
             "use proposer='lm'"
         )
-    return domain
+    return domain.planner
 
 
 class Suppositions:
@@ -103,7 +104,7 @@ class Suppositions:
     """
 
     def __init__(self, context: RoleContext) -> None:
-        self._domain = context.domain
+        self._source = context.domain.hypotheses
         self._format = context.prompt_format
         self._weigher = Weigher(context)
 
@@ -113,9 +114,10 @@ class Suppositions:
         Each thing's places are drawn without replacement, by the model's probabilities (Gumbel top-k); things of which
         the same is known are supposed in different places. Where there are too few, they are gone through again.
         """
-        if not isinstance(self._domain, SupposingDomain) or not isinstance(self._format, WeighingFormat):
+        source = self._source
+        if source is None or not isinstance(self._format, WeighingFormat):
             return None
-        groups = [group for group in self._domain.needed(state) if group]
+        groups = [group for group in source.required(state) if group]
         if not groups:
             return None
         likely = await self._weigher.weigh(state, [p for group in groups for p in group])
@@ -125,7 +127,7 @@ class Suppositions:
             return None
         orders = {group: _order(rng, group, likely) for group in alike}
         return [
-            self._domain.suppose(state, [p for group, n in alike.items() for p in _turn(orders[group], i, n)])
+            source.hypothesise(state, [p for group, n in alike.items() for p in _turn(orders[group], i, n)])
             for i in range(count)
         ]
 

@@ -10,8 +10,8 @@ from tape.engine.context import RoleContext
 from tape.engine.graph import GOAL_SCORE
 from tape.errors import ConfigError
 from tape.lm.base import Choice, Request
-from tape.protocols import Action, DeclaredDomain, Domain, Score, Scorer, State
-from tape.protocols.predicates import KnowsGoal, PredicateDomain
+from tape.protocols import Action, Domain, Score, Scorer, State
+from tape.protocols.parts import GoalTest, Predicates
 from tape.protocols.prompt_format import option_values
 
 COST_ROLE = "cost"
@@ -61,17 +61,17 @@ class GoalTestScorer:
 
     Args:
         scorer: Scores how far the other states are.
-        domain: Knows its goal.
+        test: Of the goal.
     """
 
-    def __init__(self, scorer: Scorer, domain: KnowsGoal) -> None:
-        self._scorer, self._domain = scorer, domain
+    def __init__(self, scorer: Scorer, test: GoalTest) -> None:
+        self._scorer, self._test = scorer, test
 
     async def score(self, states: Sequence[State], remaining: Mapping[str, int]) -> list[Score]:
         """1 at the goal; what the scorer says elsewhere, but never as much as a goal."""
-        short = [state for state in states if not self._domain.satisfied(state)]
+        short = [state for state in states if not self._test.satisfied(state)]
         scores = iter(await self._scorer.score(short, remaining) if short else [])
-        return [Score(1.0, 1.0) if self._domain.satisfied(state) else _below_goal(next(scores)) for state in states]
+        return [Score(1.0, 1.0) if self._test.satisfied(state) else _below_goal(next(scores)) for state in states]
 
 
 def _below_goal(score: Score) -> Score:
@@ -81,7 +81,7 @@ def _below_goal(score: Score) -> Score:
 class DeclaredScorer:
     """Scores without a model, by what is declared (``scorer="declared"``) [ours].
 
-    Where outcomes are declared (:class:`tape.protocols.DeclaredDomain`), an end is worth what it is declared to be
+    Where outcomes are declared, an end is worth what it is declared to be
     worth, as if the model found nothing wrong with it: of ends of equal worth that of more plans is better. Elsewhere a
     state at the declared goal is worth 1, and any other what share of the goal is known to hold there, as a mean only.
 
@@ -100,20 +100,22 @@ class DeclaredScorer:
 
     def _score(self, state: State) -> Score:
         domain = self._context.domain
-        if isinstance(domain, DeclaredDomain):
+        if domain.outcomes is not None:
             best = max(self._context.prompt_format.score_request(state)[1].values())
             return Score(best, best)
-        reached = domain.satisfied(state) if isinstance(domain, KnowsGoal) else None
-        share = _share_of_goal(domain, state) if isinstance(domain, PredicateDomain) else 0.0
+        reached = None if domain.goal_test is None else domain.goal_test.satisfied(state)
+        share = 0.0 if domain.predicates is None else _share_of_goal(domain.predicates, state)
         if reached or (reached is None and share == 1.0):
             return Score(1.0, 1.0)
         return Score(0.0, _SHORT * share)
 
 
-def _share_of_goal(domain: PredicateDomain, state: State) -> float:
+def _share_of_goal(predicates: Predicates, state: State) -> float:
     """The share of a goal's values that are known to hold in a state, of the goal that is nearest."""
-    known = domain.ground(state)
-    shares = [sum(known.get(p) is v for p, v in goal.items()) / len(goal) if goal else 1.0 for goal in domain.goals()]
+    known = predicates.ground(state)
+    shares = [
+        sum(known.get(p) is v for p, v in goal.items()) / len(goal) if goal else 1.0 for goal in predicates.goals()
+    ]
     return max(shares, default=0.0)
 
 
@@ -123,7 +125,7 @@ def require_declared_scores(domain: Domain) -> None:
     Raises:
         ConfigError: It is not; names the domain.
     """
-    if not isinstance(domain, DeclaredDomain | KnowsGoal | PredicateDomain):
+    if domain.outcomes is None and domain.goal_test is None and domain.predicates is None:
         raise ConfigError(
             f"scorer='declared': {type(domain).__name__} declares no outcomes, no goal test and no predicates, so only "
             "a model can say how good a state is; use scorer='lm'"

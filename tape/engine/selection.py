@@ -14,7 +14,7 @@ from tape.engine.graph import Edge, PlanGraph
 from tape.engine.memory import Memory
 from tape.engine.selector import Selector
 from tape.errors import BudgetExceededError
-from tape.protocols import Action, DeclaredDomain, Plan, State
+from tape.protocols import Action, Plan, State
 from tape.trace import GraphFoldedEvent, PathSelectedEvent
 
 _LOOK = 8
@@ -210,7 +210,7 @@ class PathSelection:
         if config.horizon is not None:
             return config.horizon - steps
         # A path stays at its end until L: with a long L one move more costs next to nothing of what an end is worth.
-        return most * (_PATIENCE if isinstance(self._episode.env.domain, DeclaredDomain) else 1)
+        return most * (_PATIENCE if self._episode.env.domain.outcomes else 1)
 
 
 def most_moves(graph: PlanGraph, remaining: Mapping[str, int]) -> int:

@@ -22,8 +22,7 @@ from pydantic import (
 from tape.budget import Budget, kind_of
 from tape.errors import ConfigError
 from tape.plugins import METHODS, load
-from tape.protocols import DeclaredDomain, Domain, GradedDomain
-from tape.protocols.predicates import OpenDomain, SupposingDomain
+from tape.protocols import Domain
 from tape.reading import short
 
 METHOD_FIELDS = ("aec", "sdp", "cgdp")
@@ -120,8 +119,8 @@ class TapeConfig(BaseModel):
         reselect: Where a step has used less than its worst case, select the rest of the path anew on the same graph:
             what was saved may pay for something better. No model is asked.
         mismatch: What ends a path: ``exact``, an observed state that is not the predicted one (the paper's test);
-            ``needed``, one that lacks what the rest of the path rests on (:mod:`tape.engine.needed`), where the domain
-            declares predicates; elsewhere both are the same. None is settled by the domain (:meth:`settled`).
+            ``needed``, one that lacks what the rest of the path rests on, as the environment says
+            (:class:`tape.protocols.parts.MismatchTest`). None is decided by the domain (:meth:`settled`).
         max_replans: Most replanning rounds, mismatches and ended paths together.
         resample: Most further samplings in a row when no path is feasible.
         extend: Most further plans of a planning round, sampled from inside the plan graph, nearest nodes first,
@@ -143,7 +142,7 @@ class TapeConfig(BaseModel):
             of TAPE section 3.1), never more than that. Predictions change what is selected, not what is executed: every
             step still reserves its declared worst case, and where that no longer fits, it is planned again.
         goal_test: Who says which predicted states reach the goal, where the environment declares a test
-            (:class:`tape.protocols.predicates.KnowsGoal`): the ``declared`` one; or the ``lm`` alone by its score
+            (:class:`tape.protocols.parts.GoalTest`): the ``declared`` one; or the ``lm`` alone by its score
             (R_theta), as everywhere else. Best-of-N keeps to it too.
         scorer: Who scores predicted states: the ``lm`` (R_theta); or what is ``declared``, without a call
             (:class:`tape.engine.scorer.DeclaredScorer`).
@@ -151,11 +150,11 @@ class TapeConfig(BaseModel):
             for the same (f_theta of TAPE section 3.1). Merging, selection and the mismatch check keep to it.
         planning_reserve: Counts per resource kept back for later planning calls.
         no_repeat: A free choice may not repeat an action that was taken in an identical state before, in domains whose
-            prompts can leave actions out (:class:`tape.protocols.predicates.ExcludingDomain`).
+            prompts can leave actions out (:class:`tape.protocols.parts.Choices`).
         on_limit: At a budget, the horizon, the replanning limit, or where no path is left: ``stop`` with the partial
             episode, or spend one last call, kept back from the start, on a ``final_answer``.
         proposer: ``lm``; or ``declared``, the exact search of a domain that has one
-            (:class:`tape.protocols.PlanningDomain`); or ``two_frontier``: plans come from SQ-BCP's search
+            (:class:`tape.protocols.parts.ExactPlanner`); or ``two_frontier``: plans come from SQ-BCP's search
             (:mod:`tape.aec.two_frontier`) on environments that declare predicates; the model still does all the rest.
         aec: Settings of verification (:class:`tape.aec.settings.AecSettings`, or a mapping of its fields; True for its
             defaults): commit only to paths that grounded evidence certifies. None: no verification.
@@ -230,19 +229,19 @@ class TapeConfig(BaseModel):
 
         For calls of tools ``forced`` and ``stop``: a call is known word by word when it is planned, so writing it once
         more only costs, and half of what was asked for is paid for nothing. Else, and where what is done on the way is
-        worth something by itself (:class:`tape.protocols.GradedDomain`), ``constrained`` and ``partial``.
+        worth something by itself (:class:`~tape.protocols.parts.Progress`), ``constrained`` and ``partial``.
 
         Plans are ``distinct``, except where it counts how many of them agree (declared outcomes), and where they differ
-        already in what they suppose (:class:`tape.protocols.predicates.SupposingDomain`).
+        already in what they suppose (:class:`~tape.protocols.parts.Hypotheses`).
 
         A mismatch is what the rest of the path ``needed`` in open domains alone: where all effects are declared, as on
         Sokoban, trying the rest of a path on them is a simulation, which no agent is given by default.
         """
-        tools = isinstance(domain, DeclaredDomain) and not isinstance(domain, GradedDomain)
+        tools = domain.outcomes is not None and domain.progress is None
         changes = {
             "execution": self.execution or ("forced" if tools else "constrained"),
             "on_infeasible": self.on_infeasible or ("stop" if tools else "partial"),
-            "mismatch": self.mismatch or ("needed" if isinstance(domain, OpenDomain) else "exact"),
+            "mismatch": self.mismatch or ("exact" if domain.mismatch_test is None else "needed"),
             "sampling": self.sampling or ("independent" if _drawn_independently(domain) else "distinct"),
         }
         return self.model_copy(update=changes)
@@ -289,7 +288,7 @@ class TapeConfig(BaseModel):
 
 def _drawn_independently(domain: Domain) -> bool:
     """Whether plans are drawn independently by default; see :meth:`TapeConfig.settled`."""
-    return isinstance(domain, DeclaredDomain | SupposingDomain)
+    return domain.outcomes is not None or domain.hypotheses is not None
 
 
 def _unknown(where: str) -> str:

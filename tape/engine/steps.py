@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from tape.engine.actor import MAX_RETRIES
 from tape.engine.episode import ActionRefused, Episode, EpisodeEnded
 from tape.errors import ConfigError
-from tape.protocols import Action, Actor, BreaksPlans, Plan, Proposer, State
+from tape.protocols import Action, Actor, Plan, Proposer, State
 from tape.trace import MismatchEvent, PlansSampledEvent, ReplannedEvent
 
 
@@ -136,7 +136,7 @@ def end_if_broken(episode: Episode, before: State) -> None:
         EpisodeEnded: ``failure``.
     """
     domain = episode.env.domain
-    if isinstance(domain, BreaksPlans) and domain.breaks(before, episode.state):
+    if domain.breaks(before, episode.state):
         raise EpisodeEnded(
             "failure",
             f"{episode.result.actions[-1]} gave nothing, so the rest of the plan would do something else than planned; "

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from tape.engine.context import RoleContext
 from tape.errors import InvalidOutputError
-from tape.protocols import Action, DeclaredDomain, Prediction, State
-from tape.protocols.predicates import AssumingDomain, OpenDomain, SkippingDomain
+from tape.protocols import Action, Prediction, State
+from tape.protocols.parts import Outcomes
 
 
 class LmWorldModel:
@@ -20,15 +20,15 @@ class LmWorldModel:
     Args:
         context: The episode's model and prompts.
         doubt: Where an action is called invalid with less probability, it is predicted again as a valid one. The
-            prediction's confidence is then what was left for that. Above 0, what denies what an open domain declares
-            is predicted again too [ours].
+            prediction's confidence is then what was left for that. Above 0, what denies what the environment
+            declares (:meth:`tape.protocols.parts.MismatchTest.denies`) is predicted again too [ours].
     """
 
     def __init__(self, context: RoleContext, doubt: float = 0.0) -> None:
         self._context, self._doubt = context, doubt
-        self._assuming = context.domain if isinstance(context.domain, AssumingDomain) else None
+        self._unseen = context.domain.unseen
         # What a plan assumes is part of what is predicted of it, though not of a state's key.
-        self._name = self._assuming.assuming_key if self._assuming else context.domain.key
+        self._name = self._unseen.assuming_key if self._unseen else context.domain.key
         self._known: dict[tuple[str, Action], Prediction] = {}
 
     async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
@@ -57,7 +57,7 @@ class LmWorldModel:
 
     def assume(self, state: State, actions: Sequence[Action]) -> State:
         """The state under what the actions rest on, where the domain has assumptions."""
-        return self._assuming.assume(state, actions) if self._assuming else state
+        return self._unseen.assume(state, actions) if self._unseen else state
 
     async def _think_again(self, doubted: Mapping[tuple[str, Action], tuple[State, Action]]) -> None:
         """Predict what the pairs lead to if they are valid after all; unreadable answers change nothing."""
@@ -76,22 +76,9 @@ class LmWorldModel:
                 self._known[name] = Prediction(after, odds * min(1.0, math.exp(completion.logprobs[0])))
 
     def _denied(self, state: State, action: Action, after: State | None) -> bool:
-        """Whether a prediction says otherwise than an open domain declares of the action [ours].
-
-        That is so where an action whose needs are met is called invalid, and where what it certainly changes is
-        predicted to stay as it was.
-        """
-        domain = self._context.domain
-        if self._doubt <= 0 or not isinstance(domain, OpenDomain):
-            return False
-        known = domain.ground(state)
-        if after is None:
-            needs = domain.preconditions(action)
-            useless = isinstance(domain, SkippingDomain) and domain.futile(state, action)
-            return bool(needs) and not useless and all(known.get(p) is value for p, value in needs.items())
-        shown = domain.ground(after)
-        changes = {p: v for p, v in domain.effects(action, known).items() if v is not None and known.get(p) is not v}
-        return any(shown.get(p) is (not value) for p, value in changes.items())
+        """Whether a prediction says otherwise than the environment declares of the action [ours]."""
+        test = self._context.domain.mismatch_test
+        return self._doubt > 0 and test is not None and test.denies(state, action, after)
 
     async def _correct(self, denied: Mapping[tuple[str, Action], tuple[State, Action]]) -> None:
         """Predict the pairs again as valid ones; what says otherwise again, or cannot be read, changes nothing."""
@@ -155,15 +142,15 @@ class DeclaredWorldModel:
     """Implements :class:`tape.protocols.WorldModel` without a model.
 
     Args:
-        domain: Declares the outcomes.
+        declared: The outcomes.
     """
 
-    def __init__(self, domain: DeclaredDomain) -> None:
-        self._domain = domain
+    def __init__(self, declared: Outcomes) -> None:
+        self._declared = declared
 
     async def predict(self, pairs: Sequence[tuple[State, Action]]) -> list[Prediction]:
         """What is declared for each pair."""
-        return [self._domain.outcome(state, action) for state, action in pairs]
+        return [self._declared.outcome(state, action) for state, action in pairs]
 
     async def rollout(self, items: Sequence[tuple[State, Sequence[Action]]]) -> list[list[Prediction]]:
         """The declared states along each plan, up to its first action that cannot be taken."""
@@ -172,7 +159,7 @@ class DeclaredWorldModel:
     def _one(self, state: State, actions: Sequence[Action]) -> list[Prediction]:
         found: list[Prediction] = []
         for action in actions:
-            found.append(self._domain.outcome(state, action))
+            found.append(self._declared.outcome(state, action))
             if found[-1].state is None:
                 break
             state = found[-1].state

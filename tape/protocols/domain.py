@@ -2,136 +2,218 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from functools import lru_cache
+from typing import get_type_hints
 
 from tape.budget import Resources
-from tape.protocols.types import Action, Observation, Prediction, State
+from tape.errors import ConfigError
+from tape.protocols.parts import (
+    Choices,
+    Contexts,
+    ExactPlanner,
+    ExclusiveGroups,
+    GoalTest,
+    Hypotheses,
+    MismatchTest,
+    NoOps,
+    Outcomes,
+    Part,
+    Predicates,
+    Progress,
+    Unseen,
+)
+from tape.protocols.search import SearchTask
+from tape.protocols.types import Action, Observation, State
 
 
-class Domain(Protocol):
-    """What an environment tells the engine about one task."""
+class Domain(ABC):
+    """What an environment tells the engine about one task.
 
-    @property
-    def deterministic(self) -> bool:
-        """Whether an action in a state always has the same outcome."""
+    What every environment must say is abstract. What it may say has a default here. Whole optional parts
+    (:mod:`tape.protocols.parts`) are attributes, which are None where the environment does not have them.
+    """
 
+    deterministic: bool
+    """Whether an action in a state always has the same outcome."""
+
+    marks_destructive: bool = False
+    """Whether :meth:`destructive` may be true of some action."""
+
+    saves: str | None = None
+    """With declared outcomes: of ends of equal score that is best to which the path uses least of this resource."""
+
+    @abstractmethod
     def key(self, state: State) -> str:
         """The identity of an abstract state: no history, step number or remaining budget."""
 
+    @abstractmethod
     def render(self, state: State) -> str:
         """A small picture of a state, for people."""
 
+    @abstractmethod
     def project(self, observation: Observation) -> State:
         """The exact projector z: from an observation to its abstract state."""
 
+    @abstractmethod
     def admissible(self, state: State) -> Sequence[Action] | None:
         """The texts that are actions in this environment, or None where they are open."""
 
+    @abstractmethod
     def cost(self, state: State, action: Action) -> Resources:
         """The declared worst case of an action."""
 
+    def declared_costs(self) -> Mapping[str, Resources] | None:
+        """The worst case of every tool or other family of actions, by its name; None where actions can be listed."""
+        return None
 
-@runtime_checkable
-class DeclaredDomain(Domain, Protocol):
-    """A domain whose actions declare what they lead to and what they cost, as calls of tools do; optional.
-
-    No model predicts their outcomes. Variants of an action are part of the plan graph wherever a plan takes one of
-    them, so the solver chooses among them. Its ends, for instance answers, are worth their score, however many steps
-    they take. Every action leads to a state in which it was not before, so paths cannot go round in circles.
-    """
-
-    def outcome(self, state: State, action: Action) -> Prediction:
-        """What is declared to come of an action; ``Prediction(None)`` where it cannot be taken."""
-
-    def variants(self, state: State, action: Action) -> Sequence[Action]:
-        """All that do the same at another price or quality, the action among them.
-
-        Of paths of equal worth the one is taken that has the variants named first at its beginning.
-        """
-
-    def is_end(self, state: State) -> bool:
-        """Whether nothing can be done any more."""
-
-    def declared_costs(self) -> Mapping[str, Resources]:
-        """The worst case of every tool or other family of actions, by its name."""
-
-
-@runtime_checkable
-class GradedDomain(DeclaredDomain, Protocol):
-    """A declared domain in which what is done on the way to an end is worth something by itself; optional.
-
-    Of paths to ends of equal score that have equally many steps the one with the larger sum is best.
-    """
-
-    def worth(self, state: State) -> float:
-        """What having come to a state adds, in [-1, 1]; depends on its key alone."""
-
-
-@runtime_checkable
-class SavingDomain(DeclaredDomain, Protocol):
-    """A declared domain in which the best way to an end is the cheapest; optional.
-
-    Of ends of equal score that is best to which the path uses least of one resource, in the worst case.
-    """
-
-    @property
-    def saves(self) -> str:
-        """The resource."""
-
-
-@runtime_checkable
-class PlanningDomain(DeclaredDomain, Protocol):
-    """A declared domain that finds whole plans by exact search through what it declares; optional.
-
-    It takes the model's place where ``proposer="declared"`` asks for it, and nowhere else.
-    """
-
-    def plans(self, state: State, remaining: Mapping[str, int], count: int) -> Sequence[Sequence[Action]]:
-        """The best plans from a state, best first, at most so many; none where nothing leads to an end.
-
-        Where no plan fits what remains, those that need least, so that it can be said what would do.
-        """
-
-
-@runtime_checkable
-class DeclaresCosts(Domain, Protocol):
-    """A domain that names what its actions cost although they are open text; optional."""
-
-    def declared_costs(self) -> Mapping[str, Resources]:
-        """The worst case of every family of actions, by its name."""
-
-
-@runtime_checkable
-class MarksDestructive(Domain, Protocol):
-    """A domain that says which actions may destroy what cannot be brought back; optional."""
-
-    def destructive(self, action: Action) -> bool:
-        """Whether an action, taken in whichever state, may destroy something."""
-
-
-@runtime_checkable
-class SpellsOut(Domain, Protocol):
-    """A domain whose actions refer to what was obtained before; optional."""
+    def task_text(self) -> str:
+        """The task in one or a few sentences, for traces and people, not for prompts; may be empty."""
+        return ""
 
     def spelled_out(self, state: State, action: Action) -> str:
         """The action as it will be executed in a state, with what it refers to filled in, for people to read."""
+        del state
+        return action
 
-
-@runtime_checkable
-class BreaksPlans(Domain, Protocol):
-    """A domain in which a step that came to nothing changes what the rest of a plan does; optional.
-
-    Asked by what follows a plan without looking (open loop, no replanning), which then ends the plan there.
-    """
+    def destructive(self, action: Action) -> bool:
+        """Whether an action, taken in whichever state, may destroy what cannot be brought back."""
+        del action
+        return False
 
     def breaks(self, before: State, after: State) -> bool:
-        """Whether the plan made before a step must not be followed after it."""
+        """Whether a step came to nothing in such a way that the plan made before it must not be followed after it.
+
+        Asked by what follows a plan without looking (open loop, no replanning), which then ends the plan there.
+        """
+        del before, after
+        return False
+
+    # --- optional parts -----------------------------------------------------------------------
+
+    @property
+    def outcomes(self) -> Outcomes | None:
+        """Declared outcomes and variants: no model predicts what actions lead to."""
+        return None
+
+    @property
+    def planner(self) -> ExactPlanner | None:
+        """An exact search for whole plans."""
+        return None
+
+    @property
+    def progress(self) -> Progress | None:
+        """What states short of an end are worth."""
+        return None
+
+    @property
+    def goal_test(self) -> GoalTest | None:
+        """Whether a state reaches the goal."""
+        return None
+
+    @property
+    def predicates(self) -> Predicates | None:
+        """Typed predicates, with what actions need and do to them."""
+        return None
+
+    @property
+    def exclusive_groups(self) -> ExclusiveGroups | None:
+        """Which predicates exclude each other."""
+        return None
+
+    @property
+    def contexts(self) -> Contexts | None:
+        """Of what kinds the things are that predicates speak of."""
+        return None
+
+    @property
+    def unseen(self) -> Unseen | None:
+        """What plans may assume of what nobody has seen."""
+        return None
+
+    @property
+    def hypotheses(self) -> Hypotheses | None:
+        """What a plan from a state has to assume."""
+        return None
+
+    @property
+    def mismatch_test(self) -> MismatchTest | None:
+        """Which differences from a prediction matter; without one every difference does."""
+        return None
+
+    @property
+    def no_ops(self) -> NoOps | None:
+        """Which actions change nothing."""
+        return None
+
+    @property
+    def choices(self) -> Choices | None:
+        """How actions are left out of what may be written."""
+        return None
+
+    @property
+    def search_task(self) -> SearchTask | None:
+        """A question that is answered by searching a corpus."""
+        return None
 
 
-@runtime_checkable
-class TellsTask(Domain, Protocol):
-    """A domain that has words for what is to be done; optional. They are for traces and people, not for prompts."""
+PARTS = frozenset(name for name, held in vars(Domain).items() if isinstance(held, property))
+"""The names of the optional parts."""
 
-    def task_text(self) -> str:
-        """The task in one or a few sentences."""
+
+def require_known_parts(domain: Domain) -> None:
+    """Refuse a domain with a part that no step of the engine asks for, for instance a misspelled one.
+
+    Raises:
+        ConfigError: Names it, and says which parts there are.
+    """
+    if unknown := [*_unknown_parts(type(domain)), *(name for name, held in _held(domain) if name not in PARTS)]:
+        raise ConfigError(
+            f"{type(domain).__name__}.{unknown[0]}: no step of the engine asks for a part of this name; there is: "
+            f"{', '.join(sorted(PARTS))}"
+        )
+
+
+def _held(domain: Domain) -> list[tuple[str, Part]]:
+    """The parts that are plain attributes of a domain."""
+    return [(name, held) for name, held in vars(domain).items() if isinstance(held, Part) and name[0] != "_"]
+
+
+@lru_cache(maxsize=256)
+def _unknown_parts(kind: type) -> tuple[str, ...]:
+    """The properties of a class that return a part and have no name of one."""
+    found = {name: held for base in kind.__mro__ for name, held in vars(base).items() if isinstance(held, property)}
+    return tuple(name for name, held in found.items() if name not in PARTS and _returns_part(held))
+
+
+def _returns_part(held: property) -> bool:
+    try:
+        returned = get_type_hints(held.fget).get("return") if held.fget is not None else None
+    except NameError:  # it names what is imported for type checkers alone
+        return False
+    return isinstance(returned, type) and issubclass(returned, Part)
+
+
+def map_plain(domain: Domain, states: Sequence[State]) -> list[State]:
+    """States as they are kept in a plan graph: without what the plan that led to them assumed."""
+    unseen = domain.unseen
+    return list(states) if unseen is None else [unseen.plain(state) for state in states]
+
+
+def require_predicates(domain: Domain, what: str = "verification (aec)") -> Predicates:
+    """The predicates of a domain.
+
+    Args:
+        domain: The domain.
+        what: What needs them.
+
+    Raises:
+        ConfigError: It has none; names it.
+    """
+    if domain.predicates is None:
+        raise ConfigError(
+            f"{what} needs an environment that declares predicates, and {type(domain).__name__} does not: its "
+            "attribute predicates is None (tape.protocols.parts.Predicates)"
+        )
+    return domain.predicates

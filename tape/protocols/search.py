@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from tape.budget import Resources
-from tape.protocols.domain import Domain
+from tape.protocols.parts import Part
 from tape.protocols.types import Action
 
 UNANSWERABLE = "UNANSWERABLE"
@@ -62,42 +63,41 @@ class SearchOption:
         return f"{self.retriever}-{self.depth}"
 
 
-@runtime_checkable
-class SearchDomain(Domain, Protocol):
-    """A domain in which a question is answered by searching a corpus.
+class SearchTask(Part):
+    """A question that is answered by searching a corpus.
 
     After a search ``Observation.data`` is a tuple of :class:`Passage`, best first; it is empty where nothing was found.
     A query may be repeated.
+
+    Attributes:
+        question: The question.
+        noun: What the corpus is made of, for prompts: ``passage``, ``turn of a conversation``, ``piece of code``.
+        sub_questions: Gold sub-questions, in order, where the task was made to give them away (labelled so).
+        hops: How many predicates such a question usually takes, from 1; calibrated on development questions.
     """
 
-    @property
-    def question(self) -> str:
-        """The question."""
+    question: str
+    noun: str
+    sub_questions: tuple[str, ...]
+    hops: int
 
-    @property
-    def noun(self) -> str:
-        """What the corpus is made of, for prompts: ``passage``, ``turn of a conversation``, ``piece of code``."""
-
-    @property
-    def sub_questions(self) -> tuple[str, ...]:
-        """Gold sub-questions, in order, where the task was made to give them away (labelled so); else empty."""
-
-    @property
-    def hops(self) -> int:
-        """How many predicates such a question usually takes, from 1; calibrated on development questions."""
-
+    @abstractmethod
     def options(self) -> Sequence[SearchOption]:
         """The ways to search, the default first."""
 
+    @abstractmethod
     def search(self, query: str, option: SearchOption) -> Action:
         """The action that searches."""
 
+    @abstractmethod
     def answer(self, text: str) -> Action:
         """The action that answers and ends the episode; :data:`UNANSWERABLE` abstains."""
 
+    @abstractmethod
     def subjects(self) -> Collection[str]:
         """The titles that there are in the corpus: what its statements may be about."""
 
+    @abstractmethod
     def most(self, depth: int, size: Callable[[Passage], int]) -> int:
         """The largest sum of sizes of so many passages of the corpus: the declared worst case of what a search brings.
 
@@ -106,6 +106,7 @@ class SearchDomain(Domain, Protocol):
             size: The size of one, for instance in tokens.
         """
 
+    @abstractmethod
     def typical(self, depth: int, size: Callable[[Passage], int]) -> int:
         """The mean sum of sizes of so many passages of the corpus: what a search is expected to bring."""
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from tape.errors import InvalidOutputError
 from tape.protocols import Action, State
-from tape.protocols.predicates import Assignment, Predicate, PredicateDomain
+from tape.protocols.domain import Domain, require_predicates
+from tape.protocols.predicates import Assignment, Predicate
 from tape.sdp.adapter import Caps, Tools
 from tape.sdp.lm_operators import LmPropose, LmRealize
 from tape.sdp.operators import Check, Operators, Outcome, Validate, Verdict, check_required
@@ -32,15 +33,15 @@ class PredicateValidate:
         rejected: Why an observation certifies nothing, whatever the state says; None where it may.
     """
 
-    def __init__(self, domain: PredicateDomain, rejected: Callable[[Outcome], str | None] | None = None) -> None:
-        self._domain, self._rejected = domain, rejected
+    def __init__(self, domain: Domain, rejected: Callable[[Outcome], str | None] | None = None) -> None:
+        self._domain, self._predicates, self._rejected = domain, require_predicates(domain, "sdp"), rejected
 
     async def validate(self, tail: Chain, outcome: Outcome) -> Verdict:
         """k, from the state after the action; the goal is certified by the environment alone."""
         refused = self._rejected(outcome) if self._rejected is not None else None
         if refused is not None:
             return Verdict((), refused)
-        known = self._domain.ground(outcome.after)
+        known = self._predicates.ground(outcome.after)
         checks: list[Check] = []
         for target in tail:
             checks.append(self._check(target, known, outcome, head=not checks))
@@ -83,7 +84,7 @@ class PredicateAdapter:
 
     def __init__(
         self,
-        domain: PredicateDomain,
+        domain: Domain,
         caps: Caps,
         *,
         kind: Callable[[Action], str],
@@ -97,6 +98,7 @@ class PredicateAdapter:
         restored: Callable[[Mapping[str, Any]], State] | None = None,
     ) -> None:
         self._domain, self._caps, self._rejected = domain, caps, rejected
+        self._predicates = require_predicates(domain, "sdp")
         self._restored = restored
         self._kind, self._goal = kind, goal
         self._telling, self._whole = telling, whole
@@ -122,15 +124,15 @@ class PredicateAdapter:
 
     def _required(self, before: State, actions: Sequence[Action], after: State) -> Required:
         """What the first action's target requires; a second one comes next."""
-        known = self._domain.ground(after)
+        known = self._predicates.ground(after)
         if self._whole:
             return tuple(sorted((p, True) for p, value in known.items() if value and self._telling(p, actions)))
         action, *following = actions
-        effects = self._domain.effects(action, self._domain.ground(before))
+        effects = self._predicates.effects(action, self._predicates.ground(before))
         # What the grounder never says, for instance where the agent is not, cannot be checked.
         needed = {p: value for p, value in effects.items() if value is not None and known.get(p) is value}
         for each in following:
-            needed |= self._domain.preconditions(each)
+            needed |= self._predicates.preconditions(each)
         return tuple(sorted((p, bool(value)) for p, value in needed.items() if self._telling(p, actions)))
 
     def validator(self, tools: Tools) -> Validate:
@@ -169,14 +171,14 @@ class PredicateAdapter:
 
     def facts(self, target: Target, state: State) -> Sequence[tuple[str, bool]]:
         """What the grounder says of what a target requires."""
-        return check_required(target.requires, self._domain.ground(state)).facts
+        return check_required(target.requires, self._predicates.ground(state)).facts
 
     def at_goal(self, state: State) -> bool | None:
         """Whether the declared goal holds, where everything is seen."""
         if not self._whole:
             return None
-        known = self._domain.ground(state)
-        return any(all(known.get(p) is value for p, value in goal.items()) for goal in self._domain.goals())
+        known = self._predicates.ground(state)
+        return any(all(known.get(p) is value for p, value in goal.items()) for goal in self._predicates.goals())
 
     def retold(self, target: Target) -> Target | None:
         """The goal's words, or those of its predicates; what a model has written must say the same predicates.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tape.protocols import Domain, Plan, Proposer, State, WorldModel
-from tape.protocols.predicates import ExcludingDomain, KnowsGoal
 from tape.sdp.adapter import Adapter
 from tape.sdp.state import Attempt, CertifiedState, MarkovState
 from tape.sdp.target import Chain
@@ -41,8 +40,8 @@ class SampleChain:
     async def replan(self, at: MarkovState, history: Sequence[Attempt]) -> Chain:
         """A new plan from here; where prompts can leave actions out, without what failed last."""
         start = at.state.projected
-        if isinstance(self._domain, ExcludingDomain):
-            start = self._domain.without(start, at.tried)
+        if self._domain.choices is not None:
+            start = self._domain.choices.without(start, at.tried)
         return await self._chain(at.state, start, len(history))
 
     async def _chain(self, state: CertifiedState, start: State, failures: int) -> Chain:
@@ -51,8 +50,8 @@ class SampleChain:
         states = await self._states(state.projected, plan)
         actions = plan.actions[: len(states) - 1]
         whole = len(actions) == len(plan.actions)
-        if isinstance(self._domain, KnowsGoal):
-            whole = self._domain.satisfied(states[-1])
+        if self._domain.goal_test is not None:
+            whole = self._domain.goal_test.satisfied(states[-1])
         nodes = [self._domain.key(after) for after in states[1:]]
         return chain_of(self._adapter, states, actions, nodes, at_goal=whole)
 

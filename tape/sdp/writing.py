@@ -14,7 +14,6 @@ from tape.engine.actor import MAX_RETRIES
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Constraint, Forced, Regex, Request
 from tape.protocols import Acted, Action, Actor, Domain, State
-from tape.protocols.predicates import ExcludingDomain
 from tape.sdp.adapter import Foresees, Tools
 from tape.sdp.operators import Realized
 from tape.sdp.state import MarkovState
@@ -123,8 +122,8 @@ class WritingRealize:
     ) -> Acted:
         """One action: the planned one, or a free choice among what was not tried."""
         state, remaining, tried = at.state.projected, at.state.remaining, self._tried(at)
-        if planned is None and isinstance(self._domain, ExcludingDomain):
-            state = self._domain.without(state, tried)
+        if planned is None and self._domain.choices is not None:
+            state = self._domain.choices.without(state, tried)
         if planned is None and (tried or repeats or self._ways(at)) and self._tools is not None:
             request = self._among_untried(self._tools, at, state, plan)
             if request is not None or repeats:
@@ -141,7 +140,7 @@ class WritingRealize:
 
         A domain that leaves actions out of its prompts itself needs none.
         """
-        named = None if isinstance(self._domain, ExcludingDomain) else self._named(at)
+        named = None if self._domain.choices is not None else self._named(at)
         if named is None:
             return None
         return replace(tools.roles.prompt_format.act_request(state, at.state.remaining, None, plan), constraint=named)

@@ -18,7 +18,6 @@ from tape.protocols import (
     Action,
     AsyncEnvironment,
     Concludes,
-    DeclaredDomain,
     Ends,
     Environment,
     EnvironmentPlugin,
@@ -221,7 +220,7 @@ class EnvironmentConformance:
             if len(actions) > 1:
                 paths = [OfferedPath((a,), (f"s{i}",), (0.0,), False, 1.0, REMAINING) for i, a in enumerate(actions)]
                 builders.append(partial(prompt_format.select_request, state, paths, REMAINING))
-            if not isinstance(environment.domain, DeclaredDomain):
+            if environment.domain.outcomes is None:
                 builders += [partial(prompt_format.next_request, state, action) for action in actions]
                 builders += [partial(prompt_format.next_request, state, action, valid=True) for action in actions]
                 builders.append(partial(prompt_format.rollout_request, state, actions))
@@ -263,7 +262,7 @@ class EnvironmentConformance:
                 "act": partial(prompt_format.read_act, state),
                 "intention": prompt_format.read_intention,
             }
-            if not isinstance(environment.domain, DeclaredDomain):
+            if environment.domain.outcomes is None:
                 readers["next"] = partial(prompt_format.read_next, state)
                 if prompt_format.rollout_request(state, actions) is not None:
                     readers["rollout"] = partial(prompt_format.read_rollout, state, actions)

@@ -9,14 +9,14 @@ from tape.budget import Budget, Resources
 from tape.errors import InvalidOutputError, UnknownNameError
 from tape.lm.base import Choice, Forced, Request
 from tape.lm.scripted import ScriptedLM
-from tape.protocols import Action, Observation, Plan, State
+from tape.protocols import Action, Domain, Observation, Plan, State
 from tape.protocols.prompt_format import OfferedPath, PromptFormat, offered_text
 
 LEFT, RIGHT = "left", "right"
 STEP = Resources({"steps": 1})
 
 
-class LineDomain:
+class LineDomain(Domain):
     """Cells 0 to ``last``; a state is a cell.
 
     Args:

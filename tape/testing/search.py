@@ -1,4 +1,4 @@
-"""What every environment of search agents (:class:`tape.protocols.search.SearchDomain`) must get right."""
+"""What every environment of search agents (:class:`tape.protocols.search.SearchTask`) must get right."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tape.cgdp.view import Belief, Fact, Round, View
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Choice, Request
 from tape.protocols import Action, Ends, Environment, State, Task
-from tape.protocols.search import UNANSWERABLE, Passage, SearchDomain
+from tape.protocols.search import UNANSWERABLE, Passage, SearchTask
 from tape.testing.environments import SEED, EnvironmentConformance
 from tape.testing.garbage import GARBAGE
 
@@ -141,10 +141,10 @@ class SearchConformance(EnvironmentConformance):
         return found
 
 
-def searched(environment: Environment) -> SearchDomain:
+def searched(environment: Environment) -> SearchTask:
     """The domain of a search environment."""
-    assert isinstance(environment.domain, SearchDomain)
-    return environment.domain
+    assert environment.domain.search_task is not None
+    return environment.domain.search_task
 
 
 def _as_search_format(prompts: Any) -> SearchFormat:

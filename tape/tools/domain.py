@@ -9,6 +9,8 @@ from math import prod
 
 from tape.budget import Resources
 from tape.protocols import Action, Observation, Prediction, State
+from tape.protocols.domain import Domain
+from tape.protocols.parts import Outcomes
 from tape.tools.calls import ANSWER, Call, from_mapping, parse
 from tape.tools.cost import Fixed
 from tape.tools.errors import InvalidCallError
@@ -29,8 +31,8 @@ def as_state(state: State) -> ToolState:
     return state
 
 
-class ToolDomain:
-    """Implements :class:`tape.protocols.DeclaredDomain` and :class:`tape.protocols.MarksDestructive`.
+class ToolDomain(Domain, Outcomes):
+    """What tools declare.
 
     Args:
         task: What is to be done, in words.
@@ -38,9 +40,15 @@ class ToolDomain:
     """
 
     deterministic = False
+    marks_destructive = True
 
     def __init__(self, task: str, toolbox: Toolbox) -> None:
         self.task, self.toolbox = task, toolbox
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """Of calls."""
+        return self
 
     def task_text(self) -> str:
         """The task as it was given."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from tape.budget import Resources, kinds
 from tape.errors import EnvironmentFaultError
-from tape.protocols import Action, Observation, State
+from tape.protocols import Action, Domain, Observation, State
 from tape.world.actions import Actions
 from tape.world.errors import InvalidActionError, WorldError
 from tape.world.state import StateType, WorldState, as_state
@@ -19,8 +19,8 @@ NOT_OF_ACTIONS = frozenset(("steps", "calls", "tokens", "usd", "wall_seconds"))
 """Resources that are counted without any action's declaring them: those of the engine and of models."""
 
 
-class WorldDomain:
-    """Implements :class:`tape.protocols.Domain`, ``DeclaresCosts``, ``MarksDestructive`` and ``TellsTask``.
+class WorldDomain(Domain):
+    """What a world declares of a task.
 
     Args:
         states: The world's states.
@@ -29,6 +29,8 @@ class WorldDomain:
         task: What is to be done, in words; may be empty.
         reads: Whether a model has to read what is observed.
     """
+
+    marks_destructive = True
 
     def __init__(
         self, states: StateType, actions: Actions, *, deterministic: bool, task: str = "", reads: bool = False

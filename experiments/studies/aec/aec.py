@@ -33,7 +33,7 @@ from experiments.studies.aec.methods import (
 )
 from experiments.studies.aec.tables import by_model
 from tape.protocols import Task
-from tape.protocols.predicates import require_predicates
+from tape.protocols.domain import require_predicates
 from tape.runner.configurations import Configuration
 from tape.show.document import Section
 

@@ -63,7 +63,7 @@ async def ask(model: LanguageModel, game: Game, samples: int, seed: int) -> list
     context = RoleContext(lm, prompts.prompt_format(domain, lm.prompt_format), domain, trace)
     predictors = {name: made(context, samples, derive(seed, "asked", game.name)) for name, made in PREDICTORS.items()}
     rng = random.Random(f"asked:{seed}:{game.name}")
-    store, state = GroundedStore(domain), environment.reset(seed).data
+    store, state = GroundedStore(domain, domain.key), environment.reset(seed).data
     order = list(domain.layout.receptacles)
     rng.shuffle(order)
     found: list[Asked] = []

@@ -125,7 +125,7 @@ def commit(tour: Tour, case: Case, seed: int) -> Injected:
         seed: Of the errors.
     """
     domain = NoisyDomain(tour.environment.domain, case.rates, seed, closed=True)
-    store, verifier = GroundedStore(domain), Verifier(domain, Rulebook(domain.rules()))
+    store, verifier = GroundedStore(domain, domain.key), Verifier(domain, Rulebook(domain.rules()))
     leaks = random.Random(f"leak:{seed}")
     for looks, state in enumerate(tour.states):
         seen = Evidence("query", looks, tour.order[looks - 1]) if looks else Evidence("observation", 0, "a look around")

@@ -21,7 +21,7 @@ from tape.errors import RunDirectoryError
 from tape.files import replace_file
 from tape.lm.base import Choice, LanguageModel, Message, Request
 from tape.lm.registry import open_model
-from tape.protocols.search import UNANSWERABLE, SearchDomain
+from tape.protocols.search import UNANSWERABLE
 from tape.reading import read_json
 from tape.trace import read_trace
 
@@ -105,6 +105,6 @@ def _questions(environment: str, own: tuple[tuple[str, Any], ...]) -> Mapping[st
     found = {}
     for task in tasks_of(environment, dict(own)):
         domain = plugin_of(environment).make(task).domain
-        assert isinstance(domain, SearchDomain)
+        assert domain.search_task is not None
         found[task.digest] = domain.question
     return found

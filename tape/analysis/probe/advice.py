@@ -16,8 +16,7 @@ from tape.engine.scorer import require_declared_scores
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.plugins import load
-from tape.protocols import DeclaredDomain, Environment, EnvironmentPlugin, Task
-from tape.protocols.predicates import AssumingDomain, OpenDomain, PredicateDomain
+from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.sdp.settings import SdpSettings
 from tape.waiting import run_sync
 
@@ -173,7 +172,7 @@ class _Adviser:
         self._settings[setting], self._reasons[setting] = value, why
 
     def _world_model(self) -> None:
-        if isinstance(self._env.domain, DeclaredDomain) or self._config.world_model != "lm":
+        if self._env.domain.outcomes is not None or self._config.world_model != "lm":
             return  # nothing is predicted by the model
         why = self._bad("rollout" if "rollout" in self._roles else "next")
         if not why:
@@ -212,11 +211,13 @@ class _Adviser:
     def _searchable(self) -> bool:
         """Whether the search through declared predicates finds a plan for the task."""
         domain = self._env.domain
-        if not isinstance(domain, PredicateDomain) or not issubclass(self._agent, LmAgent):
+        if domain.predicates is None or not issubclass(self._agent, LmAgent):
             return False
         from tape.aec.two_frontier import Limits, TwoFrontierProposer, queryable
 
-        proposer = TwoFrontierProposer(domain, Limits(nodes=4000, width=64, novel=True), assumable=queryable(domain))
+        proposer = TwoFrontierProposer(
+            domain, Limits(nodes=4000, width=64, novel=True), assumable=queryable(domain.predicates)
+        )
         state = domain.project(self._env.reset(0))
         try:
             [plans] = run_sync(proposer.propose([(state, dict(self._task.budget))], 1, 0))
@@ -250,7 +251,7 @@ def knows_no_more(plugin: EnvironmentPlugin, env: Environment) -> bool:
     what the agent cannot know, and is an upper bound to be asked for by name.
     """
     domain = env.domain
-    declared = isinstance(domain, PredicateDomain) and not isinstance(domain, OpenDomain | AssumingDomain)
+    declared = domain.predicates is not None and domain.predicates.complete and domain.unseen is None
     if not declared or not domain.deterministic:
         return False
     try:

@@ -10,17 +10,14 @@ from tape.errors import TapeError, UnknownNameError
 from tape.protocols import (
     Action,
     AsyncEnvironment,
-    DeclaredDomain,
     Environment,
     EnvironmentPlugin,
-    MarksDestructive,
     State,
     Task,
 )
-from tape.protocols.predicates import map_plain
+from tape.protocols.domain import map_plain
 from tape.protocols.prompt_format import PromptFormat
 from tape.protocols.role_cases import Judged, ProbedPlugin, RoleCase, judged_by
-from tape.protocols.search import SearchDomain
 from tape.seeds import derive
 from tape.waiting import run_sync
 
@@ -50,7 +47,7 @@ def cases_of(
             pass  # not in this prompt format
     if not getattr(plugin, "replayable", False) or not tasks:
         return {}
-    if isinstance(plugin.make(tasks[0]).domain, SearchDomain):
+    if plugin.make(tasks[0]).domain.search_task is not None:
         return {}  # search agents ask other roles than these
     made = {
         role: [case for number in range(count) if (case := make(plugin, tasks, prompts, number, seed)) is not None]
@@ -106,7 +103,7 @@ def _at(plugin: EnvironmentPlugin, task: Task, taken: Sequence[Action]) -> Envir
 def _harmless(env: Environment, state: State) -> list[Action]:
     domain = env.domain
     listed = domain.admissible(state) or ()
-    return [one for one in listed if not (isinstance(domain, MarksDestructive) and domain.destructive(one))]
+    return [one for one in listed if not domain.destructive(one)]
 
 
 def _next(plugin: EnvironmentPlugin, tasks: Sequence[Task], prompts: str, number: int, seed: int) -> RoleCase | None:
@@ -115,7 +112,7 @@ def _next(plugin: EnvironmentPlugin, tasks: Sequence[Task], prompts: str, number
     task = tasks[number % len(tasks)]
     here = _place(plugin, task, rng)
     domain = here.env.domain
-    if isinstance(domain, DeclaredDomain) or not domain.deterministic or plugin.reads:
+    if domain.outcomes is not None or not domain.deterministic or plugin.reads:
         return None
     if not (actions := _harmless(here.env, here.state)):
         return None
@@ -149,7 +146,7 @@ def _plan(plugin: EnvironmentPlugin, tasks: Sequence[Task], prompts: str, number
         shown = " ".join(plan.actions)[:160]
         for action in plan.actions[: task.budget.get("steps")]:
             domain = env.domain
-            if isinstance(domain, MarksDestructive) and domain.destructive(action):
+            if domain.destructive(action):
                 return Judged(True, False, f"{shown}: not tried, it may destroy something")
             try:
                 _step(env, action)

@@ -9,6 +9,8 @@ from dataclasses import replace
 from solvers import Status
 from tape.budget import Resources
 from tape.protocols import Action, Observation, Prediction, State
+from tape.protocols.domain import Domain
+from tape.protocols.parts import ExactPlanner, Outcomes
 from tape.tools.calls import ANSWER, Call, answer, parse
 from tape.tools.errors import InvalidCallError
 from tape.tools.results import cut
@@ -29,8 +31,8 @@ def as_typed(state: State) -> TypedState:
     return state
 
 
-class TypedDomain:
-    """Implements :class:`tape.protocols.SavingDomain` and :class:`tape.protocols.PlanningDomain`.
+class TypedDomain(Domain, Outcomes, ExactPlanner):
+    """What typed tools declare.
 
     An action is a call without arguments, ``smelt()``: the types say what a tool gets. The last one hands in what was
     wanted, ``answer(value="ingot")``. A state is the types at hand, so chains that meet there are one node.
@@ -46,17 +48,23 @@ class TypedDomain:
     """
 
     deterministic = False
+    marks_destructive = True
 
     def __init__(self, tools: Sequence[Tool], have: Collection[str], saves: str = "usd", task: str = "") -> None:
         require_typed(tools, saves)
         self.have, self.task = frozenset(have), task
-        self._saves = saves
+        self.saves: str = saves
         self._editions = [Toolbox(tools)]
 
     @property
-    def saves(self) -> str:
-        """The resource that the best path uses least of."""
-        return self._saves
+    def outcomes(self) -> Outcomes:
+        """Of calls."""
+        return self
+
+    @property
+    def planner(self) -> ExactPlanner:
+        """Finds the cheapest chains."""
+        return self
 
     def announce(self, tools: Sequence[Tool]) -> int:
         """Take over a new list of tools and prices, as the environment has told it; returns its number.
@@ -64,7 +72,7 @@ class TypedDomain:
         Raises:
             ToolError: As for the first list.
         """
-        require_typed(tools, self._saves)
+        require_typed(tools, self.saves)
         self._editions.append(Toolbox(tools))
         return len(self._editions) - 1
 
@@ -216,7 +224,7 @@ class TypedDomain:
             here.wanted,
             self.have,
             at_hand=here.at_hand,
-            saves=self._saves,
+            saves=self.saves,
             limits=limits,
             count=count,
         )
@@ -227,7 +235,7 @@ class TypedDomain:
         found = self.chains(here, remaining, count)
         chains = found.chains
         if not chains and here.wanted is not None:
-            kinds = [self._saves, *(kind for kind in remaining if kind != self._saves)]
+            kinds = [self.saves, *(kind for kind in remaining if kind != self.saves)]
             kinds = [kind for kind in kinds if all(item.worst[kind] is not None for item in self.tools(here))]
             chains = tuple(thriftiest(self.tools(here), here.wanted, self.have, here.at_hand, kinds))
         by_name = {item.name: item for item in self.tools(here)}

@@ -21,7 +21,7 @@ PLAN = [
 def verdict(*inside: tuple[str, str]) -> bool:
     state = all_seen(House(PLACES, inside, Goal(TWO, "apple", "diningtable")))
     domain = HouseholdDomain(state.layout)
-    store = GroundedStore(domain)
+    store = GroundedStore(domain, domain.key)
     store.observe(state, Evidence("observation", 0, "all of it"))
     return Verifier(domain, Rulebook(domain.rules())).verify(PLAN, [], store.snapshot(), {}).accepted
 

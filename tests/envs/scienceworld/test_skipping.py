@@ -9,16 +9,15 @@ from dataclasses import replace
 
 import pytest
 
+from envs.scienceworld.mismatch import still_good
 from envs.scienceworld.prompts.chat import ChatFormat
 from tape.budget import Ledger
 from tape.engine.context import RoleContext
-from tape.engine.needed import still_good
 from tape.engine.world_model import LmWorldModel
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Prediction
-from tape.protocols.predicates import SkippingDomain
 from tape.trace import TraceWriter
 from tests.envs.scienceworld.test_commands import DOMAIN, HERE, KITCHEN, POT, then
 
@@ -50,8 +49,7 @@ FOCUSED = replace(HERE, focused=("metal pot",))
     ],
 )
 def test_futile_is_what_is_known_to_change_nothing(state: object, command: str, futile: bool) -> None:
-    assert isinstance(DOMAIN, SkippingDomain)
-    assert DOMAIN.futile(state, command) is futile
+    assert DOMAIN.is_no_op(state, command) is futile
 
 
 def test_what_seems_to_change_nothing_is_no_step_back_to_the_same_state() -> None:

@@ -13,7 +13,7 @@ from envs.sokoban.predicates import cell, clear
 from envs.sokoban.simulator import is_solved, replay, step
 from envs.sokoban.state import ACTIONS, Level, State
 from tape.errors import ConfigError
-from tape.protocols.predicates import Assignment, Predicate, PredicateDomain, QueryMacro
+from tape.protocols.predicates import Assignment, Predicate, QueryMacro
 from tests.envs.sokoban.helpers import PlainGame, level_of, levels, random_level, scatter
 from tests.profiles import examples
 
@@ -108,7 +108,7 @@ def test_effects_say_unknown_where_a_box_may_have_been_pushed() -> None:
 
 def test_the_domain_declares_predicates_and_all_are_seen() -> None:
     domain = SokobanDomain(ROOM)
-    assert isinstance(domain, PredicateDomain)
+    assert domain.predicates is domain
     assert domain.query(ROOM.start, clear("U")) == QueryMacro(clear("U"), ())
     assert domain.query(ROOM.start, Predicate("open", ("door",))) is None
     assert str(cell("box_at", (1, 2))) == "box_at((1,2))"

@@ -33,7 +33,7 @@ from tape.aec.noisy_environment import NoisyDomain, NoisyEnvironment
 from tape.aec.overrides import Override, OverrideRule, Overrides
 from tape.errors import ConfigError, RunDirectoryError
 from tape.lm.bundled import sizes
-from tape.protocols.predicates import AssumingDomain, ExclusiveDomain, FeaturedDomain, KnowsGoal, Predicate
+from tape.protocols.predicates import Predicate
 from tape.runner.directory import RunDirectory
 from tape.show.document import markdown
 from tape.trace import ActedEvent
@@ -158,9 +158,10 @@ def test_a_commitment_is_judged_by_the_environment_alone() -> None:
 def test_a_noisy_environment_has_the_optional_parts_of_its_domain_and_no_others() -> None:
     env: Any = load_env()
     noisy = NoisyEnvironment(env, 0.5, 1).domain
-    for protocol in (AssumingDomain, KnowsGoal, ExclusiveDomain, FeaturedDomain):
-        assert isinstance(noisy, protocol)
-        assert not isinstance(NoisyDomain(BoxDomain(2), 0.5, 1), protocol)
+    bare = NoisyDomain(BoxDomain(2), 0.5, 1)
+    for part in ("unseen", "goal_test", "exclusive_groups", "contexts"):
+        assert getattr(noisy, part) is not None
+        assert getattr(bare, part) is None
     assert noisy.features(Predicate("in", ("apple", "bed 1"))) == [("object", "apple"), ("receptacle", "bed")]
 
 

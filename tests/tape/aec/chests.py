@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from tape.budget import Resources
 from tape.protocols import Action, Observation, State
+from tape.protocols.domain import Domain
+from tape.protocols.parts import Predicates
 from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
 
 
@@ -36,13 +38,17 @@ class Seen(NamedTuple):
 
 
 @dataclass
-class Chests:
+class Chests(Domain, Predicates):
     """The domain; `locked` chests say nothing of whether they are open, and `hidden` is where the key really is."""
 
     chests: tuple[str, ...]
     hidden: str
     locked: frozenset[str] = frozenset()
     deterministic: bool = field(default=True, init=False)
+
+    @property
+    def predicates(self) -> Predicates:
+        return self
 
     def actions(self) -> list[Action]:
         return [f"{verb} {chest}" for verb in ("go", "open", "take") for chest in self.chests]

@@ -21,13 +21,13 @@ FIRST = Evidence("observation", 0, "the start")
 
 
 def grounded(seen: Seen) -> Grounded:
-    store = GroundedStore(BoxDomain(len(seen.opened)))
+    store = GroundedStore(one := BoxDomain(len(seen.opened)), one.key)
     store.observe(seen, FIRST)
     return store.snapshot()
 
 
 def test_facts_keep_the_evidence_of_the_observation_that_first_showed_them() -> None:
-    store = GroundedStore(BoxDomain(2))
+    store = GroundedStore(BoxDomain(2), BoxDomain(2).key)
     store.observe(CLOSED, FIRST)
     then = store.snapshot()
     later = Evidence("query", 1, "open 0")
@@ -42,14 +42,14 @@ def test_facts_keep_the_evidence_of_the_observation_that_first_showed_them() -> 
 
 
 def test_what_is_no_longer_asserted_is_no_fact_any_more() -> None:
-    store = GroundedStore(BoxDomain(2))
+    store = GroundedStore(BoxDomain(2), BoxDomain(2).key)
     store.observe(Seen((True, False), (False, None), (True, None)), FIRST)
     store.observe(CLOSED, Evidence("execution", 1, "shut 0"))
     assert gem_in(0) not in store.snapshot()
 
 
 def test_an_observation_overrides_what_was_claimed_and_says_so() -> None:
-    store = GroundedStore(BoxDomain(2))
+    store = GroundedStore(BoxDomain(2), BoxDomain(2).key)
     store.observe(CLOSED, FIRST)
     claims = {open_(0): Claim(True, "effect", "open 0"), gem_in(1): Claim(True, "rule", "hope")}
     [found] = store.observe(CLOSED, Evidence("execution", 1, "open 0"), claims)
@@ -61,7 +61,7 @@ def test_only_the_store_makes_facts() -> None:
     with pytest.raises(ConfigError, match="only observations ground facts"):
         Grounded({}, None, "", object())  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="before the first observation"):
-        GroundedStore(BoxDomain(2)).snapshot()
+        GroundedStore(BoxDomain(2), BoxDomain(2).key).snapshot()
 
 
 SNIPPET = """

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from tape.aec.noisy_environment import NoisyDomain, grounded_later
 from tape.errors import ConfigError
-from tape.protocols.predicates import PredicateDomain
 from tests.profiles import examples
 from tests.tape.aec.chests import HOLDING, Chests, Seen, at, is_open, key_in
 
@@ -60,7 +59,7 @@ def test_rates_may_differ_by_predicate_and_are_checked_at_once() -> None:
 
 def test_everything_else_passes_through() -> None:
     noisy = NoisyDomain(DOMAIN, 1.0, 0)
-    assert isinstance(noisy, PredicateDomain)
+    assert noisy.predicates is noisy
     assert noisy.preconditions("take c1") == DOMAIN.preconditions("take c1")
     assert noisy.effects("take c1", {}) == DOMAIN.effects("take c1", {})
     assert noisy.goals() == ({HOLDING: True},)

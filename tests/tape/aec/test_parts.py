@@ -309,7 +309,7 @@ def test_predicates_that_exclude_each_other_are_told_from_the_rules() -> None:
 
 
 def test_where_nothing_is_worth_its_cost_the_joint_choice_gives_up() -> None:
-    gate = JointGate(BoxDomain(2), JointSettings(prices={"steps": 1.0}))
+    gate = JointGate(BoxDomain(2), settings=JointSettings(prices={"steps": 1.0}))
     hypothesis: Any = Hyp(0)
     hypothesis.cost = Resources({"steps": 3})
     store = BeliefStore()

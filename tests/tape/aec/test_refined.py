@@ -19,6 +19,7 @@ from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.predicates import Predicate
+from tape.testing.line import LineDomain
 from tests.tape.aec.episodes import begun
 from tests.tape.aec.test_parts import spec_of
 from tests.tape.aec.toy import BoxDomain, BoxModel, BoxWorld, gem_in, play
@@ -103,7 +104,7 @@ def test_plans_may_come_from_the_search_instead_of_the_model() -> None:
 
 
 def test_the_search_needs_declared_predicates() -> None:
-    undeclared: Any = SimpleNamespace(domain=object())
+    undeclared: Any = SimpleNamespace(domain=LineDomain(2))
     with pytest.raises(ConfigError, match="proposer='two_frontier' needs an environment that declares predicates"):
         TapeAgent.require(TapeConfig.make(proposer="two_frontier"), undeclared)
 

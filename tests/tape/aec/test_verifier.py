@@ -174,7 +174,7 @@ def test_the_witnesses_of_a_refusal_are_true(
 def test_a_verdict_depends_on_the_facts_alone(world: tuple[int, tuple[bool, ...]], past: list[str], plan: list[str]):
     """Equal facts, however they came about: equal verdicts, whatever else a store has seen."""
     seen, _ = after(past, *world)
-    store = GroundedStore(BoxDomain(BOXES))
+    store = GroundedStore(BoxDomain(BOXES), BoxDomain(BOXES).key)
     for i in range(len(past) + 1):
         store.observe(after(past[:i], *world)[0], Evidence("query", i, "x"))
     known: list[Grounded] = [grounded(seen), store.snapshot()]

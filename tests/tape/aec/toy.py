@@ -15,6 +15,8 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Forced, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Observation, Plan, State
+from tape.protocols.domain import Domain
+from tape.protocols.parts import Predicates
 from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
 from tape.protocols.prompt_format import OfferedPath
 from tape.trace import Event, TraceWriter
@@ -76,12 +78,16 @@ class OpenIsUnlocked:
 
 
 @dataclass
-class BoxDomain:
+class BoxDomain(Domain, Predicates):
     """Declares the predicates; knows nothing that was not seen."""
 
     boxes: int
     extra_rules: tuple[Rule, ...] = ()
     deterministic: bool = True
+
+    @property
+    def predicates(self) -> Predicates:
+        return self
 
     def key(self, state: Any) -> str:
         marks = {True: "1", False: "0", None: "?"}

@@ -15,6 +15,7 @@ from tape.engine.episode import Episode
 from tape.errors import ModelError
 from tape.lm.base import Completion, Price, Request, Usage
 from tape.protocols import Action, Observation, State
+from tape.protocols.domain import Domain
 
 declare("coal", "piece")
 KINDS = ("steps", "seconds", "coal", "usd")
@@ -68,7 +69,7 @@ class Truth:
     broken: int = 0
 
 
-class Tools:
+class Tools(Domain):
     """An environment of tools with random costs, and its own domain.
 
     Args:

@@ -18,6 +18,7 @@ from tape.engine.result import EpisodeResult
 from tape.engine.settings import TapeConfig
 from tape.lm.base import FREE, Price, Request
 from tape.lm.scripted import ScriptedLM
+from tape.protocols.parts import Progress
 from tape.tools import Tool, ToolEnvironment, tool
 from tape.tools.domain import ToolDomain
 from tape.tools.tool import Toolbox, make_tool
@@ -202,7 +203,11 @@ def test_the_domain_settles_what_is_left_open() -> None:
 def graded() -> Any:
     """A domain of tools in which what is done on the way is worth something."""
 
-    class Graded(ToolDomain):
+    class Graded(ToolDomain, Progress):
+        @property
+        def progress(self) -> Progress:
+            return self
+
         def worth(self, state: Any) -> float:
             return 0.0
 

@@ -23,7 +23,7 @@ from tape.engine.selector import SolverSelector
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import Choice, Request, Usage
 from tape.lm.scripted import ScriptedLM
-from tape.protocols.predicates import AssumingDomain, map_plain
+from tape.protocols.domain import map_plain
 from tape.trace import GraphFoldedEvent, TraceWriter
 from tests.envs.alfworld.households import SHELVES, known, world_of
 from tests.envs.alfworld.played import PlayedHousehold
@@ -194,7 +194,7 @@ def test_nothing_is_asked_where_nothing_is_assumed() -> None:
 def test_domains_without_assumptions_are_left_alone() -> None:
     context = context_of(env=SokobanEnvironment(ROOM))
     domain = context.domain
-    assert not isinstance(domain, AssumingDomain)
+    assert domain.unseen is None
     graph = PlanGraph(domain.key)
     nodes = graph.fold([ROOM.start, ROOM.start], ["U"])
     asyncio.run(Likelihood(context).weigh(graph, ROOM.start, [(["U"], nodes)]))

@@ -33,6 +33,7 @@ from tape.lm.accounting import AccountedLM
 from tape.lm.base import Choice, Message, Request, Usage
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Score, State
+from tape.protocols.parts import GoalTest
 from tape.runner.checks import check_before
 from tape.runner.configurations import Configuration
 from tape.runner.spec import RunSpec
@@ -416,11 +417,15 @@ class KnownLine(Line):
     def __init__(self, last: int = 3) -> None:
         super().__init__(last, steps=2 * last)
 
-        class Domain(LineDomain):
+        class Knowing(LineDomain, GoalTest):
+            @property
+            def goal_test(self) -> GoalTest:
+                return self
+
             def satisfied(self, state: State) -> bool:
                 return state == self.last
 
-        self.domain = Domain(last)
+        self.domain = Knowing(last)
 
 
 @pytest.mark.parametrize(

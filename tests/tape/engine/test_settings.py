@@ -18,6 +18,7 @@ from tape.engine.settings import METHOD_FIELDS, TapeConfig, method
 from tape.errors import ConfigError, UnknownNameError
 from tape.plugins import METHODS, load, names
 from tape.sdp.settings import SdpSettings
+from tape.testing.line import LineDomain
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play
 
 SEARCHERS = dict.fromkeys(("cgdp", "ircot", "iter_retgen", "memgpt", "react_search"), ("cgdp",))
@@ -124,7 +125,7 @@ def test_a_configuration_is_resolved_to_what_the_agent_plays() -> None:
 
 
 def test_an_environment_is_refused_where_it_lacks_what_is_asked_for() -> None:
-    silent: Any = SimpleNamespace(domain=SimpleNamespace())
+    silent: Any = SimpleNamespace(domain=LineDomain(2))
     TapeAgent.require(TapeConfig(), silent)
     with pytest.raises(ConfigError, match=r"verification \(aec\) needs an environment that declares predicates"):
         TapeAgent.require(TapeConfig(aec=True), silent)
@@ -144,7 +145,7 @@ def test_nothing_is_spent_on_an_environment_that_is_refused() -> None:
         """Sokoban without its predicates."""
 
         def __init__(self) -> None:
-            self.domain = SimpleNamespace()
+            self.domain = LineDomain(2)
 
         def reset(self, seed: int) -> Any:
             raise AssertionError("it is refused before it begins")

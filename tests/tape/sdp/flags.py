@@ -17,7 +17,9 @@ from tape.engine.result import EpisodeResult
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Observation, State
-from tape.protocols.predicates import Assignment, Predicate
+from tape.protocols.domain import Domain
+from tape.protocols.parts import Predicates
+from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
 from tape.sdp.adapter import Caps
 from tape.sdp.loop import Loop
 from tape.sdp.operators import Check, How, Operators, Outcome, Realized, Validate, Verdict
@@ -45,10 +47,14 @@ def chain(*texts: str) -> Chain:
     return (*(target(*text.split()) for text in texts), GOAL)
 
 
-class FlagDomain:
+class FlagDomain(Domain, Predicates):
     """Everything is seen."""
 
     deterministic = True
+
+    @property
+    def predicates(self) -> Predicates:
+        return self
 
     def key(self, state: Any) -> str:
         return " ".join(sorted(state))
@@ -66,6 +72,24 @@ class FlagDomain:
 
     def ground(self, state: Any) -> Assignment:
         return {flag(name): name in state for name in NAMES}
+
+    def preconditions(self, action: Action) -> Assignment:
+        return {}
+
+    def effects(self, action: Action, known: Assignment) -> Effects:
+        return {}
+
+    def goals(self) -> Sequence[Assignment]:
+        return ()
+
+    def rules(self) -> Sequence[Rule]:
+        return ()
+
+    def query(self, state: State, predicate: Predicate) -> QueryMacro | None:
+        return None
+
+    def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
+        return None
 
 
 class FlagWorld:

@@ -45,7 +45,7 @@ def built(here: ToolDomain, calls: list[Call]) -> tuple[PlanGraph, list[str]]:
         assert isinstance(after, ToolState)
         states.append(after)
     graph.fold(states, actions)
-    add_variants(graph, here, start, actions)
+    add_variants(graph, here.key, here, start, actions)
     return graph, actions
 
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from tape.budget import Resources
 from tape.errors import UnknownNameError
-from tape.protocols import MarksDestructive
 from tape.tools import Tool, ToolEnvironment, ToolFailedError, tool
 from tape.tools.calls import Call, answer, call
 from tape.tools.cost import Cost, Fixed, Uniform
@@ -100,7 +99,7 @@ def test_who_asks_is_told_which_actions_may_destroy_something() -> None:
         """Empty it."""
 
     marks = domain([drop, empty, *TOOLS])
-    assert isinstance(marks, MarksDestructive)
+    assert marks.marks_destructive
     assert marks.destructive('drop.all(name="x")')
     for other in ('drop.rows(name="x")', "add(a=1, b=2)", "answer(value=1)", 'drop(name="x")', "no call at all", ""):
         assert not marks.destructive(other)

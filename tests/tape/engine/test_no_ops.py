@@ -5,19 +5,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from envs.scienceworld.mismatch import Experiment, PathNeeds
 from tape.agents.tape import TapeAgent
 from tape.budget import Resources
 from tape.engine.result import EpisodeResult
 from tape.protocols import Action, Observation, State
-from tape.protocols.predicates import Assignment, Effects, OpenDomain, Predicate, QueryMacro, Rule, SkippingDomain
+from tape.protocols.parts import MismatchTest, NoOps, Predicates
+from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
 from tape.testing.line import LEFT, STEP, Line, LineDomain, LineModel
 
 
-class OpenLineDomain(LineDomain):
+class OpenLineDomain(LineDomain, Experiment):
     """A line whose cells are predicates; nothing is declared of what a step changes."""
 
     deterministic = False
     earns = False
+    complete = False
+
+    @property
+    def predicates(self) -> Predicates:
+        return self
+
+    @property
+    def mismatch_test(self) -> MismatchTest:
+        return PathNeeds(self)
+
+    def is_no_op(self, state: State, action: Action) -> bool:
+        return False
+
+    def optional(self, action: Action) -> bool:
+        return False
 
     def ground(self, state: State) -> Assignment:
         return {Predicate("at", (str(cell),)): cell == state for cell in range(self.last + 1)}
@@ -43,18 +60,19 @@ class OpenLineDomain(LineDomain):
     def purpose(self, state: State) -> Assignment:
         return {Predicate("at", (str(state),)): True}
 
-    def credit(self, state: State) -> float:
+    def worth(self, state: State) -> float:
         return state / self.last if self.earns else 0.0
 
 
 class OneWayDomain(OpenLineDomain):
     """The same where it is known that nobody gets to the left."""
 
-    def futile(self, state: State, action: Action) -> bool:
-        return action == LEFT
+    @property
+    def no_ops(self) -> NoOps:
+        return self
 
-    def optional(self, action: Action) -> bool:
-        return False
+    def is_no_op(self, state: State, action: Action) -> bool:
+        return action == LEFT
 
 
 class EarningLineDomain(OpenLineDomain):
@@ -93,9 +111,7 @@ ON_THE_WAY = {("plan", 0): "right left right", ("next", 1): "2"}
 
 
 def test_a_step_that_leads_back_to_the_same_state_is_not_planned_for_ever() -> None:
-    assert isinstance(OneWayDomain(3), SkippingDomain)
-    assert isinstance(OpenLineDomain(3), OpenDomain)
-    assert not isinstance(OpenLineDomain(3), SkippingDomain)
+    assert OpenLineDomain(3).no_ops is None
     stuck = played(EarningLineDomain, IN_VAIN)
     assert stuck.end_state == "replan_limit"
     assert set(stuck.actions) == {LEFT}

@@ -1,4 +1,4 @@
-"""The mismatch test ``needed``: no path goes on whose rest would fail under the declared model."""
+"""The mismatch test of ScienceWorld: what the rest of a path rests on."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
+from envs.scienceworld.mismatch import Experiment, still_good
 from tape.budget import Resources
-from tape.engine.needed import still_good
 from tape.protocols import Action, Observation, State
-from tape.protocols.predicates import Assignment, Effects, OpenDomain, Predicate, QueryMacro, Rule
+from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
 from tests.profiles import examples
 
 FACTS = tuple(Predicate(name) for name in "abcd")
@@ -30,7 +30,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Toy:
+class Toy(Experiment):
     """A domain of a few facts; a state is an assignment, partial where something was not seen."""
 
     moves: tuple[Move, ...]
@@ -79,6 +79,19 @@ class Toy:
 
     def bridge(self, state: State, predicate: Predicate, value: bool) -> Sequence[Action] | None:
         return None
+
+    def purpose(self, state: State) -> Assignment:
+        found: Facts = state
+        return found
+
+    def worth(self, state: State) -> float:
+        return 0.0
+
+    def is_no_op(self, state: State, action: Action) -> bool:
+        return False
+
+    def optional(self, action: Action) -> bool:
+        return False
 
     def run(self, state: Facts, actions: Sequence[Action]) -> list[Facts] | None:
         """The states along a path in a world where all is known; None where an action fails."""
@@ -167,13 +180,6 @@ def test_short_of_the_goal_everything_that_the_end_shows_counts() -> None:
     assert not still_good(toy, [before, after], {**before, FACTS[1]: True}, ["0"])
 
 
-def test_without_predicates_every_difference_counts() -> None:
-    class Bare:
-        deterministic = True
-
-    assert not still_good(Bare(), [1, 2], 1, ["go"])  # type: ignore[arg-type]
-
-
 class Opened(Toy):
     """Nothing is declared of what actions change; credit is how many facts hold."""
 
@@ -184,14 +190,13 @@ class Opened(Toy):
         found: Facts = state
         return found
 
-    def credit(self, state: State) -> float:
+    def worth(self, state: State) -> float:
         return sum(state.values())
 
 
 def test_an_open_domain_goes_by_what_is_predicted_and_by_credit() -> None:
     a, b, c, d = FACTS
     toy = Opened((Move({a: True}, {}), Move({b: True}, {})), {c: True})
-    assert isinstance(toy, OpenDomain)
     now = {a: True, b: False, c: False, d: False}
     path = [now, {**now, b: True}, {**now, b: True, c: True}]
     assert still_good(toy, path, {**now, d: True}, ["0", "1"])

@@ -1,4 +1,4 @@
-"""What is known to change nothing where the agent is (:class:`tape.protocols.predicates.SkippingDomain`) [ours].
+"""What is known to change nothing where the agent is (:class:`tape.protocols.parts.NoOps`) [ours].
 
 In a domain that is not deterministic an observed transition is no certainty, so a wrong prediction may come again, and
 with it the same action: for ever, where the action leads back to the same state. What the domain itself can tell to
@@ -13,31 +13,30 @@ from itertools import dropwhile
 from tape.engine.episode import Episode, environment_faults
 from tape.engine.graph import PlanGraph
 from tape.protocols import Action
-from tape.protocols.predicates import SkippingDomain
+from tape.protocols.parts import NoOps
 
 
-def skipping(episode: Episode) -> SkippingDomain | None:
-    """The episode's domain where it can tell, and where paths are judged by what they need; else None."""
-    domain = episode.env.domain
-    return domain if isinstance(domain, SkippingDomain) and episode.config.mismatch != "exact" else None
+def known_no_ops(episode: Episode) -> NoOps | None:
+    """What the environment knows of them, where paths are judged by what they need; else None."""
+    return None if episode.config.mismatch == "exact" else episode.env.domain.no_ops
 
 
 def useful(episode: Episode, actions: Sequence[Action]) -> tuple[Action, ...]:
     """A plan from where the agent is without what it begins with in vain; all of it where nothing would be left."""
-    domain = skipping(episode)
-    if domain is None:
+    known = known_no_ops(episode)
+    if known is None:
         return tuple(actions)
     with environment_faults("what the first actions of a plan would change cannot be worked out"):
-        return tuple(dropwhile(lambda action: domain.futile(episode.state, action), actions)) or tuple(actions)
+        return tuple(dropwhile(lambda action: known.is_no_op(episode.state, action), actions)) or tuple(actions)
 
 
-def refute_futile(graph: PlanGraph, episode: Episode) -> None:
+def rule_out_no_ops(graph: PlanGraph, episode: Episode) -> None:
     """Rule out, from where the agent is, what is known to change nothing there, whatever was predicted of it."""
-    domain = skipping(episode)
-    if domain is None:
+    known = known_no_ops(episode)
+    if known is None:
         return
     start = episode.key(episode.state)
     with environment_faults("what an action would change cannot be worked out"):
         for edge in list(graph.edges()):
-            if edge.source == start and domain.futile(episode.state, edge.action):
+            if edge.source == start and known.is_no_op(episode.state, edge.action):
                 graph.refute(graph.state(edge.source), edge.action, graph.state(edge.target))

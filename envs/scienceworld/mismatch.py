@@ -1,0 +1,156 @@
+"""Which differences from a prediction matter on ScienceWorld: those in what the rest of the path rests on [ours].
+
+The paper compares whole states. The test is AEC's pullback (:mod:`tape.engine.pullback`) at every interface of the rest
+of the path, begun in the state that was observed: each action's declared preconditions hold where it comes, and at the
+end holds what the path is followed for. So a difference counts wherever it comes to bear, in the next action or in the
+goal alone, and one that bears on nothing is no mismatch.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+
+from tape.engine.progression import progress
+from tape.engine.pullback import pullback
+from tape.protocols import Action, State
+from tape.protocols.parts import MismatchTest, NoOps, Predicates, Progress
+from tape.protocols.predicates import Assignment, Effects, Predicate
+
+
+class Experiment(Predicates, NoOps, Progress):
+    """What the test asks of its domain."""
+
+    @abstractmethod
+    def purpose(self, state: State) -> Assignment:
+        """What a path is followed for that ends in a state short of the goal: what the rest of the task may need."""
+
+    @abstractmethod
+    def optional(self, action: Action) -> bool:
+        """Whether an action is for a case that may not arise, so that it is left out where it has not arisen."""
+
+
+class PathNeeds(MismatchTest):
+    """The mismatch test of ScienceWorld.
+
+    Args:
+        domain: The task.
+    """
+
+    def __init__(self, domain: Experiment) -> None:
+        self._domain = domain
+
+    def still_good(
+        self,
+        predicted: Sequence[State],
+        observed: State,
+        actions: Sequence[Action],
+        *,
+        taken: tuple[State, Action] | None = None,
+        goals: bool = True,
+    ) -> bool:
+        """See :func:`still_good`."""
+        return still_good(self._domain, predicted, observed, actions, taken=taken, goals=goals)
+
+    def denies(self, state: State, action: Action, after: State | None) -> bool:
+        """Whether an action whose needs are met is called invalid, or what it surely changes is predicted to stay."""
+        domain = self._domain
+        known = domain.ground(state)
+        if after is None:
+            needs = domain.preconditions(action)
+            met = bool(needs) and all(known.get(p) is value for p, value in needs.items())
+            return met and not domain.is_no_op(state, action)
+        shown = domain.ground(after)
+        changes = {p: v for p, v in domain.effects(action, known).items() if v is not None and known.get(p) is not v}
+        return any(shown.get(p) is (not value) for p, value in changes.items())
+
+
+def still_good(
+    domain: Experiment,
+    predicted: Sequence[State],
+    observed: State,
+    actions: Sequence[Action],
+    *,
+    taken: tuple[State, Action] | None = None,
+    goals: bool = True,
+) -> bool:
+    """Whether the rest of a path does from an observed state what it was to do from the predicted one.
+
+    What a path is followed for is the goal where its predicted end has it, else the ``purpose`` of that end. What
+    nobody has seen holds for nothing, so a path that rests on it is only followed while all is as predicted. What
+    nothing is declared of is taken as predicted; what the last action is declared to do must not be seen undone.
+
+    Args:
+        domain: The task.
+        predicted: The state that was predicted where ``observed`` was seen, and that after each of the actions.
+        observed: The state that was observed.
+        actions: The rest of the path.
+        taken: The state before the last action, and that action.
+        goals: Whether the declared goal may be asked.
+
+    Returns:
+        False where something that is needed does not hold, is unknown, or cannot be told.
+    """
+    predicted, actions = _required(domain, predicted, observed, actions)
+    if domain.worth(observed) < domain.worth(predicted[0]):
+        return False
+    hoped = [domain.ground(state) for state in predicted]
+    seen, aims = domain.ground(observed), _aims(domain, predicted[-1], hoped[-1], goals=goals)
+    if taken is not None:
+        declared = domain.effects(taken[1], domain.ground(taken[0]))
+        if any(None not in (value, seen.get(p)) and seen[p] is not value for p, value in declared.items()):
+            return False
+    asked = {p for needs in (*map(domain.preconditions, actions), *aims) for p in needs}
+    # What was seen elsewhere may have changed since, so that the prediction goes before it.
+    known = {p: value for p in asked if (value := seen.get(p)) is not None}
+    run = progress(domain, known, actions, effects=_predicted(domain, hoped, actions, asked), goals=aims)
+    covered = all(predicate in known for predicate in run.pre)
+    return covered and not any(pullback(interface, at) for at, interface in enumerate(run.interfaces))
+
+
+def _required(
+    domain: Experiment, predicted: Sequence[State], observed: State, actions: Sequence[Action]
+) -> tuple[Sequence[State], Sequence[Action]]:
+    """A path without what is for cases that may not arise: it is left out where they have not, so it needs nothing.
+
+    What was predicted to come of it is taken to come of the action before it. Where its case has arisen it stays.
+    """
+    states, kept = [predicted[0]], list[Action]()
+    for action, state in zip(actions, predicted[1:], strict=True):
+        arisen = len(states) == 1 and not domain.is_no_op(observed, action)
+        if domain.optional(action) and not arisen:
+            states[-1] = state
+        else:
+            states.append(state)
+            kept.append(action)
+    return states, kept
+
+
+def _aims(domain: Experiment, end: State, shown: Assignment, *, goals: bool) -> Sequence[Assignment]:
+    """What a path with a predicted end is followed for, as alternatives."""
+    declared = [goal for goal in domain.goals() if goal] if goals else []
+    if any(_holds(goal, shown) for goal in declared):
+        return declared
+    return [domain.purpose(end)]
+
+
+def _holds(goal: Assignment, known: Assignment) -> bool:
+    return all(known.get(predicate) is value for predicate, value in goal.items())
+
+
+def _predicted(
+    domain: Experiment, hoped: Sequence[Assignment], actions: Sequence[Action], asked: set[Predicate]
+) -> Callable[[int, Assignment], Effects]:
+    """What is declared of a step, and what is predicted of it where nothing is declared, or not what comes of it."""
+
+    def effects(step: int, known: Assignment) -> Mapping[Predicate, bool | None]:
+        declared = dict(domain.effects(actions[step], known))
+        before, after = hoped[step], hoped[step + 1]
+        for predicate in asked:
+            value = after.get(predicate)
+            certain = declared.get(predicate) is not None
+            if not certain and (predicate in declared or value != before.get(predicate)):
+                declared[predicate] = value
+        return declared
+
+    return effects
