@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from experiments.harness.matrix import Options, unopened
+from experiments.studies.general import general
 from experiments.studies.general.general import CAPS, METHODS, READER, SETTINGS, configurations, run
 from experiments.training.reader.public import is_for_training
 from tape.runner.configurations import Configuration
@@ -68,15 +69,17 @@ def test_fewer_questions_are_some_of_those_of_more() -> None:
 
 
 @pytest.mark.slow
-def test_it_is_played_published_and_keeps_the_caps(tmp_path: Path) -> None:
+def test_it_is_played_published_and_keeps_the_caps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyarrow")
     arguments = ["--limit", "1", "--models", "bundled:tools", "--out", str(tmp_path / "run"), "--quiet"]
-    # The bundled model reads the prompts of MuSiQue, not those of HotpotQA: faults are told by the exit code.
-    assert run([*arguments, "--publish", str(tmp_path / "results")]) == 1
+    # The bundled model reads the prompts of MuSiQue, not those of HotpotQA.
+    assert run([*arguments, "--out", str(tmp_path / "refused")]) == 2
+    assert not list((tmp_path / "refused").rglob("episodes.jsonl"))
+    monkeypatch.setattr(general, "SETTINGS", [one for one in SETTINGS if one.setting == "MuSiQue, own"])
+    assert run([*arguments, "--publish", str(tmp_path / "results")]) == 0
     lines = [json.loads(line) for line in (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()]
-    assert len(lines) == len(METHODS) * sum(not one.file for one in SETTINGS)
-    ends = {(line["environment"], line["result"]["end_state"] == "model_error") for line in lines}
-    assert ends == {("hotpotqa", True), ("musique", False)}
+    assert len(lines) == len(METHODS)
+    assert all(line["result"]["end_state"] != "model_error" for line in lines)
     assert all(line["result"]["used"].get(kind, 0) <= cap for line in lines for kind, cap in CAPS.items())
     report = (tmp_path / "results" / "general_lm" / "report.md").read_text()
     assert "How episodes ended" in report

@@ -54,6 +54,10 @@ def spins(*_):
         except KeyboardInterrupt:
             pass
 
+def returns(a: float) -> float:
+    "Give it back."
+    return a
+
 def summarises(*_):
     begun()
     spins()
@@ -65,7 +69,7 @@ if HOW == "summarises":
 
 class Plugin(GsmHardPlugin):
     def make(self, task):
-        function = {"sleeps": sleeps, "summarises": lambda a: a}.get(HOW, stays)
+        function = {"sleeps": sleeps, "summarises": returns}.get(HOW, stays)
         function.__annotations__.update(a=float)
         tools = [make_tool(function, kind="wait", variant="long")]
         return ToolEnvironment("Wait.", tools, judge=lambda answer: True)
