@@ -74,7 +74,7 @@ def test_it_is_played_published_and_keeps_the_caps(tmp_path: Path, monkeypatch: 
     arguments = ["--limit", "1", "--models", "bundled:tools", "--out", str(tmp_path / "run"), "--quiet"]
     # The bundled model reads the prompts of MuSiQue, not those of HotpotQA.
     assert run([*arguments, "--out", str(tmp_path / "refused")]) == 2
-    assert not list((tmp_path / "refused").rglob("episodes.jsonl"))
+    assert (tmp_path / "refused" / "episodes.jsonl").read_text() == ""
     monkeypatch.setattr(general, "SETTINGS", [one for one in SETTINGS if one.setting == "MuSiQue, own"])
     assert run([*arguments, "--publish", str(tmp_path / "results")]) == 0
     lines = [json.loads(line) for line in (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()]
