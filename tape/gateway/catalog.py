@@ -68,7 +68,7 @@ class Offered:
     check: Callable[[Mapping[str, Any]], object]
 
     def worst(self, arguments: Mapping[str, Any] | None = None) -> Resources:
-        """The most that a call takes; see :class:`~tape.gateway.prices.Part`."""
+        """The most that a call takes; see :class:`~tape.gateway.quotes.Part`."""
         return self.price.worst(arguments)
 
 

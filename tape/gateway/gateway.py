@@ -19,8 +19,8 @@ from tape.gateway.downstream import Downstream, NotCalledError, UnansweredError
 from tape.gateway.errors import ChargeError, JournalError
 from tape.gateway.own_tools import OWN_LISTED, left
 from tape.gateway.planning import PlanError, fitting, plan
-from tape.gateway.prices import Answer, Quote, copied
 from tape.gateway.python_tools import load_tool
+from tape.gateway.quotes import Answer, Quote, copied
 from tape.reading import short
 from tape.redaction import redacted
 from tape.tools.errors import InvalidCallError, ToolFailedError

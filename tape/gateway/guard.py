@@ -23,7 +23,8 @@ from tape.gateway.content import parts_of, read_worst, size_of, worst_of
 from tape.gateway.errors import ChargeError, FieldError
 from tape.gateway.own_tools import left
 from tape.gateway.planning import PlanError, fitting, plan
-from tape.gateway.prices import Answer, Price, Quote, read_price, unpriced
+from tape.gateway.prices import Price, read_price, unpriced
+from tape.gateway.quotes import Answer, Quote
 from tape.gateway.shared import SharedJournal
 from tape.lm.base import Price as TokenPrice
 from tape.lm.base import cost_of
@@ -58,7 +59,7 @@ class GuardedTool:
     quality: float | None = None
 
     def worst(self, arguments: Mapping[str, Any] | None = None) -> Resources:
-        """The most that a call takes; see :class:`~tape.gateway.prices.Part`."""
+        """The most that a call takes; see :class:`~tape.gateway.quotes.Part`."""
         return self.price.worst(arguments)
 
 
@@ -101,7 +102,7 @@ class ToolCharge(_Charge):
         self._quote = quote
 
     def answered(self, text: str = "", structured: Any = None) -> None:
-        """Settle at what the price says for this result; see :class:`~tape.gateway.prices.Answer`."""
+        """Settle at what the price says for this result; see :class:`~tape.gateway.quotes.Answer`."""
         self._settle(self._quote.actual(Answer(text, structured)))
 
 

@@ -77,7 +77,7 @@ class Priced(Protocol):
         """Probability that a result is what was asked for; None where nobody knows."""
 
     def worst(self, arguments: Mapping[str, Any] | None = None) -> Resources:
-        """The most that a call takes; see :class:`~tape.gateway.prices.Part`."""
+        """The most that a call takes; see :class:`~tape.gateway.quotes.Part`."""
 
 
 @dataclass(frozen=True)

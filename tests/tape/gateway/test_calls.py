@@ -14,8 +14,8 @@ import pytest
 from tape.budget import Resources
 from tape.gateway import books
 from tape.gateway.gateway import Caller
-from tape.gateway.prices import Answer
 from tape.gateway.python_tools import OfTool
+from tape.gateway.quotes import Answer
 from tape.tools.mcp_process import ServerProcess
 from tests.tape.gateway.helpers import WHO, call, functions, left, running, server_table, write_config
 from tests.tape.tools.hostile import Hostile, result
