@@ -49,8 +49,28 @@ class PathNeeds(MismatchTest):
         taken: tuple[State, Action] | None = None,
         goals: bool = True,
     ) -> bool:
-        """See :func:`still_good`."""
-        return still_good(self._domain, predicted, observed, actions, taken=taken, goals=goals)
+        """Whether the rest of a path does from an observed state what it was to do from the predicted one.
+
+        What a path is followed for is the goal where its predicted end has it, else the ``purpose`` of that end. What
+        nobody has seen holds for nothing, so a path that rests on it is only followed while all is as predicted. What
+        nothing is declared of is taken as predicted; what the last action is declared to do must not be seen undone.
+        """
+        domain = self._domain
+        predicted, actions = _required(domain, predicted, observed, actions)
+        if domain.worth(observed) < domain.worth(predicted[0]):
+            return False
+        hoped = [domain.ground(state) for state in predicted]
+        seen, aims = domain.ground(observed), _aims(domain, predicted[-1], hoped[-1], goals=goals)
+        if taken is not None:
+            declared = domain.effects(taken[1], domain.ground(taken[0]))
+            if any(None not in (value, seen.get(p)) and seen[p] is not value for p, value in declared.items()):
+                return False
+        asked = {p for needs in (*map(domain.preconditions, actions), *aims) for p in needs}
+        # What was seen elsewhere may have changed since, so that the prediction goes before it.
+        known = {p: value for p in asked if (value := seen.get(p)) is not None}
+        run = progress(domain, known, actions, effects=_predicted(domain, hoped, actions, asked), goals=aims)
+        covered = all(predicate in known for predicate in run.pre)
+        return covered and not any(pullback(interface, at) for at, interface in enumerate(run.interfaces))
 
     def denies(self, state: State, action: Action, after: State | None) -> bool:
         """Whether an action whose needs are met is called invalid, or what it surely changes is predicted to stay."""
@@ -63,49 +83,6 @@ class PathNeeds(MismatchTest):
         shown = domain.ground(after)
         changes = {p: v for p, v in domain.effects(action, known).items() if v is not None and known.get(p) is not v}
         return any(shown.get(p) is (not value) for p, value in changes.items())
-
-
-def still_good(
-    domain: Experiment,
-    predicted: Sequence[State],
-    observed: State,
-    actions: Sequence[Action],
-    *,
-    taken: tuple[State, Action] | None = None,
-    goals: bool = True,
-) -> bool:
-    """Whether the rest of a path does from an observed state what it was to do from the predicted one.
-
-    What a path is followed for is the goal where its predicted end has it, else the ``purpose`` of that end. What
-    nobody has seen holds for nothing, so a path that rests on it is only followed while all is as predicted. What
-    nothing is declared of is taken as predicted; what the last action is declared to do must not be seen undone.
-
-    Args:
-        domain: The task.
-        predicted: The state that was predicted where ``observed`` was seen, and that after each of the actions.
-        observed: The state that was observed.
-        actions: The rest of the path.
-        taken: The state before the last action, and that action.
-        goals: Whether the declared goal may be asked.
-
-    Returns:
-        False where something that is needed does not hold, is unknown, or cannot be told.
-    """
-    predicted, actions = _required(domain, predicted, observed, actions)
-    if domain.worth(observed) < domain.worth(predicted[0]):
-        return False
-    hoped = [domain.ground(state) for state in predicted]
-    seen, aims = domain.ground(observed), _aims(domain, predicted[-1], hoped[-1], goals=goals)
-    if taken is not None:
-        declared = domain.effects(taken[1], domain.ground(taken[0]))
-        if any(None not in (value, seen.get(p)) and seen[p] is not value for p, value in declared.items()):
-            return False
-    asked = {p for needs in (*map(domain.preconditions, actions), *aims) for p in needs}
-    # What was seen elsewhere may have changed since, so that the prediction goes before it.
-    known = {p: value for p in asked if (value := seen.get(p)) is not None}
-    run = progress(domain, known, actions, effects=_predicted(domain, hoped, actions, asked), goals=aims)
-    covered = all(predicate in known for predicate in run.pre)
-    return covered and not any(pullback(interface, at) for at, interface in enumerate(run.interfaces))
 
 
 def _required(

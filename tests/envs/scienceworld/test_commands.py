@@ -8,7 +8,7 @@ import pytest
 
 from envs.scienceworld.commands import NEVER, reach, read_command
 from envs.scienceworld.domain import ScienceWorldDomain
-from envs.scienceworld.mismatch import still_good
+from envs.scienceworld.mismatch import PathNeeds
 from envs.scienceworld.prompts.chat import ChatFormat, predicted
 from envs.scienceworld.prompts.chat_schema import NextAnswer
 from envs.scienceworld.reading import write_room
@@ -128,13 +128,13 @@ def test_a_wrong_detail_is_no_mismatch_and_what_the_path_needs_is_one() -> None:
     seedling = TREE.replace("adult", "seedling")
     older = replace(HERE, look=KITCHEN.replace(TREE, seedling), reading="measures 9 degrees")
     assert DOMAIN.key(older) != DOMAIN.key(start)
-    assert still_good(DOMAIN, path, older, actions)
+    assert PathNeeds(DOMAIN).still_good(path, older, actions)
     gone = replace(HERE, look=KITCHEN.replace(f"\t{POT}\n", ""))
-    assert not still_good(DOMAIN, path, gone, actions)
-    assert not still_good(DOMAIN, path, replace(older, inventory=()), actions)  # what the end is to have
+    assert not PathNeeds(DOMAIN).still_good(path, gone, actions)
+    assert not PathNeeds(DOMAIN).still_good(path, replace(older, inventory=()), actions)  # what the end is to have
     behind = [replace(state, score=10) for state in path]
-    assert not still_good(DOMAIN, behind, older, actions)  # credit that was to be earned by now
-    assert not still_good(DOMAIN, path, older, ["sing", actions[1]])
+    assert not PathNeeds(DOMAIN).still_good(behind, older, actions)  # credit that was to be earned by now
+    assert not PathNeeds(DOMAIN).still_good(path, older, ["sing", actions[1]])
 
 
 def test_what_the_last_action_was_to_do_must_not_be_seen_undone() -> None:
@@ -146,10 +146,10 @@ def test_what_the_last_action_was_to_do_must_not_be_seen_undone() -> None:
     predicted = [on, then(on, actions[0], room="hallway", new=["a picture"])]
     still_off = replace(off, reading="measures 9 degrees")
     assert Predicate("active", ("stove",)) in DOMAIN.effects("activate stove", DOMAIN.ground(off))
-    assert still_good(DOMAIN, predicted, still_off, actions)
-    assert not still_good(DOMAIN, predicted, still_off, actions, taken=(off, "activate stove"))
-    assert still_good(
-        DOMAIN, predicted, replace(on, reading="measures 9 degrees"), actions, taken=(off, "activate stove")
+    assert PathNeeds(DOMAIN).still_good(predicted, still_off, actions)
+    assert not PathNeeds(DOMAIN).still_good(predicted, still_off, actions, taken=(off, "activate stove"))
+    assert PathNeeds(DOMAIN).still_good(
+        predicted, replace(on, reading="measures 9 degrees"), actions, taken=(off, "activate stove")
     )
 
 

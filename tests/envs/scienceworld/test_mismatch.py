@@ -9,7 +9,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.scienceworld.mismatch import Experiment, still_good
+from envs.scienceworld.mismatch import Experiment, PathNeeds
 from tape.budget import Resources
 from tape.protocols import Action, Observation, State
 from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
@@ -126,7 +126,7 @@ paths = st.lists(st.sampled_from("012"), min_size=1, max_size=4)
 @examples(400)
 def test_no_path_goes_on_whose_rest_would_fail(toy: Toy, start: Facts, observed: Facts, path: list[Action]) -> None:
     predicted = toy.run(start, path)
-    if predicted is None or not still_good(toy, predicted, observed, path):
+    if predicted is None or not PathNeeds(toy).still_good(predicted, observed, path):
         return
     for world in worlds(observed):
         after = toy.run(world, path)
@@ -143,7 +143,7 @@ def test_where_all_is_seen_every_path_that_would_succeed_goes_on(
     predicted, after = toy.run(start, path), toy.run(observed, path)
     if predicted is None or after is None or not toy.goal or not toy.holds(predicted[-1]):
         return
-    assert still_good(toy, predicted, observed, path) == toy.holds(after[-1])
+    assert PathNeeds(toy).still_good(predicted, observed, path) == toy.holds(after[-1])
 
 
 @given(toys, whole, whole, paths)
@@ -157,7 +157,7 @@ def test_equals_the_exact_test_where_every_action_needs_everything(
     needy = replace(toy, moves=tuple(replace(move, needs=start) for move in toy.moves))
     still = [start] * (len(path) + 1)
     everything = replace(needy, moves=tuple(replace(move, changes={}, given=None) for move in needy.moves))
-    assert still_good(everything, still, observed, path) == (observed == start)
+    assert PathNeeds(everything).still_good(still, observed, path) == (observed == start)
 
 
 def test_a_difference_that_the_goal_alone_rests_on_is_noticed() -> None:
@@ -165,10 +165,10 @@ def test_a_difference_that_the_goal_alone_rests_on_is_noticed() -> None:
     toy = Toy((Move({a: True}, {c: True}),), {b: True, c: True})
     before = dict.fromkeys(FACTS, True) | {c: False}
     after = {**before, c: True}
-    assert still_good(toy, [before, after], {**before, FACTS[3]: False}, ["0"])
-    assert not still_good(toy, [before, after], {**before, b: False}, ["0"])
-    assert not still_good(toy, [before, after], {**before, a: False}, ["0"])
-    assert not still_good(toy, [before, after], {p: v for p, v in before.items() if p != b}, ["0"])
+    assert PathNeeds(toy).still_good([before, after], {**before, FACTS[3]: False}, ["0"])
+    assert not PathNeeds(toy).still_good([before, after], {**before, b: False}, ["0"])
+    assert not PathNeeds(toy).still_good([before, after], {**before, a: False}, ["0"])
+    assert not PathNeeds(toy).still_good([before, after], {p: v for p, v in before.items() if p != b}, ["0"])
 
 
 def test_short_of_the_goal_everything_that_the_end_shows_counts() -> None:
@@ -176,8 +176,8 @@ def test_short_of_the_goal_everything_that_the_end_shows_counts() -> None:
     toy = Toy((Move({a: True}, {c: True}),), {d: True})
     before = dict.fromkeys(FACTS, False) | {a: True}
     after = {**before, c: True}
-    assert still_good(toy, [before, after], {**before, c: True}, ["0"])  # done before, and the end is the same
-    assert not still_good(toy, [before, after], {**before, FACTS[1]: True}, ["0"])
+    assert PathNeeds(toy).still_good([before, after], {**before, c: True}, ["0"])
+    assert not PathNeeds(toy).still_good([before, after], {**before, FACTS[1]: True}, ["0"])
 
 
 class Opened(Toy):
@@ -199,7 +199,7 @@ def test_an_open_domain_goes_by_what_is_predicted_and_by_credit() -> None:
     toy = Opened((Move({a: True}, {}), Move({b: True}, {})), {c: True})
     now = {a: True, b: False, c: False, d: False}
     path = [now, {**now, b: True}, {**now, b: True, c: True}]
-    assert still_good(toy, path, {**now, d: True}, ["0", "1"])
-    assert not still_good(toy, path, {**now, a: False, d: True}, ["0", "1"])  # as much credit, but 0 needs a
-    assert not still_good(toy, [{**now, d: True}, *path[1:]], now, ["0", "1"])  # less credit than predicted
-    assert not still_good(toy, [now, now, {**now, c: True}], now, ["0", "1"])  # nothing is predicted to bring b about
+    assert PathNeeds(toy).still_good(path, {**now, d: True}, ["0", "1"])
+    assert not PathNeeds(toy).still_good(path, {**now, a: False, d: True}, ["0", "1"])  # as much credit, but 0 needs a
+    assert not PathNeeds(toy).still_good([{**now, d: True}, *path[1:]], now, ["0", "1"])  # less credit than predicted
+    assert not PathNeeds(toy).still_good([now, now, {**now, c: True}], now, ["0", "1"])  # nothing brings b about

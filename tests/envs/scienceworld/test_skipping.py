@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from envs.scienceworld.mismatch import still_good
+from envs.scienceworld.mismatch import PathNeeds
 from envs.scienceworld.prompts.chat import ChatFormat
 from tape.budget import Ledger
 from tape.engine.context import RoleContext
@@ -65,13 +65,13 @@ def test_an_answer_is_needed_where_the_world_asks_and_else_needs_nothing() -> No
     actions = ["0", "pick up metal pot"]
     answered = then(moved, "0")
     path = [moved, answered, then(answered, actions[1], gone=[POT], carry=["a thermometer", POT])]
-    assert still_good(DOMAIN, path, replace(moved, waited=7), actions)
-    assert still_good(DOMAIN, path, replace(moved, choices=ASKED.choices), actions)
+    assert PathNeeds(DOMAIN).still_good(path, replace(moved, waited=7), actions)
+    assert PathNeeds(DOMAIN).still_good(path, replace(moved, choices=ASKED.choices), actions)
     gone = replace(moved, look=KITCHEN.replace(f"\t{POT}\n", ""))
-    assert not still_good(DOMAIN, path, gone, actions)
+    assert not PathNeeds(DOMAIN).still_good(path, gone, actions)
     earned = [moved, *(replace(state, score=5) for state in path[1:])]
-    assert not still_good(DOMAIN, earned, moved, actions)  # nothing was asked, and what it was to bring is not there
-    assert still_good(DOMAIN, earned, replace(moved, choices=ASKED.choices), actions)  # it is still to be brought
+    assert not PathNeeds(DOMAIN).still_good(earned, moved, actions)  # what it was to bring is not there
+    assert PathNeeds(DOMAIN).still_good(earned, replace(moved, choices=ASKED.choices), actions)  # it may still come
 
 
 def answer(command: str, *, valid: bool = True, room: str = "kitchen", **more: object) -> str:
