@@ -23,13 +23,13 @@ from envs.alfworld.projector import all_seen, layout_of, updated
 from envs.alfworld.resolve import resolved
 from envs.alfworld.state import Knowledge
 from tape.budget import Resources
-from tape.protocols import Observation
+from tape.protocols import Environment, Observation
 
 Mode = Literal["partial", "full"]
 MODES: tuple[Mode, ...] = ("partial", "full")
 
 
-class AlfworldEnvironment:
+class AlfworldEnvironment(Environment):
     """Implements :class:`tape.protocols.Environment`.
 
     Every episode is played in an engine of its own. Success is the engine's ``won``.
@@ -41,19 +41,17 @@ class AlfworldEnvironment:
         shown: Whether agents are shown the commands that the engine admits.
     """
 
+    domain: HouseholdDomain
+    """The furniture and the goal, as the first observation tells them."""
+
     def __init__(self, game: Game, observation: Mode = "partial", *, shown: bool = False) -> None:
         self._game, self._full, self._shown = game, observation == "full", shown
-        self._domain = HouseholdDomain(layout_of(game.house, full=self._full), shown=shown)
+        self.domain = HouseholdDomain(layout_of(game.house, full=self._full), shown=shown)
         self._engine: TextWorldGame | None = None
-        self._grounder = Grounder(self._domain.layout.receptacles)
-        self._known = Knowledge.start(self._domain.layout)
+        self._grounder = Grounder(self.domain.layout.receptacles)
+        self._known = Knowledge.start(self.domain.layout)
         self._won = False
         self._admissible: tuple[str, ...] = ()
-
-    @property
-    def domain(self) -> HouseholdDomain:
-        """The furniture and the goal, as the first observation tells them."""
-        return self._domain
 
     def prompt_format(self, name: str) -> PromptFormat:
         """The prompts of this task in a prompt format.
@@ -90,9 +88,9 @@ class AlfworldEnvironment:
         del seed
         self.close()
         self._engine = TextWorldGame(self._game.data())
-        self._grounder = Grounder(self._domain.layout.receptacles)
+        self._grounder = Grounder(self.domain.layout.receptacles)
         view = self._engine.reset()
-        self._known = all_seen(self._game.house) if self._full else Knowledge.start(self._domain.layout)
+        self._known = all_seen(self._game.house) if self._full else Knowledge.start(self.domain.layout)
         return self._observe("look", view, self._listing() if self._full else "")
 
     def step(self, action: str) -> tuple[Observation, Resources]:

@@ -13,7 +13,7 @@ from envs.alfworld.game.oracle import shortest
 from envs.alfworld.game.textworld_game import require_installed
 from envs.alfworld.simulator_model import RulesWorldModel
 from tape.budget import Budget
-from tape.protocols import Environment, Task, WorldModel
+from tape.protocols import Environment, EnvironmentPlugin, Task, WorldModel
 from tape.protocols.role_cases import RoleCase
 from tape.seeds import derive
 
@@ -24,7 +24,7 @@ CUSTOMARY = 50
 """The usual cap of an episode on ALFWorld (AEC section 4.1)."""
 
 
-class AlfworldPlugin:
+class AlfworldPlugin(EnvironmentPlugin):
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "alfworld"
@@ -114,7 +114,7 @@ class AlfworldPlugin:
         return RulesWorldModel(environment.domain)
 
     def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-        """Small households with known answers; see :class:`tape.protocols.role_cases.ProbedPlugin`."""
+        """Small households with known answers."""
         from envs.alfworld.role_cases import role_cases  # runs do without
 
         return role_cases(prompts, role, count, seed)

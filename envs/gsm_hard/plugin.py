@@ -14,12 +14,11 @@ from envs.gsm_hard.loader import load
 from envs.gsm_hard.problem import Problem
 from envs.gsm_hard.profiles import DEFAULT, PROFILES, TIGHTNESSES, budget
 from tape.budget import Budget
-from tape.errors import ConfigError
-from tape.protocols import Environment, Task, WorldModel
+from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.protocols.role_cases import RoleCase
 
 
-class GsmHardPlugin:
+class GsmHardPlugin(EnvironmentPlugin):
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "gsm_hard"
@@ -77,17 +76,8 @@ class GsmHardPlugin:
         """A fresh environment; the runner passes the task's budget."""
         return GsmHardEnvironment(task.facts["problem"], task.facts["profile"])
 
-    def simulator(self, environment: Environment) -> WorldModel:
-        """There is none.
-
-        Raises:
-            ConfigError: Always.
-        """
-        del environment
-        raise ConfigError("gsm_hard has no simulator: its tools declare what they lead to; leave world_model at lm")
-
     def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-        """Word problems with known answers; see :class:`tape.protocols.role_cases.ProbedPlugin`."""
+        """Word problems with known answers."""
         from envs.gsm_hard.role_cases import role_cases  # runs do without
 
         return role_cases(prompts, role, count, seed)

@@ -40,7 +40,7 @@ _LEFT = {"steps": 9}
 
 
 def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-    """See :class:`tape.protocols.role_cases.ProbedPlugin`."""
+    """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
     known_role(role, ROLES, "GSM-Hard")
     chat_only(prompts)
     make: Callable[[Problem, ChatToolFormat, random.Random, str], RoleCase] = {

@@ -32,14 +32,14 @@ from envs.musique.words import parse_query
 from envs.search.metrics import exact_match, f1, normalise
 from tape.budget import Budget, Resources
 from tape.lm.base import Request
-from tape.protocols import Action, Observation, State
+from tape.protocols import Action, Environment, Observation, State
 from tape.protocols.search import Passage
 from tape.sdp.target import Target
 
 READERS = ("lm", "scripted")
 
 
-class HotpotEnvironment:
+class HotpotEnvironment(Environment):
     """One question.
 
     An answer stands until another takes its place; it is judged once, when the agent stops or says ``finish``. So a
@@ -57,6 +57,8 @@ class HotpotEnvironment:
     Raises:
         HotpotError: The arguments contradict each other.
     """
+
+    domain: QaDomain
 
     def __init__(
         self,
@@ -126,9 +128,10 @@ class HotpotEnvironment:
         """Whether the agent has said ``finish``."""
         return self.state.over
 
-    def conclude(self) -> None:
+    def conclude(self) -> bool:
         """The agent has stopped: the answer that stands is its answer."""
         self._concluded = True
+        return True
 
     def prompt_format(self, name: str) -> ChatQaFormat:
         """The prompts of this question in a prompt format.

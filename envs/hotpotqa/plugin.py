@@ -21,15 +21,14 @@ from envs.musique import loader as musique_loader
 from envs.musique.corpus import PARTS, load_corpus, load_questions
 from envs.musique.question import Question
 from tape.budget import Budget
-from tape.errors import ConfigError
-from tape.protocols import Environment, Task, WorldModel
+from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.protocols.role_cases import RoleCase
 from tape.protocols.search import Passage
 
 MODES = ("distractor", "open")
 
 
-class HotpotPlugin:
+class HotpotPlugin(EnvironmentPlugin):
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "hotpotqa"
@@ -124,17 +123,8 @@ class HotpotPlugin:
             errors=facts["errors"],
         )
 
-    def simulator(self, environment: Environment) -> WorldModel:
-        """There is none.
-
-        Raises:
-            ConfigError: Always.
-        """
-        del environment
-        raise ConfigError("hotpotqa has no simulator: its actions declare what they lead to; leave world_model at lm")
-
     def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-        """Made-up questions with known answers; see :class:`tape.protocols.role_cases.ProbedPlugin`."""
+        """Made-up questions with known answers."""
         from envs.hotpotqa.role_cases import role_cases  # runs do without
 
         return role_cases(prompts, role, count, seed)

@@ -46,7 +46,7 @@ _NOWHERE = 0.2
 
 
 def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-    """See :class:`tape.protocols.role_cases.ProbedPlugin`."""
+    """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
     known_role(role, ROLES, "multi-hop questions")
     chat_only(prompts)
     make: Callable[[MadeQuestion, random.Random, str], RoleCase] = {

@@ -18,8 +18,7 @@ from envs.locomo.loader import CATEGORIES, PAPER, load
 from envs.search import Index, SearchEnvironment
 from envs.search.options import Retrieval, add_arguments, gives_gold, level_set, read_options, usual_hops
 from tape.budget import Budget
-from tape.errors import ConfigError
-from tape.protocols import Environment, Task, WorldModel
+from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.reading import short
 
 STEPS = 30
@@ -29,7 +28,7 @@ OWN, PUBLIC = "locomo-own-corpus", "locomo"
 """What is searched, as :meth:`envs.search.options.Retrieval.calibration` knows it."""
 
 
-class LocomoPlugin:
+class LocomoPlugin(EnvironmentPlugin):
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "locomo"
@@ -111,15 +110,6 @@ class LocomoPlugin:
             sub_questions=question.sub_questions if task.facts["given"] else (),
             budget=task.budget,
         )
-
-    def simulator(self, environment: Environment) -> WorldModel:
-        """There is none.
-
-        Raises:
-            ConfigError: Always.
-        """
-        del environment
-        raise ConfigError(f"{self.name} has no simulator: what a search brings is not predicted; leave world_model out")
 
 
 def read_categories(text: str | None) -> tuple[int, ...]:

@@ -16,13 +16,12 @@ from envs.musique.loader import load
 from envs.musique.question import Question
 from envs.musique.retrieval import TIGHTNESSES, Corpus, Searchable, budget
 from tape.budget import Budget
-from tape.errors import ConfigError
-from tape.protocols import Environment, Task, WorldModel
+from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.protocols.role_cases import RoleCase
 from tape.protocols.search import Passage
 
 
-class MusiquePlugin:
+class MusiquePlugin(EnvironmentPlugin):
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "musique"
@@ -86,17 +85,8 @@ class MusiquePlugin:
         corpus = _corpus(question.passages, task.facts["embeddings"])
         return MusiqueEnvironment(question, corpus, reader=task.facts["reader"])
 
-    def simulator(self, environment: Environment) -> WorldModel:
-        """There is none.
-
-        Raises:
-            ConfigError: Always.
-        """
-        del environment
-        raise ConfigError("musique has no simulator: its tools declare what they lead to; leave world_model at lm")
-
     def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-        """Made-up questions with known answers; see :class:`tape.protocols.role_cases.ProbedPlugin`."""
+        """Made-up questions with known answers."""
         from envs.musique.role_cases import role_cases  # runs do without
 
         return role_cases(prompts, role, count, seed)

@@ -56,7 +56,7 @@ class _Unsearched(Searchable):
 
 
 def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-    """See :class:`tape.protocols.role_cases.ProbedPlugin`."""
+    """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
     known_role(role, ROLES, "MuSiQue")
     chat_only(prompts)
     make: Callable[[MadeQuestion, ChatToolFormat, random.Random, str], RoleCase] = {

@@ -18,8 +18,7 @@ from envs.musique.question import Question
 from envs.search import SearchEnvironment
 from envs.search.options import Retrieval, add_arguments, gives_gold, level_set, read_options, usual_hops
 from tape.budget import Budget
-from tape.errors import ConfigError
-from tape.protocols import Environment, Task, WorldModel
+from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.protocols.search import Passage
 
 STEPS = 30
@@ -44,7 +43,7 @@ class Asked:
     gold: Gold
 
 
-class MusiqueSearchPlugin:
+class MusiqueSearchPlugin(EnvironmentPlugin):
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "musique_search"
@@ -129,15 +128,6 @@ class MusiqueSearchPlugin:
             sub_questions=asked.gold.sub_questions if task.facts["given"] else (),
             budget=task.budget,
         )
-
-    def simulator(self, environment: Environment) -> WorldModel:
-        """There is none.
-
-        Raises:
-            ConfigError: Always.
-        """
-        del environment
-        raise ConfigError(f"{self.name} has no simulator: what a search brings is not predicted; leave world_model out")
 
 
 @lru_cache(maxsize=2)

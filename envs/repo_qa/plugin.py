@@ -18,8 +18,7 @@ from envs.repo_qa.questions import PARTS, Part, questions
 from envs.search import SearchEnvironment
 from envs.search.options import Retrieval, add_arguments, gives_gold, level_set, read_options, usual_hops
 from tape.budget import Budget
-from tape.errors import ConfigError
-from tape.protocols import Environment, Task, WorldModel
+from tape.protocols import Environment, EnvironmentPlugin, Task
 
 PACKAGE = "networkx"
 """What is asked about unless it is said otherwise: it is always installed."""
@@ -57,7 +56,7 @@ class Asked:
     heldout: bool = False
 
 
-class RepoQaPlugin:
+class RepoQaPlugin(EnvironmentPlugin):
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "repo_qa"
@@ -130,15 +129,6 @@ class RepoQaPlugin:
             sub_questions=asked.sub_questions if task.facts["given"] else (),
             budget=task.budget,
         )
-
-    def simulator(self, environment: Environment) -> WorldModel:
-        """There is none.
-
-        Raises:
-            ConfigError: Always.
-        """
-        del environment
-        raise ConfigError(f"{self.name} has no simulator: what a search brings is not predicted; leave world_model out")
 
 
 def _asked(options: Mapping[str, Any], repository: Repository, given: bool) -> tuple[list[Asked], str]:

@@ -22,11 +22,11 @@ from envs.scienceworld.errors import ScienceWorldError
 from envs.scienceworld.state import FULL_SCORE, MOST_HISTORY, MOST_REFUSED, ScienceState, ScienceTask
 from envs.scienceworld.things import every_name, read_things
 from tape.budget import Resources
-from tape.protocols import Action, Observation
+from tape.protocols import Action, Environment, Observation
 
 
-class ScienceWorldEnvironment:
-    """Implements :class:`tape.protocols.Environment`, ``Ends``, ``Measures`` and ``KnowsTruth``.
+class ScienceWorldEnvironment(Environment):
+    """A task of ScienceWorld, in one of its variations.
 
     Args:
         task: The task's name, for instance ``boil``.
@@ -39,16 +39,13 @@ class ScienceWorldEnvironment:
         ScienceWorldError: There is no such task, variation or simplification.
     """
 
+    domain: ScienceWorldDomain
+
     def __init__(self, task: str, variation: int = 0, simplification: str = "easy") -> None:
         self._game: Game | None = Game(task, variation, simplification)
         self.task = ScienceTask(task, variation, simplification, _sentence(self._game.description))
-        self._domain = ScienceWorldDomain(self.task)
+        self.domain = ScienceWorldDomain(self.task)
         self._state: ScienceState | None = None
-
-    @property
-    def domain(self) -> ScienceWorldDomain:
-        """Keys, pictures, prompts."""
-        return self._domain
 
     def prompt_format(self, name: str) -> PromptFormat:
         """The prompts of this task in a prompt format.

@@ -12,14 +12,14 @@ from envs.scienceworld.errors import ScienceWorldError
 from envs.scienceworld.simulator_model import SimulatorWorldModel
 from envs.scienceworld.tasks import GROUPS, SPLITS, TaskInfo, chosen, named
 from tape.budget import Budget
-from tape.protocols import Environment, Task, WorldModel
+from tape.protocols import Environment, EnvironmentPlugin, Task, WorldModel
 from tape.protocols.role_cases import RoleCase
 
 LIMIT = 500
 """Steps of an episode: the global cap of SDP table 8."""
 
 
-class ScienceWorldPlugin:
+class ScienceWorldPlugin(EnvironmentPlugin):
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "scienceworld"
@@ -83,7 +83,7 @@ class ScienceWorldPlugin:
         return SimulatorWorldModel(environment.task)
 
     def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-        """Moments of made-up games with known answers; see :class:`tape.protocols.role_cases.ProbedPlugin`."""
+        """Moments of made-up games with known answers."""
         from envs.scienceworld.role_cases import role_cases  # runs do without
 
         return role_cases(prompts, role, count, seed)

@@ -10,7 +10,7 @@ from envs.search.errors import SearchError
 from envs.search.metrics import exact_match, f1, rouge1
 from envs.search.retrieval import Index
 from tape.budget import Budget, Resources
-from tape.protocols import Action
+from tape.protocols import Action, Environment
 from tape.protocols.search import UNANSWERABLE, Passage, SearchOption, is_abstention
 from tape.reading import short
 
@@ -21,7 +21,7 @@ SUCCESS = 0.5
 """How often a search is taken to find what is asked for where nobody has measured it."""
 
 
-class SearchEnvironment:
+class SearchEnvironment(Environment):
     """One question. Queries may be repeated; the answer ends the episode.
 
     Args:
@@ -41,6 +41,8 @@ class SearchEnvironment:
     Raises:
         SearchError: The arguments are malformed or contradict each other.
     """
+
+    domain: PassageSearchDomain
 
     def __init__(
         self,
@@ -117,7 +119,7 @@ class SearchEnvironment:
         return self._state.answer
 
     def gold(self) -> tuple[Sequence[str], Sequence[str]]:
-        """The answers that count, and the evidence; see :class:`tape.protocols.search.TellsGold`."""
+        """The answers that count, and the evidence."""
         return self.answers, self.evidence
 
     def measures(self) -> Mapping[str, float]:

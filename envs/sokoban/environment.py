@@ -16,10 +16,10 @@ from envs.sokoban.errors import SokobanError
 from envs.sokoban.simulator import is_solved, step
 from envs.sokoban.state import ACTIONS, Level
 from tape.budget import Budget, Resources
-from tape.protocols import Action, Observation
+from tape.protocols import Action, Environment, Observation
 
 
-class SokobanEnvironment:
+class SokobanEnvironment(Environment):
     """A level with a hard budget of steps.
 
     Args:
@@ -29,6 +29,8 @@ class SokobanEnvironment:
     Raises:
         SokobanError: ``steps`` is negative.
     """
+
+    domain: SokobanDomain
 
     def __init__(self, level: Level, steps: int | None = None) -> None:
         if steps is not None and steps < 0:

@@ -15,7 +15,7 @@ from envs.sokoban.simulator_model import SimulatorWorldModel
 from envs.sokoban.state import Level
 from envs.sokoban.xsb import dumps, parse
 from tape.budget import Budget
-from tape.protocols import Environment, Task, WorldModel
+from tape.protocols import Environment, EnvironmentPlugin, Task, WorldModel
 from tape.protocols.role_cases import RoleCase
 from tape.reading import short
 
@@ -23,7 +23,7 @@ MOST_SLACK = 1_000_000
 """Most moves beyond the shortest solution; an episode of so many would not end."""
 
 
-class SokobanPlugin:
+class SokobanPlugin(EnvironmentPlugin):
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "sokoban"
@@ -76,7 +76,7 @@ class SokobanPlugin:
         return SimulatorWorldModel(environment.level)
 
     def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-        """Small boards with known answers; see :class:`tape.protocols.role_cases.ProbedPlugin`."""
+        """Small boards with known answers."""
         from envs.sokoban.role_cases import role_cases  # runs do without
 
         return role_cases(prompts, role, count, seed)

@@ -41,7 +41,7 @@ _ROLLOUT = 4
 
 
 def role_cases(prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-    """See :class:`tape.protocols.role_cases.ProbedPlugin`."""
+    """See :meth:`tape.protocols.EnvironmentPlugin.role_cases`."""
     known_role(role, ROLES, "Sokoban")
     chat_only(prompts)
     make: Callable[[Level, PromptFormat, random.Random, str], RoleCase] = {

@@ -12,8 +12,7 @@ from envs.tool_chains.errors import ToolChainsError
 from envs.tool_chains.generator import LEVELS, TOOLS, Settings, generate
 from envs.tool_chains.loader import OwnTask, load, own_tools
 from envs.tool_chains.problem import CAPS, CHANGES, Problem
-from tape.errors import ConfigError
-from tape.protocols import Environment, Task, WorldModel
+from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.protocols.role_cases import RoleCase
 from tape.tools.tool import Tool
 from tape.tools.typed.environment import TypedEnvironment
@@ -21,7 +20,7 @@ from tape.tools.typed.environment import TypedEnvironment
 DEFAULT_COUNT = 20
 
 
-class ToolChainsPlugin:
+class ToolChainsPlugin(EnvironmentPlugin):
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "tool_chains"
@@ -107,17 +106,8 @@ class ToolChainsPlugin:
         problem: Problem = task.facts["problem"]
         return ToolChainsEnvironment(problem, task.facts["reader"])
 
-    def simulator(self, environment: Environment) -> WorldModel:
-        """There is none.
-
-        Raises:
-            ConfigError: Always.
-        """
-        del environment
-        raise ConfigError("tool_chains has no simulator: its tools declare what they lead to; leave world_model at lm")
-
     def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-        """Requests and chains with known answers; see :class:`tape.protocols.role_cases.ProbedPlugin`."""
+        """Requests and chains with known answers."""
         from envs.tool_chains.role_cases import role_cases  # runs do without
 
         return role_cases(prompts, role, count, seed)

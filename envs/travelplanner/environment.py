@@ -17,7 +17,7 @@ from envs.travelplanner.query import Query
 from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Trip
 from tape.budget import Budget, Resources
-from tape.protocols import Action, Observation
+from tape.protocols import Action, Environment, Observation
 from tape.protocols.prompt_format import PromptFormat
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def budget_of(query: Query) -> Budget:
     return Budget({"steps": slots + SPARE_STEPS, MONEY: query.budget})
 
 
-class TripEnvironment:
+class TripEnvironment(Environment):
     """Implements :class:`tape.protocols.Environment`.
 
     Args:
@@ -44,6 +44,8 @@ class TripEnvironment:
         budget: Hard caps; those of :func:`budget_of` by default.
         least: Cents of the cheapest itinerary, for the measures.
     """
+
+    domain: TripDomain
 
     def __init__(
         self,

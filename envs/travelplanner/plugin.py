@@ -16,13 +16,13 @@ from envs.travelplanner.offers import World
 from envs.travelplanner.query import Query
 from envs.travelplanner.trip import Trip
 from tape.errors import ConfigError
-from tape.protocols import Environment, Task, WorldModel
+from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.protocols.role_cases import RoleCase
 
 DEFAULT_COUNT = 18
 
 
-class TravelPlannerPlugin:
+class TravelPlannerPlugin(EnvironmentPlugin):
     """Implements :class:`tape.protocols.EnvironmentPlugin`."""
 
     name = "travelplanner"
@@ -84,17 +84,8 @@ class TravelPlannerPlugin:
         query, world = task.facts["query"], task.facts["world"]
         return TripEnvironment(query, world, task.facts["objective"], least=cheapest(Trip(query, world)))
 
-    def simulator(self, environment: Environment) -> WorldModel:
-        """There is none.
-
-        Raises:
-            ConfigError: Always.
-        """
-        del environment
-        raise ConfigError("travelplanner has no simulator: bookings declare what they lead to; leave world_model at lm")
-
     def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-        """Trips of three days with known answers; see :class:`tape.protocols.role_cases.ProbedPlugin`."""
+        """Trips of three days with known answers."""
         from envs.travelplanner.role_cases import role_cases  # runs do without
 
         return role_cases(prompts, role, count, seed)

@@ -197,7 +197,7 @@ class NoisyDomain(Domain, Predicates):
         return getattr(self._domain, name)
 
 
-class NoisyEnvironment:
+class NoisyEnvironment(Environment):
     """An environment behind a :class:`NoisyDomain`; what happens in it is what really happens.
 
     Only the grounder errs: what the model is shown, and success, are as they are. This is simulated error: show it as
@@ -209,17 +209,15 @@ class NoisyEnvironment:
         seed: Of the episode.
     """
 
+    domain: NoisyDomain
+    """The domain with the errors."""
+
     def __init__(self, inner: Environment, rates: Rates, seed: int) -> None:
         self.inner, self._rates, self._seed = inner, rates, seed
-        self._domain = self._noisy(seed)
+        self.domain = self._noisy(seed)
 
     def _noisy(self, seed: int) -> NoisyDomain:
         return NoisyDomain(self.inner.domain, self._rates, seed, closed=True)
-
-    @property
-    def domain(self) -> NoisyDomain:
-        """The domain with the errors."""
-        return self._domain
 
     def prompt_format(self, name: str) -> PromptFormat:
         """As the environment: what the model is shown is as it is."""
@@ -227,7 +225,7 @@ class NoisyEnvironment:
 
     def reset(self, seed: int) -> Observation:
         """As the environment, with the errors of this episode."""
-        self._domain = self._noisy(derive(self._seed, seed))
+        self.domain = self._noisy(derive(self._seed, seed))
         return self.inner.reset(seed)
 
     def step(self, action: str) -> tuple[Observation, Resources]:
@@ -239,7 +237,5 @@ class NoisyEnvironment:
         return self.inner.success()
 
     def close(self) -> None:
-        """Close the environment, where it can be."""
-        close = getattr(self.inner, "close", None)
-        if close is not None:
-            close()
+        """Close the environment."""
+        self.inner.close()

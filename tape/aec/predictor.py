@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean, pstdev
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol
 
 from tape.aec.facts import Grounded
 from tape.aec.overrides import Overrides, features_of
@@ -46,49 +46,28 @@ class Predictor(Protocol):
         """Predict each predicate from grounded facts."""
 
 
-@runtime_checkable
-class PredictingFormat(PromptFormat, Protocol):
-    """A prompt format in which the model can be asked for what is not known; optional."""
-
-    def predict_request(
-        self, state: State, predicates: Sequence[Predicate]
-    ) -> Sequence[tuple[Request, Sequence[Predicate]]]:
-        """Requests that settle predicates in a state, each with those that it settles.
-
-        One answer may settle several: a likely place of an object says of every other place that it is not there.
-        """
-
-    def read_predict(self, state: State, predicates: Sequence[Predicate], text: str) -> Mapping[Predicate, bool]:
-        """What a sampled answer says of the predicates; may leave some open."""
-
-
-@runtime_checkable
-class RewordingFormat(PredictingFormat, Protocol):
-    """A prompt format that can ask the same in other words; optional."""
-
-    def reworded(self, state: State, number: int) -> State:
-        """The same state, so that prompts tell it in other words, for instance in another order; 0: as ever."""
-
-
-def require_predicting(prompt_format: PromptFormat) -> PredictingFormat:
-    """The prompt format, if it can ask for predictions.
+def _requests(
+    prompt_format: PromptFormat, state: State, predicates: Sequence[Predicate]
+) -> Sequence[tuple[Request, Sequence[Predicate]]]:
+    """Requests for predictions.
 
     Raises:
-        ConfigError: It cannot.
+        ConfigError: The prompt format has none.
     """
-    if not isinstance(prompt_format, PredictingFormat):
+    asked = prompt_format.predict_request(state, predicates)
+    if asked is None:
         raise ConfigError(
             f"there are unknown predicates to predict, but {type(prompt_format).__name__} has no predict_request and "
             "read_predict; use gate='query_all', or a model whose prompt format has them"
         )
-    return prompt_format
+    return asked
 
 
 class AskingPredictor(ABC):
     """Asks the model about each predicate once for the same facts; calibration and learned rules have the last word.
 
     Args:
-        context: The episode's model and prompts; they have to include those of a :class:`PredictingFormat` where
+        context: The episode's model and prompts; they have to ask for predictions (``predict_request``) where
             anything is unknown.
         members: Of the ensemble: answers to every question.
         seed: Root of the sampling seeds.
@@ -131,7 +110,7 @@ class AskingPredictor(ABC):
         """The prediction and its uncertainty."""
 
     def _read(
-        self, prompt_format: PredictingFormat, state: State, predicates: Sequence[Predicate], text: str
+        self, prompt_format: PromptFormat, state: State, predicates: Sequence[Predicate], text: str
     ) -> Mapping[Predicate, bool]:
         try:
             return prompt_format.read_predict(state, predicates, text)
@@ -154,8 +133,8 @@ class EnsemblePredictor(AskingPredictor):
     """
 
     async def _ask(self, predicates: Sequence[Predicate], grounded: Grounded) -> Mapping[Predicate, Sequence[float]]:
-        prompt_format = require_predicting(self._context.prompt_format)
-        asked = prompt_format.predict_request(grounded.observed, predicates)
+        prompt_format = self._context.prompt_format
+        asked = _requests(prompt_format, grounded.observed, predicates)
         requests = [
             replace(
                 request,
@@ -188,13 +167,13 @@ class WordingsPredictor(AskingPredictor):
     """
 
     async def _ask(self, predicates: Sequence[Predicate], grounded: Grounded) -> Mapping[Predicate, Sequence[float]]:
-        prompt_format = require_predicting(self._context.prompt_format)
-        if not isinstance(prompt_format, RewordingFormat):
+        prompt_format = self._context.prompt_format
+        states = [prompt_format.reworded(grounded.observed, number) for number in range(self._members)]
+        if None in states:
             raise ConfigError(
                 f"{type(prompt_format).__name__} has no other wordings of a question (reworded); use sigma='votes'"
             )
-        states = [prompt_format.reworded(grounded.observed, number) for number in range(self._members)]
-        asked = [(state, *one) for state in states for one in prompt_format.predict_request(state, predicates)]
+        asked = [(state, *one) for state in states for one in _requests(prompt_format, state, predicates)]
         requests = [replace(request, role=ROLE) for _, request, _ in asked]
         found: dict[Predicate, list[float]] = {p: [] for p in predicates}
         for (state, request, settled), (weights, _) in zip(

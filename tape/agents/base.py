@@ -45,15 +45,13 @@ from tape.lm.price_table import missing_price
 from tape.lm.registry import open_model
 from tape.protocols import (
     Actor,
-    Answers,
-    BelongsToLoop,
     Environment,
-    Measures,
     Proposer,
     Scorer,
     WorldModel,
 )
-from tape.protocols.domain import require_known_parts, require_predicates
+from tape.protocols.domain import require_predicates
+from tape.protocols.environment import require_environment
 from tape.seeds import derive
 from tape.trace import FinishedEvent, StartedEvent, TraceWriter
 from tape.waiting import run_sync
@@ -112,7 +110,7 @@ class Agent(ABC):
         Raises:
             ConfigError: Says what it lacks.
         """
-        require_known_parts(env.domain)
+        require_environment(env)
         if not cls.searches and env.domain.search_task is not None:
             raise ConfigError(
                 f"{type(env).__name__} is a corpus to be searched, which the agent {cls.name!r} cannot; take --agent "
@@ -229,7 +227,7 @@ class Agent(ABC):
         self.require(self.config, env)
         _require_own_loop(env)
         config = self.config.settled(env.domain)
-        caps = _caps("budget", budget) | _caps("the environment's budget", getattr(env, "budget", None))
+        caps = _caps("budget", budget) | _caps("the environment's budget", env.budget)
         deadline = Deadline(caps.get(WALL))
         ledger = Ledger(caps.without(WALL), parent, payer=payer)
         writer = trace if isinstance(trace, TraceWriter) else TraceWriter(self.name, trace)
@@ -300,9 +298,9 @@ class Agent(ABC):
         result, lm, env = episode.result, episode.roles.lm, episode.env
         try:
             with environment_faults("asking for the answer failed"):
-                result.answer = env.answered_value() if isinstance(env, Answers) else None
+                result.answer = env.answered_value()
             with environment_faults("measuring the episode failed"):
-                measured = env.measures() if isinstance(env, Measures) else {}
+                measured = env.measures()
                 result.measures = dict(sorted({**result.measures, **measured}.items()))
         except EnvironmentFaultError as error:
             result.detail = f"{result.detail}; {error}".removeprefix("; ")
@@ -358,7 +356,7 @@ def _require_own_loop(env: Environment) -> None:
     Raises:
         ConfigError: They do.
     """
-    home = env.home_loop() if isinstance(env, BelongsToLoop) else None
+    home = env.home_loop()
     if home is not None and home is not asyncio.get_running_loop():
         raise ConfigError(
             f"{type(env).__name__} has tools that live in another event loop, such as a session with an MCP server; "

@@ -15,7 +15,7 @@ from tape.errors import (
     InvalidOutputError,
     ModelError,
 )
-from tape.protocols import Environment, TakesAnswers
+from tape.protocols import AnswersAtLimit, Environment
 from tape.trace import AnsweredEvent
 
 ROLE = "answer"
@@ -27,9 +27,9 @@ def require_answers_taken(config: TapeConfig, env: Environment) -> None:
     Raises:
         ConfigError: It asks for one.
     """
-    if config.on_limit == "final_answer" and not isinstance(env, TakesAnswers):
+    if config.on_limit == "final_answer" and env.answers_at_limit is None:
         raise ConfigError(
-            f"on_limit='final_answer': {type(env).__name__} takes no final answer (it has no method answer); use "
+            f"on_limit='final_answer': {type(env).__name__} takes no final answer (its answers_at_limit is None); use "
             "on_limit='stop'"
         )
 
@@ -39,12 +39,12 @@ class FinalAnswer:
 
     Args:
         episode: The episode.
-        env: Its environment.
+        answers: The part of its environment that takes the answer.
         reservation: The worst case of the call.
     """
 
-    def __init__(self, episode: Episode, env: TakesAnswers, reservation: Reservation) -> None:
-        self._episode, self._env, self._reservation = episode, env, reservation
+    def __init__(self, episode: Episode, answers: AnswersAtLimit, reservation: Reservation) -> None:
+        self._episode, self._answers, self._reservation = episode, answers, reservation
 
     @classmethod
     def reserved(cls, episode: Episode) -> FinalAnswer | None:
@@ -55,23 +55,23 @@ class FinalAnswer:
         """
         if episode.config.on_limit != "final_answer":
             return None
-        env, lm = episode.env, episode.roles.lm
-        assert isinstance(env, TakesAnswers)
+        answers, lm = episode.env.answers_at_limit, episode.roles.lm
+        assert answers is not None
         with environment_faults("no final answer can be asked for"):
-            request = env.longest_answer_request(lm.prompt_format)
-        return cls(episode, env, lm.keep_back(replace(request, role=ROLE)))
+            request = answers.longest_answer_request(lm.prompt_format)
+        return cls(episode, answers, lm.keep_back(replace(request, role=ROLE)))
 
     async def give(self) -> None:
         """Ask for the answer and hand it in; where that fails, the episode has ended as it had."""
         episode, result = self._episode, self._episode.result
         try:
             with environment_faults("no final answer can be asked for"):
-                request = self._env.answer_request(episode.state, episode.roles.lm.prompt_format)
+                request = self._answers.answer_request(episode.state, episode.roles.lm.prompt_format)
             [completion] = await episode.roles.lm.generate([replace(request, role=ROLE)], self._reservation)
             text = completion.texts[0]
             with environment_faults("the final answer was not taken"):
                 try:
-                    self._env.answer(text)
+                    self._answers.answer(text)
                 except InvalidOutputError as error:
                     episode.roles.count_malformed(ROLE, text, error)
                     return

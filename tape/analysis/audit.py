@@ -30,7 +30,7 @@ from tape.budget import Budget
 from tape.errors import TapeError
 from tape.lm.registry import open_model
 from tape.plugins import load
-from tape.protocols import Environment, EnvironmentPlugin, ReplaysActions, Task
+from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.runner.directory import RunDirectory
 from tape.runner.spec import RunSpec, key_of, source_digest
 from tape.sdp.adapters import adapter_of
@@ -236,14 +236,13 @@ def played_in(spec: RunSpec, task: Task, repeat: int, *, same_sources: bool = Tr
         same_sources: Whether the sources of this program are those that played it.
     """
     plugin: EnvironmentPlugin = load("tape.environments", spec.environment)
-    may = isinstance(plugin, ReplaysActions) and plugin.replayable
     opens = spec.model.partition(":")[0] in OPENED
     exact = plugin.simulator if spec.config.world_model == "simulator" else None
     return Played(
         make=lambda: plugin.make(task),
         seed=spec.episode_seed(task, repeat),
         caps=spec.caps(task),
-        replayable=may,
+        replayable=plugin.replayable,
         spec=spec,
         agent=(lambda: load("tape.agents", spec.agent)(open_model(spec.model), spec.config)) if opens else None,
         simulator=exact,

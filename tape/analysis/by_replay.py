@@ -210,8 +210,9 @@ def _again(
             fault = error
         finally:
             writer.close()
-            with suppress(Exception):
-                getattr(env, "close", lambda: None)()
+            if env is not None:
+                with suppress(Exception):
+                    env.close()
         return ([*read_trace(file)] if writer.events else []), fault, left
 
 

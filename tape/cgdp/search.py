@@ -26,7 +26,7 @@ from tape.cgdp.view import Belief, Form, Round, View
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.errors import InvalidOutputError
 from tape.lm.base import Request, cost_of, most_completion_tokens
-from tape.protocols.search import LONGEST_TEXT, UNANSWERABLE, Passage, SearchOption, SearchTask, TellsGold
+from tape.protocols.search import LONGEST_TEXT, UNANSWERABLE, Passage, SearchOption, SearchTask
 
 T = TypeVar("T")
 
@@ -308,7 +308,7 @@ class Search:
             await self.episode.step(self.domain.answer(said), text=reason)
         finally:
             env = self.episode.env
-            answers, sources = env.gold() if isinstance(env, TellsGold) else ((), ())
+            answers, sources = env.gold()
             self.episode.trace.write(
                 StoppedEvent(
                     round=len(self.rounds),

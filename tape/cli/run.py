@@ -16,7 +16,6 @@ from tape.cli.numbers import whole
 from tape.cli.switches import add_switches, config_of, explain_unknown, methods_of
 from tape.interrupts import cleaning_up
 from tape.plugins import load, names
-from tape.protocols import NamesAgent
 from tape.runner.spec import MOST_BATCH, MOST_REPEATS, MOST_SEED
 
 if TYPE_CHECKING:
@@ -36,9 +35,8 @@ def main(argv: Sequence[str]) -> int:
         parser.parse_args(argv)
         return 2
     plugin = load("tape.environments", argv[0])
-    agent = plugin.agent if isinstance(plugin, NamesAgent) else "tape"
-    methods = methods_of(argv, agent)
-    parser = _parser(argv[0], plugin.model, agent, methods)
+    methods = methods_of(argv, plugin.agent)
+    parser = _parser(argv[0], plugin.model, plugin.agent, methods)
     own = parser.add_argument_group(f"{argv[0]} options")
     plugin.add_arguments(own)
     option_names = [action.dest for action in own._group_actions]
@@ -50,10 +48,10 @@ def main(argv: Sequence[str]) -> int:
 
     solvers.get(config.solver)  # an unknown solver is a usage error now, not in the middle of a run
     load("tape.agents", args.agent)
-    from tape.runner.checks import check_before, require_installed
+    from tape.runner.checks import check_before
     from tape.show.progress import loading, working
 
-    require_installed(plugin)
+    plugin.require_installed()
     with working(f"reading the tasks of {argv[0]}"):
         every = plugin.tasks(options)
     tasks = every[: args.limit]

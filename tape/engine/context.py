@@ -11,7 +11,7 @@ from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel, Message
 from tape.protocols import Domain, Environment, State
-from tape.protocols.prompt_format import AskingFormat, PartialFormat, PromptFormat
+from tape.protocols.prompt_format import PromptFormat
 from tape.trace import MalformedEvent, TraceWriter
 
 
@@ -41,8 +41,9 @@ class RoleContext:
 
     def ask(self, state: State, question: str) -> tuple[Message, ...]:
         """A question of the engine's own about a state, for the roles that :func:`require_roles` has checked."""
-        assert isinstance(self.prompt_format, AskingFormat)
-        return self.prompt_format.ask(state, question)
+        asking = self.prompt_format.ask
+        assert asking is not None
+        return asking(state, question)
 
 
 def unplayed(env: Environment, model: LanguageModel) -> RoleContext:
@@ -62,7 +63,7 @@ def require_whole(prompt_format: PromptFormat, model: str) -> None:
     Raises:
         ConfigError: Says what can be played with them.
     """
-    if isinstance(prompt_format, PartialFormat):
+    if prompt_format.instead:
         raise ConfigError(
             f"the prompts that {model} reads here ask for no plans and no actions: {prompt_format.instead}"
         )
@@ -81,7 +82,7 @@ def require_roles(config: TapeConfig, domain: Domain, prompt_format: PromptForma
         ConfigError: Names the switch and says what to do.
     """
     for name, role in LM_ROLES.items():
-        if getattr(config, name) == "lm" and not isinstance(prompt_format, AskingFormat):
+        if getattr(config, name) == "lm" and prompt_format.ask is None:
             raise ConfigError(
                 f"{name}='lm': the prompts that {model} reads have no {role} role "
                 f"({type(prompt_format).__name__} has no method ask, and the model was not trained on it); use "

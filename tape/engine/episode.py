@@ -19,14 +19,9 @@ from tape.engine.settings import TapeConfig
 from tape.errors import BudgetExceededError, EnvironmentFaultError, UnknownCostError, told
 from tape.protocols import (
     Action,
-    AsyncEnvironment,
-    Concludes,
-    Ends,
     Environment,
     Observation,
     State,
-    TakesProjections,
-    TakesRefusals,
     WorldModel,
 )
 from tape.seeds import derive
@@ -179,9 +174,8 @@ class Episode:
             self.state = await LmProjector(self.roles).project(self.state)
         finally:
             self._log_observed()
-        if isinstance(self.env, TakesProjections):
-            with environment_faults("what was read was not taken"):
-                self.env.projected(self.state)
+        with environment_faults("what was read was not taken"):
+            self.env.projected(self.state)
         return self.state
 
     def _log_observed(self) -> None:
@@ -248,9 +242,9 @@ class Episode:
     async def _refuse(self, action: Action) -> NoReturn:
         """Keep an action from being executed in this episode, and tell the environment, if it takes note."""
         self.refused.append(action)
-        if isinstance(self.env, TakesRefusals):
-            with environment_faults("the refusal was not taken"):
-                observation = self.env.refuse(action)
+        with environment_faults("the refusal was not taken"):
+            observation = self.env.refuse(action)
+        if observation is not None:
             await self.observe(observation)
         raise ActionRefused(action)
 
@@ -320,11 +314,7 @@ class Episode:
     async def _act(self, action: Action) -> tuple[Observation, Resources]:
         """Let the environment act."""
         with environment_faults(f"step({action!r}) failed"):
-            if isinstance(self.env, AsyncEnvironment):
-                outcome = await self.env.astep(action)
-            else:
-                outcome = await blocking(lambda: self.env.step(action), "environment step")
-            observation, cost = outcome
+            observation, cost = await self.env.astep(action)
             if not isinstance(cost, Resources):
                 raise TypeError(f"the cost must be Resources, not {cost!r}")
         return observation, cost
@@ -339,12 +329,12 @@ class Episode:
     def conclude(self) -> None:
         """Say that the agent has stopped, where the environment judges then; see :data:`UNJUDGED`."""
         result = self.result
-        if not isinstance(self.env, Concludes) or result.end_state in UNJUDGED:
+        if result.end_state in UNJUDGED:
             return
         try:
             with environment_faults("concluding the episode failed"):
-                self.env.conclude()
-                result.success = bool(self.env.success())
+                if self.env.conclude():
+                    result.success = bool(self.env.success())
         except EnvironmentFaultError as error:
             result.end_state, result.detail = "env_error", str(error)
             return
@@ -352,11 +342,10 @@ class Episode:
             result.end_state, result.detail = "success", ""
 
     def _end_if_over(self) -> None:
-        if isinstance(self.env, Ends):
-            with environment_faults("asking whether it has ended failed"):
-                over = bool(self.env.ended())
-            if over:
-                raise EpisodeEnded("failure", "the environment has ended without success")
+        with environment_faults("asking whether it has ended failed"):
+            over = bool(self.env.ended())
+        if over:
+            raise EpisodeEnded("failure", "the environment has ended without success")
 
     def _require_horizon(self) -> None:
         if self.config.horizon is not None and self.result.steps >= self.config.horizon:

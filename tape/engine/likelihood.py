@@ -7,31 +7,20 @@ be chosen however unlikely its assumption; with it, the expected number of steps
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeAlias, runtime_checkable
+from collections.abc import Sequence
+from typing import TypeAlias
 
 from tape.engine.context import RoleContext
 from tape.engine.graph import PlanGraph
-from tape.lm.base import Request
 from tape.protocols import Action, State
 from tape.protocols.predicates import Predicate
-from tape.protocols.prompt_format import PromptFormat, option_values
+from tape.protocols.prompt_format import option_values
 
 _DOUBT = 0.05
 """Share of every answer that is spread evenly: models that answer with one option only rule out all others."""
 
 FoldedPlan: TypeAlias = tuple[Sequence[Action], Sequence[str]]
 """A plan's actions and the keys of the nodes that it passes, one more than actions."""
-
-
-@runtime_checkable
-class WeighingFormat(PromptFormat, Protocol):
-    """A prompt format in which the model can say how likely assumptions are; optional."""
-
-    def weigh_requests(
-        self, state: State, predicates: Sequence[Predicate]
-    ) -> list[tuple[Request, Mapping[str, Predicate]]]:
-        """Questions with a :class:`tape.lm.base.Choice`, and the predicate that each option says is true."""
 
 
 class Weigher:
@@ -47,12 +36,9 @@ class Weigher:
 
     async def weigh(self, state: State, predicates: Sequence[Predicate]) -> dict[Predicate, float]:
         """The probability of each predicate that the model can be asked about; the others are left out."""
-        prompt_format = self._context.prompt_format
-        if not isinstance(prompt_format, WeighingFormat):
-            return {}
         key = self._context.domain.key(state)
         fresh = [p for p in dict.fromkeys(predicates) if (key, p) not in self._known]
-        asked = prompt_format.weigh_requests(state, fresh) if fresh else []
+        asked = self._context.prompt_format.weigh_requests(state, fresh) if fresh else ()
         answers = await self._context.lm.score_options([request for request, _ in asked])
         for (request, says), (weights, _) in zip(asked, answers, strict=True):
             even = 1 / len(weights)  # an answer that cannot be read has no weights, and tells nothing
@@ -77,7 +63,7 @@ class Likelihood:
     async def weigh(self, graph: PlanGraph, start: State, paths: Sequence[FoldedPlan]) -> None:
         """Put on every node of some paths how likely what they assume up to there is.
 
-        Nothing happens in a domain without assumptions, or where the model cannot be asked about them.
+        Nothing happens in a domain without assumptions. What the model cannot be asked about counts as certain.
 
         Args:
             graph: The plan graph.
@@ -86,7 +72,7 @@ class Likelihood:
         """
         domain = self._context.domain
         unseen = domain.unseen
-        if unseen is None or not isinstance(self._context.prompt_format, WeighingFormat):
+        if unseen is None:
             return
         assumed = [unseen.assumptions(start, actions) for actions, _ in paths]
         likely = await self._weigher.weigh(start, [p for predicates in assumed for p in predicates])

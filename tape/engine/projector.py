@@ -11,7 +11,6 @@ from tape.engine.context import RoleContext
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Request
 from tape.protocols import Action, State
-from tape.protocols.prompt_format import ProjectingFormat
 
 ROLE, MERGE_ROLE = "project", "merge"
 
@@ -38,10 +37,9 @@ class LmProjector:
             BudgetExceededError: The call does not fit; it was not made.
         """
         prompt_format = self._context.prompt_format
-        request = prompt_format.project_request(state) if isinstance(prompt_format, ProjectingFormat) else None
+        request = prompt_format.project_request(state)
         if request is None:
             return state
-        assert isinstance(prompt_format, ProjectingFormat)
         [completion] = await self._context.lm.generate([replace(request, role=ROLE)])
         try:
             return prompt_format.read_project(state, completion.texts[0])
@@ -51,10 +49,7 @@ class LmProjector:
 
     def worst_case(self, state: State, action: Action) -> Resources:
         """The most that reading what an action brings can use."""
-        prompt_format = self._context.prompt_format
-        if not isinstance(prompt_format, ProjectingFormat):
-            return Resources()
-        request = prompt_format.longest_project_request(state, action)
+        request = self._context.prompt_format.longest_project_request(state, action)
         return Resources() if request is None else self._context.lm.worst_case(replace(request, role=ROLE))
 
 
@@ -66,7 +61,7 @@ class LmMerger:
     cannot be read, a state stays a node of its own. No node is ever merged with another later.
 
     Args:
-        context: The episode's model and prompts, which have to be those of an ``AskingFormat``.
+        context: The episode's model and prompts, which have to take any question (``ask``).
     """
 
     def __init__(self, context: RoleContext) -> None:

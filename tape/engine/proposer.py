@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tape.engine.context import RoleContext
-from tape.engine.likelihood import Weigher, WeighingFormat
+from tape.engine.likelihood import Weigher
 from tape.errors import ConfigError
 from tape.lm.base import Completion, Request
 from tape.protocols import Domain, Plan, State
@@ -105,7 +105,6 @@ class Suppositions:
 
     def __init__(self, context: RoleContext) -> None:
         self._source = context.domain.hypotheses
-        self._format = context.prompt_format
         self._weigher = Weigher(context)
 
     async def draw(self, state: State, count: int, seed: int) -> list[State] | None:
@@ -115,7 +114,7 @@ class Suppositions:
         the same is known are supposed in different places. Where there are too few, they are gone through again.
         """
         source = self._source
-        if source is None or not isinstance(self._format, WeighingFormat):
+        if source is None:
             return None
         groups = [group for group in source.required(state) if group]
         if not groups:

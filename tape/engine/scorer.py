@@ -140,7 +140,7 @@ class LmCostModel:
     backend that shows no probabilities gives one amount.
 
     Args:
-        context: The episode's model and prompts, which have to be those of an ``AskingFormat``.
+        context: The episode's model and prompts, which have to take any question (``ask``).
     """
 
     def __init__(self, context: RoleContext) -> None:

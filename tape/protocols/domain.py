@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import get_type_hints
 
 from tape.budget import Resources
 from tape.errors import ConfigError
@@ -19,7 +17,6 @@ from tape.protocols.parts import (
     MismatchTest,
     NoOps,
     Outcomes,
-    Part,
     Predicates,
     Progress,
     Unseen,
@@ -156,43 +153,6 @@ class Domain(ABC):
     def search_task(self) -> SearchTask | None:
         """A question that is answered by searching a corpus."""
         return None
-
-
-PARTS = frozenset(name for name, held in vars(Domain).items() if isinstance(held, property))
-"""The names of the optional parts."""
-
-
-def require_known_parts(domain: Domain) -> None:
-    """Refuse a domain with a part that no step of the engine asks for, for instance a misspelled one.
-
-    Raises:
-        ConfigError: Names it, and says which parts there are.
-    """
-    if unknown := [*_unknown_parts(type(domain)), *(name for name, held in _held(domain) if name not in PARTS)]:
-        raise ConfigError(
-            f"{type(domain).__name__}.{unknown[0]}: no step of the engine asks for a part of this name; there is: "
-            f"{', '.join(sorted(PARTS))}"
-        )
-
-
-def _held(domain: Domain) -> list[tuple[str, Part]]:
-    """The parts that are plain attributes of a domain."""
-    return [(name, held) for name, held in vars(domain).items() if isinstance(held, Part) and name[0] != "_"]
-
-
-@lru_cache(maxsize=256)
-def _unknown_parts(kind: type) -> tuple[str, ...]:
-    """The properties of a class that return a part and have no name of one."""
-    found = {name: held for base in kind.__mro__ for name, held in vars(base).items() if isinstance(held, property)}
-    return tuple(name for name, held in found.items() if name not in PARTS and _returns_part(held))
-
-
-def _returns_part(held: property) -> bool:
-    try:
-        returned = get_type_hints(held.fget).get("return") if held.fget is not None else None
-    except NameError:  # it names what is imported for type checkers alone
-        return False
-    return isinstance(returned, type) and issubclass(returned, Part)
 
 
 def map_plain(domain: Domain, states: Sequence[State]) -> list[State]:

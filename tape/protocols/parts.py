@@ -8,13 +8,60 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, get_args, get_type_hints
 
+from tape.errors import ConfigError
 from tape.protocols.predicates import Assignment, Effects, Feature, Predicate, QueryMacro, Rule
 from tape.protocols.types import Action, Prediction, State
 
 
 class Part(ABC):  # noqa: B024 - what is a part is known by this class
-    """An optional part of a domain."""
+    """An optional part of a domain, or of an environment."""
+
+
+def part_names(base: type) -> frozenset[str]:
+    """The names of the optional parts that a base class asks for."""
+    return frozenset(name for name, held in vars(base).items() if _is_part(held))
+
+
+def require_known_parts(owner: object, base: type) -> None:
+    """Refuse an object with a part that no step of the engine asks for, for instance a misspelled one.
+
+    Args:
+        owner: A domain, or an environment.
+        base: Its base class, which has all parts.
+
+    Raises:
+        ConfigError: Names it, and says which parts there are.
+    """
+    # What wraps another of its kind holds that one, which may be its own part.
+    held = [name for name, value in vars(owner).items() if isinstance(value, Part) and not isinstance(value, base)]
+    known = part_names(base)
+    declared = {*known, *base.__annotations__}
+    if unknown := [name for name in (*_properties(type(owner)), *held) if name not in declared and name[0] != "_"]:
+        raise ConfigError(
+            f"{type(owner).__name__}.{unknown[0]}: no step of the engine asks for a part of this name; there is: "
+            f"{', '.join(sorted(known))}"
+        )
+
+
+@lru_cache(maxsize=256)
+def _properties(kind: type[Any]) -> tuple[str, ...]:
+    """The properties of a class that return a part."""
+    found = {name: held for base in kind.__mro__ for name, held in vars(base).items()}
+    return tuple(name for name, held in found.items() if _is_part(held))
+
+
+def _is_part(held: Any) -> bool:
+    """Whether an attribute of a class is a property that returns a part."""
+    if not isinstance(held, property):
+        return False
+    try:
+        returned = get_type_hints(held.fget).get("return")
+    except NameError:  # it names what is imported for type checkers alone
+        return False
+    return any(isinstance(one, type) and issubclass(one, Part) for one in (returned, *get_args(returned)))
 
 
 class Outcomes(Part):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import TypeAlias, TypeVar
 
 from tape.budget import in_units
-from tape.errors import InvalidOutputError, UnknownNameError
+from tape.errors import ConfigError, InvalidOutputError, UnknownNameError
 from tape.lm.base import Choice, Message, Request
+from tape.protocols.predicates import Predicate
 from tape.protocols.types import Action, Plan, State
 
 F = TypeVar("F")
@@ -79,45 +81,52 @@ def asked(request: Request) -> str:
     return request.prompt[-1].content
 
 
-@runtime_checkable
-class PartialFormat(Protocol):
-    """A prompt format without requests for plans, scores, actions and answers; optional.
-
-    Attributes:
-        instead: What can be played with it, and what else to take: the end of a message.
-    """
-
-    instead: str
-
-
-class PromptFormat(Protocol):
-    """Builds the request of every role and reads the answers.
+class PromptFormat(ABC):
+    """Builds the request of every role and reads the answers: the base class of prompt formats.
 
     ``remaining`` holds the counts left of each capped resource. Readers raise
     :class:`tape.errors.InvalidOutputError` where nothing can be made of a text.
+
+    The roles that every planning agent needs are abstract. The others have a default, which says that the model does
+    not play them.
     """
 
+    instead: str = ""
+    """Of a format without requests for plans, actions and answers: what can be played with it. It ends a message."""
+
+    ask: Callable[[State, str], tuple[Message, ...]] | None = None
+    """A method ``ask(state, question)`` where the model follows instructions, so that anything can be asked.
+
+    It gives the rules and what is known of a state, then the question, which says how to answer. The engine words the
+    questions of two roles: what actions cost (:class:`tape.engine.scorer.LmCostModel`) and which states are one
+    (:class:`tape.engine.projector.LmMerger`). Without the method these roles are refused at the start.
+    """
+
+    # --- plans ----------------------------------------------------------------------------------
+
+    @abstractmethod
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
         """Ask for one whole plan."""
 
+    @abstractmethod
     def read_plan(self, state: State, text: str) -> Plan:
         """Read a plan; a malformed one keeps its readable beginning and is marked invalid."""
 
-    def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
-        """Ask for all states along a plan in one request, or None where the model does it step by step."""
-
-    def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
-        """Read the states of a rollout; None for an invalid action, where the list ends."""
-
-    def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
-        """Ask for the state after one action; with ``valid`` the action may not be called invalid."""
-
-    def read_next(self, state: State, text: str) -> State | None:
-        """Read a next state; None where the action is said to be invalid."""
-
+    @abstractmethod
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """Ask for a score by a :class:`Choice`; also the value of each option."""
 
+    @abstractmethod
+    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
+        """Ask which path is best (the LM-selector ablation), by a :class:`Choice` with one option per path.
+
+        The model is shown the paths with their scores and costs (:func:`offered_text`), unless it can read no other
+        prompts than those that it was trained on.
+        """
+
+    # --- actions --------------------------------------------------------------------------------
+
+    @abstractmethod
     def act_request(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
     ) -> Request:
@@ -127,6 +136,7 @@ class PromptFormat(Protocol):
         as a hint.
         """
 
+    @abstractmethod
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
         """Read the thought and the action."""
 
@@ -138,44 +148,98 @@ class PromptFormat(Protocol):
 
         Returns:
             The intended action, which need not be the one written; None where the thought names no action, or
-            several without saying which comes next.
+            several without saying which comes next, and where thoughts are not read.
         """
+        del thought
+        return None
 
-    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
-        """Ask which path is best (the LM-selector ablation), by a :class:`Choice` with one option per path.
+    # --- predictions: not asked for where the domain declares outcomes ---------------------------
 
-        The model is shown the paths with their scores and costs (:func:`offered_text`), unless it can read no other
-        prompts than those that it was trained on.
-        """
+    def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
+        """Ask for all states along a plan in one request, or None where the model does it step by step."""
+        del state, actions
+        return None
 
+    def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
+        """Read the states of a rollout; None for an invalid action, where the list ends."""
+        del state, actions
+        raise InvalidOutputError(f"{type(self).__name__} asks for no rollouts, got {text[:80]!r}")
 
-@runtime_checkable
-class ProjectingFormat(PromptFormat, Protocol):
-    """A prompt format in which the model takes part in the projector z (TAPE section 3.1); optional."""
+    def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
+        """Ask for the state after one action; with ``valid`` the action may not be called invalid."""
+        del state, action, valid
+        raise self._predicts_nothing()
+
+    def read_next(self, state: State, text: str) -> State | None:
+        """Read a next state; None where the action is said to be invalid."""
+        del state, text
+        raise self._predicts_nothing()
+
+    def _predicts_nothing(self) -> ConfigError:
+        return ConfigError(
+            f"no model predicts what actions lead to with {type(self).__name__}: either the domain declares outcomes, "
+            "or the prompt format needs next_request and read_next"
+        )
+
+    # --- the model's part in the projector z (TAPE section 3.1) -----------------------------------
 
     def project_request(self, state: State) -> Request | None:
         """Ask what a newly observed state leaves open, or None where it leaves nothing open."""
+        del state
+        return None
 
     def read_project(self, state: State, text: str) -> State:
         """The state with what was asked for."""
+        del text
+        return state
 
     def unread(self, state: State) -> State:
         """The state where the model's answer could not be read."""
+        return state
 
     def longest_project_request(self, state: State, action: Action) -> Request | None:
         """A request as long as any that may be made after an action, for its worst case; None if none may be."""
+        del state, action
+        return None
 
+    # --- what is not known -----------------------------------------------------------------------
 
-@runtime_checkable
-class AskingFormat(PromptFormat, Protocol):
-    """A prompt format for models that follow instructions: anything can be asked about a state; optional.
+    def weigh_requests(
+        self, state: State, predicates: Sequence[Predicate]
+    ) -> Sequence[tuple[Request, Mapping[str, Predicate]]]:
+        """Ask how likely assumptions are: requests with a :class:`Choice`, and what each option says is true.
 
-    With it the model has two roles more, whose questions the engine words itself: what actions cost
-    (:class:`tape.engine.scorer.LmCostModel`) and which states are one (:class:`tape.engine.projector.LmMerger`).
-    """
+        Predicates that no request asks about are not weighed.
+        """
+        del state, predicates
+        return ()
 
-    def ask(self, state: State, question: str) -> tuple[Message, ...]:
-        """The rules and what is known of a state, then the question, which says how to answer."""
+    def predict_request(
+        self, state: State, predicates: Sequence[Predicate]
+    ) -> Sequence[tuple[Request, Sequence[Predicate]]] | None:
+        """Ask which predicates are true (AEC): requests, each with the predicates that it answers.
+
+        One answer may answer several: a likely place of an object says of every other place that it is not there.
+
+        Returns:
+            None where the model cannot be asked.
+        """
+        del state, predicates
+        return None
+
+    def read_predict(self, state: State, predicates: Sequence[Predicate], text: str) -> Mapping[Predicate, bool]:
+        """What a sampled answer says of the predicates; may leave some open."""
+        del state, predicates, text
+        return {}
+
+    def reworded(self, state: State, number: int) -> State | None:
+        """The same state, so that prompts put it in other words, for instance in another order; 0: as ever.
+
+        Returns:
+            None where there is one wording alone.
+        """
+        del state, number
+        return None
 
 
 def states_along(start: S, items: Iterable[Item], after: Callable[[S, Item], S | None]) -> list[S | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TypeVar
 
 from tape.errors import InvalidOutputError, TapeError, UnknownNameError
 from tape.lm.base import Choice, Request
@@ -55,30 +55,6 @@ class RoleCase:
     def scored(self) -> bool:
         """Whether the engine compares the probabilities of the options; else it has one of them written."""
         return self.role == "score"
-
-
-@runtime_checkable
-class ProbedPlugin(Protocol):
-    """An environment plugin that makes such cases; optional.
-
-    Attributes:
-        roles: The roles that a general model plays in the environment, in the order of an episode.
-    """
-
-    roles: Sequence[str]
-
-    def role_cases(self, prompts: str, role: str, count: int, seed: int) -> list[RoleCase]:
-        """Generated cases, the same for the same seed; from development data alone.
-
-        Args:
-            prompts: The prompt format, for instance ``chat``.
-            role: One of :attr:`roles`.
-            count: How many.
-            seed: Any integer; 0 is that of the documentation.
-
-        Raises:
-            UnknownNameError: There is no such role or prompt format.
-        """
 
 
 def judged_by(read: Callable[[str], R], right: Callable[[R], bool | str]) -> Callable[[str], Judged]:

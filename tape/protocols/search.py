@@ -6,7 +6,6 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
 
 from tape.budget import Resources
 from tape.protocols.parts import Part
@@ -109,11 +108,3 @@ class SearchTask(Part):
     @abstractmethod
     def typical(self, depth: int, size: Callable[[Passage], int]) -> int:
         """The mean sum of sizes of so many passages of the corpus: what a search is expected to bring."""
-
-
-@runtime_checkable
-class TellsGold(Protocol):
-    """An environment that tells what was right once the episode is over, for gap detectors; optional."""
-
-    def gold(self) -> tuple[Sequence[str], Sequence[str]]:
-        """The answers that count, and the ids of the passages that hold the evidence; either may be empty."""

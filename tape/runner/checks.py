@@ -12,7 +12,7 @@ from tape.errors import ConfigError, UnknownCostError
 from tape.lm.base import LanguageModel
 from tape.lm.price_table import missing_price
 from tape.plugins import load
-from tape.protocols import EnvironmentPlugin, NeedsInstalled
+from tape.protocols import EnvironmentPlugin
 from tape.runner.configurations import Configuration
 
 
@@ -55,22 +55,12 @@ def check_before(
             _require_room(agent, config, configuration, model)
 
 
-def require_installed(plugin: EnvironmentPlugin) -> None:
-    """Check that what plays an environment is installed, as far as its plugin says it.
-
-    Raises:
-        MissingExtraError: It is not; names it and the extra.
-    """
-    if isinstance(plugin, NeedsInstalled):
-        plugin.require_installed()
-
-
 def _check_first(
     configuration: Configuration, agent: type[Agent], config: TapeConfig, model: LanguageModel | None
 ) -> None:
     """Check agent, environment and model by the first task."""
     plugin: EnvironmentPlugin = load("tape.environments", configuration.spec.environment)
-    require_installed(plugin)
+    plugin.require_installed()
     environment = plugin.make(configuration.tasks[0])
     agent.require(config, environment)
     if model is not None:

@@ -47,8 +47,9 @@ def _digest(named: tuple[tuple[str, str], ...]) -> str:
     for group, name in named:
         plugin = load(group, name)
         file = Path(inspect.getfile(plugin if inspect.isclass(plugin) else type(plugin)))
-        # A plugin may be built on packages beside its own folder, and names them.
-        others = [Path(import_module(package).__path__[0]) for package in getattr(plugin, "built_on", ())]
+        # An environment may be built on packages beside its own folder, and names them.
+        packages = plugin.built_on if group == "tape.environments" else ()
+        others = [Path(import_module(package).__path__[0]) for package in packages]
         for place in [file.parent, *others]:
             if not any(place.is_relative_to(folder) for folder in folders):
                 folders.append(place)

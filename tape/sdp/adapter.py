@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 from tape.engine.context import RoleContext
 from tape.engine.settings import TapeConfig
 from tape.lm.base import Request
-from tape.protocols import Action, Environment, State
+from tape.protocols import Action, State
 from tape.sdp.operators import Operators, Validate
 from tape.sdp.target import Chain, Fields, Target
 
@@ -93,7 +93,7 @@ class Adapter(Protocol):
 
 
 @runtime_checkable
-class SdpEnvironment(Environment, Protocol):
+class SdpEnvironment(Protocol):
     """An environment with an adapter; optional."""
 
     def sdp(self) -> Adapter:

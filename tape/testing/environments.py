@@ -16,19 +16,14 @@ from tape.errors import ConfigError, InvalidOutputError, TapeError, UnknownNameE
 from tape.lm.base import Choice, Request
 from tape.protocols import (
     Action,
-    AsyncEnvironment,
-    Concludes,
-    Ends,
     Environment,
     EnvironmentPlugin,
-    Measures,
     Observation,
     Plan,
     State,
-    TakesAnswers,
     Task,
 )
-from tape.protocols.prompt_format import AskingFormat, OfferedPath, ProjectingFormat, PromptFormat
+from tape.protocols.prompt_format import OfferedPath, PromptFormat
 from tape.testing.garbage import GARBAGE
 from tape.waiting import run_sync
 
@@ -177,13 +172,10 @@ class EnvironmentConformance:
         for task in some:
             environment = self.plugin.make(task)
             self._play(environment, environment.reset(SEED))
-            if isinstance(environment, Ends):
-                assert type(environment.ended()) is bool
-            if isinstance(environment, Concludes):
-                environment.conclude()
+            assert type(environment.ended()) is bool
+            assert type(environment.conclude()) is bool
             assert type(environment.success()) is bool
-            if isinstance(environment, Measures):
-                assert all(isinstance(value, int | float) for value in environment.measures().values())
+            assert all(isinstance(value, int | float) for value in environment.measures().values())
 
     def test_the_simulator_agrees_or_is_refused(self, some: list[Task]) -> None:
         """It predicts one outcome per question, and every rollout begins with the plan's first action."""
@@ -224,8 +216,7 @@ class EnvironmentConformance:
                 builders += [partial(prompt_format.next_request, state, action) for action in actions]
                 builders += [partial(prompt_format.next_request, state, action, valid=True) for action in actions]
                 builders.append(partial(prompt_format.rollout_request, state, actions))
-            if isinstance(prompt_format, ProjectingFormat):
-                builders.append(partial(prompt_format.project_request, state))
+            builders.append(partial(prompt_format.project_request, state))
             for build in builders:
                 request, again = build(), build()
                 if request is None:
@@ -242,13 +233,12 @@ class EnvironmentConformance:
 
     def test_a_question_in_words_can_be_asked_about_a_state(self, some: list[Task]) -> None:
         """Where a prompt format takes any question: it comes last, after what is known, the same for the same state."""
-        asking = [found for found in self._formats(some) if isinstance(found[0], AskingFormat)]
+        asking = [(found.ask, state) for found, _, state in self._formats(some) if found.ask is not None]
         if not asking:
             pytest.skip("no prompt format takes questions in words, so costs='lm' and projector='lm' are refused")
-        for prompt_format, _, state in asking:
-            assert isinstance(prompt_format, AskingFormat)
-            asked = prompt_format.ask(state, "Is it so? Answer yes or no.")
-            assert asked == prompt_format.ask(state, "Is it so? Answer yes or no.")
+        for ask, state in asking:
+            asked = ask(state, "Is it so? Answer yes or no.")
+            assert asked == ask(state, "Is it so? Answer yes or no.")
             assert asked[-1].role == "user"
             assert asked[-1].content.endswith("Is it so? Answer yes or no.")
             assert len(asked[-1].content) > len("Is it so? Answer yes or no.")
@@ -266,7 +256,7 @@ class EnvironmentConformance:
                 readers["next"] = partial(prompt_format.read_next, state)
                 if prompt_format.rollout_request(state, actions) is not None:
                     readers["rollout"] = partial(prompt_format.read_rollout, state, actions)
-            if isinstance(prompt_format, ProjectingFormat) and prompt_format.project_request(state) is not None:
+            if prompt_format.project_request(state) is not None:
                 readers["project"] = partial(prompt_format.read_project, state)
             for text in GARBAGE:
                 for role, read in readers.items():
@@ -281,15 +271,16 @@ class EnvironmentConformance:
         """Where the environment takes them: no request is longer than the longest, and garbage is refused."""
         for task in some[:1]:
             environment = self.plugin.make(task)
-            if not isinstance(environment, TakesAnswers):
+            answers = environment.answers_at_limit
+            if answers is None:
                 pytest.skip("it takes no final answers")
             state = environment.domain.project(environment.reset(SEED))
             for name in self.prompt_formats:
-                request = environment.answer_request(state, name)
-                assert _length(request) <= _length(environment.longest_answer_request(name))
+                request = answers.answer_request(state, name)
+                assert _length(request) <= _length(answers.longest_answer_request(name))
                 for text in GARBAGE:
                     try:
-                        environment.answer(text)
+                        answers.answer(text)
                     except InvalidOutputError as error:
                         str(error).encode()
                     assert type(environment.success()) is bool
@@ -314,7 +305,7 @@ class EnvironmentConformance:
         given = list(actions)
         for _ in range(len(given) or self.most_steps):
             state = environment.domain.project(observation)
-            if environment.success() or (isinstance(environment, Ends) and environment.ended()):
+            if environment.success() or environment.ended():
                 break
             possible = [given[len(played.actions)]] if given else list(self.actions(environment, state))
             if not possible:
@@ -350,9 +341,8 @@ def _tasks(suite: type[EnvironmentConformance]) -> list[Task]:
 
 
 def _step(environment: Environment, action: Action) -> tuple[Observation, Resources]:
-    if isinstance(environment, AsyncEnvironment):
-        return run_sync(environment.astep(action))
-    return environment.step(action)
+    """As the engine acts."""
+    return run_sync(environment.astep(action))
 
 
 def _key(environment: Environment, observation: Observation) -> str:

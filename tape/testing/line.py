@@ -9,7 +9,7 @@ from tape.budget import Budget, Resources
 from tape.errors import InvalidOutputError, UnknownNameError
 from tape.lm.base import Choice, Forced, Request
 from tape.lm.scripted import ScriptedLM
-from tape.protocols import Action, Domain, Observation, Plan, State
+from tape.protocols import Action, Domain, Environment, Observation, Plan, State
 from tape.protocols.prompt_format import OfferedPath, PromptFormat, offered_text
 
 LEFT, RIGHT = "left", "right"
@@ -51,7 +51,7 @@ class LineDomain(Domain):
         return STEP
 
 
-class LineFormat:
+class LineFormat(PromptFormat):
     """Prompts of a few words: ``line LAST at CELL ROLE ...``.
 
     Args:
@@ -79,19 +79,6 @@ class LineFormat:
                 return Plan(tuple(actions), valid=False)
             actions.append(word)
         return Plan(tuple(actions), valid=bool(actions))
-
-    def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
-        """None: step by step."""
-        del state, actions
-        return None
-
-    def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
-        """Never asked for.
-
-        Raises:
-            InvalidOutputError: Always.
-        """
-        raise InvalidOutputError(f"no rollout of {len(actions)} actions from {state} was asked for, got {text[:80]!r}")
 
     def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
         """Ask for the cell after one action."""
@@ -146,13 +133,15 @@ class LineFormat:
         return self._request("select", state, listed, Choice(tuple(str(i) for i in range(1, len(paths) + 1))), 1)
 
 
-class Line:
+class Line(Environment):
     """Go from cell 0 to the last one; a step beyond an end changes nothing and costs a step all the same.
 
     Args:
         last: The number of the goal's cell.
         steps: Most steps; None leaves the budget to the caller.
     """
+
+    domain: LineDomain
 
     def __init__(self, last: int = 3, steps: int | None = None) -> None:
         self.domain = LineDomain(last)

@@ -12,7 +12,7 @@ from typing import Any
 
 from tape.budget import Budget, Resources
 from tape.lm.base import Request
-from tape.protocols import Action, Observation, State
+from tape.protocols import Action, AnswersAtLimit, Environment, Observation, State
 from tape.protocols.prompt_format import PromptFormat, pick
 from tape.seeds import derive
 from tape.tools.apart import Made, attempt, make
@@ -33,7 +33,7 @@ Judge = Callable[[Any], bool]
 """Says whether an answer is right."""
 
 
-class ToolEnvironment:
+class ToolEnvironment(Environment, AnswersAtLimit):
     """A task to be done by calls of tools and ended by an answer.
 
     Args:
@@ -46,6 +46,8 @@ class ToolEnvironment:
     Raises:
         ToolError: The tools contradict each other.
     """
+
+    domain: ToolDomain
 
     def __init__(
         self,
@@ -179,6 +181,11 @@ class ToolEnvironment:
     def ended(self) -> bool:
         """Whether an answer has been given: there is no second one."""
         return self._state.answer is not None
+
+    @property
+    def answers_at_limit(self) -> AnswersAtLimit:
+        """The environment takes them."""
+        return self
 
     def longest_answer_request(self, prompt_format: str) -> Request:
         """As long as a request for a final answer may be."""

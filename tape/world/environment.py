@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from tape.budget import Budget, Resources
 from tape.budget.deadline import blocking
-from tape.protocols import Action, Observation, State
+from tape.protocols import Action, Environment, Observation, State
 from tape.protocols.prompt_format import PromptFormat, pick
 from tape.seeds import derive
 from tape.tools.results import LONGEST_NOTE, LONGEST_TEXT, cut
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tape.world.world import World
 
 
-class WorldEnvironment:
+class WorldEnvironment(Environment):
     """Implements :class:`tape.protocols.Environment` for one task; made by :meth:`tape.world.World.environment`.
 
     Args:
@@ -39,6 +39,8 @@ class WorldEnvironment:
     Raises:
         WorldError: The start is no state of the world, or reached already; or the budget caps what no action declares.
     """
+
+    domain: WorldDomain
 
     def __init__(self, world: World, start: BaseModel, task: str, budget: Budget) -> None:
         self.world, self.budget = world, budget

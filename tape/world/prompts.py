@@ -15,7 +15,7 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import items_of
-from tape.protocols.prompt_format import Examples, OfferedPath, asked, offered_text, states_along, turns
+from tape.protocols.prompt_format import Examples, OfferedPath, PromptFormat, asked, offered_text, states_along, turns
 from tape.tools.prompts.chat_schema import LONGEST_THOUGHT, fixed_model, json_object
 from tape.tools.results import LONGEST_TEXT, cut, filler
 from tape.world import example
@@ -37,7 +37,7 @@ LONGEST_QUOTE = 200
 _SCORES = {"solved": 1.0, "possible": 0.0, "hopeless": -1.0}
 
 
-class WorldFormat:
+class WorldFormat(PromptFormat):
     """Implements :class:`tape.protocols.prompt_format.ProjectingFormat` with chat messages.
 
     Args:

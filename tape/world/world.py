@@ -11,8 +11,7 @@ from typing import Any, TypeVar, overload
 from pydantic import BaseModel
 
 from tape.budget import Budget
-from tape.errors import ConfigError
-from tape.protocols import Environment, Task, WorldModel
+from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.tools.results import jsonable
 from tape.world.actions import Actions, ActionType, Amount, signature
 from tape.world.domain import NOT_OF_ACTIONS, WorldDomain
@@ -27,7 +26,7 @@ MODEL = "openai:gpt-4.1-mini"
 """The model that plays by default."""
 
 
-class World:
+class World(EnvironmentPlugin):
     """A world: what can be done in it, what comes of that, and when it is solved.
 
     It makes environments that every agent plays, and is itself an :class:`tape.protocols.EnvironmentPlugin`, so that an
@@ -193,9 +192,6 @@ class World:
         environment = self.environment(start, task=task, budget=budget)
         self._tasks[name] = (environment.state, task, environment.budget)
 
-    def add_arguments(self, parser: Any) -> None:
-        """A world has no options of its own; ``--limit N`` takes the first tasks only."""
-
     def tasks(self, options: Mapping[str, Any] | None = None) -> list[Task]:
         """All tasks, in the order in which they were added.
 
@@ -226,15 +222,6 @@ class World:
             raise WorldError(f"{self.name} has no task {task.id!r}; it has {', '.join(self._tasks) or 'none'}")
         start, words, _ = self._tasks[task.id]
         return self.environment(start, task=words)
-
-    def simulator(self, environment: Environment) -> WorldModel:
-        """There is none: step functions are for the environment alone.
-
-        Raises:
-            ConfigError: Always.
-        """
-        del environment
-        raise ConfigError(f"{self.name} has no simulator for agents: its outcomes are for the model to predict")
 
     @property
     def prompt_version(self) -> str:

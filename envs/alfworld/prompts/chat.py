@@ -25,7 +25,7 @@ from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of, items_of
 from tape.protocols.predicates import Predicate
-from tape.protocols.prompt_format import Examples, OfferedPath, asked, offered_text, states_along
+from tape.protocols.prompt_format import Examples, OfferedPath, PromptFormat, asked, offered_text, states_along
 
 MOST_COUNTED = 12
 """Most commands left that a score tells apart."""
@@ -37,7 +37,7 @@ _TOKENS_A_COMMAND, _TOKENS_A_RESULT, _REST = 26, 40, 40
 _ACT_TOKENS = chat_schema.LONGEST_THOUGHT + _TOKENS_A_COMMAND + _REST
 
 
-class ChatFormat:
+class ChatFormat(PromptFormat):
     """Chat messages: implements :class:`tape.protocols.prompt_format.PromptFormat` and the protocols of beliefs.
 
     Objects may be named or called by their kind; commands are read by kind, as predicates speak of them, and the

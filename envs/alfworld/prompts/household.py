@@ -37,7 +37,7 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Regex, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.predicates import Predicate
-from tape.protocols.prompt_format import OfferedPath
+from tape.protocols.prompt_format import OfferedPath, PromptFormat
 
 MOST_PLANNED = 24
 """Most commands of a plan."""
@@ -48,7 +48,7 @@ _SEEN = tuple(status for status in STATUSES if status != NEW)
 _SCORES = {f"{n} ": worth(n) for n in range(MOST_STEPS + 1)}
 
 
-class HouseholdFormat:
+class HouseholdFormat(PromptFormat):
     """Implements :class:`tape.protocols.prompt_format.PromptFormat` and the optional protocols of beliefs.
 
     Args:
@@ -100,20 +100,6 @@ class HouseholdFormat:
         return Plan(tuple(c.text for c in placed(_known(state), commands)), valid=whole and bool(commands))
 
     # --- the world model --------------------------------------------------------------------
-
-    def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
-        """None: this model predicts step by step."""
-        del state, actions
-        return None
-
-    def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
-        """Never asked for.
-
-        Raises:
-            InvalidOutputError: Always.
-        """
-        del state, actions, text
-        raise InvalidOutputError("the household LM predicts step by step")
 
     def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
         """``<next> take apple fridge1 ->``: what changes, or ``none``."""

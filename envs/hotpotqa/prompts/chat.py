@@ -14,11 +14,11 @@ from envs.hotpotqa.prompts import chat_schema as schema
 from envs.hotpotqa.prompts import chat_text as say
 from envs.hotpotqa.setting import Setting
 from envs.hotpotqa.state import Claim, QaState, Searched, as_state
-from tape.errors import ConfigError, InvalidOutputError
+from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of
-from tape.protocols.prompt_format import OfferedPath, offered_text, turns
+from tape.protocols.prompt_format import OfferedPath, PromptFormat, offered_text, turns
 from tape.protocols.search import Passage
 from tape.tools.results import filler
 
@@ -27,7 +27,7 @@ PLAN_TOKENS, ACT_TOKENS, ANSWER_TOKENS = 900, 320, 140
 _SCORES = {"good": 1.0, "poor": 0.1}
 
 
-class ChatQaFormat:
+class ChatQaFormat(PromptFormat):
     """Implements :class:`tape.protocols.prompt_format.PromptFormat`.
 
     Args:
@@ -83,26 +83,6 @@ class ChatQaFormat:
                 break
             steps += one.steps
         return steps[: schema.MOST_ACTIONS]
-
-    def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
-        """None: the domain declares what actions lead to."""
-        del state, actions
-        return None
-
-    def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
-        """Never asked for."""
-        del state, actions, text
-        raise ConfigError("the domain declares what actions lead to; no model predicts it")
-
-    def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
-        """Never asked for."""
-        del state, action, valid
-        raise ConfigError("the domain declares what actions lead to; no model predicts it")
-
-    def read_next(self, state: State, text: str) -> State | None:
-        """Never asked for."""
-        del state, text
-        raise ConfigError("the domain declares what actions lead to; no model predicts it")
 
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """Ask how good the end of a plan is."""
@@ -167,11 +147,6 @@ class ChatQaFormat:
             return schema.FinalAnswer.model_validate_json(text).answer.strip()
         except ValidationError as error:
             raise InvalidOutputError(f"no answer: {error.errors()[0]['msg']}") from None
-
-    def read_intention(self, thought: str) -> Action | None:
-        """None: what a thought intends is not read."""
-        del thought
-        return None
 
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask for the number of the best plan."""

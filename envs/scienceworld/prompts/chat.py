@@ -20,7 +20,7 @@ from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan, State
 from tape.protocols.answers import fields_of, items_of
 from tape.protocols.predicates import Predicate
-from tape.protocols.prompt_format import Examples, OfferedPath, asked, offered_text
+from tape.protocols.prompt_format import Examples, OfferedPath, PromptFormat, asked, offered_text
 
 SCORES = {"failed": -1.0, "nothing": 0.0, "little": 0.1, "half": 0.25, "most": 0.4, "complete": 1.0}
 """How much of the task is done, and what that is worth; what the engine takes for a goal is worth at least .5."""
@@ -36,7 +36,7 @@ _COMMAND: TypeAdapter[str] = TypeAdapter(chat_schema.CommandText)
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
 
-class ChatFormat:
+class ChatFormat(PromptFormat):
     """Implements :class:`tape.aec.predictor.PredictingFormat` with chat messages.
 
     Args:
@@ -80,20 +80,6 @@ class ChatFormat:
         return Plan(tuple(actions), valid=whole and 0 < len(items) == len(actions))
 
     # --- the world model --------------------------------------------------------------------
-
-    def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
-        """None: descriptions are long, so a plan is predicted step by step."""
-        del state, actions
-        return None
-
-    def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
-        """Rollouts are not asked for.
-
-        Raises:
-            InvalidOutputError: Always.
-        """
-        del state, actions
-        raise InvalidOutputError(f"no rollout was asked for, got {text[:80]!r}")
 
     def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
         """Ask for what one command changes."""

@@ -19,7 +19,7 @@ from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
 from tape.protocols import Action, Plan
 from tape.protocols import State as AbstractState
-from tape.protocols.prompt_format import OfferedPath, offered_text, states_along
+from tape.protocols.prompt_format import OfferedPath, PromptFormat, offered_text, states_along
 
 RULES = say.RULES
 
@@ -37,7 +37,7 @@ MOVE_TOKENS = 8
 """For a move in an indented list."""
 
 
-class ChatFormat:
+class ChatFormat(PromptFormat):
     """Implements :class:`tape.protocols.prompt_format.PromptFormat` with chat messages."""
 
     def __init__(self, domain: SokobanDomain) -> None:

@@ -12,14 +12,14 @@ from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Choice, Regex, Request
 from tape.protocols import Action, Plan
 from tape.protocols import State as AbstractState
-from tape.protocols.prompt_format import OfferedPath
+from tape.protocols.prompt_format import OfferedPath, PromptFormat
 
 _SCORE_CHOICE = Choice(tuple(compact.text([word]) for word in compact.SCORES))
 _SCORE_VALUES = {compact.text([word]): value for word, value in compact.SCORES.items()}
 _THOUGHT = re.compile(rf"\s*next: (?:move|push) ({'|'.join(ACTIONS)})(?!\S)")
 
 
-class CompactFormat:
+class CompactFormat(PromptFormat):
     """Implements :class:`tape.protocols.prompt_format.PromptFormat`; texts: :mod:`envs.sokoban.prompts.compact_text`.
 
     Raises:
@@ -62,16 +62,6 @@ class CompactFormat:
                 break
             actions.append(word)
         return Plan(tuple(actions), valid=bool(words) and len(actions) == len(words))
-
-    def rollout_request(self, state: AbstractState, actions: Sequence[Action]) -> Request | None:
-        """None: the bundled LM predicts one step at a time."""
-        del state, actions
-        return None
-
-    def read_rollout(self, state: AbstractState, actions: Sequence[Action], text: str) -> list[AbstractState | None]:
-        """Never asked for."""
-        del state, actions, text
-        raise InvalidOutputError("the compact prompt format has no rollouts")
 
     def next_request(self, state: AbstractState, action: Action, *, valid: bool = False) -> Request:
         """``<next> U ->``."""

@@ -88,9 +88,7 @@ def judged(measured: Measured, record: Record, tasks: Mapping[str, Task]) -> lis
         for commitment in made:
             environment = plugin_of(ENVIRONMENT).make(tasks[record["task"]])
             found.append([commitment.later, int(feasible(environment, commitment))])
-            close = getattr(environment, "close", None)
-            if close is not None:
-                close()
+            environment.close()
         return found
 
     return [(later, bool(won)) for later, won in measured.note(record, "commitments: grounded later, wins", find)]

@@ -25,7 +25,6 @@ from experiments.studies.cgdp.reader import NAME, GoldQuestion, GoldReaderLM
 from experiments.studies.cgdp.tables import no_pairs
 from tape.errors import ConfigError, TapeError
 from tape.protocols import Task
-from tape.protocols.search import TellsGold
 from tape.runner.configurations import Configuration
 
 WORTH = 60_000
@@ -168,7 +167,6 @@ def gold_questions(asked: Asked) -> Iterator[GoldQuestion]:
         for task in domain.tasks(asked.questions, sub_questions="gold"):
             if evidence := GOLD[domain.environment](task):
                 env = plugin_of(domain.environment).make(task)
-                assert isinstance(env, TellsGold)
                 assert env.domain.search_task is not None
                 yield GoldQuestion(env.domain.question, evidence, env.gold()[0][0])
 

@@ -12,7 +12,7 @@ from experiments.harness.methods import Method
 from tape.cgdp.settings import Memory
 from tape.errors import ConfigError
 from tape.protocols import Task
-from tape.protocols.search import UNANSWERABLE, TellsGold
+from tape.protocols.search import UNANSWERABLE
 
 MODEL = "bundled:search"
 OWN = "own corpus"
@@ -134,7 +134,7 @@ class Facts:
 def facts_of(environment: str, task: Task) -> Facts:
     """What an environment tells of a question once it is over."""
     env = plugin_of(environment).make(task)
-    answers, evidence = env.gold() if isinstance(env, TellsGold) else ((), ())
+    answers, evidence = env.gold()
     return Facts(tuple(answers) != (UNANSWERABLE,), len(set(evidence)))
 
 

@@ -23,14 +23,14 @@ from tape.lm.base import LanguageModel
 from tape.lm.registry import open_model
 from tape.plugins import load, names
 from tape.protocols import prompt_version
-from tape.protocols.role_cases import ProbedPlugin, RoleCase
+from tape.protocols.role_cases import RoleCase
 
 ENVIRONMENTS = "tape.environments"
 
 
 def probed() -> list[str]:
     """The environments whose plugins make cases."""
-    return [name for name in names(ENVIRONMENTS) if isinstance(load(ENVIRONMENTS, name), ProbedPlugin)]
+    return [name for name in names(ENVIRONMENTS) if load(ENVIRONMENTS, name).roles]
 
 
 def row(environment: str, found: RoleMeasure) -> str:
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"# {model.name} ({model.identity}), seed {args.seed}\n{HEADER}", flush=True)
     for environment in args.environment or probed():
         plugin = load(ENVIRONMENTS, environment)
-        if not isinstance(plugin, ProbedPlugin):
+        if not plugin.roles:
             parser.error(f"{environment} makes no cases; those that do: {', '.join(probed())}")
         for role in plugin.roles:
             if args.role is not None and role not in args.role:

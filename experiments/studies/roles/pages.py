@@ -19,7 +19,7 @@ from experiments.studies.roles.search_page import asked
 from tape.lm.base import Choice, JsonSchema, Regex, Request
 from tape.plugins import load
 from tape.protocols import prompt_version
-from tape.protocols.role_cases import ProbedPlugin, RoleCase
+from tape.protocols.role_cases import RoleCase
 from tape.reading import read_json
 from tape.show.document import table
 
@@ -59,7 +59,7 @@ def page(environment: str) -> str:
     if environment == SEARCH:
         return search_page()
     plugin = load(ENVIRONMENTS, environment)
-    assert isinstance(plugin, ProbedPlugin), f"{environment} makes no cases"
+    assert plugin.roles, f"{environment} makes no cases"
     parts = [
         f"# Prompts of {environment}\n",
         "<!-- Written by `python -m experiments.studies.roles.pages`; edit the prompts instead. -->\n",

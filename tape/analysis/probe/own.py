@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from tape.errors import TapeError, UnknownNameError
 from tape.protocols import (
     Action,
-    AsyncEnvironment,
     Environment,
     EnvironmentPlugin,
     State,
@@ -17,9 +16,8 @@ from tape.protocols import (
 )
 from tape.protocols.domain import map_plain
 from tape.protocols.prompt_format import PromptFormat
-from tape.protocols.role_cases import Judged, ProbedPlugin, RoleCase, judged_by
+from tape.protocols.role_cases import Judged, RoleCase, judged_by
 from tape.seeds import derive
-from tape.waiting import run_sync
 
 MOST_WALK = 4
 """Actions from the start to where a case is."""
@@ -30,7 +28,7 @@ def cases_of(
 ) -> dict[str, list[RoleCase]]:
     """Cases of every role, in the order of an episode; empty where none can be made.
 
-    They are those that the environment brings (:class:`ProbedPlugin`), where it has any in this prompt format.
+    They are those that the environment brings (``role_cases`` of its plugin), where it has any in this prompt format.
     Elsewhere they are made by acting in its tasks, where it says that this changes nothing outside (``replayable``).
 
     Args:
@@ -40,12 +38,12 @@ def cases_of(
         count: Of each role.
         seed: Of the cases.
     """
-    if isinstance(plugin, ProbedPlugin):
+    if plugin.roles:
         try:
             return {role: plugin.role_cases(prompts, role, count, seed) for role in plugin.roles}
         except UnknownNameError:
             pass  # not in this prompt format
-    if not getattr(plugin, "replayable", False) or not tasks:
+    if not plugin.replayable or not tasks:
         return {}
     if plugin.make(tasks[0]).domain.search_task is not None:
         return {}  # search agents ask other roles than these
@@ -72,8 +70,8 @@ class _Place:
 
 
 def _step(env: Environment, action: Action) -> State:
-    acted = run_sync(env.astep(action)) if isinstance(env, AsyncEnvironment) else env.step(action)
-    return env.domain.project(acted[0])
+    observation, _ = env.step(action)
+    return env.domain.project(observation)
 
 
 def _place(plugin: EnvironmentPlugin, task: Task, rng: random.Random) -> _Place:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import takewhile
 
-from tape.errors import ConfigError
 from tape.lm.base import Request
-from tape.protocols import Action, Plan, State
+from tape.protocols import Plan, State
+from tape.protocols.prompt_format import PromptFormat
 from tape.tools.calls import Call, parse
 from tape.tools.domain import ToolDomain, as_state
 from tape.tools.errors import InvalidCallError
@@ -22,7 +22,7 @@ Judgements err, and of answers that are all judged wrong the one by better tools
 """
 
 
-class ToolFormat(ABC):
+class ToolFormat(PromptFormat):
     """The part of :class:`tape.protocols.prompt_format.PromptFormat` in which tools differ from other environments.
 
     Args:
@@ -31,31 +31,6 @@ class ToolFormat(ABC):
 
     def __init__(self, domain: ToolDomain) -> None:
         self._domain = domain
-
-    def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
-        """None: no model predicts what tools declare."""
-        del state, actions
-        return None
-
-    def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
-        """Never asked for."""
-        del state, actions, text
-        raise ConfigError("tools declare what they lead to; no model predicts it")
-
-    def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
-        """Never asked for."""
-        del state, action, valid
-        raise ConfigError("tools declare what they lead to; no model predicts it")
-
-    def read_next(self, state: State, text: str) -> State | None:
-        """Never asked for."""
-        del state, text
-        raise ConfigError("tools declare what they lead to; no model predicts it")
-
-    def read_intention(self, thought: str) -> Action | None:
-        """None: what a thought about tools intends is not read."""
-        del thought
-        return None
 
     def unread(self, state: State) -> ToolState:
         """What cannot be read was not found."""

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from tape.budget import Budget, Resources
-from tape.protocols import Action, Observation, State
+from tape.protocols import Action, Environment, Observation, State
 from tape.protocols.prompt_format import PromptFormat, pick
 from tape.seeds import derive
 from tape.tools.apart import Made, attempt, make
@@ -61,7 +61,7 @@ class Change:
             raise ToolError("a change of mind has both a request, in words, and the type that it means (want)")
 
 
-class TypedEnvironment:
+class TypedEnvironment(Environment):
     """A type of data to be made by calls of typed tools and handed in.
 
     Args:
@@ -79,6 +79,8 @@ class TypedEnvironment:
     Raises:
         ToolError: Tools are not typed, or what is wanted is none of the goals.
     """
+
+    domain: TypedDomain
 
     def __init__(
         self,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 
-from tape.errors import ConfigError, InvalidOutputError
+from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Request
 from tape.protocols import Action, State
+from tape.protocols.prompt_format import PromptFormat
 from tape.tools.typed.domain import TypedDomain, as_typed
 from tape.tools.typed.state import TypedState
 
 
-class TypedFormat(ABC):
+class TypedFormat(PromptFormat):
     """The part of :class:`tape.protocols.prompt_format.ProjectingFormat` that all have alike.
 
     Args:
@@ -22,31 +23,6 @@ class TypedFormat(ABC):
 
     def __init__(self, domain: TypedDomain, goals: Sequence[str] = ()) -> None:
         self._domain, self._goals = domain, tuple(goals)
-
-    def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
-        """None: no model predicts what types declare."""
-        del state, actions
-        return None
-
-    def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
-        """Never asked for."""
-        del state, actions, text
-        raise ConfigError("typed tools declare what they give; no model predicts it")
-
-    def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
-        """Never asked for."""
-        del state, action, valid
-        raise ConfigError("typed tools declare what they give; no model predicts it")
-
-    def read_next(self, state: State, text: str) -> State | None:
-        """Never asked for."""
-        del state, text
-        raise ConfigError("typed tools declare what they give; no model predicts it")
-
-    def read_intention(self, thought: str) -> Action | None:
-        """None: what a thought about tools intends is not read."""
-        del thought
-        return None
 
     def project_request(self, state: State) -> Request | None:
         """Ask which of the goals a request names, where nobody has read it."""
