@@ -30,7 +30,7 @@ MODES: tuple[Mode, ...] = ("partial", "full")
 
 
 class AlfworldEnvironment(Environment):
-    """Implements :class:`tape.protocols.Environment`.
+    """A game of ALFWorld.
 
     Every episode is played in an engine of its own. Success is the engine's ``won``.
 

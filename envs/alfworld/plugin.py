@@ -25,7 +25,7 @@ CUSTOMARY = 50
 
 
 class AlfworldPlugin(EnvironmentPlugin):
-    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+    """Games of ALFWorld."""
 
     name = "alfworld"
     model = "bundled:household"

@@ -19,7 +19,7 @@ from tape.protocols.role_cases import RoleCase
 
 
 class GsmHardPlugin(EnvironmentPlugin):
-    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+    """Word problems solved by calls of a calculator."""
 
     name = "gsm_hard"
     prompt_version: Mapping[str, str] = MappingProxyType({"tools": "1", "chat": "2"})

@@ -29,7 +29,7 @@ MODES = ("distractor", "open")
 
 
 class HotpotPlugin(EnvironmentPlugin):
-    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+    """Multi-hop questions over paragraphs."""
 
     name = "hotpotqa"
     prompt_version: Mapping[str, str] = MappingProxyType({"tools": "1", "chat": "2"})

@@ -15,7 +15,7 @@ from tape.reading import read_json, short
 
 
 class HotpotSearchPlugin(MusiqueSearchPlugin):
-    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+    """HotpotQA's questions, for search agents."""
 
     name = "hotpot_search"
     benchmark = "hotpotqa"

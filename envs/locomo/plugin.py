@@ -29,7 +29,7 @@ OWN, PUBLIC = "locomo-own-corpus", "locomo"
 
 
 class LocomoPlugin(EnvironmentPlugin):
-    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+    """Questions about long conversations."""
 
     name = "locomo"
     prompt_version: Mapping[str, str] = MappingProxyType({"chat": "1", "search": "1"})

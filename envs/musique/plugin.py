@@ -22,7 +22,7 @@ from tape.protocols.search import Passage
 
 
 class MusiquePlugin(EnvironmentPlugin):
-    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+    """MuSiQue's questions, answered with tools."""
 
     name = "musique"
     prompt_version: Mapping[str, str] = MappingProxyType({"tools": "1", "chat": "3"})

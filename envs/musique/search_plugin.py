@@ -44,7 +44,7 @@ class Asked:
 
 
 class MusiqueSearchPlugin(EnvironmentPlugin):
-    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+    """MuSiQue's questions, for search agents."""
 
     name = "musique_search"
     benchmark = "musique"

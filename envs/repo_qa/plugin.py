@@ -57,7 +57,7 @@ class Asked:
 
 
 class RepoQaPlugin(EnvironmentPlugin):
-    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+    """Questions about source code."""
 
     name = "repo_qa"
     prompt_version: Mapping[str, str] = MappingProxyType({"chat": "1", "search": "1"})

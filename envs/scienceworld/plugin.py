@@ -20,7 +20,7 @@ LIMIT = 500
 
 
 class ScienceWorldPlugin(EnvironmentPlugin):
-    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+    """Tasks of ScienceWorld."""
 
     name = "scienceworld"
     model = "simulated:scienceworld"

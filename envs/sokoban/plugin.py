@@ -24,7 +24,7 @@ MOST_SLACK = 1_000_000
 
 
 class SokobanPlugin(EnvironmentPlugin):
-    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+    """Levels of Sokoban."""
 
     name = "sokoban"
     model = "bundled:mini"

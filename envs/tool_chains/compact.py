@@ -5,22 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import NoReturn
 
 from envs.tool_chains.words import PARTS, all_specs, type_name, words
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Choice, Request
-from tape.protocols import Action, Plan, State
-from tape.protocols.prompt_format import OfferedPath
+from tape.protocols import State
 from tape.tools.typed.domain import as_typed
 from tape.tools.typed.prompts.common import LONGEST_REQUEST, TypedFormat
 from tape.tools.typed.state import TypedState
 
 UNKNOWN = "<unk>"
-_INSTEAD = (
-    "it reads what users ask for; plans and calls are declared here: --agent tape --proposer declared "
-    "--scorer declared --execution forced"
-)
 MARKERS = ("text:", "<read>", "->", UNKNOWN)
 
 
@@ -55,13 +49,15 @@ def _split(text: str) -> list[str]:
 
 
 class ReadingFormat(TypedFormat):
-    """Implements :class:`tape.protocols.prompt_format.ProjectingFormat`: reads requests; refuses to plan and to act.
+    """Reads requests; refuses to plan and to act.
 
-    The model never saw a tool. Agents that would ask for plans are refused beforehand
-    (:class:`tape.protocols.prompt_format.PartialFormat`).
+    The model never saw a tool. Agents that would ask for plans are refused beforehand (``instead``).
     """
 
-    instead = _INSTEAD
+    instead = (
+        "it reads what users ask for; plans and calls are declared here: --agent tape --proposer declared "
+        "--scorer declared --execution forced"
+    )
 
     def _reading(self, said: str) -> Request:
         own = {type_name(spec, 1, 1) for spec in all_specs()}
@@ -78,37 +74,10 @@ class ReadingFormat(TypedFormat):
             raise InvalidOutputError(f"{text[:80]!r} is none of the types that a request may name")
         return as_typed(state).read(found)
 
-    def act_request(
-        self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
-    ) -> Request:
-        """Refused: planned calls are made without a model, and none is chosen."""
-        del state, remaining, action, plan
-        _only_reads()
-
-    def read_act(self, state: State, text: str) -> tuple[str, Action]:
-        """Refused."""
-        del state, text
-        _only_reads()
-
-    def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
-        """Refused."""
-        del state, remaining
-        _only_reads()
-
-    def read_plan(self, state: State, text: str) -> Plan:
-        """Refused."""
-        del state, text
-        _only_reads()
-
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """Every end is the one that is wanted: the exact planner makes no other."""
         del state
         return Request("-> ", 1, constraint=Choice((_text(["->"]),)), role="score"), {_text(["->"]): 1.0}
-
-    def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
-        """Refused."""
-        del state, paths, remaining
-        _only_reads()
 
 
 def _text(said: Sequence[str]) -> str:
@@ -117,7 +86,3 @@ def _text(said: Sequence[str]) -> str:
 
 def _goal(goal: str) -> str:
     return _text(goal_words(goal))
-
-
-def _only_reads() -> NoReturn:
-    raise ConfigError(f"this model cannot be asked for more than it reads: {_INSTEAD}")

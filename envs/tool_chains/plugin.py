@@ -21,7 +21,7 @@ DEFAULT_COUNT = 20
 
 
 class ToolChainsPlugin(EnvironmentPlugin):
-    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+    """Requests that chains of typed tools fulfil."""
 
     name = "tool_chains"
     prompt_version = "1"

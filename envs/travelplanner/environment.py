@@ -35,7 +35,7 @@ def budget_of(query: Query) -> Budget:
 
 
 class TripEnvironment(Environment):
-    """Implements :class:`tape.protocols.Environment`.
+    """One trip of TravelPlanner.
 
     Args:
         query: The query.

@@ -23,7 +23,7 @@ DEFAULT_COUNT = 18
 
 
 class TravelPlannerPlugin(EnvironmentPlugin):
-    """Implements :class:`tape.protocols.EnvironmentPlugin`."""
+    """Trips of TravelPlanner."""
 
     name = "travelplanner"
     prompt_version: Mapping[str, str] = MappingProxyType({"declared": "1", "chat": "2"})

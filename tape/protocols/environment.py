@@ -54,7 +54,7 @@ class Environment(ABC):
 
     @abstractmethod
     def prompt_format(self, name: str) -> PromptFormat:
-        """The prompts of this task in the prompt format ``name``.
+        """The prompts of this task in the prompt format ``name``; ``PromptFormat()`` where no model is asked.
 
         Raises:
             UnknownNameError: The task has no prompts in that format.

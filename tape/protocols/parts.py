@@ -20,7 +20,8 @@ class Part(ABC):  # noqa: B024 - what is a part is known by this class
     """An optional part of a domain, or of an environment."""
 
 
-def part_names(base: type) -> frozenset[str]:
+@lru_cache(maxsize=8)
+def part_names(base: Any) -> frozenset[str]:
     """The names of the optional parts that a base class asks for."""
     return frozenset(name for name, held in vars(base).items() if _is_part(held))
 
@@ -38,8 +39,8 @@ def require_known_parts(owner: object, base: type) -> None:
     # What wraps another of its kind holds that one, which may be its own part.
     held = [name for name, value in vars(owner).items() if isinstance(value, Part) and not isinstance(value, base)]
     known = part_names(base)
-    declared = {*known, *base.__annotations__}
-    if unknown := [name for name in (*_properties(type(owner)), *held) if name not in declared and name[0] != "_"]:
+    every = {*known, *base.__annotations__}
+    if unknown := [name for name in (*_properties(type(owner)), *held) if name not in every and name[0] != "_"]:
         raise ConfigError(
             f"{type(owner).__name__}.{unknown[0]}: no step of the engine asks for a part of this name; there is: "
             f"{', '.join(sorted(known))}"
@@ -47,7 +48,7 @@ def require_known_parts(owner: object, base: type) -> None:
 
 
 @lru_cache(maxsize=256)
-def _properties(kind: type[Any]) -> tuple[str, ...]:
+def _properties(kind: Any) -> tuple[str, ...]:
     """The properties of a class that return a part."""
     found = {name: held for base in kind.__mro__ for name, held in vars(base).items()}
     return tuple(name for name, held in found.items() if _is_part(held))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
@@ -81,18 +80,19 @@ def asked(request: Request) -> str:
     return request.prompt[-1].content
 
 
-class PromptFormat(ABC):
+class PromptFormat:
     """Builds the request of every role and reads the answers: the base class of prompt formats.
+
+    A format has the roles whose methods it overrides: planning agents need plans, scores and actions, and predictions
+    where the domain declares no outcomes. By default a role is refused, or the model has no part in it. So
+    ``PromptFormat()`` asks nothing.
 
     ``remaining`` holds the counts left of each capped resource. Readers raise
     :class:`tape.errors.InvalidOutputError` where nothing can be made of a text.
-
-    The roles that every planning agent needs are abstract. The others have a default, which says that the model does
-    not play them.
     """
 
     instead: str = ""
-    """Of a format without requests for plans, actions and answers: what can be played with it. It ends a message."""
+    """Of a format without plans and actions: what can be played with it, and what else to take. It ends a message."""
 
     ask: Callable[[State, str], tuple[Message, ...]] | None = None
     """A method ``ask(state, question)`` where the model follows instructions, so that anything can be asked.
@@ -104,29 +104,32 @@ class PromptFormat(ABC):
 
     # --- plans ----------------------------------------------------------------------------------
 
-    @abstractmethod
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
         """Ask for one whole plan."""
+        del state, remaining
+        raise self._lacks("plan_request")
 
-    @abstractmethod
     def read_plan(self, state: State, text: str) -> Plan:
         """Read a plan; a malformed one keeps its readable beginning and is marked invalid."""
+        del state, text
+        raise self._lacks("read_plan")
 
-    @abstractmethod
     def score_request(self, state: State) -> tuple[Request, Mapping[str, float]]:
         """Ask for a score by a :class:`Choice`; also the value of each option."""
+        del state
+        raise self._lacks("score_request")
 
-    @abstractmethod
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         """Ask which path is best (the LM-selector ablation), by a :class:`Choice` with one option per path.
 
         The model is shown the paths with their scores and costs (:func:`offered_text`), unless it can read no other
         prompts than those that it was trained on.
         """
+        del state, paths, remaining
+        raise self._lacks("select_request")
 
     # --- actions --------------------------------------------------------------------------------
 
-    @abstractmethod
     def act_request(
         self, state: State, remaining: Mapping[str, int], action: Action | None, plan: Sequence[Action]
     ) -> Request:
@@ -135,10 +138,13 @@ class PromptFormat(ABC):
         With ``action`` the request's constraint admits no other action; with ``plan`` it is shown
         as a hint.
         """
+        del state, remaining, action, plan
+        raise self._lacks("act_request")
 
-    @abstractmethod
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
         """Read the thought and the action."""
+        del state, text
+        raise self._lacks("read_act")
 
     def read_intention(self, thought: str) -> Action | None:
         """The next action that a thought announces, for error analysis (TAPE appendix G.1); no model is asked.
@@ -168,18 +174,12 @@ class PromptFormat(ABC):
     def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
         """Ask for the state after one action; with ``valid`` the action may not be called invalid."""
         del state, action, valid
-        raise self._predicts_nothing()
+        raise self._lacks("next_request")
 
     def read_next(self, state: State, text: str) -> State | None:
         """Read a next state; None where the action is said to be invalid."""
         del state, text
-        raise self._predicts_nothing()
-
-    def _predicts_nothing(self) -> ConfigError:
-        return ConfigError(
-            f"no model predicts what actions lead to with {type(self).__name__}: either the domain declares outcomes, "
-            "or the prompt format needs next_request and read_next"
-        )
+        raise self._lacks("read_next")
 
     # --- the model's part in the projector z (TAPE section 3.1) -----------------------------------
 
@@ -240,6 +240,9 @@ class PromptFormat(ABC):
         """
         del state, number
         return None
+
+    def _lacks(self, method: str) -> ConfigError:
+        return ConfigError(f"{type(self).__name__} has no method {method}: its prompts do not have this role")
 
 
 def states_along(start: S, items: Iterable[Item], after: Callable[[S, Item], S | None]) -> list[S | None]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class WorldEnvironment(Environment):
-    """Implements :class:`tape.protocols.Environment` for one task; made by :meth:`tape.world.World.environment`.
+    """One task; made by :meth:`tape.world.World.environment`.
 
     Args:
         world: What it is a task of.

@@ -38,7 +38,7 @@ _SCORES = {"solved": 1.0, "possible": 0.0, "hopeless": -1.0}
 
 
 class WorldFormat(PromptFormat):
-    """Implements :class:`tape.protocols.prompt_format.ProjectingFormat` with chat messages.
+    """Chat messages for general models.
 
     Args:
         domain: The task.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from tape.cli.main import main
 from tape.lm.registry import open_model
 from tape.plugins import load, names
 from tape.protocols import EnvironmentPlugin, prompt_version
+from tests.tape.analysis.probe.models import LinePlugin
 
 ENVIRONMENTS = "tape.environments"
 
@@ -24,12 +26,12 @@ def test_every_environment_has_a_version_for_general_models_and_for_its_own(name
 
 
 def test_one_version_stands_for_all_formats_and_an_unknown_format_has_none() -> None:
-    class Plugin:
-        prompt_version: object = "7"
+    class Plugin(LinePlugin):
+        prompt_version: Any = "7"
 
-    assert prompt_version(Plugin(), "chat") == prompt_version(Plugin(), "any") == "7"  # type: ignore[arg-type]
+    assert prompt_version(Plugin(), "chat") == prompt_version(Plugin(), "any") == "7"
     Plugin.prompt_version = {"chat": "2"}
-    assert [prompt_version(Plugin(), name) for name in ("chat", "any")] == ["2", ""]  # type: ignore[arg-type]
+    assert [prompt_version(Plugin(), name) for name in ("chat", "any")] == ["2", ""]
 
 
 def test_a_run_goes_on_after_a_change_of_prompts_that_its_model_does_not_read(

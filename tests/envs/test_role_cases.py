@@ -13,10 +13,10 @@ from tape.errors import UnknownNameError
 from tape.lm.base import Choice, JsonSchema
 from tape.lm.scripted import ScriptedLM, obeys
 from tape.plugins import load, names
-from tape.protocols.role_cases import Judged, ProbedPlugin, RoleCase, judged_by
+from tape.protocols.role_cases import Judged, RoleCase, judged_by
 
 ENVIRONMENTS = "tape.environments"
-PLUGINS = {name: plugin for name in names(ENVIRONMENTS) if isinstance(plugin := load(ENVIRONMENTS, name), ProbedPlugin)}
+PLUGINS = {name: plugin for name in names(ENVIRONMENTS) if (plugin := load(ENVIRONMENTS, name)).roles}
 ROLES = [(name, role) for name, plugin in PLUGINS.items() for role in plugin.roles]
 LONGEST = 2048
 """Tokens that a prompt has at most."""

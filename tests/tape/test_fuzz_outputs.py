@@ -34,7 +34,7 @@ from tape.lm.hosted import anthropic_wire, openai_wire
 from tape.lm.hosted.forms import form_of, problem_of, read_back
 from tape.lm.hosted.wire import json_object, retry_after
 from tape.protocols import Action, State
-from tape.protocols.prompt_format import ProjectingFormat, PromptFormat
+from tape.protocols.prompt_format import PromptFormat
 from tape.sdp.predicate_prompts import PredicatePrompts
 from tape.sdp.target import Target
 from tape.tools.domain import ToolDomain
@@ -137,7 +137,7 @@ def _add(name: str, found: PromptFormat, state: State, actions: Sequence[Action]
     if found.rollout_request(state, actions) is not None:
         PARSERS[f"{name} rollout"] = partial(found.read_rollout, state, actions)
         PARSERS[f"{name} next"] = partial(found.read_next, state)
-    if isinstance(found, ProjectingFormat):
+    if type(found).read_project is not PromptFormat.read_project:
         PARSERS[f"{name} project"] = partial(found.read_project, state)
 
 

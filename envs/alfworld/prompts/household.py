@@ -49,7 +49,7 @@ _SCORES = {f"{n} ": worth(n) for n in range(MOST_STEPS + 1)}
 
 
 class HouseholdFormat(PromptFormat):
-    """Implements :class:`tape.protocols.prompt_format.PromptFormat` and the optional protocols of beliefs.
+    """The prompts of the bundled household models, beliefs about what is unseen among them.
 
     Args:
         domain: The game.

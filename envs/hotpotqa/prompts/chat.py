@@ -28,7 +28,7 @@ _SCORES = {"good": 1.0, "poor": 0.1}
 
 
 class ChatQaFormat(PromptFormat):
-    """Implements :class:`tape.protocols.prompt_format.PromptFormat`.
+    """Chat messages for general models.
 
     Args:
         setting: How the question is played.

@@ -10,7 +10,7 @@ from envs.hotpotqa.prompts.chat import ChatQaFormat
 
 
 class UnplannedFormat(ChatQaFormat):
-    """Implements :class:`tape.protocols.prompt_format.PartialFormat`: agents that plan are refused before they ask."""
+    """Agents that plan are refused before they ask."""
 
     instead = (
         "it plays hotpotqa with --agent sdp --chain adapter alone; for other agents play musique, which has the same "

@@ -37,7 +37,7 @@ _Answer = TypeVar("_Answer", bound=BaseModel)
 
 
 class ChatFormat(PromptFormat):
-    """Implements :class:`tape.aec.predictor.PredictingFormat` with chat messages.
+    """Chat messages for general models.
 
     Args:
         examples: Worked examples by role, questions and answers; by default those of :func:`worked`.

@@ -38,7 +38,7 @@ MOVE_TOKENS = 8
 
 
 class ChatFormat(PromptFormat):
-    """Implements :class:`tape.protocols.prompt_format.PromptFormat` with chat messages."""
+    """Chat messages for general models."""
 
     def __init__(self, domain: SokobanDomain) -> None:
         self._domain, self._level = domain, domain.level

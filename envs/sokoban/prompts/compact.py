@@ -20,7 +20,7 @@ _THOUGHT = re.compile(rf"\s*next: (?:move|push) ({'|'.join(ACTIONS)})(?!\S)")
 
 
 class CompactFormat(PromptFormat):
-    """Implements :class:`tape.protocols.prompt_format.PromptFormat`; texts: :mod:`envs.sokoban.prompts.compact_text`.
+    """The prompts of the bundled models; texts: :mod:`envs.sokoban.prompts.compact_text`.
 
     Raises:
         ConfigError: The board is too small or too large for the vocabulary.

@@ -71,7 +71,7 @@ def field_name(slot: Slot) -> str:
 
 
 class ChatTripFormat(TripFormat):
-    """Implements :class:`tape.protocols.prompt_format.PromptFormat` with chat messages.
+    """Chat messages for general models.
 
     Args:
         domain: The trip.

@@ -11,7 +11,7 @@ from tape.protocols.prompt_format import PromptFormat
 
 
 class TripFormat(PromptFormat):
-    """Implements the part of :class:`tape.protocols.prompt_format.PromptFormat` that is the same for all models.
+    """What is the same for all models.
 
     Args:
         domain: The trip.

@@ -21,7 +21,7 @@ _GIVE_UP = "nothing can be booked"
 
 
 class DeclaredTripFormat(TripFormat):
-    """Implements :class:`tape.protocols.prompt_format.PromptFormat` for :mod:`envs.travelplanner.declared_lm`."""
+    """Prompts for :mod:`envs.travelplanner.declared_lm`."""
 
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
         """The declared plan is the only answer."""

@@ -19,7 +19,7 @@ from tape.cgdp.prompts.format import Extracted, Finding, Move, MoveKind, Verdict
 from tape.cgdp.view import Belief, View
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, JsonSchema, Message, Request
-from tape.protocols.prompt_format import turns
+from tape.protocols.prompt_format import PromptFormat, turns
 from tape.protocols.search import UNANSWERABLE, Passage
 
 VERSION = "1"
@@ -59,7 +59,7 @@ class _Said(BaseModel):
     answer: str = Field(min_length=1, max_length=_ANSWER)
 
 
-class ChatSearchFormat:
+class ChatSearchFormat(PromptFormat):
     """Implements :class:`tape.cgdp.prompts.format.SearchFormat` for models that follow instructions.
 
     Args:

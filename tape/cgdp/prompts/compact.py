@@ -31,6 +31,7 @@ from tape.cgdp.prompts.lexicon import MOST_SLOTS, MOST_TAGS, UNKNOWN, Lexicon, P
 from tape.cgdp.view import Belief, View
 from tape.errors import ConfigError, InvalidOutputError
 from tape.lm.base import Regex, Request
+from tape.protocols.prompt_format import PromptFormat
 from tape.protocols.search import UNANSWERABLE, Passage
 
 MOST_FINDINGS = 6
@@ -159,7 +160,7 @@ def text_of(words: Sequence[str]) -> str:
     return "".join(f"{word} " for word in words)
 
 
-class CompactSearchFormat:
+class CompactSearchFormat(PromptFormat):
     """Implements :class:`tape.cgdp.prompts.format.SearchFormat` for the model of ``experiments/training/search``."""
 
     version = "search-1"

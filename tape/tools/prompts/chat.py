@@ -38,7 +38,7 @@ _SCORES = {"right": 1.0, "wrong": JUDGED_WRONG}
 
 
 class ChatToolFormat(ToolFormat):
-    """Implements :class:`tape.protocols.prompt_format.ProjectingFormat` with chat messages.
+    """Chat messages for general models.
 
     Tools and rules are the system's turn, which all tasks with these tools share.
 

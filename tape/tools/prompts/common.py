@@ -23,7 +23,7 @@ Judgements err, and of answers that are all judged wrong the one by better tools
 
 
 class ToolFormat(PromptFormat):
-    """The part of :class:`tape.protocols.prompt_format.PromptFormat` in which tools differ from other environments.
+    """What all have alike, for models that predict nothing: tools declare what they lead to.
 
     Args:
         domain: The task and its tools.

@@ -99,7 +99,7 @@ class Lexicon(Protocol):
 
 
 class CompactToolFormat(ToolFormat):
-    """Implements :class:`tape.protocols.prompt_format.ProjectingFormat` for the bundled tool LM.
+    """The prompts of the bundled tool LM.
 
     Args:
         domain: The task and its tools; kinds with variants share one table of prices.

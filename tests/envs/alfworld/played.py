@@ -10,18 +10,20 @@ from envs.alfworld.prompts import prompt_format
 from envs.alfworld.sdp import adapter
 from experiments.training.household.world import World
 from tape.budget import Budget, Resources
-from tape.protocols import Observation
+from tape.protocols import Environment, Observation
 from tape.protocols.prompt_format import PromptFormat
 from tape.sdp.adapter import Adapter
 
 
-class PlayedHousehold:
-    """Implements :class:`tape.protocols.Environment` for one episode.
+class PlayedHousehold(Environment):
+    """One episode.
 
     Args:
         world: The household.
         steps: Cap on commands.
     """
+
+    domain: HouseholdDomain
 
     def __init__(self, world: World, steps: int) -> None:
         self.world, self.domain, self.budget = world, HouseholdDomain(world.layout), Budget({"steps": steps})

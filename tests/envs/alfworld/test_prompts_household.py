@@ -16,7 +16,6 @@ from envs.alfworld.prompts.lexicon import WORDS
 from envs.alfworld.state import BARE, SHUT, Knowledge
 from experiments.training.household.data import change_words
 from experiments.training.household.plans import best_plan
-from tape.aec.predictor import RewordingFormat
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Constraint, Regex, Request
 from tape.protocols.prompt_format import PromptFormat, option_values
@@ -250,7 +249,6 @@ def test_other_wordings_say_the_same_in_another_order(moment, number: int) -> No
     state = world.known
     for name in ("household", "chat"):
         prompt_format = prompts.prompt_format(domain_of(world), name)
-        assert isinstance(prompt_format, RewordingFormat)
         other = prompt_format.reworded(state, number)
         assert other == prompt_format.reworded(state, number)
         assert (other == state) == (other.layout.receptacles == state.layout.receptacles)

@@ -5,7 +5,7 @@ import pytest
 from envs.scienceworld.environment import ScienceWorldEnvironment, after
 from envs.scienceworld.errors import ScienceWorldError
 from envs.scienceworld.state import MOST_HISTORY
-from tape.protocols import Ends, Environment, Measures
+from tape.protocols import Environment
 from tape.sdp.adapter import KnowsTruth, SdpEnvironment
 from tests.envs.scienceworld.recorded import recorded, states, views
 
@@ -31,8 +31,6 @@ def test_a_gold_path_solves_its_task(task):
 
 def test_it_is_an_environment():
     env = ScienceWorldEnvironment("boil", 0)
-    assert isinstance(env, Ends)
-    assert isinstance(env, Measures)
     assert isinstance(env, KnowsTruth)
     assert isinstance(env, SdpEnvironment)
     kept: Environment = env

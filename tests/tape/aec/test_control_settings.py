@@ -6,6 +6,7 @@ import pytest
 
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
+from tape.protocols import PromptFormat
 from tests.tape.aec.toy import (
     OPEN,
     BoxDomain,
@@ -17,8 +18,8 @@ from tests.tape.aec.toy import (
 
 
 def test_where_something_is_to_be_predicted_the_format_must_be_able_to_ask() -> None:
-    class Plain:
-        """A prompt format with the methods that every prompt format has, and no others."""
+    class Plain(PromptFormat):
+        """A prompt format that asks for no predictions."""
 
         def __init__(self, prompt_format: BoxFormat) -> None:
             for name in dir(BoxFormat):

@@ -3,8 +3,6 @@
 import asyncio
 import json
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -19,7 +17,7 @@ from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.lm.scripted import ScriptedLM
 from tape.protocols.predicates import Predicate
-from tape.testing.line import LineDomain
+from tape.testing.line import Line
 from tests.tape.aec.episodes import begun
 from tests.tape.aec.test_parts import spec_of
 from tests.tape.aec.toy import BoxDomain, BoxModel, BoxWorld, gem_in, play
@@ -104,9 +102,8 @@ def test_plans_may_come_from_the_search_instead_of_the_model() -> None:
 
 
 def test_the_search_needs_declared_predicates() -> None:
-    undeclared: Any = SimpleNamespace(domain=LineDomain(2))
     with pytest.raises(ConfigError, match="proposer='two_frontier' needs an environment that declares predicates"):
-        TapeAgent.require(TapeConfig.make(proposer="two_frontier"), undeclared)
+        TapeAgent.require(TapeConfig.make(proposer="two_frontier"), Line(2))
 
 
 def test_the_json_of_rules_is_one_line() -> None:

@@ -14,11 +14,11 @@ from tape.engine.result import EpisodeResult
 from tape.errors import InvalidOutputError
 from tape.lm.base import Choice, Forced, Request
 from tape.lm.scripted import ScriptedLM
-from tape.protocols import Action, Observation, Plan, State
+from tape.protocols import Action, Environment, Observation, Plan, State
 from tape.protocols.domain import Domain
 from tape.protocols.parts import Predicates
 from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
-from tape.protocols.prompt_format import OfferedPath
+from tape.protocols.prompt_format import OfferedPath, PromptFormat
 from tape.trace import Event, TraceWriter
 
 
@@ -178,7 +178,7 @@ def outcome(seen: Seen, action: Action, gem: int, locks: Sequence[bool]) -> Seen
 
 
 @dataclass
-class BoxWorld:
+class BoxWorld(Environment):
     """The environment: where the gem really is, and which lids are really locked."""
 
     gem: int
@@ -226,7 +226,7 @@ def untold(text: str) -> Seen:
     return Seen(tuple(opened), tuple(lock), tuple(gem), holding)
 
 
-class BoxFormat:
+class BoxFormat(PromptFormat):
     """Prompts are JSON: fit for a fake."""
 
     def __init__(self, domain: BoxDomain) -> None:
@@ -240,12 +240,6 @@ class BoxFormat:
 
     def read_plan(self, state: State, text: str) -> Plan:
         return Plan(tuple(part.strip() for part in text.split(";") if part.strip()))
-
-    def rollout_request(self, state: State, actions: Sequence[Action]) -> Request | None:
-        return None
-
-    def read_rollout(self, state: State, actions: Sequence[Action], text: str) -> list[State | None]:
-        raise InvalidOutputError("never asked for")
 
     def next_request(self, state: State, action: Action, *, valid: bool = False) -> Request:
         return self._request("next", state, action)
@@ -263,9 +257,6 @@ class BoxFormat:
 
     def read_act(self, state: State, text: str) -> tuple[str, Action]:
         return "", text
-
-    def read_intention(self, thought: str) -> Action | None:
-        return None
 
     def select_request(self, state: State, paths: Sequence[OfferedPath], remaining: Mapping[str, int]) -> Request:
         return self._request("select", state)

@@ -118,8 +118,9 @@ def test_what_somebody_has_stopped_is_not_judged_any_more() -> None:
     class Revisable(SokobanEnvironment):
         concluded = False
 
-        def conclude(self) -> None:
+        def conclude(self) -> bool:
             self.concluded = True
+            return True
 
         def success(self) -> bool:
             return self.concluded

@@ -10,7 +10,7 @@ from tape.agents.react import ReactAgent
 from tape.budget import Budget
 from tape.errors import ConfigError, InvalidOutputError, ModelError
 from tape.lm.base import Completion, Request
-from tape.protocols import State
+from tape.protocols import AnswersAtLimit, State
 from tape.trace import AnsweredEvent, LedgerEvent, TraceWriter
 from tests.tape.helpers import CORRIDOR, SimulatedModel
 
@@ -18,11 +18,15 @@ PROMPT = "what <answer now or never"
 LONGEST = len(PROMPT.split()) + 6
 
 
-class Quiz(SokobanEnvironment):
+class Quiz(SokobanEnvironment, AnswersAtLimit):
     """Sokoban that also takes the right word for an answer."""
 
     prompt = PROMPT
     told: str | None = None
+
+    @property
+    def answers_at_limit(self) -> AnswersAtLimit:
+        return self
 
     def longest_answer_request(self, prompt_format: str) -> Request:
         return Request(PROMPT, 6)

@@ -19,7 +19,6 @@ from tape.analysis.audit import Audited, audit_trace
 from tape.analysis.by_replay import Played
 from tape.budget import Budget
 from tape.errors import ConfigError
-from tape.protocols import EnvironmentPlugin, ReplaysActions
 from tape.sdp.predicate_adapter import PredicateAdapter
 from tape.testing.line import Line as LineEnvironment
 from tests.tape.analysis import forging
@@ -108,8 +107,7 @@ def test_actions_are_played_only_where_that_is_allowed(tmp_path: Path) -> None:
     assert one.facts > 0
     [said] = one.unchecked
     assert "does not say that actions may be played again" in said
-    plugin: EnvironmentPlugin = SokobanPlugin()
-    assert isinstance(plugin, ReplaysActions)
+    assert SokobanPlugin().replayable
 
 
 def test_what_cannot_be_made_or_regrounded_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

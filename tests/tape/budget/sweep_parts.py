@@ -14,7 +14,7 @@ from tape.budget import Budget, Resources, declare
 from tape.engine.episode import Episode
 from tape.errors import ModelError
 from tape.lm.base import Completion, Price, Request, Usage
-from tape.protocols import Action, Observation, State
+from tape.protocols import Action, Environment, Observation, PromptFormat, State
 from tape.protocols.domain import Domain
 
 declare("coal", "piece")
@@ -69,7 +69,7 @@ class Truth:
     broken: int = 0
 
 
-class Tools(Domain):
+class Tools(Domain, Environment):
     """An environment of tools with random costs, and its own domain.
 
     Args:
@@ -131,7 +131,7 @@ class Tools(Domain):
         return self._worst[action]
 
     def prompt_format(self, name: str) -> Any:
-        return None
+        return PromptFormat()
 
 
 class Model:

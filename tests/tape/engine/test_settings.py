@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from tape.engine.settings import METHOD_FIELDS, TapeConfig, method
 from tape.errors import ConfigError, UnknownNameError
 from tape.plugins import METHODS, load, names
 from tape.sdp.settings import SdpSettings
-from tape.testing.line import LineDomain
+from tape.testing.line import Line
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play
 
 SEARCHERS = dict.fromkeys(("cgdp", "ircot", "iter_retgen", "memgpt", "react_search"), ("cgdp",))
@@ -125,13 +124,13 @@ def test_a_configuration_is_resolved_to_what_the_agent_plays() -> None:
 
 
 def test_an_environment_is_refused_where_it_lacks_what_is_asked_for() -> None:
-    silent: Any = SimpleNamespace(domain=LineDomain(2))
+    silent = Line(2)
     TapeAgent.require(TapeConfig(), silent)
     with pytest.raises(ConfigError, match=r"verification \(aec\) needs an environment that declares predicates"):
         TapeAgent.require(TapeConfig(aec=True), silent)
     with pytest.raises(ConfigError, match="proposer='two_frontier' needs an environment that declares predicates"):
         TapeAgent.require(TapeConfig(proposer="two_frontier"), silent)
-    with pytest.raises(ConfigError, match="needs an environment with an adapter, and SimpleNamespace has none"):
+    with pytest.raises(ConfigError, match="needs an environment with an adapter, and Line has none"):
         SdpAgent.require(SdpAgent.resolve(TapeConfig()), silent)
     able = SokobanEnvironment(ROOM)
     TapeAgent.require(TapeConfig(aec=True, proposer="two_frontier"), able)
@@ -141,17 +140,14 @@ def test_an_environment_is_refused_where_it_lacks_what_is_asked_for() -> None:
 def test_nothing_is_spent_on_an_environment_that_is_refused() -> None:
     model = SimulatedModel(CORRIDOR)
 
-    class Bare:
-        """Sokoban without its predicates."""
-
-        def __init__(self) -> None:
-            self.domain = LineDomain(2)
+    class Bare(Line):
+        """It declares no predicates."""
 
         def reset(self, seed: int) -> Any:
             raise AssertionError("it is refused before it begins")
 
     with pytest.raises(ConfigError, match="declares predicates"):
-        TapeAgent(model, aec=True).run(Bare())  # type: ignore[arg-type]
+        TapeAgent(model, aec=True).run(Bare())
     assert not model.requests
     result, _ = play(aec=True)
     assert result.success

@@ -16,7 +16,7 @@ from tape.engine.episode import Episode
 from tape.engine.result import EpisodeResult
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
-from tape.protocols import Action, Observation, State
+from tape.protocols import Action, Environment, Observation, PromptFormat, State
 from tape.protocols.domain import Domain
 from tape.protocols.parts import Predicates
 from tape.protocols.predicates import Assignment, Effects, Predicate, QueryMacro, Rule
@@ -92,7 +92,7 @@ class FlagDomain(Domain, Predicates):
         return None
 
 
-class FlagWorld:
+class FlagWorld(Environment):
     """The environment; it remembers what was true after every step."""
 
     def __init__(self, *, start: str = "", won: bool = False) -> None:
@@ -120,7 +120,7 @@ class FlagWorld:
         return self._shown(), Resources({"steps": 1})
 
     def prompt_format(self, name: str) -> Any:
-        return object()
+        return PromptFormat()
 
     def _shown(self) -> Observation:
         return Observation(" ".join(sorted(self.true)))

@@ -13,16 +13,15 @@ import pytest
 from tape.agents.react import ReactAgent
 from tape.budget import Budget, Resources
 from tape.engine.episode import Episode
-from tape.errors import ConfigError
-from tape.protocols import Environment, Observation, Task, WorldModel
+from tape.protocols import Environment, EnvironmentPlugin, Observation, Task
 from tape.testing import AgentConformance, EnvironmentConformance, Line
 from tape.testing.line import LineDomain, LineFormat
 
 
-class LinePlugin:
+class LinePlugin(EnvironmentPlugin):
     """Lines of several lengths."""
 
-    name, model, reads, prompt_version = "line", "scripted:line.json", False, "1"
+    name, model, prompt_version = "line", "scripted:line.json", "1"
     made: Callable[[int], Environment] = Line
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -36,9 +35,6 @@ class LinePlugin:
 
     def make(self, task: Task) -> Environment:
         return type(self).made(task.facts["last"])
-
-    def simulator(self, environment: Environment) -> WorldModel:
-        raise ConfigError("there is none")
 
 
 class TestLine(EnvironmentConformance):

@@ -16,10 +16,7 @@ from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Resources
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import (
-    AsyncEnvironment,
-    Ends,
     EnvironmentPlugin,
-    TakesProjections,
 )
 from tape.world import InvalidActionError, World, WorldEnvironment
 from tape.world.scripted import ScriptedPlayer
@@ -51,9 +48,6 @@ def die(step: Callable[..., Any], **amounts: Any) -> WorldEnvironment:
 def test_it_is_what_the_engine_asks_for() -> None:
     made = make_courier()
     env = made.environment(Round(), task="Deliver.")
-    assert isinstance(env, AsyncEnvironment)
-    assert isinstance(env, Ends)
-    assert isinstance(env, TakesProjections)
     assert isinstance(made, EnvironmentPlugin)
     assert env.domain.declared_costs() is not None
     assert env.domain.outcomes is None, "its outcomes are for the model to predict"

@@ -13,7 +13,6 @@ from pydantic import BaseModel
 from tape.errors import InvalidOutputError, UnknownNameError
 from tape.lm.base import Choice, JsonSchema, Request
 from tape.protocols import Plan
-from tape.protocols.prompt_format import ProjectingFormat
 from tape.world import World
 from tape.world.prompts import WorldFormat
 from tape.world.state import WorldState
@@ -30,7 +29,6 @@ START = WorldState('{"at": "depot", "delivered": [], "log": ["began"]}')
 def prompts() -> WorldFormat:
     found = make_courier().environment(Round(), task="Deliver at the mill.").prompt_format("chat")
     assert isinstance(found, WorldFormat)
-    assert isinstance(found, ProjectingFormat)
     return found
 
 

@@ -54,7 +54,7 @@ def _act_of(options: tuple[str, ...]) -> type[BaseModel]:
 
 
 class ChatTypedFormat(TypedFormat):
-    """Implements :class:`tape.protocols.prompt_format.ProjectingFormat` with chat messages.
+    """Chat messages for general models.
 
     Tools and prices are the system's turn, which all requests of an episode share until the list changes.
     """

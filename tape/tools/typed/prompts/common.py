@@ -14,7 +14,7 @@ from tape.tools.typed.state import TypedState
 
 
 class TypedFormat(PromptFormat):
-    """The part of :class:`tape.protocols.prompt_format.ProjectingFormat` that all have alike.
+    """What all have alike, for models that predict nothing: types declare what calls give.
 
     Args:
         domain: The tools.

@@ -27,7 +27,7 @@ _GIVE_UP = "nothing leads on"
 
 
 class DeclaredTypedFormat(TypedFormat):
-    """Implements :class:`tape.protocols.prompt_format.ProjectingFormat` for models that answer choices alone."""
+    """Prompts for models that answer choices alone."""
 
     def plan_request(self, state: State, remaining: Mapping[str, int]) -> Request:
         """A choice of whole chains, the greedy one first."""

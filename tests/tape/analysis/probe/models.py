@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tape.budget import Budget
-from tape.errors import ConfigError
 from tape.lm.base import FREE, Choice, Price, Request
 from tape.lm.scripted import ScriptedLM
-from tape.protocols import Environment, Task, WorldModel
+from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.protocols.role_cases import RoleCase
 from tape.testing.line import Line
 
@@ -77,17 +76,13 @@ class Babbling(ScriptedLM):
         return request.constraint.options[0] if isinstance(request.constraint, Choice) else "well well well"
 
 
-class LinePlugin:
+class LinePlugin(EnvironmentPlugin):
     """Lines of several lengths; brings no cases."""
 
     name = "line"
     model = "scripted"
-    reads = False
     replayable = True
     prompt_version = "1"
-
-    def add_arguments(self, parser: Any) -> None:
-        """None."""
 
     def tasks(self, options: Mapping[str, Any]) -> list[Task]:
         """Lines of 2 to 9 cells."""
@@ -99,7 +94,3 @@ class LinePlugin:
     def make(self, task: Task) -> Environment:
         """A fresh one."""
         return Line(task.facts["last"])
-
-    def simulator(self, environment: Environment) -> WorldModel:
-        """There is none."""
-        raise ConfigError("a line has no simulator")
