@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 from tape.errors import ConfigError
 from tape.protocols.predicates import Assignment, Effects, Feature, Predicate, QueryMacro, Rule
@@ -26,7 +26,7 @@ def part_names(base: Any) -> frozenset[str]:
     return frozenset(name for name, held in vars(base).items() if _is_part(held))
 
 
-def require_known_parts(owner: object, base: type) -> None:
+def require_known_parts(owner: Any, base: type) -> None:
     """Refuse an object with a part that no step of the engine asks for, for instance a misspelled one.
 
     Args:
@@ -38,11 +38,11 @@ def require_known_parts(owner: object, base: type) -> None:
     """
     # What wraps another of its kind holds that one, which may be its own part.
     held = [name for name, value in vars(owner).items() if isinstance(value, Part) and not isinstance(value, base)]
-    known = part_names(base)
+    known, kind = part_names(base), cast(Any, type(owner))
     every = {*known, *base.__annotations__}
-    if unknown := [name for name in (*_properties(type(owner)), *held) if name not in every and name[0] != "_"]:
+    if unknown := [name for name in (*_properties(kind), *held) if name not in every and name[0] != "_"]:
         raise ConfigError(
-            f"{type(owner).__name__}.{unknown[0]}: no step of the engine asks for a part of this name; there is: "
+            f"{kind.__name__}.{unknown[0]}: no step of the engine asks for a part of this name; there is: "
             f"{', '.join(sorted(known))}"
         )
 

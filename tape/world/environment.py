@@ -6,7 +6,7 @@ import inspect
 import random
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -18,13 +18,11 @@ from tape.seeds import derive
 from tape.tools.results import LONGEST_NOTE, LONGEST_TEXT, cut
 from tape.waiting import run_sync
 from tape.world.actions import ActionType
+from tape.world.declarations import Declarations
 from tape.world.domain import STEP, WorldDomain
 from tape.world.errors import InvalidActionError, WorldError
 from tape.world.prompts import WorldFormat
 from tape.world.state import WorldState, as_state
-
-if TYPE_CHECKING:
-    from tape.world.world import World
 
 
 class WorldEnvironment(Environment):
@@ -42,7 +40,7 @@ class WorldEnvironment(Environment):
 
     domain: WorldDomain
 
-    def __init__(self, world: World, start: BaseModel, task: str, budget: Budget) -> None:
+    def __init__(self, world: Declarations, start: BaseModel, task: str, budget: Budget) -> None:
         self.world, self.budget = world, budget
         self.domain = WorldDomain(
             world.states, world.actions, deterministic=world.deterministic, task=task, reads=world.reads

@@ -12,8 +12,8 @@ from typing import Any
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action
+from tape.world.declarations import Declarations
 from tape.world.errors import InvalidActionError, WorldError
-from tape.world.world import World
 
 MOST_STATES = 10_000
 """States that are looked at for a plan."""
@@ -37,7 +37,7 @@ class ScriptedPlayer(ScriptedLM):
 
     def __init__(
         self,
-        world: World,
+        world: Declarations,
         plans: Sequence[Sequence[Action]] = (),
         wrong: Mapping[Action, Mapping[str, Any]] | None = None,
     ) -> None:

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, overload
+from collections.abc import Mapping
+from typing import Any
 
 from pydantic import BaseModel
 
 from tape.budget import Budget
 from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.tools.results import jsonable
-from tape.world.actions import Actions, ActionType, Amount, signature
+from tape.world.declarations import Declarations
 from tape.world.domain import NOT_OF_ACTIONS, WorldDomain
 from tape.world.environment import WorldEnvironment
 from tape.world.errors import WorldError
 from tape.world.prompts import VERSION, WorldFormat
-from tape.world.state import StateType
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 MODEL = "openai:gpt-4.1-mini"
 """The model that plays by default."""
 
 
-class World(EnvironmentPlugin):
+class World(Declarations, EnvironmentPlugin):
     """A world: what can be done in it, what comes of that, and when it is solved.
 
     It makes environments that every agent plays, and is itself an :class:`tape.protocols.EnvironmentPlugin`, so that an
@@ -47,109 +43,9 @@ class World(EnvironmentPlugin):
     def __init__(
         self, name: str, *, rules: str, deterministic: bool, longest_plan: int = 20, model: str = MODEL
     ) -> None:
-        if not name:
-            raise WorldError("a world needs a name, for tables and for `tape run NAME`")
-        self.rules = inspect.cleandoc(rules).strip() if isinstance(rules, str) else ""
-        if not self.rules:
-            raise WorldError(f"{name}: rules are missing: a model knows of this world what they say and nothing else")
-        if not isinstance(deterministic, bool):
-            raise WorldError(f"{name}: deterministic is True or False, got {deterministic!r}")
-        if not isinstance(longest_plan, int) or longest_plan < 1:
-            raise WorldError(f"{name}: longest_plan is a whole number from 1, got {longest_plan!r}")
-        self.name, self.deterministic, self.longest_plan, self.model = name, deterministic, longest_plan, model
-        self.observer: Callable[[Any], str] | None = None
-        self.lost_check: Callable[[Any], bool] | None = None
-        self._goal: Callable[[Any], bool] | None = None
-        self._states: StateType | None = None
-        self.actions = Actions([])
+        super().__init__(name, rules=rules, deterministic=deterministic, longest_plan=longest_plan)
+        self.model = model
         self._tasks: dict[str, tuple[BaseModel, str, Budget]] = {}
-
-    @overload
-    def action(self, function: F, /) -> F: ...
-
-    @overload
-    def action(self, /, *, destructive: bool = False, **amounts: Amount) -> Callable[[F], F]: ...
-
-    def action(self, function: Any = None, /, *, destructive: bool = False, **amounts: Amount) -> Any:
-        """Declare what comes of an action: ``@world.action(coins=2)`` over ``def walk(state: S, action: Walk) -> S``.
-
-        The type hints name the state model and the action model; a union of action models declares all of them. The
-        function returns the next state, or ``(state, {"coins": 1})`` where less than declared was used, and raises
-        :class:`InvalidActionError` where the action cannot be taken. A third parameter of the type ``random.Random``
-        gets a seeded generator. The function may be asynchronous.
-
-        Args:
-            function: The function, where nothing else is declared.
-            destructive: The action may do what cannot be undone.
-            amounts: What it costs at most, in units; None where nobody knows; or a function of state and action, which
-                the agent may ask about states that it predicts. A step unless ``steps`` is among them.
-
-        Raises:
-            WorldError: The type hints or the models cannot be used; says why.
-            ConfigError: A resource is not declared.
-        """
-        if function is None:
-            return lambda decorated: self._declared(decorated, destructive, amounts)
-        if not callable(function):
-            raise WorldError(f"{self.name}: amounts have names: @world.action(coins=2), got {function!r}")
-        return self._declared(function, destructive, amounts)
-
-    def _declared(self, function: F, destructive: bool, amounts: Mapping[str, Amount]) -> F:
-        found = signature(function)
-        name = getattr(function, "__name__", "a step")
-        if found.draws and self.deterministic:
-            raise WorldError(f"{name} draws at random, but the world is declared deterministic")
-        if self._states is None:
-            self._states = StateType(found.state)
-        elif self._states.model is not found.state:
-            raise WorldError(f"{name}: the state of this world is {self._states.name}, got {found.state.__name__}")
-        known = set(self.actions.types)
-        for model in found.actions:
-            if model.__name__ in known:
-                raise WorldError(f"{name}: there is an action {model.__name__} already; give each a name of its own")
-            known.add(model.__name__)
-        costs = {"steps": 1, **amounts}
-        more = [ActionType(model, function, found.draws, costs, destructive) for model in found.actions]
-        self.actions = Actions([*self.actions.types.values(), *more])
-        return function
-
-    def goal(self, function: F) -> F:
-        """Declare the goal check: from a state to whether the goal is reached. It alone decides success."""
-        self._goal = function
-        return function
-
-    def lost(self, function: F) -> F:
-        """Declare when an episode is over without success: from a state to whether nothing can be done any more."""
-        self.lost_check = function
-        return function
-
-    def observe(self, function: F) -> F:
-        """Declare what is seen after an action: from the state to a text.
-
-        Without it the state itself is seen, but for its hidden fields. With it only the start is known; after each
-        action the model reads the text and writes the state as it must be now.
-        """
-        self.observer = function
-        return function
-
-    @property
-    def states(self) -> StateType:
-        """The states."""
-        if self._states is None:
-            raise WorldError(f"{self.name}: no action is declared: put @world.action() over a step function")
-        return self._states
-
-    @property
-    def goal_check(self) -> Callable[[Any], bool]:
-        """The goal check."""
-        if self._goal is None:
-            raise WorldError(f"{self.name}: no goal is declared: put @world.goal over a function of the state")
-        return self._goal
-
-    @property
-    def reads(self) -> bool:
-        """Whether a model has to read what is observed."""
-        return self.observer is not None
 
     def environment(self, start: BaseModel, *, task: str = "", budget: Budget | None = None) -> WorldEnvironment:
         """A task to play, for instance by ``TapeAgent(model).run(world.environment(start, budget=budget))``.

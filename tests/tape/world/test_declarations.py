@@ -235,7 +235,7 @@ def test_tasks_are_told_apart_and_found() -> None:
 
 def test_no_agent_gets_a_simulator() -> None:
     made = make_courier()
-    with pytest.raises(ConfigError, match="outcomes are for the model to predict"):
+    with pytest.raises(ConfigError, match="courier has no simulator"):
         made.simulator(made.environment(Round()))
 
 
