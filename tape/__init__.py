@@ -19,21 +19,20 @@ if TYPE_CHECKING:
     from tape.aec.settings import AecSettings as AecSettings
     from tape.agents.best_of_n import BestOfNPlanAndActAgent as BestOfNPlanAndActAgent
     from tape.agents.best_of_n import BestOfNReactAgent as BestOfNReactAgent
-    from tape.agents.cgdp import CgdpAgent as CgdpAgent
-    from tape.agents.ircot import IrcotAgent as IrcotAgent
-    from tape.agents.iter_retgen import IterRetgenAgent as IterRetgenAgent
-    from tape.agents.memgpt import MemgptAgent as MemgptAgent
     from tape.agents.open_loop import OpenLoopAgent as OpenLoopAgent
     from tape.agents.plan_and_act import PlanAndActAgent as PlanAndActAgent
     from tape.agents.plan_and_act_replan import PlanAndActReplanAgent as PlanAndActReplanAgent
     from tape.agents.react import ReactAgent as ReactAgent
-    from tape.agents.react_search import ReactSearchAgent as ReactSearchAgent
-    from tape.agents.sdp import SdpAgent as SdpAgent
     from tape.agents.tape import TapeAgent as TapeAgent
     from tape.agents.tape import TapeAllStepAgent as TapeAllStepAgent
     from tape.budget import Budget as Budget
     from tape.budget import Ledger as Ledger
     from tape.budget import Resources as Resources
+    from tape.cgdp.agents.cgdp import CgdpAgent as CgdpAgent
+    from tape.cgdp.agents.ircot import IrcotAgent as IrcotAgent
+    from tape.cgdp.agents.iter_retgen import IterRetgenAgent as IterRetgenAgent
+    from tape.cgdp.agents.memgpt import MemgptAgent as MemgptAgent
+    from tape.cgdp.agents.react_search import ReactSearchAgent as ReactSearchAgent
     from tape.cgdp.settings import CgdpSettings as CgdpSettings
     from tape.choice import Choice as Choice
     from tape.choice import select as select
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from tape.errors import ConfigError as ConfigError
     from tape.errors import TapeError as TapeError
     from tape.lm.registry import open_model as open_model
+    from tape.sdp.agent import SdpAgent as SdpAgent
     from tape.sdp.settings import SdpSettings as SdpSettings
     from tape.tools import Tool as Tool
     from tape.tools import ToolEnvironment as ToolEnvironment
@@ -66,15 +66,15 @@ _WHERE = {
     "BestOfNReactAgent": "tape.agents.best_of_n",
     "Budget": "tape.budget",
     "BudgetExceededError": "tape.errors",
-    "CgdpAgent": "tape.agents.cgdp",
+    "CgdpAgent": "tape.cgdp.agents.cgdp",
     "CgdpSettings": "tape.cgdp.settings",
     "Choice": "tape.choice",
     "ConfigError": "tape.errors",
     "EpisodeResult": "tape.engine.result",
-    "IrcotAgent": "tape.agents.ircot",
-    "IterRetgenAgent": "tape.agents.iter_retgen",
+    "IrcotAgent": "tape.cgdp.agents.ircot",
+    "IterRetgenAgent": "tape.cgdp.agents.iter_retgen",
     "Ledger": "tape.budget",
-    "MemgptAgent": "tape.agents.memgpt",
+    "MemgptAgent": "tape.cgdp.agents.memgpt",
     "OpenLoopAgent": "tape.agents.open_loop",
     "PathProblem": "solvers",
     "PathSolution": "solvers",
@@ -83,9 +83,9 @@ _WHERE = {
     "PlanGraph": "tape.engine.graph",
     "Planned": "tape.engine.planned",
     "ReactAgent": "tape.agents.react",
-    "ReactSearchAgent": "tape.agents.react_search",
+    "ReactSearchAgent": "tape.cgdp.agents.react_search",
     "Resources": "tape.budget",
-    "SdpAgent": "tape.agents.sdp",
+    "SdpAgent": "tape.sdp.agent",
     "SdpSettings": "tape.sdp.settings",
     "Status": "solvers",
     "TapeAgent": "tape.agents.tape",

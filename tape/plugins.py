@@ -14,12 +14,16 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 METHODS = "tape.methods"
-"""The group of what adds settings and events of its own to the engine: AEC and SDP."""
+"""The group of what adds settings and events of its own to the engine (:class:`tape.engine.method.Method`)."""
+
+PROPOSERS = "tape.proposers"
+"""The group of proposers beside the model and what is declared: each makes one for a domain."""
 
 WHAT = {
     "tape.agents": "agent",
     "tape.environments": "environment",
     METHODS: "method",
+    PROPOSERS: "proposer",
     "tape.models": "model backend",
     "tape.solvers": "solver",
 }

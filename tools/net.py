@@ -72,7 +72,8 @@ RUNS = {
     "sokoban-cbc": f"{HARD} --solver pulp:cbc --limit 3",
     "sokoban-cp-sat": f"{HARD} --solver cp-sat --limit 3",
     "sokoban-labelling": f"{HARD} --solver labelling --score expected --discount 0.95 --horizon 12 --limit 3",
-    "sokoban-bare": f"{HARD} --no-repeat --cautious off --probe off --extend 0 --doubt 0 --replan off --limit 4",
+    "sokoban-bare": f"{HARD} --no-repeat --cautious off --probe off --extend 0 --requery-threshold 0 --replan off "
+    "--limit 4",
     "sokoban-tokens": f"{HARD} --budget tokens=1200,calls=70 --planning-reserve tokens=100 --limit 4",
     "sokoban-workers": f"{HARD} --workers 2 --batch 2 --limit 4",
     # AEC and its search.

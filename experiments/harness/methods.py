@@ -57,7 +57,7 @@ Addition: TypeAlias = tuple[str, Mapping[str, Any]]
 ADDITIONS: tuple[Addition, ...] = (
     ("distinct plans", {"sampling": "independent"}),
     ("plans from inside the graph", {"extend": 0}),
-    ("second thoughts on invalid moves", {"doubt": 0.0}),
+    ("second thoughts on invalid moves", {"requery_threshold": 0.0}),
     ("caution", {"cautious": False}),
     ("mean scores of open ends", {"score": "argmax"}),
     ("probes", {"probe": False}),

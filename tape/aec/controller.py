@@ -95,15 +95,20 @@ class Controller:
 
     async def follow(self, executor: Executor, planned: SelectedPath) -> Outcome:
         """Execute a path that was committed to, and count it where the environment shows that it cannot be."""
-        result = self._episode.result
         try:
             outcome = await executor.execute(planned)
         except EpisodeEnded as end:
-            result.infeasible_commitments += end.end_state == "failure" and not end.limit
+            if end.end_state == "failure" and not end.limit:
+                self.contradicted()
             raise
         # A path that runs to its end was to reach the goal (eq. 5); where it does, the episode is over before.
-        result.infeasible_commitments += outcome in ("contradicted", "ended")
+        if outcome in ("contradicted", "ended"):
+            self.contradicted()
         return outcome
+
+    def contradicted(self) -> None:
+        """Count a committed path that did not run to its end."""
+        self._episode.result.method["infeasible_commitments"] += 1
 
     async def _round(self) -> SelectedPath | None:
         pool = await self._bridged(await self._planner.candidates(self._settings.hypotheses))
@@ -185,7 +190,7 @@ class Controller:
         """Count and log a refusal, with the verifier's witnesses."""
         witnesses = [str(witness) for witness in verdict.witnesses]
         self._why = reason or next(iter(witnesses), "a fact contradicts it")
-        self._episode.result.refusals += 1
+        self._episode.result.method["refusals"] += 1
         self._episode.trace.write(
             VerifiedEvent(actions=list(actions), accepted=False, witnesses=witnesses, reason=reason)
         )
@@ -213,7 +218,7 @@ class Controller:
         return [h for h in hypotheses if all(value(p) in (None, expected) for p, expected in h.missing.items())]
 
     def _simulate(self, predicate: Predicate) -> None:
-        self._episode.result.simulations += 1
+        self._episode.result.method["simulations"] += 1
         self._say_predicted(predicate, self._state.beliefs.simulate(predicate))
 
     def _say_predicted(self, predicate: Predicate, simulated: bool | None) -> None:
@@ -284,7 +289,7 @@ class Controller:
             self._episode.trace.write(VerifiedEvent(actions=actions, accepted=True, witnesses=[], reason=""))
         solution = hypothesis.planned.solution
         self._planner.report("aec", solution, hypothesis.planned.path, partial=False, problem={})
-        self._episode.result.commitments += 1
+        self._episode.result.method["commitments"] += 1
         self._episode.trace.write(
             CommittedEvent(
                 step=self._episode.result.steps,

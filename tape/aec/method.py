@@ -1,9 +1,12 @@
-"""AEC as a method of the engine: what ``TapeConfig.aec`` switches on."""
+"""AEC as a method of the engine."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from tape.aec import checks
 from tape.aec.calibration import IsotonicCalibration
 from tape.aec.controller import Controller
 from tape.aec.gating import Gate, gate_of
@@ -14,9 +17,11 @@ from tape.aec.predictor import PREDICTORS, Predictor
 from tape.aec.settings import AecSettings
 from tape.engine.episode import Episode
 from tape.engine.planner import Planner
+from tape.engine.settings import LM_ROLES, TapeConfig
 from tape.engine.verification import VerifyingMethod
 from tape.protocols import Domain, PlannedActor
 from tape.protocols.domain import require_predicates
+from tape.trace import Event
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,20 @@ class AecMethod(VerifyingMethod):
         gate = self.gate(episode)
         return Controller(episode, planner, actor, gate, self.predictor(episode) if gate.predicts else None)
 
+    def check(self, config: TapeConfig) -> None:
+        """Refuse settings under which no path is committed to, or more than what is declared and observed counts."""
+        if config.selector != "solver":
+            raise ValueError("aec takes the k best paths, so it needs selector='solver'")
+        if config.execution == "free":
+            raise ValueError("aec commits to actions, so it needs execution='constrained' or 'forced'")
+        for name in LM_ROLES:
+            if getattr(config, name) == "lm":
+                raise ValueError(f"aec commits to what is declared and observed, so it needs {name}='declared'")
+
+    def wrong(self, events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
+        """Check queries, verdicts and commitments (:mod:`tape.aec.checks`)."""
+        return checks.wrong(events, result)
+
     def gate(self, episode: Episode) -> Gate:
         """What to query and what to simulate."""
         settings = AecSettings.of(episode.config)
@@ -54,4 +73,21 @@ class AecMethod(VerifyingMethod):
         return made(episode.roles, settings.ensemble, episode.seed_for("predict"), calibration, rules)
 
 
-AEC = AecMethod("aec", AecSettings)
+AEC = AecMethod(
+    "aec",
+    AecSettings,
+    "--verify aec",
+    {
+        "queries": 0,
+        "simulations": 0,
+        "commitments": 0,
+        "refusals": 0,
+        "infeasible_commitments": 0,
+        "counterexamples": {},
+        "disabled_rules": [],
+    },
+)
+"""The counters: queries begun; predictions by which hypotheses were filtered; paths committed to; hypotheses that the
+verifier, or the lack of a query, refused; committed paths that did not run to their end; observations against each rule
+or declared effect; rules of inference that failed too often to be used on.
+"""

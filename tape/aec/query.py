@@ -71,7 +71,7 @@ class Queries:
     def costs(self, predicates: Sequence[Predicate], remaining: Mapping[str, int]) -> dict[Predicate, Resources]:
         """The worst case of the query of each predicate that can be asked and paid; nothing once none is left."""
         most, found = AecSettings.of(self._episode.config).query_budget, dict[Predicate, Resources]()
-        if most is not None and self._episode.result.queries >= most:
+        if most is not None and self._episode.result.method["queries"] >= most:
             return found
         for predicate in dict.fromkeys(predicates):
             macro = self.macro(predicate)
@@ -126,7 +126,7 @@ class Queries:
             except ActionRefused:
                 break  # as what the environment does not admit
             action, text = await write_action(episode, self._actor, planned, macro.actions[i:])
-            episode.result.queries += i == 0
+            episode.result.method["queries"] += i == 0
             done.append(action)
             after = await episode.step(action, text=text, planned=planned)
             self._memory.add(before, action, after)

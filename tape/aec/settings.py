@@ -9,47 +9,57 @@ from pydantic import Field, field_validator
 
 from tape.aec.calibration import IsotonicCalibration
 from tape.aec.overrides import Overrides
-from tape.engine.settings import MOST, MethodSettings
+from tape.engine.method import MethodSettings
+from tape.engine.settings import MOST
 from tape.errors import ConfigError
 from tape.reading import read_text
 
 
 class AecSettings(MethodSettings):
-    """How paths are verified before they are committed to.
+    """How paths are verified before they are committed to (AEC section 3)."""
 
-    Attributes:
-        hypotheses: |H|, how many of the best paths are considered at a time.
-        gate: What is unknown is queried where its prediction is ambiguous or uncertain (``thresholds``), always
-            (``query_all``), only before a commitment (``simulate_all``, ablation: no gating), or as it pays best
-            together with the choice of the path (``joint``, beyond the paper).
-        commit: ``grounded``: only what the verifier accepts; ``belief``: the best path that beliefs leave, with no
-            verifier (ablation).
-        margin: A prediction mu is ambiguous where it is less than this away from 1/2 (AEC eq. 4).
-        uncertainty: tau, the most uncertainty with which a prediction is believed.
-        query_budget: Most queries of an episode; None lets its budgets decide.
-        sigma: Where the uncertainty of a prediction comes from: ``votes``: the standard error of the model's samples;
-            ``wordings``: by how much the model's own probabilities differ between wordings of the same question, which
-            makes their mean the prediction (beyond the paper).
-        ensemble: Samples of the model for one prediction, or wordings of its question.
-        calibration: Of predictions (:class:`tape.aec.calibration.IsotonicCalibration`): JSON, or a file of it; empty:
-            none.
-        learned_rules: That override predictions (:class:`tape.aec.overrides.Overrides`): JSON, or a file of it; empty:
-            none. Of these two the content is kept, not the name of a file.
-        bridges: Where an action that establishes a precondition is declared and cheaper than asking, it is inserted
-            before the step that needs it, in a further hypothesis (SQ-BCP); the verifier decides as ever.
-    """
-
-    hypotheses: int = Field(default=4, ge=1, le=4096)
-    gate: Literal["thresholds", "query_all", "simulate_all", "joint"] = "thresholds"
-    commit: Literal["grounded", "belief"] = "grounded"
-    margin: float = Field(default=0.4, ge=0, le=0.5)
-    uncertainty: float = Field(default=0.2, ge=0, le=1000)
-    sigma: Literal["votes", "wordings"] = "votes"
-    query_budget: int | None = Field(default=None, ge=0, le=MOST)
-    ensemble: int = Field(default=8, ge=1, le=4096)
-    calibration: str = ""
-    learned_rules: str = ""
-    bridges: bool = False
+    hypotheses: int = Field(
+        default=4, ge=1, le=4096, description="|H|, how many of the best paths are considered at a time"
+    )
+    gate: Literal["thresholds", "query_all", "simulate_all", "joint"] = Field(
+        default="thresholds",
+        description="which unknowns are queried, the others being simulated. thresholds: ambiguous or uncertain "
+        "predictions; query_all; simulate_all: none before a commitment (ablation); joint: as it pays "
+        "best together with the choice of the path (beyond the paper)",
+    )
+    commit: Literal["grounded", "belief"] = Field(
+        default="grounded",
+        description="grounded: only to what the verifier accepts; belief: to the best path that beliefs leave "
+        "(ablation)",
+    )
+    margin: float = Field(
+        default=0.4, ge=0, le=0.5, description="a prediction nearer to 1/2 than this is ambiguous (eq. 4)"
+    )
+    uncertainty: float = Field(
+        default=0.2, ge=0, le=1000, description="tau, the most uncertainty with which a prediction is believed"
+    )
+    sigma: Literal["votes", "wordings"] = Field(
+        default="votes",
+        description="the uncertainty of a prediction. votes: the standard error of the model's samples; wordings: "
+        "how much its probabilities differ between wordings of the question, whose mean is the "
+        "prediction (beyond the paper)",
+    )
+    query_budget: int | None = Field(
+        default=None, ge=0, le=MOST, description="most queries of an episode (default: the budget decides)"
+    )
+    ensemble: int = Field(
+        default=8, ge=1, le=4096, description="samples for one prediction, or wordings of its question"
+    )
+    calibration: str = Field(
+        default="", description="JSON with the calibration of predictions, or a file of it (default: none)"
+    )
+    learned_rules: str = Field(
+        default="", description="JSON with rules that override predictions, or a file of it (default: none)"
+    )
+    bridges: bool = Field(
+        default=False,
+        description="insert an action that establishes a precondition where that is cheaper than asking (SQ-BCP)",
+    )
 
     @field_validator("calibration")
     @classmethod

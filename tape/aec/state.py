@@ -94,8 +94,8 @@ class EpistemicState:
         while before != self._rulebook.disabled:
             before = set(self._rulebook.disabled)
             self._repair.take(self._verifier.closure(self.grounded).contradictions)
-        result.counterexamples = self._repair.counts()
-        result.disabled_rules = sorted(self._rulebook.disabled)
+        result.method["counterexamples"] = self._repair.counts()
+        result.method["disabled_rules"] = sorted(self._rulebook.disabled)
 
     def verify(
         self, actions: Sequence[Action], costs: Sequence[Resources] = (), remaining: Mapping[str, int] | None = None

@@ -90,6 +90,16 @@ class Found:
     assumed: Mapping[Predicate, bool]
 
 
+def proposer(domain: Domain) -> TwoFrontierProposer:
+    """What ``proposer="two_frontier"`` samples plans by.
+
+    Raises:
+        ConfigError: The domain declares no predicates.
+    """
+    assumable = queryable(require_predicates(domain, "proposer='two_frontier'"))
+    return TwoFrontierProposer(domain, Limits(nodes=4000, width=64, novel=True), assumable=assumable)
+
+
 def queryable(domain: Predicates) -> Assumable:
     """Only what a plan comes upon may be assumed, and only if it can be queried and nothing brings it about.
 

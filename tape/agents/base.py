@@ -23,10 +23,11 @@ from tape.engine.actor import MAX_RETRIES, LmActor
 from tape.engine.approval import Approve, When, asked_by_caller
 from tape.engine.context import RoleContext, require_roles, require_whole
 from tape.engine.episode import ActionRefused, Episode, EpisodeEnded, environment_faults
+from tape.engine.method import method
 from tape.engine.proposer import DeclaredProposer, LmProposer, require_plans_declared
 from tape.engine.result import EpisodeResult
 from tape.engine.scorer import DeclaredScorer, LmScorer, require_declared_scores
-from tape.engine.settings import LM_ROLES, METHOD_FIELDS, TapeConfig
+from tape.engine.settings import LM_ROLES, TapeConfig
 from tape.engine.verification import verifying_method
 from tape.engine.world_model import DeclaredWorldModel, LmWorldModel
 from tape.errors import (
@@ -43,6 +44,7 @@ from tape.lm.accounting import AccountedLM
 from tape.lm.base import LanguageModel
 from tape.lm.price_table import missing_price
 from tape.lm.registry import open_model
+from tape.plugins import PROPOSERS, load, names
 from tape.protocols import (
     Actor,
     Environment,
@@ -50,7 +52,6 @@ from tape.protocols import (
     Scorer,
     WorldModel,
 )
-from tape.protocols.domain import require_predicates
 from tape.protocols.environment import require_environment
 from tape.seeds import derive
 from tape.trace import FinishedEvent, StartedEvent, TraceWriter
@@ -72,7 +73,9 @@ class Agent(ABC):
 
     name: ClassVar[str] = ""
     methods: ClassVar[tuple[str, ...]] = ()
-    """The methods whose settings mean something to it: fields of :class:`TapeConfig` such as ``aec``."""
+    """The methods whose settings mean something to it, by name, beside those that verify."""
+    verifies: ClassVar[bool] = False
+    """Whether a method may verify its paths (:class:`tape.engine.verification.VerifyingMethod`)."""
     searches: ClassVar[bool] = False
     """Whether it searches a corpus (:class:`tape.protocols.search.SearchTask`), which is all that it can play."""
     lm_roles: ClassVar[tuple[str, ...]] = ()
@@ -93,10 +96,11 @@ class Agent(ABC):
         Raises:
             ConfigError: It holds settings of a method that this agent does not use, or contradicts the agent.
         """
-        for name in METHOD_FIELDS:
-            if getattr(config, name) is not None and name not in cls.methods:
+        for used in map(method, config.methods):
+            if used.name not in cls.methods and not (cls.verifies and used.verifies):
                 raise ConfigError(
-                    f"settings of {name} mean nothing to the agent {cls.name!r}: leave them out" + _USERS[name]
+                    f"settings of {used.name} mean nothing to the agent {cls.name!r}: leave them out, or take an agent "
+                    f"that they are for ({used.chosen_by})"
                 )
         for name in LM_ROLES:
             if getattr(config, name) == "lm" and name not in cls.lm_roles:
@@ -114,16 +118,16 @@ class Agent(ABC):
         if not cls.searches and env.domain.search_task is not None:
             raise ConfigError(
                 f"{type(env).__name__} is a corpus to be searched, which the agent {cls.name!r} cannot; take --agent "
-                "cgdp, ircot, react_search, memgpt or iter_retgen"
+                + " or ".join(name for name in names("tape.agents") if load("tape.agents", name).searches)
             )
         require_answers_taken(config, env)
         verifying = verifying_method(config)
         if verifying is not None:
             verifying.require(env.domain)
-        if config.proposer == "two_frontier":
-            require_predicates(env.domain, "proposer='two_frontier'")
         if config.proposer == "declared":
             require_plans_declared(env.domain)
+        elif config.proposer != "lm":
+            load(PROPOSERS, config.proposer)(env.domain)
         if config.scorer == "declared":
             require_declared_scores(env.domain)
 
@@ -329,14 +333,6 @@ class Agent(ABC):
         """Play until the episode ends; returning means that the agent has given up (``failure``)."""
 
 
-_USERS = {
-    "aec": " (--verify aec), or take the agent 'tape' or 'sdp'",
-    "sdp": ", or take 'sdp'",
-    "cgdp": ", or take 'cgdp' or another search agent",
-}
-"""Who has a use for the settings of a method, as the end of a message."""
-
-
 def _caps(what: str, given: Any) -> Budget:
     """The caps that are given, none by default.
 
@@ -376,18 +372,15 @@ class LmAgent(Agent):
     @classmethod
     def most_calls_per_prediction(cls, config: TapeConfig) -> int:
         """Requests of one predicted transition: none of a simulator; one that says invalid may be asked again."""
-        return 0 if config.world_model == "simulator" else 1 + (config.doubt > 0)
+        return 0 if config.world_model == "simulator" else 1 + (config.requery_threshold > 0)
 
     def proposer(self, episode: Episode) -> Proposer:
         """SamplePlans: by the model, or by search through what the domain declares."""
-        if self.config.proposer == "two_frontier":
-            from tape.aec.two_frontier import Limits, TwoFrontierProposer, queryable  # only where it is asked for
-
-            predicates = require_predicates(episode.env.domain, "proposer='two_frontier'")
-            limits = Limits(nodes=4000, width=64, novel=True)
-            return TwoFrontierProposer(episode.env.domain, limits, assumable=queryable(predicates))
         if self.config.proposer == "declared":
             return DeclaredProposer(require_plans_declared(episode.env.domain))
+        if self.config.proposer != "lm":
+            registered: Proposer = load(PROPOSERS, self.config.proposer)(episode.env.domain)
+            return registered
         distinct = episode.config.sampling == "distinct"
         return LmProposer(episode.roles, self.config.temperature, distinct=distinct)
 

@@ -31,7 +31,7 @@ class TapeAgent(LmAgent):
     """Tool-guided adaptive planning with constrained execution."""
 
     name: ClassVar[str] = "tape"
-    methods: ClassVar[tuple[str, ...]] = ("aec",)
+    verifies: ClassVar[bool] = True
     lm_roles: ClassVar[tuple[str, ...]] = ("costs", "projector")
 
     @classmethod
@@ -43,7 +43,7 @@ class TapeAgent(LmAgent):
         asked once a round, once more where no path leads to an end, and anew after a step. With verification, or where
         the model predicts costs, no bound is known.
         """
-        if config.aec is not None or config.costs == "lm":
+        if verifying_method(config) is not None or config.costs == "lm":
             return None
         rounds = 1 if not config.replan else steps if config.replan_every_step else min(steps, config.max_replans + 1)
         samplings = rounds * (1 + config.resample)
@@ -129,8 +129,11 @@ class TapeAgent(LmAgent):
         Raises:
             ConfigError: Says why.
         """
-        if self.config.aec is not None:
-            raise ConfigError("under aec a path is verified by queries, which are actions; plan without aec")
+        verifying = verifying_method(self.config)
+        if verifying is not None:
+            raise ConfigError(
+                f"{verifying.name} verifies a path by queries, which are actions; plan without {verifying.name}"
+            )
 
     def _planning(self, planning: Planning) -> Play:
         async def play(episode: Episode) -> None:
@@ -178,7 +181,9 @@ class TapeAgent(LmAgent):
 
     def lm_world_model(self, episode: Episode) -> WorldModel:
         """P_theta with second thoughts (``doubt``); under verification the verifier decides what is possible."""
-        return LmWorldModel(episode.roles, 1.1 if self.config.aec is not None else self.config.doubt)
+        return LmWorldModel(
+            episode.roles, self.config.requery_threshold if verifying_method(self.config) is None else 1.1
+        )
 
     def actor(self, episode: Episode) -> PlannedActor:
         """pi_Act; its worst case is part of every edge's cost."""

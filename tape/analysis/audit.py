@@ -18,15 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from tape.agents.base import Agent
-from tape.agents.sdp import caps_of
 from tape.analysis import by_replay
 from tape.analysis.by_replay import Played
 from tape.analysis.from_file import from_file
 from tape.analysis.from_file.counts import same_result
-from tape.analysis.from_file.search import quoted
 from tape.analysis.grounding import reground
 from tape.analysis.revalidation import Finding, revalidate
 from tape.budget import Budget
+from tape.cgdp.checks import quoted
 from tape.errors import TapeError
 from tape.lm.registry import open_model
 from tape.plugins import load
@@ -34,6 +33,7 @@ from tape.protocols import Environment, EnvironmentPlugin, Task
 from tape.runner.directory import RunDirectory
 from tape.runner.spec import RunSpec, key_of, source_digest
 from tape.sdp.adapters import adapter_of
+from tape.sdp.agent import caps_of
 from tape.sdp.events import ConcludedEvent
 from tape.sdp.reader import NotSdpError
 from tape.sdp.settings import SdpSettings
@@ -131,7 +131,7 @@ def audit_trace(one: Audited, file: Path, record: Mapping[str, Any] | None, play
         one.findings += from_file(events)
         unquoted, quotes = quoted(events)
         one.facts += quotes
-        one.findings += unquoted
+        one.findings += [Finding("grounding", at, what) for at, what in unquoted]
         if record is not None:
             one.findings += _recorded(events, record)
         trajectory = _trajectory(file)
@@ -263,7 +263,12 @@ def _of_configuration(events: list[Event], spec: RunSpec, env: Environment) -> I
             wrong = sorted(name for name in switches if not _agrees(event.config, switches, name))
             if wrong:
                 yield Finding("record", None, f"it was played with other switches than the run: {', '.join(wrong)}")
-        elif isinstance(event, ConcludedEvent) and event.caps and settled.sdp and (adapter := adapter_of(env)):
+        elif (
+            isinstance(event, ConcludedEvent)
+            and event.caps
+            and SdpSettings.find(settled)
+            and (adapter := adapter_of(env))
+        ):
             settings = SdpSettings.of(settled)
             caps = caps_of(settings, adapter.caps)
             own = {"attempts": caps.attempts + settings.strict_algorithm1, "replans": caps.replans, "steps": caps.steps}

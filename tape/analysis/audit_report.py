@@ -22,7 +22,7 @@ MEANING = (
     "`books`: the result, or a payment, counts otherwise than the events",
     "`steps`: a step, a state or a path does not follow from what was observed before",
     "`aec`: a query, a verdict or a commitment does not follow from the events before it",
-    "`search`: a belief, a gate or a reason does not follow from what was retrieved",
+    "`cgdp`: a belief, a gate or a reason does not follow from what was retrieved",
     "`seal`, `chain`, `verdict`, `fact`, `certified`, `history`, `caps`, `state`, `end`: an invariant of a certified "
     "trajectory is broken",
     "`grounding`: a fact, a key or a verdict is not that of the recorded state",

@@ -253,7 +253,11 @@ def _lines(events: Sequence[Event], own: set[str] | None, *, kept_back: bool) ->
 
 
 def _timeless(line: Line) -> Line:
-    """A line without times, and of a fault without its words."""
+    """A line without times, and without what older versions wrote of unused methods; of a fault without its words."""
+    if line["type"] == "started":
+        line["config"] = {name: value for name, value in line["config"].items() if value is not None}
+    if line["type"] == "finished":
+        line["result"]["method"] = {name: value for name, value in line["result"]["method"].items() if value}
     for name in _TIMES:
         kind, *path, last = name.split(".")
         held: Any = line if kind == line["type"] else None

@@ -1,11 +1,24 @@
-"""CGDP as a method of the engine: its settings, and its events for whoever reads a trace."""
+"""CGDP as a method of the engine."""
 
 from __future__ import annotations
 
-from tape.cgdp import events
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tape.cgdp import checks
 from tape.cgdp.settings import CgdpSettings
-from tape.engine.settings import Method
+from tape.engine.method import Method
+from tape.trace import Event
 
-__all__ = ["CGDP", "events"]
 
-CGDP = Method("cgdp", CgdpSettings)
+@dataclass(frozen=True)
+class CgdpMethod(Method):
+    """Searches with a belief in the place of a transcript. Its counters are measures of the episode."""
+
+    def wrong(self, events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
+        """Check facts, beliefs, gates and reasons (:mod:`tape.cgdp.checks`)."""
+        return checks.wrong(events, result)
+
+
+CGDP = CgdpMethod("cgdp", CgdpSettings, "--agent cgdp, or another search agent")

@@ -7,46 +7,56 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from tape.cgdp.gates import RECENT, require_gate
-from tape.engine.settings import MOST, MethodSettings
+from tape.engine.method import MethodSettings
+from tape.engine.settings import MOST
 
 Memory = Literal["baseline", "lobotomized", "structured", "freeform"]
 
 
 class CgdpSettings(MethodSettings):
-    """How a search agent remembers, stops and selects (CGDP sections 4 and 5).
+    """How a search agent remembers, stops and selects (CGDP sections 4 and 5)."""
 
-    Attributes:
-        memory: What prompts hold of the search. ``baseline``: the transcript, oldest rounds left out where it does not
-            fit; ``lobotomized``: the newest observation alone; ``structured`` or ``freeform``: a belief state in the
-            place of both. None: the agent's own, ``structured`` of cgdp and ``baseline`` of all others.
-        gate: When a search is exhausted: ``none``; a configuration such as ``f_j0.6_u0.3_p2``
-            (:data:`tape.cgdp.gates.CONFIGURATIONS`); ``lm_conservative``, ``lm_neutral``; ``fixed:R``, after R rounds;
-            ``voi``, where no further search is worth its price.
-        select: Who chooses retriever and depth: ``lm``, as in the paper: the default option, for the query that the
-            model writes; ``solver``: the exact solver, among all options that fit (agent ``cgdp`` alone).
-        verify: ``aec``: answer only from facts whose subject agrees with the question's (:mod:`tape.cgdp.alignment`),
-            else abstain.
-        context_tokens: Most tokens of a prompt, counted by the model's own tokenizer; None: no cap but the model's.
-        rounds: Most rounds of the search; None: the harness's own (IRCoT 10, ReAct 7, MemGPT 12, Iter-RetGen 4).
-        k_trigger: A belief of more items, facts and open questions together, is curated.
-        k_target: Most items that curation leaves.
-        belief_tokens: Most tokens of a belief in a prompt; None: half of what the cap leaves beside the longest rules.
-        jaccard_window: With how many of the last queries the gate compares a query.
-        answer_worth: What a right answer is worth, in tokens: the price at which ``solver`` and ``voi`` weigh what a
-            search may find against what it costs.
-    """
-
-    memory: Memory | None = None
-    gate: str = "none"
-    select: Literal["lm", "solver"] = "lm"
-    verify: Literal["none", "aec"] = "none"
-    context_tokens: int | None = Field(default=None, ge=1, le=MOST)
-    rounds: int | None = Field(default=None, ge=1, le=1000)
-    k_trigger: int = Field(default=10, ge=1, le=100)
-    k_target: int = Field(default=6, ge=1, le=100)
-    belief_tokens: int | None = Field(default=None, ge=1, le=MOST)
-    jaccard_window: int = Field(default=RECENT, ge=1, le=1000)
-    answer_worth: int = Field(default=6000, ge=0, le=MOST)
+    memory: Memory | None = Field(
+        default=None,
+        description="what prompts hold of a search. baseline: its transcript; lobotomized: the newest observation "
+        "alone; structured, freeform: a belief state (default: structured of cgdp, else baseline)",
+    )
+    gate: str = Field(
+        default="none",
+        description="when a search is exhausted: none, a configuration such as f_j0.6_u0.3_p2 (docs/cgdp.md), "
+        "lm_conservative, lm_neutral, fixed:R after R rounds, or voi where no search is worth its price",
+    )
+    select: Literal["lm", "solver"] = Field(
+        default="lm", description="solver: the exact solver says what is searched for next, and how deep (agent cgdp)"
+    )
+    verify: Literal["none", "aec"] = Field(
+        default="none", description="aec: answer only from facts whose subject agrees with the question's, else abstain"
+    )
+    context_tokens: int | None = Field(
+        default=None,
+        ge=1,
+        le=MOST,
+        description="most tokens of a prompt; a longer one is never sent (default: the model's)",
+    )
+    rounds: int | None = Field(
+        default=None, ge=1, le=1000, description="most rounds of a search (default: the harness's own)"
+    )
+    k_trigger: int = Field(
+        default=10, ge=1, le=100, description="a belief of more items, facts and questions, is curated"
+    )
+    k_target: int = Field(default=6, ge=1, le=100, description="most items that curation leaves")
+    belief_tokens: int | None = Field(
+        default=None,
+        ge=1,
+        le=MOST,
+        description="most tokens of a belief (default: half of what the window leaves beside the longest rules)",
+    )
+    jaccard_window: int = Field(
+        default=RECENT, ge=1, le=1000, description="with how many of the last queries the gate compares a query"
+    )
+    answer_worth: int = Field(
+        default=6000, ge=0, le=MOST, description="what a right answer is worth, in tokens, for solver and voi"
+    )
 
     @field_validator("gate")
     @classmethod

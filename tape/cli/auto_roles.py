@@ -14,6 +14,7 @@ from tape.analysis.probe.report import option
 from tape.budget import Budget
 from tape.cli.probe import CASES, USD, dollars, measured
 from tape.engine.settings import TapeConfig
+from tape.engine.verification import verifying_method
 from tape.interrupts import cleaning_up
 from tape.lm.base import LanguageModel
 from tape.plugins import load
@@ -53,8 +54,9 @@ def auto_roles(
     """
     spec = configuration.spec
     agent: type[Agent] = load("tape.agents", spec.agent)
-    if not issubclass(agent, TapeAgent) or spec.config.aec is not None:
-        what = "under aec the verifier decides" if spec.config.aec is not None else f"the agent is {spec.agent!r}"
+    if not issubclass(agent, TapeAgent) or verifying_method(spec.config) is not None:
+        verified = verifying_method(spec.config) is not None
+        what = "under verification the verifier decides" if verified else f"the agent is {spec.agent!r}"
         raise ProbeError(f"--auto-roles is for the roles of the plan graph, and {what}; leave it out, or take 'tape'")
     if directory.config_file.exists():
         held = next(iter(directory.configurations().values()))

@@ -14,84 +14,21 @@ from pydantic.fields import FieldInfo
 from tape.agents.base import Agent
 from tape.budget import Budget
 from tape.cli.numbers import LARGEST, whole
-from tape.engine.settings import METHOD_FIELDS, PAPER, TapeConfig, method
-from tape.plugins import load
+from tape.engine.method import method
+from tape.engine.settings import PAPER, TapeConfig
+from tape.errors import UnknownNameError
+from tape.plugins import METHODS, load, names
 
-_HELP = {
-    "num_plans": "M, plans sampled per planning round",
-    "temperature": "sampling temperature",
-    "sampling": "distinct: the plans of one sampling are drawn without replacement, where the model can (default: "
-    "independent for tools and where places are supposed, else distinct)",
-    "horizon": "most moves of an episode (default: the budget decides)",
-    "discount": "in (0, 1], per move",
-    "solver": "see `tape solvers`",
-    "selector": "lm: the model picks a path of the plan graph; best_plan: the best single plan (ablations)",
-    "execution": "forced: no call for a planned action; free: it is only a hint (ablation; default: forced for tools, "
-    "else constrained)",
-    "replan": "off: no mismatch check, and the episode ends with the path (ablation)",
-    "replan_every_step": "plan again after every step",
-    "no_repeat": "keep free choices from repeating an action in an identical state",
-    "reselect": "select the rest of the path anew where a step has used less than its worst case",
-    "mismatch": "exact: replan wherever a state is not as predicted; needed: where the rest of the path rests on what "
-    "is not, in environments that can tell (default: needed on ScienceWorld, else exact)",
-    "max_replans": "most replanning rounds",
-    "resample": "further samplings where no path is feasible",
-    "extend": "further plans from inside the graph while no path reaches a goal; 0: none",
-    "doubt": "predict an action again that is called invalid with less probability; 0: never",
-    "cautious": "prefer a path of confident predictions to a goal",
-    "on_infeasible": "where no complete plan fits, follow the best partial path, or stop and say what would do "
-    "(default: stop for tools, else partial)",
-    "probe": "as a last resort, try an action predicted invalid",
-    "score": "how nodes are scored",
-    "world_model": "simulator: an upper bound only",
-    "costs": "lm: plan with costs that the model predicts; every step must still fit at its declared worst",
-    "goal_test": "lm: the model's score says what reaches the goal, also where the environment declares a test",
-    "scorer": "declared: predicted states are scored by what the environment declares, without a call",
-    "projector": "lm: the model also merges states that it takes for the same, as the paper's abstraction does",
-    "planning_reserve": "kept from the selector for later planning calls, for instance tokens=500",
-    "on_limit": "at a limit stop, or spend a call kept back on an answer, where the environment takes one",
-    "paper": "TAPE as the paper has it, without this engine's additions; an option that is given beside it counts",
-    "verify": "aec: commit only to paths, and answer only from facts, that grounded evidence certifies",
-    "hypotheses": "how many of the best paths are considered",
-    "gate": "what is queried and what is simulated; of search agents when a search is exhausted: none, "
-    "f_j0.6_u0.3_p2 and others (docs/cgdp.md), lm_conservative, lm_neutral, fixed:R, voi",
-    "commit": "belief: no verifier (ablation)",
-    "margin": "predictions nearer to 1/2 than this are ambiguous",
-    "uncertainty": "the most uncertainty with which a prediction is believed",
-    "query_budget": "most queries of an episode (default: the budget decides)",
-    "sigma": "wordings: uncertainty is how much the model's probabilities differ between wordings of a question",
-    "ensemble": "samples for one prediction, or wordings",
-    "calibration": "a file with the calibration of predictions (default: none)",
-    "learned_rules": "a file with rules that override predictions (default: none)",
-    "bridges": "insert actions that establish a precondition where that is cheaper than asking",
-    "proposer": "declared: plans come from the exact search of an environment that has one; two_frontier: from a "
-    "search through declared predicates; neither asks the model",
-    "chain": "where the predicates come from: the solver's path, one sample of the model, or the environment",
-    "attempts": "failed attempts at a predicate before it is replanned (default: 1 on a path, else the environment's)",
-    "target_replans": "most replans of one predicate (default: as many attempts in all as the environment's)",
-    "step_cap": "most steps of the loop (default: the environment's)",
-    "strict_algorithm1": "replan after one more failure, as the paper's algorithm 1 has it",
-    "cascade": "off: an action certifies one predicate at most (ablation)",
-    "validation": "always: nothing is validated (ablation)",
-    "memory": "what prompts hold of a search: its transcript, the newest observation alone, or a belief state in one "
-    "of two forms (default: structured of cgdp, else baseline)",
-    "select": "solver: the exact solver says what is searched for next, and how deep",
-    "context_tokens": "most tokens of a prompt; a longer one is never sent",
-    "rounds": "most rounds of a search (default: the harness's own)",
-    "k_trigger": "a belief of more items is curated",
-    "k_target": "most items that curation leaves",
-    "belief_tokens": "most tokens of a belief (default: half of what the window leaves)",
-    "jaccard_window": "with how many of the last queries the gate compares a query",
-    "answer_worth": "what a right answer is worth, in tokens: for --select solver and --gate voi",
-}
+_PAPER = "TAPE as the paper has it, without this engine's additions; an option that is given beside it counts"
+_VERIFY = "aec: commit only to paths, and answer only from facts, that grounded evidence certifies (default: none)"
 
 
 def add_switches(parser: argparse.ArgumentParser, methods: Iterable[str]) -> None:
     """Add an option for every setting of the engine, and of these methods."""
     group = parser.add_argument_group("switches of the agent")
-    group.add_argument("--paper", action="store_true", help=f"{_HELP['paper']}: {_as_options(PAPER)}")
-    group.add_argument("--verify", choices=("none", "aec"), default="none", help=f"{_HELP['verify']} (default: none)")
-    _add(group, {name: field for name, field in TapeConfig.model_fields.items() if name not in METHOD_FIELDS})
+    group.add_argument("--paper", action="store_true", help=f"{_PAPER}: {_as_options(PAPER)}")
+    group.add_argument("--verify", metavar="METHOD", default="none", help=_VERIFY)
+    _add(group, {name: field for name, field in TapeConfig.model_fields.items() if name != "methods"})
     for name in methods:
         _add(parser.add_argument_group(f"switches of {name}"), method(name).settings.model_fields)
 
@@ -101,7 +38,8 @@ def _add(group: Any, fields: Mapping[str, FieldInfo]) -> None:
         if name == "verify":
             continue  # one switch for all methods
         option, default = "--" + name.replace("_", "-"), field.get_default(call_default_factory=True)
-        said = _HELP[name] if default in (None, {}, "") else f"{_HELP[name]} (default: {_shown(default)})"
+        said = field.description or ""
+        said = said if default in (None, {}, "") else f"{said} (default: {_shown(default)})"
         # Of a choice that may be left open, the choices.
         kinds = [kind for kind in get_args(field.annotation) if get_args(kind)] or [field.annotation]
         choices = get_args(kinds[0])
@@ -137,26 +75,25 @@ def methods_of(argv: Sequence[str], usual: str = "tape") -> list[str]:
     except argparse.ArgumentError:
         return []  # the real parser says what is wrong
     agent: type[Agent] = load("tape.agents", chosen.agent)
-    if ("-h" in argv or "--help" in argv) and not agent.searches:
-        return ["aec", "sdp"]
-    # AEC is chosen by --verify; the other methods of an agent are what it is.
-    verified = ["aec"] if chosen.verify == "aec" and not agent.searches else []
-    return [*verified, *(name for name in agent.methods if name != "aec")]
+    if ("-h" in argv or "--help" in argv) and agent.verifies:
+        return [name for name in names(METHODS) if method(name).verifies or name in agent.methods]
+    verified = [chosen.verify] if chosen.verify != "none" and not agent.searches else []
+    if verified and not method(chosen.verify).verifies:
+        raise UnknownNameError("method that verifies", chosen.verify, [n for n in names(METHODS) if method(n).verifies])
+    return [*verified, *agent.methods]
 
 
 def explain_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str], methods: Sequence[str]) -> None:
     """End with a usage error; where an option belongs to a method that is not in use, it says how to use that."""
     if not unknown:
         return
-    needs = {"aec": "--verify aec", "sdp": "--agent sdp", "cgdp": "--agent cgdp, or another search agent"}
     for part in unknown:
         option = part.partition("=")[0]
-        names = [name for name in METHOD_FIELDS if option in _options(method(name).settings.model_fields)]
-        if names and not {*names} & {*methods}:
-            ways = [needs[name] for name in names if name != "aec" or "cgdp" not in methods]
-            said = f"; add {' or '.join(ways)}" if ways else ", and means nothing to search agents"
-            unused = "which is not in use here" if len(names) == 1 else "none of which is in use here"
-            parser.error(f"{option} is a setting of {' and '.join(names)}, {unused}{said}")
+        owners = [found for found in map(method, names(METHODS)) if option in _options(found.settings.model_fields)]
+        if owners and not {owner.name for owner in owners} & {*methods}:
+            unused = "which is not in use here" if len(owners) == 1 else "none of which is in use here"
+            ways = " or ".join(owner.chosen_by for owner in owners)
+            parser.error(f"{option} is a setting of {' and '.join(o.name for o in owners)}, {unused}; add {ways}")
     parser.error(f"unrecognized arguments: {' '.join(unknown)}")
 
 
@@ -170,7 +107,7 @@ def config_of(args: argparse.Namespace, methods: Sequence[str]) -> TapeConfig:
     Raises:
         ConfigError: A value is out of range, or two contradict each other.
     """
-    engine = {name: field for name, field in TapeConfig.model_fields.items() if name not in METHOD_FIELDS}
+    engine = {name: field for name, field in TapeConfig.model_fields.items() if name != "methods"}
     settings = {**(PAPER if args.paper else {}), **_given(args, engine)}
     return TapeConfig.make(**settings, **{name: _given(args, method(name).settings.model_fields) for name in methods})
 

@@ -13,6 +13,7 @@ from tape.budget.deadline import KIND as WALL
 from tape.budget.deadline import Deadline, blocking
 from tape.engine.approval import DECISIONS, Approval, ApprovalRequest, Approver, amounts
 from tape.engine.context import RoleContext
+from tape.engine.method import counters
 from tape.engine.projector import LmMerger, LmProjector
 from tape.engine.result import EpisodeResult
 from tape.engine.settings import TapeConfig
@@ -77,7 +78,7 @@ class Episode:
         deadline: Real time.
         approver: Is asked before an action is executed; None: nobody is.
         refused: The actions that were refused; none of them is executed in this episode.
-        observation: What was observed last; for validators (:mod:`tape.sdp`) alone.
+        observation: What was observed last.
         state: The current abstract state.
         taken: The actions taken so far, by the key of the state they were taken in.
         result: Filled as the episode goes.
@@ -103,6 +104,7 @@ class Episode:
     """The step and the action that need not be asked about any more."""
 
     def __post_init__(self) -> None:
+        self.result.method = counters(self.config)
         if self.config.projector == "lm":
             self.merger = LmMerger(self.roles)
 

@@ -66,19 +66,7 @@ class EpisodeResult(BaseModel):
         measures: The environment's own measures beside success, for instance the F1 of an answer; of a search agent
             also its own, for instance the rounds of its search.
         final_answer: What was answered at a limit, with ``on_limit="final_answer"``.
-        queries: Queries begun, under verification (``aec``), like all up to ``disabled_rules``.
-        simulations: Predictions by which hypotheses were filtered.
-        commitments: Paths that were committed to.
-        refusals: Hypotheses refused by the verifier, or for want of a query.
-        infeasible_commitments: Committed paths that did not execute to their end, as the environment showed.
-        counterexamples: Observations against a rule or a declared effect, by its name; each counts once.
-        disabled_rules: Rules of inference that failed too often to be used on.
-        certified: Predicates certified, with the agent ``sdp``, like all up to ``goal_certified``.
-        chain_length: Predicates certified and still planned, at the end.
-        rejections: Attempts at a predicate that were not certified.
-        certifying: Actions that certified a predicate or more.
-        cascades: Actions that certified two predicates or more.
-        goal_certified: Whether the goal predicate was certified.
+        method: What the methods in use count, by counter (:attr:`tape.engine.method.Method.counters`).
         solver_seconds: Time in the solver.
         wall_seconds: Time of the whole episode.
         wall_overrun_seconds: How much of it lay beyond the cap on ``wall_seconds``; no budget violation.
@@ -110,19 +98,7 @@ class EpisodeResult(BaseModel):
     explanation: dict[str, Any] | None = None
     measures: dict[str, float] = Field(default_factory=dict)
     final_answer: str | None = None
-    queries: int = 0
-    simulations: int = 0
-    commitments: int = 0
-    refusals: int = 0
-    infeasible_commitments: int = 0
-    counterexamples: dict[str, int] = Field(default_factory=dict)
-    disabled_rules: list[str] = Field(default_factory=list)
-    certified: int = 0
-    chain_length: int = 0
-    rejections: int = 0
-    certifying: int = 0
-    cascades: int = 0
-    goal_certified: bool = False
+    method: dict[str, Any] = Field(default_factory=dict)
     solver_seconds: float = 0.0
     wall_seconds: float = 0.0
     wall_overrun_seconds: float = 0.0

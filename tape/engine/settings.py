@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
     SerializeAsAny,
+    SerializerFunctionWrapHandler,
     ValidationError,
-    ValidationInfo,
     field_validator,
+    model_serializer,
     model_validator,
 )
+from pydantic_core import InitErrorDetails
 
 from tape.budget import Budget, kind_of
+from tape.engine.method import MethodSettings, method
 from tape.errors import ConfigError
-from tape.plugins import METHODS, load
+from tape.plugins import METHODS, PROPOSERS, names
 from tape.protocols import Domain
 from tape.reading import short
-
-METHOD_FIELDS = ("aec", "sdp", "cgdp")
-"""The fields of :class:`TapeConfig` that hold settings of a method."""
 
 MOST = 10**9
 """Largest number of moves, rounds and samplings, where nothing smaller is the limit."""
@@ -36,11 +35,16 @@ LM_ROLES = {"costs": "cost", "projector": "merge"}
 
 Execution = Literal["constrained", "forced", "free"]
 
+IN_FILES = {"requery_threshold": "doubt"}
+"""Settings that files name as earlier versions did, so that the keys of episodes stay."""
+
+IN_CODE = {name: field for field, name in IN_FILES.items()}
+
 PAPER: Mapping[str, Any] = MappingProxyType(
     {
         "sampling": "independent",
         "extend": 0,
-        "doubt": 0.0,
+        "requery_threshold": 0.0,
         "cautious": False,
         "score": "argmax",
         "probe": False,
@@ -55,147 +59,122 @@ Costs, goal test and projection stay declared; in the paper the model has these 
 """
 
 
-class MethodSettings(BaseModel):
-    """Base of the settings that a method adds to the engine's, as AEC, SDP and CGDP do."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    @classmethod
-    def of(cls, config: TapeConfig) -> Self:
-        """These settings in a configuration.
-
-        Raises:
-            ConfigError: It has none.
-        """
-        for found in (config.aec, config.sdp, config.cgdp):
-            if isinstance(found, cls):
-                return found
-        raise ConfigError(f"the configuration holds no {cls.__name__}")
-
-
-@dataclass(frozen=True)
-class Method:
-    """What is registered in the entry-point group ``tape.methods``.
-
-    Attributes:
-        name: The field of :class:`TapeConfig` that holds its settings.
-        settings: Their class.
-    """
-
-    name: str
-    settings: type[MethodSettings]
-
-
-def method(name: str) -> Method:
-    """A method by name.
-
-    Raises:
-        UnknownNameError: None of that name is installed.
-    """
-    found: Method = load(METHODS, name)
-    return found
-
-
 class TapeConfig(BaseModel):
-    """Settings of an agent; part of an episode's key.
+    """Settings of an agent; part of an episode's key. Each field describes itself; help and docs/engine.md repeat that.
 
-    Attributes:
-        num_plans: M, plans sampled at each (re)planning.
-        temperature: Sampling temperature of plans and of free actions.
-        sampling: ``independent``: each plan is drawn for itself, so that many may be the same; ``distinct``: the plans
-            of one sampling are drawn without replacement, by stochastic beam search, at the same cost in tokens, where
-            the model can (:attr:`tape.lm.base.Request.distinct`). None is settled by the domain (:meth:`settled`).
-        horizon: L_max, most moves of an episode; None lets the budget alone decide.
-        discount: In (0, 1]; see ``solvers.PathProblem``.
-        solver: Name of a solver, see ``tape solvers``.
-        selector: Who selects on the plan graph: ``solver``; ``lm`` (ablation: the model picks one of the graph's paths,
-            shown with scores and costs); ``best_plan`` (ablation: the best single plan that fits, none recombined). How
-            far the graph grows is the solver's to say under all three, so that all select on the same graph.
-        execution: ``constrained`` decodes the step with its action fixed; ``forced`` makes no call
-            because the only admissible output is known; ``free`` shows the step as a hint (ablation). None is settled
-            by the domain (:meth:`settled`).
-        replan: False: no mismatch check, and the episode ends with the path (ablation).
-        replan_every_step: Plan again after every step even without a mismatch (ablation).
-        reselect: Where a step has used less than its worst case, select the rest of the path anew on the same graph:
-            what was saved may pay for something better. No model is asked.
-        mismatch: What ends a path: ``exact``, an observed state that is not the predicted one (the paper's test);
-            ``needed``, one that lacks what the rest of the path rests on, as the environment says
-            (:class:`tape.protocols.parts.MismatchTest`). None is decided by the domain (:meth:`settled`).
-        max_replans: Most replanning rounds, mismatches and ended paths together.
-        resample: Most further samplings in a row when no path is feasible.
-        extend: Most further plans of a planning round, sampled from inside the plan graph, nearest nodes first,
-            while the best path does not end at a node scored as a goal; 0 takes that path at once.
-        doubt: An action that the world model calls invalid with less probability than this is predicted once
-            more, as if it were valid, and kept as an edge of low confidence; 0 believes the first answer. Like
-            ``cautious`` without effect where a whole rollout is one answer (``PromptFormat.rollout_request``).
-        cautious: Follow a path of confident predictions where one reaches a goal, before any other path.
-        on_infeasible: Where no path to an end fits: follow the best ``partial`` path, or ``stop`` and say what would
-            do. None is settled by the domain (:meth:`settled`).
-        probe: Where not even a partial path is left, try the most sampled first action although the world
-            model calls it invalid: its verdict is only a prediction, and giving up is certain to fail.
-        score: ``argmax`` gives a node the value of the most probable score; ``expected`` the mean over the
-            scores' probabilities (TAPE section 3.1). Small differences between expected scores make it
-            worth a path's while to dither, hence not the default: ``ends`` is ``argmax``, but the open end of
-            a plan gets its mean, so that of several paths without a goal the most promising one is followed.
-        world_model: ``lm``, or ``simulator`` (an upper bound, labelled as such everywhere).
-        costs: What the edges of the plan graph cost: the ``declared`` worst case; or what the ``lm`` predicts (C_theta
-            of TAPE section 3.1), never more than that. Predictions change what is selected, not what is executed: every
-            step still reserves its declared worst case, and where that no longer fits, it is planned again.
-        goal_test: Who says which predicted states reach the goal, where the environment declares a test
-            (:class:`tape.protocols.parts.GoalTest`): the ``declared`` one; or the ``lm`` alone by its score
-            (R_theta), as everywhere else. Best-of-N keeps to it too.
-        scorer: Who scores predicted states: the ``lm`` (R_theta); or what is ``declared``, without a call
-            (:class:`tape.engine.scorer.DeclaredScorer`).
-        projector: Which states are one node: those of the same ``declared`` key; or also those that the ``lm`` takes
-            for the same (f_theta of TAPE section 3.1). Merging, selection and the mismatch check keep to it.
-        planning_reserve: Counts per resource kept back for later planning calls.
-        no_repeat: A free choice may not repeat an action that was taken in an identical state before, in domains whose
-            prompts can leave actions out (:class:`tape.protocols.parts.Choices`).
-        on_limit: At a budget, the horizon, the replanning limit, or where no path is left: ``stop`` with the partial
-            episode, or spend one last call, kept back from the start, on a ``final_answer``.
-        proposer: ``lm``; or ``declared``, the exact search of a domain that has one
-            (:class:`tape.protocols.parts.ExactPlanner`); or ``two_frontier``: plans come from SQ-BCP's search
-            (:mod:`tape.aec.two_frontier`) on environments that declare predicates; the model still does all the rest.
-        aec: Settings of verification (:class:`tape.aec.settings.AecSettings`, or a mapping of its fields; True for its
-            defaults): commit only to paths that grounded evidence certifies. None: no verification.
-        sdp: Settings of the agent ``sdp`` (:class:`tape.sdp.settings.SdpSettings`, or a mapping); None for all others.
-        cgdp: Settings of search agents (:class:`tape.cgdp.settings.CgdpSettings`, or a mapping); None for all others.
+    ``methods`` holds the settings of the methods in use (:mod:`tape.engine.method`) by their names. In :meth:`make`
+    and in files each is given under its own name: an object of its class, a mapping of its fields, or True for its
+    defaults.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    num_plans: int = Field(default=4, ge=1, le=4096)
-    temperature: float = Field(default=0.3, ge=0, le=1000)
-    sampling: Literal["independent", "distinct"] | None = None
-    horizon: int | None = Field(default=None, ge=1, le=MOST)
-    discount: float = Field(default=1.0, gt=0, le=1)
-    solver: str = "labelling"
-    selector: Literal["solver", "lm", "best_plan"] = "solver"
-    execution: Execution | None = None
-    replan: bool = True
-    replan_every_step: bool = False
-    reselect: bool = True
-    mismatch: Literal["needed", "exact"] | None = None
-    max_replans: int = Field(default=10, ge=0, le=MOST)
-    resample: int = Field(default=2, ge=0, le=MOST)
-    extend: int = Field(default=8, ge=0, le=MOST)
-    doubt: float = Field(default=0.9, ge=0, le=1)
-    cautious: bool = True
-    on_infeasible: Literal["partial", "stop"] | None = None
-    probe: bool = True
-    score: Literal["ends", "argmax", "expected"] = "ends"
-    world_model: Literal["lm", "simulator"] = "lm"
-    costs: Literal["declared", "lm"] = "declared"
-    goal_test: Literal["declared", "lm"] = "declared"
-    scorer: Literal["lm", "declared"] = "lm"
-    projector: Literal["declared", "lm"] = "declared"
-    planning_reserve: dict[str, int] = Field(default_factory=dict)
-    no_repeat: bool = False
-    on_limit: Literal["stop", "final_answer"] = "stop"
-    proposer: Literal["lm", "declared", "two_frontier"] = "lm"
-    aec: SerializeAsAny[MethodSettings] | None = None
-    sdp: SerializeAsAny[MethodSettings] | None = None
-    cgdp: SerializeAsAny[MethodSettings] | None = None
+    num_plans: int = Field(default=4, ge=1, le=4096, description="M, plans sampled in each planning round")
+    temperature: float = Field(
+        default=0.3, ge=0, le=1000, description="sampling temperature of plans and of free actions"
+    )
+    sampling: Literal["independent", "distinct"] | None = Field(
+        default=None,
+        description="distinct: the plans of one sampling are drawn without replacement, by stochastic beam search, "
+        "where the model can (default: independent for tools and where unseen things are hypothesised, "
+        "else distinct)",
+    )
+    horizon: int | None = Field(
+        default=None, ge=1, le=MOST, description="L_max, most moves of an episode (default: the budget decides)"
+    )
+    discount: float = Field(default=1.0, gt=0, le=1, description="in (0, 1], of rewards for each move")
+    solver: str = Field(default="labelling", description="the exact solver, see `tape solvers`")
+    selector: Literal["solver", "lm", "best_plan"] = Field(
+        default="solver",
+        description="who selects on the plan graph. lm: the model picks one of its paths, shown with scores and "
+        "costs; best_plan: the best single plan that fits (ablations)",
+    )
+    execution: Execution | None = Field(
+        default=None,
+        description="constrained: the model writes the step with its action fixed; forced: no call for a planned "
+        "action; free: the step is a hint (ablation; default: forced for tools, else constrained)",
+    )
+    replan: bool = Field(
+        default=True, description="off: no mismatch check, and the episode ends with the path (ablation)"
+    )
+    replan_every_step: bool = Field(default=False, description="plan again after every step (ablation)")
+    reselect: bool = Field(
+        default=True,
+        description="select the rest of the path anew on the same graph where a step has used less than its worst case",
+    )
+    mismatch: Literal["needed", "exact"] | None = Field(
+        default=None,
+        description="what ends a path. exact: any difference from the prediction (the paper's test); needed: one "
+        "that the rest of the path rests on, in environments with a mismatch test (default: needed "
+        "there, else exact)",
+    )
+    max_replans: int = Field(default=10, ge=0, le=MOST, description="most replanning rounds")
+    resample: int = Field(
+        default=2, ge=0, le=MOST, description="most further samplings in a row where no path is feasible"
+    )
+    extend: int = Field(
+        default=8,
+        ge=0,
+        le=MOST,
+        description="most further plans of a round, sampled from inside the graph while no path reaches a goal; 0: "
+        "none",
+    )
+    requery_threshold: float = Field(
+        default=0.9,
+        ge=0,
+        le=1,
+        description="predict an action again, as a valid one, that the model calls invalid with less probability; "
+        "0: never",
+    )
+    cautious: bool = Field(default=True, description="prefer a path of confident predictions that reaches a goal")
+    on_infeasible: Literal["partial", "stop"] | None = Field(
+        default=None,
+        description="where no complete plan fits, follow the best partial path, or stop and say what would do "
+        "(default: stop for tools, else partial)",
+    )
+    probe: bool = Field(
+        default=True, description="where not even a partial path is left, try an action that is predicted invalid"
+    )
+    score: Literal["ends", "argmax", "expected"] = Field(
+        default="ends",
+        description="how nodes are scored. argmax: the most probable score; expected: the mean over the "
+        "probabilities; ends: argmax, but the mean where a plan ends without a goal",
+    )
+    world_model: Literal["lm", "simulator"] = Field(
+        default="lm", description="simulator: the exact world model, an upper bound that is labelled everywhere"
+    )
+    costs: Literal["declared", "lm"] = Field(
+        default="declared",
+        description="lm: plan with costs that the model predicts; every step must still fit at its declared worst case",
+    )
+    goal_test: Literal["declared", "lm"] = Field(
+        default="declared",
+        description="lm: the model's score says what reaches the goal, also where the environment declares a test",
+    )
+    scorer: Literal["lm", "declared"] = Field(
+        default="lm",
+        description="declared: predicted states are scored by what the environment declares, without a call",
+    )
+    projector: Literal["declared", "lm"] = Field(
+        default="declared",
+        description="lm: the model also merges states that it takes for the same, as the paper's abstraction does",
+    )
+    planning_reserve: dict[str, int] = Field(
+        default_factory=dict, description="counts kept back for later planning calls, for instance tokens=500"
+    )
+    no_repeat: bool = Field(
+        default=False, description="keep free choices from repeating an action in an identical state, where prompts can"
+    )
+    on_limit: Literal["stop", "final_answer"] = Field(
+        default="stop",
+        description="at a limit stop, or spend a call kept back on an answer, where the environment takes one",
+    )
+    proposer: str = Field(
+        default="lm",
+        description="who samples plans. declared: the exact search of an environment that has one; two_frontier: a "
+        "search through declared predicates; neither asks the model",
+    )
+    methods: dict[str, SerializeAsAny[MethodSettings]] = Field(default_factory=dict)
 
     @classmethod
     def make(cls, **settings: Any) -> TapeConfig:
@@ -253,14 +232,35 @@ class TapeConfig(BaseModel):
             kind_of(kind)
         return dict(Budget(reserve))
 
-    @field_validator(*METHOD_FIELDS, mode="before")
+    @field_validator("proposer")
     @classmethod
-    def _settings_of_the_method(cls, given: Any, info: ValidationInfo) -> MethodSettings | None:
-        if given is None or given is False:
-            return None
-        assert info.field_name is not None
-        settings = method(info.field_name).settings
-        return settings.model_validate({} if given is True else given)
+    def _proposer_is_known(cls, name: str) -> str:
+        if name not in ("lm", "declared") and name not in (known := names(PROPOSERS)):
+            raise ValueError(f"there is no such proposer; there are {', '.join(('lm', 'declared', *known))}")
+        return name
+
+    def using(self, name: str, settings: MethodSettings) -> TapeConfig:
+        """This configuration with other settings of a method."""
+        return self.model_copy(update={"methods": {**self.methods, name: settings}})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _methods_have_names(cls, given: Any) -> Any:
+        """Take what is given under the name of a method as its settings."""
+        if not isinstance(given, Mapping) or given.keys() <= cls.model_fields.keys():
+            return given
+        given = {IN_CODE.get(name, name): value for name, value in given.items()}
+        known = names(METHODS)
+        own = {name: value for name, value in given.items() if name not in known}
+        methods = {name: settings_of(name, value) for name, value in given.items() if name in known}
+        used = {name: settings for name, settings in methods.items() if settings is not None}
+        return {**own, "methods": {**own.get("methods", {}), **used}}
+
+    @model_serializer(mode="wrap")
+    def _under_their_names(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = handler(self)
+        methods = fields.pop("methods", {})
+        return {**{IN_FILES.get(name, name): value for name, value in fields.items()}, **methods}
 
     @model_validator(mode="after")
     def _replanning_is_consistent(self) -> TapeConfig:
@@ -275,15 +275,28 @@ class TapeConfig(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _verification_is_consistent(self) -> TapeConfig:
-        if self.aec is not None and self.selector != "solver":
-            raise ValueError("aec takes the k best paths, so it needs selector='solver'")
-        if self.aec is not None and self.execution == "free":
-            raise ValueError("aec commits to actions, so it needs execution='constrained' or 'forced'")
-        for name in LM_ROLES:
-            if self.aec is not None and getattr(self, name) == "lm":
-                raise ValueError(f"aec commits to what is declared and observed, so it needs {name}='declared'")
+    def _methods_agree(self) -> TapeConfig:
+        for name in self.methods:
+            method(name).check(self)
         return self
+
+
+def settings_of(name: str, given: Any) -> MethodSettings | None:
+    """The settings of a method as they are given; None where they switch it off.
+
+    Raises:
+        ValidationError: Names the setting behind the method's name.
+    """
+    if given is None or given is False:
+        return None
+    try:
+        return method(name).settings.model_validate({} if given is True else given)
+    except ValidationError as error:
+        lines: list[InitErrorDetails] = [
+            {"type": one["type"], "loc": (name, *one["loc"]), "input": one["input"], "ctx": one.get("ctx", {})}
+            for one in error.errors()
+        ]
+        raise ValidationError.from_exception_data(TapeConfig.__name__, lines) from None
 
 
 def _drawn_independently(domain: Domain) -> bool:
@@ -295,9 +308,9 @@ def _unknown(where: str) -> str:
     """What to say of a setting that does not exist, by its dotted name."""
     holder, _, name = where.rpartition(".")
     if not holder:
-        for known in METHOD_FIELDS:
+        for known in names(METHODS):
             if name in method(known).settings.model_fields:
                 return f"{name} is a setting of {known}: give {known}={{{name!r}: ...}}"
-    fields = method(holder).settings.model_fields if holder in METHOD_FIELDS else TapeConfig.model_fields
+    fields = method(holder).settings.model_fields if holder else TapeConfig.model_fields
     near = get_close_matches(name, fields, n=1)
     return f"there is no setting {where!r}" + (f"; did you mean {near[0]!r}?" if near else "")

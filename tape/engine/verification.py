@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from tape.engine.episode import Episode
 from tape.engine.executor import Executor, Outcome, Watch
+from tape.engine.method import Method, method
 from tape.engine.planner import Planner
 from tape.engine.selection import SelectedPath
-from tape.engine.settings import Method, TapeConfig, method
+from tape.engine.settings import TapeConfig
 from tape.protocols import Domain, PlannedActor
 
 
@@ -30,12 +31,17 @@ class Verification(Protocol):
         """
 
     async def follow(self, executor: Executor, planned: SelectedPath) -> Outcome:
-        """Execute a path that was committed to, and keep count of what comes of it."""
+        """Execute a path that was committed to, and count what comes of it."""
+
+    def contradicted(self) -> None:
+        """Count a committed path that somebody else has executed, and that did not run to its end."""
 
 
 @dataclass(frozen=True)
 class VerifyingMethod(Method, ABC):
-    """A method that verifies what the solver has selected."""
+    """A method that verifies what the solver has selected; ``--verify`` chooses it."""
+
+    verifies: ClassVar[bool] = True
 
     @abstractmethod
     def require(self, domain: Domain) -> None:
@@ -52,8 +58,5 @@ class VerifyingMethod(Method, ABC):
 
 def verifying_method(config: TapeConfig) -> VerifyingMethod | None:
     """The method that is to verify, if any."""
-    if config.aec is None:
-        return None
-    found = method("aec")
-    assert isinstance(found, VerifyingMethod)
-    return found
+    used = map(method, config.methods)
+    return next((found for found in used if isinstance(found, VerifyingMethod)), None)

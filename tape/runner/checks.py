@@ -71,7 +71,7 @@ def _check_first(
 
 def _require_room(agent: type[Agent], config: TapeConfig, configuration: Configuration, model: LanguageModel) -> None:
     """Check the window of a search agent against every task."""
-    from tape.agents.search import SearchAgent  # other agents do without
+    from tape.cgdp.agents.search import SearchAgent  # other agents do without
 
     assert issubclass(agent, SearchAgent)
     plugin: EnvironmentPlugin = load("tape.environments", configuration.spec.environment)

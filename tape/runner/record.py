@@ -47,19 +47,7 @@ class Result(BaseModel):
     explanation: dict[str, Any] | None = None
     measures: dict[str, float | None] = {}
     final_answer: str | None = None
-    queries: Count = 0
-    simulations: Count = 0
-    commitments: Count = 0
-    refusals: Count = 0
-    infeasible_commitments: Count = 0
-    counterexamples: Counts = {}
-    disabled_rules: list[str] = []
-    certified: Count = 0
-    chain_length: Count = 0
-    rejections: Count = 0
-    certifying: Count = 0
-    cascades: Count = 0
-    goal_certified: bool = False
+    method: dict[str, bool | Count | Counts | list[str]] = {}
     wall_overrun_seconds: float = 0.0
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tape.files import replace_file
 from tape.plugins import missing_extra
-from tape.runner.summary import VERIFICATION
+from tape.runner.summary import counted, counters
 from tape.screen import printable
 
 if TYPE_CHECKING:
@@ -50,21 +50,24 @@ def _say_left_out(reason: str) -> None:
 def rows(episodes: Sequence[Mapping[str, Any]]) -> list[dict[str, Value]]:
     """One row per episode; all rows have the same columns in the same order.
 
-    Usage per role is summed; what was used of each resource, what of it was paid, and its cap have a column each.
+    What a method counts has a column where it is in use. Usage per role is summed. What was used of each resource,
+    what of it was paid, and its cap have a column each.
     """
     used = _kinds(line["result"]["used"] for line in episodes)
     caps = _kinds(line["result"]["budget"] for line in episodes)
-    return [_row(line, used, caps) for line in episodes]
+    names = counters(line["result"] for line in episodes)
+    return [_row(line, names, used, caps) for line in episodes]
 
 
 def _kinds(found: Iterable[Mapping[str, Any]]) -> list[str]:
     return sorted({kind for one in found for kind in one})
 
 
-def _row(line: Mapping[str, Any], used: Sequence[str], caps: Sequence[str]) -> dict[str, Value]:
+def _row(line: Mapping[str, Any], names: Sequence[str], used: Sequence[str], caps: Sequence[str]) -> dict[str, Value]:
     result = line["result"]
     row: dict[str, Value] = {name: line[name] for name in LINE} | {name: result[name] for name in RESULT}
-    row |= {name: result.get(name, 0) for name in VERIFICATION}  # lines of earlier versions have none
+    own = counted(result)
+    row |= {name: own.get(name) for name in names}
     for name in ("lm_calls", "prompt_tokens", "completion_tokens"):
         row[name] = sum(result[name].values())
     row |= {f"used_{kind}": result["used"].get(kind) for kind in used}

@@ -61,6 +61,9 @@ def _digest(named: tuple[tuple[str, str], ...]) -> str:
     return whole.hexdigest()[:16]
 
 
+IN_FIRST_KEYS = ("aec", "sdp")
+"""Methods that the first versions wrote as null where they were not in use; so keys still hash them."""
+
 PACKAGES = (
     "tape-planner",
     "torch",
@@ -144,8 +147,8 @@ def key_of(spec: Mapping[str, Any], task: Task, caps: Budget, repeat: int) -> st
     """
     left_out = ("repeats", "options", "tasks_digest", "auto_roles")
     parts = {name: value for name, value in spec.items() if name not in left_out}
-    # Younger than the first keys: where it is not in use, episodes are the ones that they were before it.
-    parts["config"] = {name: value for name, value in spec["config"].items() if name != "cgdp" or value is not None}
+    used = {k: v for k, v in spec["config"].items() if v is not None or k in TapeConfig.model_fields}
+    parts["config"] = {**dict.fromkeys(IN_FIRST_KEYS), **used}
     parts |= {"task": task.id, "digest": task.digest, "caps": dict(caps), "repeat": repeat}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 

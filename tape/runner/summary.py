@@ -30,9 +30,6 @@ HEAD = (
 )
 FAULTS = ("model_error", "env_error", "solver_error")
 """End states by a fault of model, environment or solver; they say nothing about the agent."""
-VERIFICATION = ("queries", "simulations", "commitments", "refusals", "infeasible_commitments")
-"""Totals of episodes under verification (``aec``); lines of earlier versions have none of them."""
-
 NOTES = {
     "wilson": "Wilson's, where no level is repeated",
     "clustered": "the bootstrap by level, where levels are repeated",
@@ -83,7 +80,7 @@ def _group(name: str, level_set: str, spec: RunSpec, lines: Sequence[Mapping[str
         "replans": sum(r["replans"] for r in results),
         "mismatches": sum(r["mismatches"] for r in results),
         "malformed": sum(r["malformed"] for r in results),
-        **{name: sum(r.get(name, 0) for r in results) for name in VERIFICATION},
+        "method": {name: sum(r["method"].get(name, 0) for r in results) for name in counters(results)},
         "partial_walks": sum(r["partial_walk"] for r in results),
         "lm_calls": sum(sum(r["lm_calls"].values()) for r in results),
         "lm_tokens": sum(tokens(r) for r in results),
@@ -119,6 +116,16 @@ def _mean(values: Sequence[float]) -> float:
     """The mean, which a float holds even where it does not hold the sum."""
     total = _total(values)
     return math.fsum(value / len(values) for value in values) if total is None else total / len(values)
+
+
+def counters(results: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The names of what methods have counted in episodes, each once."""
+    return [*dict.fromkeys(name for result in results for name in counted(result))]
+
+
+def counted(result: Mapping[str, Any]) -> dict[str, int]:
+    """What the methods in use have counted in an episode: numbers, and flags as 0 and 1."""
+    return {name: int(value) for name, value in result["method"].items() if isinstance(value, int)}
 
 
 def tokens(result: Mapping[str, Any]) -> int:
@@ -209,7 +216,7 @@ def cells(groups: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 def remark(groups: Sequence[Mapping[str, Any]]) -> str:
     """What has to be known to read the table of the groups."""
     methods = [text for method, text in NOTES.items() if any(g["ci95_method"] == method for g in groups)]
-    said = "".join(map(_about_verification, groups))
+    said = "".join(map(_about_methods, groups))
     ends = "".join(text for state, text in ENDED.items() if any(state in g.get("end_states", {}) for g in groups))
     interval = f" The interval is {'; '.join(methods)}." if methods else ""
     return (
@@ -218,13 +225,10 @@ def remark(groups: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _about_verification(group: Mapping[str, Any]) -> str:
-    """What a group's verifier did, where there is one."""
-    if group.get("configuration", {}).get("aec") is None:
-        return ""
-    n = group["episodes"]
-    counts = [f"{group[name] / n:.2f} {name.replace('_', ' ')}" for name in VERIFICATION]
-    return f" {group['cell']}, {group['level_set']}, per episode: {', '.join(counts)}."
+def _about_methods(group: Mapping[str, Any]) -> str:
+    """What the methods in use have counted."""
+    counts = [f"{total / group['episodes']:.2f} {name.replace('_', ' ')}" for name, total in group["method"].items()]
+    return f" {group['cell']}, {group['level_set']}, per episode: {', '.join(counts)}." if counts else ""
 
 
 def _about_limits(groups: Sequence[Mapping[str, Any]]) -> str:

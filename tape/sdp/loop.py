@@ -155,18 +155,18 @@ class Loop:
 
     def _advance(self, realized: Realized, verdict: Verdict, node: str) -> None:
         """The only place where predicates become certified and attempts are recorded."""
-        result, k = self._episode.result, verdict.k
+        counted, k = self._episode.result.method, verdict.k
         if k:
             self._certified, self._tail = self._certified + self._tail[:k], self._tail[k:]
             self._attempts, self._replans_here = (), 0
-            result.certified += k
-            result.certifying += 1
-            result.cascades += k >= 2
+            counted["certified"] += k
+            counted["certifying"] += 1
+            counted["cascades"] += k >= 2
         elif verdict.counts:
             attempt = Attempt(self._tail[0], realized.action, verdict.reason, node)
             self._attempts += (attempt,)
             self._history.append(attempt)
-            result.rejections += 1
+            counted["rejections"] += 1
 
     # --- replanning -------------------------------------------------------------------------
 
@@ -247,9 +247,9 @@ class Loop:
 
     def _conclude(self) -> None:
         """Log how the loop ended."""
-        result, planned = self._episode.result, len(self._certified) + len(self._tail)
-        result.chain_length = planned
-        result.goal_certified = bool(self._certified) and self._certified[-1].goal
+        counted, planned = self._episode.result.method, len(self._certified) + len(self._tail)
+        counted["chain_length"] = planned
+        counted["goal_certified"] = bool(self._certified) and self._certified[-1].goal
         try:
             state = dict(self._fields())
         except EnvironmentFaultError:  # after another fault, which is the one to be told of
@@ -259,7 +259,7 @@ class Loop:
                 why=self._why,
                 certified=len(self._certified),
                 planned=planned,
-                goal_certified=result.goal_certified,
+                goal_certified=counted["goal_certified"],
                 rejected=len(self._history),
                 replans=self._replans,
                 caps={"attempts": self._most, "replans": self._caps.replans, "steps": self._caps.steps},

@@ -1,11 +1,32 @@
-"""SDP as a method of the engine: its settings, and its events for whoever reads a trace."""
+"""SDP as a method of the engine."""
 
 from __future__ import annotations
 
-from tape.engine.settings import Method
-from tape.sdp import events
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tape.engine.method import Method
+from tape.sdp import checks
 from tape.sdp.settings import SdpSettings
+from tape.trace import Event
 
-__all__ = ["SDP", "events"]
 
-SDP = Method("sdp", SdpSettings)
+@dataclass(frozen=True)
+class SdpMethod(Method):
+    """Certifies predicates one after the other, by what was observed."""
+
+    def wrong(self, events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
+        """Check verdicts and counters (:mod:`tape.sdp.checks`)."""
+        return checks.wrong(events, result)
+
+
+SDP = SdpMethod(
+    "sdp",
+    SdpSettings,
+    "--agent sdp",
+    {"certified": 0, "chain_length": 0, "rejections": 0, "certifying": 0, "cascades": 0, "goal_certified": False},
+)
+"""The counters: predicates certified, and those with the ones still planned at the end; attempts that were not
+certified; actions that certified a predicate or more, and two or more; whether the goal was certified.
+"""

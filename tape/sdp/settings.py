@@ -6,29 +6,43 @@ from typing import Literal
 
 from pydantic import Field
 
-from tape.engine.settings import MOST, MethodSettings
+from tape.engine.method import MethodSettings
+from tape.engine.settings import MOST
 
 
 class SdpSettings(MethodSettings):
-    """How chains of predicates are made and certified.
+    """How chains of predicates are made and certified. The ablation without REPLAN is the engine's ``replan=False``."""
 
-    Attributes:
-        chain: The predicates come from the path that the solver picks (``walk``); from one ``sample`` of the model,
-            rolled out and not selected; or from the environment's ``adapter``, which asks the model or knows a fixed
-            chain.
-        attempts: b, failed attempts at a predicate before it is replanned; None: as in the environment's table.
-        target_replans: Most replans of one predicate; None as above.
-        step_cap: Most steps of the loop in an episode, attempts without an action included; None as above.
-        strict_algorithm1: Replan after b + 1 failures (r > b), as algorithm 1 has it, instead of after b (appendix A).
-        cascade: False: an action certifies one predicate at most, but for the one that completes the task (ablation).
-        validation: ``environment``, or ``always``: every action counts as having made its predicate true (ablation).
-            The ablation without REPLAN is the engine's ``replan=False``.
-    """
-
-    chain: Literal["walk", "sample", "adapter"] = "walk"
-    attempts: int | None = Field(default=None, ge=1, le=MOST)
-    target_replans: int | None = Field(default=None, ge=0, le=MOST)
-    step_cap: int | None = Field(default=None, ge=1, le=MOST)
-    strict_algorithm1: bool = False
-    cascade: bool = True
-    validation: Literal["environment", "always"] = "environment"
+    chain: Literal["walk", "sample", "adapter"] = Field(
+        default="walk",
+        description="where the predicates come from. walk: the path that the solver picks; sample: one plan of the "
+        "model; adapter: the environment's own operators",
+    )
+    attempts: int | None = Field(
+        default=None,
+        ge=1,
+        le=MOST,
+        description="b, failed attempts at a predicate before it is replanned (default: 1 on a path, else the "
+        "environment's)",
+    )
+    target_replans: int | None = Field(
+        default=None,
+        ge=0,
+        le=MOST,
+        description="most replans of one predicate (default: as many attempts in all as the environment's)",
+    )
+    step_cap: int | None = Field(
+        default=None,
+        ge=1,
+        le=MOST,
+        description="most steps of the loop, attempts without an action included (default: the environment's)",
+    )
+    strict_algorithm1: bool = Field(
+        default=False, description="replan after b + 1 failures, as algorithm 1 of the paper has it, instead of after b"
+    )
+    cascade: bool = Field(
+        default=True, description="off: an action certifies one predicate at most, but for the last (ablation)"
+    )
+    validation: Literal["environment", "always"] = Field(
+        default="environment", description="always: every action counts as having made its predicate true (ablation)"
+    )

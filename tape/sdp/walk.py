@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tape.engine.episode import Episode
+from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.graph import UNKNOWN, Edge
 from tape.engine.planner import Planner
 from tape.engine.selection import SelectedPath
@@ -77,8 +77,13 @@ class WalkChain:
         del at, history
         refused = len(self._episode.refused) > self._refused  # by somebody: that says nothing of the path
         if self._verification is not None and not self._mismatch and not refused:
-            self._episode.result.infeasible_commitments += 1
+            self._verification.contradicted()
         return await self._chain()
+
+    def ended(self, end: EpisodeEnded) -> None:
+        """Count a committed path that the environment has ended in failure, as TAPE does under verification."""
+        if self._verification is not None and end.end_state == "failure" and not end.limit:
+            self._verification.contradicted()
 
     async def _chain(self) -> Chain:
         episode = self._episode

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from tape.trace.old_results import lifted
 
 Count: TypeAlias = int  # how long one may be, the reader of the file says
 
@@ -64,8 +66,7 @@ class _Result(_Part):
     replans: Count = 0
     mismatches: Count = 0
     malformed: Count = 0
-    queries: Count = 0
-    certified: Count = 0
+    method: dict[str, Any] = {}
     detail: str = ""
     final_answer: str | None = None
     lm_calls: dict[str, Count] = {}
@@ -77,6 +78,10 @@ class _Result(_Part):
     explanation: _Explanation | None = None
     solver_seconds: float = 0.0
     wall_seconds: float = 0.0
+
+
+def _lifted(value: Any) -> Any:
+    return lifted(value) if isinstance(value, dict) else value
 
 
 def _like(shape: type[_Part]) -> AfterValidator:
@@ -93,4 +98,5 @@ Config: TypeAlias = Annotated[dict[str, Any], _like(_Config)]
 Graph: TypeAlias = Annotated[dict[str, Any], _like(_Graph)]
 Problem: TypeAlias = Annotated[dict[str, Any], _like(_Problem)]
 Explanation: TypeAlias = Annotated[dict[str, Any], _like(_Explanation)]
-Result: TypeAlias = Annotated[dict[str, Any], _like(_Result)]
+Result: TypeAlias = Annotated[dict[str, Any], BeforeValidator(_lifted), _like(_Result)]
+"""A result, with what methods count in ``method`` also where an earlier version wrote it (:func:`lifted`)."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tape.budget import Budget
-from tape.engine.settings import METHOD_FIELDS, TapeConfig
+from tape.engine.settings import TapeConfig
 from tape.plugins import load
 from tape.protocols import prompt_version
 from tape.runner.configurations import Configuration
@@ -30,7 +30,7 @@ def play(
     parser = argparse.ArgumentParser()
     plugin.add_arguments(parser)
     options = vars(parser.parse_args([]))
-    methods = {name: {} for name in load("tape.agents", agent).methods if name in METHOD_FIELDS and name != "aec"}
+    methods = {name: {} for name in load("tape.agents", agent).methods}
     spec = RunSpec(
         environment=environment,
         options=options,

@@ -24,7 +24,6 @@ from tape.agents.open_loop import OpenLoopAgent
 from tape.agents.plan_and_act import PlanAndActAgent
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
-from tape.agents.sdp import SdpAgent
 from tape.agents.tape import TapeAgent, TapeAllStepAgent
 from tape.budget import Budget
 from tape.engine.result import END_STATES, EpisodeResult
@@ -33,6 +32,7 @@ from tape.lm.scripted import ScriptedLM
 from tape.protocols import Environment, EnvironmentPlugin
 from tape.runner.directory import RunDirectory
 from tape.runner.results import write_results
+from tape.sdp.agent import SdpAgent
 from tape.testing.garbage import GARBAGE
 from tape.testing.line import Line
 from tape.tools import ToolEnvironment

@@ -1,7 +1,7 @@
 """A trace checked from its file alone: whatever in it follows from other lines of it is derived again.
 
 One file for each kind of fact: :mod:`counts` (the result, calls, tokens, budgets), :mod:`steps` (observations, moves,
-paths), :mod:`aec` (queries, verdicts, commitments), :mod:`search` (facts, beliefs, gates, reasons). The invariants of a
+paths), and for each method what it checks itself (:meth:`tape.engine.method.Method.wrong`). The invariants of a
 certified trajectory are :mod:`tape.analysis.revalidation`. No environment is needed.
 """
 
@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tape.analysis.from_file import aec, counts, search, steps
+from tape.analysis.from_file import counts, steps
 from tape.analysis.revalidation import Finding
+from tape.engine.method import method
+from tape.plugins import METHODS, names
 from tape.trace import Event, FinishedEvent, StartedEvent
 
 
@@ -26,6 +28,6 @@ def from_file(events: Sequence[Event]) -> list[Finding]:
     result = ends[0].result
     found = [Finding("books", None, what) for what in counts.wrong(events, events[0], result)]
     found += [Finding("steps", None, what) for what in steps.wrong(events, events[0])]
-    found += [Finding("aec", None, what) for what in aec.wrong(events, result)]
-    found += [Finding("search", None, what) for what in search.wrong(events, events[0], result)]
+    for name in names(METHODS):
+        found += [Finding(name, None, what) for what in method(name).wrong(events, result)]
     return found

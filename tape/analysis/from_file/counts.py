@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tape.sdp.events import ConcludedEvent, ValidatedEvent
 from tape.trace import (
     ActedEvent,
     AnsweredEvent,
@@ -64,14 +63,6 @@ def _counted(events: Sequence[Event], started: StartedEvent) -> Iterator[tuple[s
         yield "used", {kind: count for kind, count in used.items() if count}
     answered = [event.text for event in events if isinstance(event, AnsweredEvent)]
     yield "final_answer", answered[-1] if answered else None
-    verdicts = [event for event in events if isinstance(event, ValidatedEvent)]
-    yield "certified", sum(event.k for event in verdicts)
-    yield "certifying", sum(event.k > 0 for event in verdicts)
-    yield "cascades", sum(event.k > 1 for event in verdicts)
-    yield "rejections", sum(not event.k and event.counts for event in verdicts)
-    concluded = next((event for event in events if isinstance(event, ConcludedEvent)), None)
-    yield "chain_length", 0 if concluded is None else concluded.planned
-    yield "goal_certified", concluded is not None and concluded.goal_certified
 
 
 def _calls(events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tape.budget.deadline import KIND as WALL
-from tape.sdp.events import ConcludedEvent, ValidatedEvent
 from tape.trace import (
     ActedEvent,
     ActionsSampledEvent,
@@ -27,7 +26,6 @@ def wrong(events: Sequence[Event], started: StartedEvent) -> Iterator[str]:
     steps, left = 0, {kind: cap for kind, cap in started.budget.items() if kind != WALL}
     seen: list[str] = []
     links: set[tuple[str, str, str]] = set()
-    after: tuple[int, dict[str, Any]] | None = None
     for event in events:
         if isinstance(event, ActedEvent):
             steps += 1
@@ -45,14 +43,6 @@ def wrong(events: Sequence[Event], started: StartedEvent) -> Iterator[str]:
                     yield f"{event.type} at step {step} is of {event.observed!r:.80}, and {seen[-1]!r:.80} was observed"
                 if event.observed == event.predicted:
                     yield f"{event.type} at step {step} predicts what was observed"
-            case ValidatedEvent():
-                own = (seen[-2] if event.action is not None and len(seen) > 1 else seen[-1]) if seen else ""
-                if seen and event.nodes != (own, seen[-1]):
-                    yield f"the verdict at step {step} is on the nodes {event.nodes!r:.120}, and others were observed"
-                after = step, event.after
-            case ConcludedEvent() if event.state is not None and after is not None:
-                if after[0] == steps and after[1] != event.state:
-                    yield "the last attempt has left another state than there was at the end"
             case GraphFoldedEvent():
                 links = {_link(link) for link in event.graph.get("links", [])}
             case PathSelectedEvent() if event.nodes and not event.expected:

@@ -14,6 +14,7 @@ from tape.agents.tape import TapeAgent
 from tape.analysis.probe.record import Probe, RoleRecord
 from tape.engine.scorer import require_declared_scores
 from tape.engine.settings import TapeConfig
+from tape.engine.verification import verifying_method
 from tape.errors import ConfigError
 from tape.plugins import load
 from tape.protocols import Environment, EnvironmentPlugin, Task
@@ -141,8 +142,8 @@ class _Adviser:
 
     def advice(self) -> Advice:
         # Of SDP's chains one is the path that is selected, one a sampled plan, and one neither.
-        chain = "walk" if self._config.sdp is None else SdpSettings.of(self._config).chain
-        if issubclass(self._agent, TapeAgent) and self._config.aec is None and chain != "adapter":
+        chain = (SdpSettings.find(self._config) or SdpSettings()).chain
+        if issubclass(self._agent, TapeAgent) and verifying_method(self._config) is None and chain != "adapter":
             self._world_model()
             if chain == "walk":
                 self._scorer()
@@ -213,11 +214,9 @@ class _Adviser:
         domain = self._env.domain
         if domain.predicates is None or not issubclass(self._agent, LmAgent):
             return False
-        from tape.aec.two_frontier import Limits, TwoFrontierProposer, queryable
+        from tape.aec.two_frontier import proposer as two_frontier
 
-        proposer = TwoFrontierProposer(
-            domain, Limits(nodes=4000, width=64, novel=True), assumable=queryable(domain.predicates)
-        )
+        proposer = two_frontier(domain)
         state = domain.project(self._env.reset(0))
         try:
             [plans] = run_sync(proposer.propose([(state, dict(self._task.budget))], 1, 0))

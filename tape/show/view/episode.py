@@ -147,11 +147,11 @@ def facts(result: Mapping[str, Any]) -> list[list[str]]:
         ("replans", "replans"),
         ("mismatches", "mismatches"),
         ("malformed", "malformed answers"),
-        ("queries", "queries"),
-        ("certified", "subgoals certified"),
     ):
         if result.get(name):
             found.append([label, f"{result[name]}"])
+    counted = result.get("method", {}).items()
+    found += [[name.replace("_", " "), f"{value}"] for name, value in counted if value and isinstance(value, int)]
     calls = sum(result.get("lm_calls", {}).values())
     found.append(["LM calls", f"{calls:,}"])
     tokens = sum(sum(result.get(name, {}).values()) for name in ("prompt_tokens", "completion_tokens"))

@@ -31,10 +31,10 @@ def committed(count: int, gate: str) -> Counter[str]:
         totals += Counter(
             episodes=1,
             won=int(result.success),
-            commitments=result.commitments,
-            infeasible=result.infeasible_commitments,
+            commitments=result.method["commitments"],
+            infeasible=result.method["infeasible_commitments"],
             over=len(result.budget_violations),
-            contradictions=sum(result.counterexamples.values()),
+            contradictions=sum(result.method["counterexamples"].values()),
         )
         env.close()
     return totals

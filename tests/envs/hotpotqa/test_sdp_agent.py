@@ -14,10 +14,10 @@ from envs.hotpotqa.sdp import HopAdapter
 from envs.hotpotqa.search import TitledCorpus
 from envs.musique.corpus import load_corpus, load_questions
 from envs.musique.question import Question
-from tape.agents.sdp import SdpAgent
 from tape.engine.result import EpisodeResult
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
+from tape.sdp.agent import SdpAgent
 from tests.envs.hotpotqa.helpers import QUESTION, answer, environment, found, knowing, setting, sub_questions
 from tests.envs.hotpotqa.test_environment import MOVES, player
 
@@ -34,10 +34,15 @@ def play(
 def test_a_model_that_knows_is_certified_hop_by_hop(mode: str, benchmark: str) -> None:
     result = play(environment(mode, benchmark=benchmark))
     assert result.end_state == "success", result.detail
-    assert (result.certified, result.chain_length, result.goal_certified, result.cascades) == (4, 4, True, 1)
+    assert (
+        result.method["certified"],
+        result.method["chain_length"],
+        result.method["goal_certified"],
+        result.method["cascades"],
+    ) == (4, 4, True, 1)
     searches = sum(action.startswith("search:") for action in result.actions)
     assert (result.steps, searches) == ((3, 0) if mode == "distractor" else (5, 2))
-    assert result.rejections == 0
+    assert result.method["rejections"] == 0
 
 
 def test_a_wrong_title_costs_nothing_and_a_wrong_finding_an_attempt() -> None:
@@ -49,7 +54,7 @@ def test_a_wrong_title_costs_nothing_and_a_wrong_finding_an_attempt() -> None:
         return found(*made)
 
     result = play(environment(), knowing(change))
-    assert (result.success, result.rejections, result.steps) == (True, 1, 4)
+    assert (result.success, result.method["rejections"], result.steps) == (True, 1, 4)
 
 
 def test_after_b_failures_it_replans_and_keeps_the_first_hop(tmp_path: Path) -> None:
@@ -63,7 +68,7 @@ def test_after_b_failures_it_replans_and_keeps_the_first_hop(tmp_path: Path) -> 
     trace = tmp_path / "trace.jsonl"
     result = play(environment(), knowing(change), trace)
     assert result.success, result.detail
-    assert (result.rejections, result.replans) == (3, 1)
+    assert (result.method["rejections"], result.replans) == (3, 1)
     chains = [json.loads(line) for line in trace.read_text().splitlines() if '"sdp_chain"' in line]
     assert [len(event["targets"]) for event in chains] == [4, 3]
     assert chains[1]["certified"] == 1
@@ -76,10 +81,10 @@ def test_caps_hold_where_nothing_is_ever_found() -> None:
 
     for mode, benchmark, cap in (("distractor", "hotpotqa", 20), ("open", "musique", 25)):
         result = play(environment(mode, benchmark=benchmark), knowing(change))
-        assert (result.end_state, result.certified) in (("replan_limit", 0), ("budget:steps", 0))
+        assert (result.end_state, result.method["certified"]) in (("replan_limit", 0), ("budget:steps", 0))
         assert result.steps <= cap
         assert result.replans <= 2
-        assert result.rejections <= 9
+        assert result.method["rejections"] <= 9
 
 
 def test_an_answer_that_the_validator_rejects_is_revised() -> None:
@@ -89,7 +94,7 @@ def test_an_answer_that_the_validator_rejects_is_revised() -> None:
         return answer(next(answers)) if request.role == "answer" else None
 
     result = play(environment(), knowing(change))
-    assert (result.success, result.rejections) == (True, 1)
+    assert (result.success, result.method["rejections"]) == (True, 1)
     assert result.actions[-2:] == ["answer: unknown", "answer: Ada Quill"]
 
 
@@ -103,19 +108,19 @@ def test_nobody_is_told_that_a_rejected_answer_was_right() -> None:
         return None
 
     result = play(environment(benchmark="musique"), knowing(change))
-    assert (result.success, result.goal_certified) == (False, False)
+    assert (result.success, result.method["goal_certified"]) == (False, False)
     assert "answer: Fenn Garrow" in result.actions
 
 
 def test_without_cascade_the_goal_takes_a_step_of_its_own() -> None:
     result = play(environment(), sdp={"cascade": False})
-    assert (result.success, result.certified, result.cascades, result.steps) == (True, 4, 0, 4)
+    assert (result.success, result.method["certified"], result.method["cascades"], result.steps) == (True, 4, 0, 4)
 
 
 @pytest.mark.parametrize("mode", ["distractor", "open"])
 def test_without_validation_searches_still_certify_nothing(mode: str) -> None:
     result = play(environment(mode), sdp={"validation": "always"})
-    assert (result.success, result.certified, result.rejections) == (True, 4, 0)
+    assert (result.success, result.method["certified"], result.method["rejections"]) == (True, 4, 0)
 
 
 def test_answers_that_cannot_be_read_are_attempts() -> None:
@@ -126,7 +131,7 @@ def test_answers_that_cannot_be_read_are_attempts() -> None:
         return next(broken, right) if request.role == "realize" else right
 
     result = play(environment(), ScriptedLM(reply))
-    assert (result.success, result.malformed, result.rejections) == (True, 2, 2)
+    assert (result.success, result.malformed, result.method["rejections"]) == (True, 2, 2)
 
 
 def test_the_chain_of_a_walk_has_a_target_per_action_and_the_goal() -> None:
@@ -147,7 +152,7 @@ def test_chains_from_walks_and_samples_are_played_with_a_general_model(chain: st
         return "yes" if request.role == "validate" else str(planning._reply(request, sample))
 
     result = SdpAgent(ScriptedLM(reply), sdp={"chain": chain}).run(environment("open"))
-    assert (result.end_state, result.certified, result.chain_length) == ("success", 4, 4)
+    assert (result.end_state, result.method["certified"], result.method["chain_length"]) == ("success", 4, 4)
     assert result.actions == [write(move) for move in MOVES[:3]]
 
 
@@ -178,8 +183,8 @@ def test_the_scripted_reader_answers_all_questions_that_are_decomposed_rightly(m
         where: dict[str, Any] = {"corpus": CORPUS} if mode == "open" else {"given": with_distractors(question, CORPUS)}
         env = HotpotEnvironment(question, benchmark="musique", reader="scripted", **where)
         result = play(env, planner(question))
-        assert (result.success, result.goal_certified) == (True, True), (question.id, result.detail)
-        assert result.certified == question.operations + 2
+        assert (result.success, result.method["goal_certified"]) == (True, True), (question.id, result.detail)
+        assert result.method["certified"] == question.operations + 2
 
 
 def test_validation_catches_simulated_errors_that_always_passing_lets_through() -> None:

@@ -8,7 +8,6 @@ from envs.scienceworld.changes import target_of
 from envs.scienceworld.domain import ScienceWorldDomain
 from envs.scienceworld.sdp import CAPS, ScienceAdapter, credit, rejected
 from envs.scienceworld.simulated.model import open_simulated
-from tape.agents.sdp import SdpAgent
 from tape.budget import Budget, Ledger
 from tape.engine.context import RoleContext
 from tape.engine.settings import TapeConfig
@@ -16,6 +15,7 @@ from tape.lm.accounting import AccountedLM
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Observation
 from tape.sdp.adapter import Caps, Tools
+from tape.sdp.agent import SdpAgent
 from tape.sdp.events import ConcludedEvent, ValidatedEvent
 from tape.sdp.operators import Outcome
 from tape.sdp.state import Attempt, CertifiedState, MarkovState

@@ -17,13 +17,13 @@ from envs.scienceworld.simulated.verdicts import freely, plainly
 from tape.agents.plan_and_act import PlanAndActAgent
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
-from tape.agents.sdp import SdpAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget
 from tape.errors import ConfigError, ModelError, UnknownNameError
 from tape.lm.base import Message, Request
 from tape.lm.registry import open_model
 from tape.lm.scripted import obeys
+from tape.sdp.agent import SdpAgent
 from tests.envs.scienceworld.recorded import recorded, states
 from tests.tape.offers import offers
 

@@ -19,12 +19,12 @@ from envs.travelplanner.slots import KINDS
 from envs.travelplanner.state import TripState
 from envs.travelplanner.trip import Trip
 from experiments.studies.sdp.cases.travelplanner import FAMILIES, cases, validators
-from tape.agents.sdp import SdpAgent
 from tape.engine.result import EpisodeResult
 from tape.lm.base import Choice, Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Observation
 from tape.sdp.adapter import KnowsTruth, SdpEnvironment
+from tape.sdp.agent import SdpAgent
 from tape.sdp.events import ValidatedEvent
 from tape.sdp.operators import Outcome
 from tape.trace import TraceWriter, read_trace
@@ -68,7 +68,9 @@ def test_the_greedy_choice_certifies_one_predicate_at_a_time(days: int) -> None:
     env, result = played(made, trace=trace)
     assert result.end_state == "success"
     assert env.success()
-    assert (result.certified, result.chain_length, result.rejections) == (len(chain_of(made)),) * 2 + (0,)
+    assert (result.method["certified"], result.method["chain_length"], result.method["rejections"]) == (
+        len(chain_of(made)),
+    ) * 2 + (0,)
     found = [event for event in trace.events if isinstance(event, ValidatedEvent)]
     prepared = [event for event in found if event.k == 0]
     assert len(prepared) == 2 * days
@@ -116,7 +118,7 @@ def test_walk_and_chain_book_the_same_as_tape() -> None:
     env, result = played(made, "walk")
     assert result.end_state == "success"
     assert made.total(env._state) == cheapest(made)
-    assert result.certified == result.chain_length == len(made.slots)
+    assert result.method["certified"] == result.method["chain_length"] == len(made.slots)
 
 
 def test_a_check_that_fails_is_retried_to_the_cap_and_nothing_else_is_undone() -> None:
@@ -124,8 +126,8 @@ def test_a_check_that_fails_is_retried_to_the_cap_and_nothing_else_is_undone() -
     wanting = Trip(replace(made.query, constraints=replace(made.query.constraints, cuisines=("Martian",))), made.world)
     env, result = played(wanting)
     assert result.end_state == "replan_limit"
-    assert result.rejections == CAPS.attempts * (CAPS.replans + 1)
-    assert result.certified == len(chain_of(made)) - 2
+    assert result.method["rejections"] == CAPS.attempts * (CAPS.replans + 1)
+    assert result.method["certified"] == len(chain_of(made)) - 2
     assert env.measures()["delivered"] == 1
 
 
@@ -150,7 +152,7 @@ def test_what_is_none_of_the_options_is_a_failed_attempt() -> None:
     _, result = played(made, model=ScriptedLM(["a palace"]))
     assert result.steps == 0
     assert result.end_state == "replan_limit"
-    assert result.rejections == CAPS.attempts * (CAPS.replans + 1)
+    assert result.method["rejections"] == CAPS.attempts * (CAPS.replans + 1)
 
 
 def test_the_validator_is_never_wrong_on_adversarial_cases() -> None:

@@ -145,7 +145,7 @@ def test_the_simulator_is_always_labelled() -> None:
 
 
 def test_the_bounds_on_lm_calls_by_hand() -> None:
-    config = TapeConfig(num_plans=2, resample=0, max_replans=1, extend=0, doubt=0.0)
+    config = TapeConfig(num_plans=2, resample=0, max_replans=1, extend=0, requery_threshold=0.0)
 
     def most(name: str, config: TapeConfig = config) -> int | None:
         agent: type[Agent] = load("tape.agents", name)

@@ -34,7 +34,11 @@ def test_an_unknown_is_queried_and_the_walk_goes_on_past_what_the_query_has_done
     result, events = play(BoxWorld(0, OPEN), BoxModel(0, OPEN, plans=["open 0; take 0"]), aec={"ensemble": 1})
     assert (result.end_state, result.steps, result.replans) == ("success", 3, 0)
     assert result.actions == ["rattle 0", "open 0", "take 0"]
-    assert (result.queries, result.commitments, result.infeasible_commitments) == (2, 1, 0)
+    assert (result.method["queries"], result.method["commitments"], result.method["infeasible_commitments"]) == (
+        2,
+        1,
+        0,
+    )
     assert len(of_type(events, PlansSampledEvent)) == 1  # nothing was sampled again
     [committed] = of_type(events, CommittedEvent)
     assert committed.actions == ["take 0"]
@@ -45,7 +49,7 @@ def test_an_unknown_is_queried_and_the_walk_goes_on_past_what_the_query_has_done
 def test_a_hypothesis_that_a_query_contradicts_is_refused_and_the_next_one_goes_on() -> None:
     model = BoxModel(1, OPEN, plans=["open 0; take 0", "unlock 1; open 1; take 1"])
     result, events = play(BoxWorld(1, OPEN), model, num_plans=2, aec={"gate": "query_all"})
-    assert (result.end_state, result.replans, result.refusals) == ("success", 0, 1)
+    assert (result.end_state, result.replans, result.method["refusals"]) == ("success", 0, 1)
     refused = next(e for e in of_type(events, VerifiedEvent) if not e.accepted)
     assert refused.witnesses == ["at step 1: gem_in(0) must be true; by the facts it is false"]
 
@@ -58,12 +62,12 @@ def test_sure_predictions_save_queries_of_what_is_predicted_otherwise() -> None:
     assert [e.predicate for e in of_type(events, QueriedEvent)] == ["gem_in(2)"]
     simulated = [(e.predicate, e.simulated) for e in of_type(events, PredictedEvent) if e.simulated is not None]
     assert simulated[:2] == [("gem_in(0)", False), ("gem_in(2)", True)]
-    assert result.simulations == 2
+    assert result.method["simulations"] == 2
     without, _ = play(
         BoxWorld(2, OPEN), BoxModel(2, OPEN, plans=list(model.plans or ())), num_plans=2, aec={"gate": "query_all"}
     )
-    assert without.queries > result.queries
-    assert without.lm_calls.get("predict", 0) == without.simulations == 0
+    assert without.method["queries"] > result.method["queries"]
+    assert without.lm_calls.get("predict", 0) == without.method["simulations"] == 0
 
 
 def test_what_is_believed_is_queried_before_it_is_committed_to() -> None:
@@ -71,7 +75,7 @@ def test_what_is_believed_is_queried_before_it_is_committed_to() -> None:
     result, events = play(BoxWorld(0, OPEN), BoxModel(0, OPEN, plans=["unlock 0; open 0; take 0"]))
     assert of_type(events, PredictedEvent)[0].simulated is True
     assert [e.predicate for e in of_type(events, QueriedEvent)] == ["gem_in(0)"]
-    assert (result.end_state, result.commitments) == ("success", 1)
+    assert (result.end_state, result.method["commitments"]) == ("success", 1)
 
 
 def test_belief_alone_never_ends_a_round() -> None:
@@ -86,8 +90,8 @@ def test_a_belief_committed_without_a_verifier_fails_where_it_is_wrong() -> None
     model = BoxModel(1, OPEN, plans=["unlock 1; open 1; take 1", "unlock 0; open 0; take 0"])
     result, events = play(BoxWorld(0, OPEN), model, num_plans=1, aec={"commit": "belief", "gate": "simulate_all"})
     assert result.end_state == "success"
-    assert result.queries == 0
-    assert result.infeasible_commitments >= 1
+    assert result.method["queries"] == 0
+    assert result.method["infeasible_commitments"] >= 1
     assert not any(e.certified for e in of_type(events, CommittedEvent))
     assert not of_type(events, VerifiedEvent)
 
@@ -121,7 +125,7 @@ def test_where_no_query_fits_nothing_is_committed_to(settings: dict[str, Any]) -
     plan = "open 0" if steps == 1 or "horizon" in settings else "unlock 0; open 0; take 0"
     result, events = play(world, BoxModel(0, OPEN, plans=[plan]), steps=steps, **settings)
     assert result.end_state == "not_certified"
-    assert (result.steps, result.queries, result.commitments) == (0, 0, 0)
+    assert (result.steps, result.method["queries"], result.method["commitments"]) == (0, 0, 0)
     assert all(e.witnesses or e.reason for e in of_type(events, VerifiedEvent))
 
 
@@ -129,16 +133,16 @@ def test_an_action_that_fails_unexpectedly_ends_the_walk_and_is_counted() -> Non
     world = BoxWorld(0, (True, True), tricks=("unlock 0",), shown=True)
     model = BoxModel(0, (True, True), plans=["unlock 0; open 0; take 0", "unlock 1; open 1; take 1"])
     result, _ = play(world, model, num_plans=1, max_replans=1, aec={"commit": "belief", "gate": "simulate_all"})
-    assert result.counterexamples == {"effect unlock 0": 1}
+    assert result.method["counterexamples"] == {"effect unlock 0": 1}
     assert result.actions[:2] == ["unlock 0", "unlock 1"]
-    assert result.infeasible_commitments == 2  # the gem is not in box 1
+    assert result.method["infeasible_commitments"] == 2  # the gem is not in box 1
 
 
 def test_an_action_after_which_nothing_has_changed_has_failed() -> None:
     result, _ = play(BoxWorld(0, (True,), tricks=("unlock 0",)), BoxModel(0, (True,), careful=1.0), max_replans=0)
     assert (result.actions, result.end_state) == (["unlock 0"], "replan_limit")
-    assert result.infeasible_commitments == 1
-    assert not result.counterexamples  # nothing that was seen says that the lid is locked
+    assert result.method["infeasible_commitments"] == 1
+    assert not result.method["counterexamples"]  # nothing that was seen says that the lid is locked
 
 
 def test_a_walk_goes_on_while_it_stays_certified_whatever_state_was_predicted() -> None:
@@ -160,7 +164,7 @@ def test_a_walk_goes_on_while_it_stays_certified_whatever_state_was_predicted() 
 def test_with_replanning_after_every_step_every_step_is_certified() -> None:
     result, events = play(BoxWorld(0, (True,)), BoxModel(0, (True,), careful=1.0), replan_every_step=True, horizon=20)
     assert result.success
-    assert result.commitments == result.steps == 3
+    assert result.method["commitments"] == result.steps == 3
     assert all(event.certified for event in of_type(events, CommittedEvent))
 
 
@@ -170,7 +174,7 @@ def test_without_replanning_a_refusal_is_the_end() -> None:
             return None
 
     result, _ = play(BoxWorld(0, OPEN, Mute(3)), BoxModel(0, OPEN), replan=False)
-    assert (result.end_state, result.replans, result.refusals > 0) == ("not_certified", 0, True)
+    assert (result.end_state, result.replans, result.method["refusals"] > 0) == ("not_certified", 0, True)
     result, _ = play(BoxWorld(0, OPEN), BoxModel(0, OPEN), replan=False)
     assert result.success
 

@@ -45,10 +45,10 @@ def test_a_rule_that_keeps_failing_is_disabled_and_reported() -> None:
     domain = BoxDomain(3, extra_rules=(Wrong(),))
     model = BoxModel(2, locks, plans=["open 0; take 0", "open 1; take 1", "open 2; take 2"])
     result, events = play(BoxWorld(2, locks, domain), model, num_plans=3, aec={"gate": "query_all"})
-    assert result.disabled_rules == ["never locked"]
+    assert result.method["disabled_rules"] == ["never locked"]
     [disabled] = of_type(events, RuleDisabledEvent)
     assert len(disabled.counterexamples) == 2
-    assert result.counterexamples["rule never locked"] == 2
+    assert result.method["counterexamples"]["rule never locked"] == 2
     assert result.success
     at = events.index(disabled)
     later = [e for e in events[at:] if isinstance(e, CommittedEvent)]
@@ -68,7 +68,7 @@ def test_what_the_environment_does_not_admit_ends_the_walk_not_the_episode() -> 
     world = BoxWorld(0, OPEN, Admitting(3))
     result, _ = play(world, model, num_plans=1, aec={"commit": "belief", "gate": "simulate_all"})
     assert result.success
-    assert result.infeasible_commitments == 1
+    assert result.method["infeasible_commitments"] == 1
 
 
 def test_the_replay_tells_what_was_asked_refused_and_committed_to() -> None:
@@ -95,8 +95,8 @@ class Contrary(BoxDomain):
 
 def test_a_wrong_declaration_is_found_and_counted() -> None:
     result, _ = play(BoxWorld(0, OPEN, Contrary(3)), BoxModel(0, OPEN, plans=["unlock 0; open 0"]), max_replans=2)
-    assert result.counterexamples["effect open 0"] == 1
-    assert result.infeasible_commitments == 1
+    assert result.method["counterexamples"]["effect open 0"] == 1
+    assert result.method["infeasible_commitments"] == 1
     assert not result.success
 
 
@@ -108,7 +108,7 @@ def test_where_everything_is_seen_nothing_is_asked_and_every_walk_is_certified()
     plain, _ = play_sokoban(level=ROOM, model=SimulatedModel(ROOM))
     result, events = play_sokoban(level=ROOM, model=SimulatedModel(ROOM), aec=True)
     assert result.success
-    assert (result.actions, result.queries, result.commitments) == (plain.actions, 0, 1)
+    assert (result.actions, result.method["queries"], result.method["commitments"]) == (plain.actions, 0, 1)
     [committed] = of_type(events, CommittedEvent)
     assert committed.evidence == {"clear(R)": "true, observation at step 0: what was seen first"}
 

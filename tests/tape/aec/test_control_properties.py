@@ -64,17 +64,17 @@ def test_commitments_are_covered_and_execute_and_no_budget_is_exceeded(
     gem, locks = world
     model = BoxModel(gem, locks, skill)
     result, events = play(BoxWorld(gem, locks), model, steps=steps, seed=seed, aec=verification, **rounds)
-    assert result.infeasible_commitments == 0
+    assert result.method["infeasible_commitments"] == 0
     assert result.used.get("steps", 0) <= steps
     assert not result.budget_violations
     if verification["query_budget"] is not None:
-        assert result.queries <= verification["query_budget"]
+        assert result.method["queries"] <= verification["query_budget"]
     domain = BoxDomain(len(locks))
     refused = [e for e in of_type(events, VerifiedEvent) if not e.accepted]
-    assert len(refused) == result.refusals
+    assert len(refused) == result.method["refusals"]
     assert all(e.witnesses for e in refused)
     committed = of_type(events, CommittedEvent)
-    assert len(committed) == result.commitments
+    assert len(committed) == result.method["commitments"]
     for event in committed:
         own: set[Predicate] = set()
         for action in event.actions:
@@ -130,8 +130,8 @@ def many(episodes: int) -> tuple[Counter[str], Counter[str]]:
         for commit, gate in {"grounded": "thresholds", "belief": "simulate_all"}.items():
             settings = {"commit": commit, "gate": gate}
             result, _ = play(BoxWorld(gem, locks), model, steps=40, seed=seed, aec=settings)
-            commitments[commit] += result.commitments
-            infeasible[commit] += result.infeasible_commitments
+            commitments[commit] += result.method["commitments"]
+            infeasible[commit] += result.method["infeasible_commitments"]
     return commitments, infeasible
 
 
@@ -168,5 +168,5 @@ def test_caps_on_tokens_hold_for_queries_and_predictions_too(
     assert not result.broken_declarations
     assert (result.used.get("tokens") or 0) <= tokens
     assert result.end_state in ("success", "budget:tokens", "infeasible", "not_certified", "replan_limit")
-    assert result.infeasible_commitments == 0
+    assert result.method["infeasible_commitments"] == 0
     assert len(of_type(events, ActedEvent)) == result.steps

@@ -32,7 +32,7 @@ from tape.protocols import State, Task
 from tape.protocols.predicates import Predicate
 from tape.runner.results import rows
 from tape.runner.spec import RunSpec
-from tape.runner.summary import VERIFICATION, summarise, table
+from tape.runner.summary import summarise, table
 from tape.trace import FinishedEvent, read_trace
 from tests.tape.aec.episodes import begun
 from tests.tape.aec.test_facts import CLOSED, grounded
@@ -193,7 +193,7 @@ def test_gate_and_predictor_are_roles_that_a_subclass_replaces() -> None:
 
     class Mine(TapeAgent):
         def verification(self, *parts: Any) -> Any:
-            return Sharp("aec", AecSettings).verification(*parts)
+            return Sharp("aec", AecSettings, "--verify aec").verification(*parts)
 
     model = BoxModel(1, OPEN, plans=["unlock 1; open 1; take 1"])
     result = Mine(model, execution="forced", aec=True).run(BoxWorld(1, OPEN))
@@ -234,7 +234,7 @@ def test_a_trace_is_read_back(tmp_path: Path) -> None:
     types = {event.type for event in events}
     assert {"queried", "predicted", "verified", "committed"} <= types
     [finished] = (event for event in events if isinstance(event, FinishedEvent))
-    assert finished.result["queries"] == result.queries > 0
+    assert finished.result["method"]["queries"] == result.method["queries"] > 0
 
 
 def spec_of(config: TapeConfig) -> RunSpec:
@@ -251,18 +251,18 @@ def test_totals_are_in_summary_table_and_rows() -> None:
         "result": result.model_dump(),
     }
     [group] = summarise({"x": spec_of(TapeConfig(aec=True))}, [line])
-    assert [group[name] for name in VERIFICATION] == [getattr(result, name) for name in VERIFICATION]
-    assert f"x, boxes, per episode: {result.queries:.2f} queries" in table([group])
-    assert rows([line])[0]["queries"] == result.queries
-    old = {**line, "result": {k: v for k, v in line["result"].items() if k not in VERIFICATION}}
-    [group] = summarise({"x": spec_of(TapeConfig())}, [old])
-    assert group["queries"] == rows([old])[0]["queries"] == 0
+    assert group["method"] == {name: count for name, count in result.method.items() if isinstance(count, int)}
+    assert f"x, boxes, per episode: {result.method['queries']:.2f} queries" in table([group])
+    assert rows([line])[0]["queries"] == result.method["queries"]
+    plain = {**line, "result": {**line["result"], "method": {}}}
+    [group] = summarise({"x": spec_of(TapeConfig())}, [plain])
+    assert "queries" not in rows([plain])[0]
     assert "queries" not in table([group])
 
 
 def test_the_settings_of_verification_leave_the_keys_of_other_runs_alone() -> None:
     task = Task("t", "boxes", Budget(), "d")
-    assert spec_of(TapeConfig()).model_dump()["config"]["aec"] is None
+    assert "aec" not in spec_of(TapeConfig()).model_dump()["config"]
     configs = [TapeConfig(), TapeConfig(aec=True), *(TapeConfig(aec=changed) for changed in CHANGED)]
     assert len(CHANGED) == len(AecSettings.model_fields)
     assert len({spec_of(config).episode_key(task, 0) for config in configs}) == len(configs)
@@ -288,7 +288,7 @@ def test_a_query_whose_next_step_is_not_admitted_stops_there() -> None:
     model = BoxModel(0, OPEN, plans=["open 0; take 0"])
     result, _ = play(BoxWorld(0, OPEN, Strict(2)), model, aec={"gate": "query_all", "bridges": False})
     assert result.end_state == "not_certified"  # a lid cannot be rattled here
-    assert (result.queries, result.steps) == (0, 0)
+    assert (result.method["queries"], result.steps) == (0, 0)
     assert "locked(0)" in result.detail
 
 

@@ -11,11 +11,11 @@ from tape import Approval, ApprovalRequest
 from tape.aec.events import QueriedEvent
 from tape.agents.base import Agent
 from tape.agents.react import ReactAgent
-from tape.agents.sdp import SdpAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget
 from tape.errors import ConfigError
 from tape.lm.registry import open_model
+from tape.sdp.agent import SdpAgent
 from tape.trace import ApprovalEvent, GraphFoldedEvent, PathSelectedEvent, TraceWriter
 from tests.tape.aec.toy import BoxModel, BoxWorld
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel
@@ -64,7 +64,7 @@ def test_what_is_refused_is_never_done_whoever_plans(agent: type[Agent], setting
     result = agent(SimulatedModel(CORRIDOR), **settings).run(
         SokobanEnvironment(CORRIDOR, 8), approve=lambda r: r.action != "R", approve_when=everything, trace=trace
     )
-    assert (result.success, result.infeasible_commitments) == (False, 0)
+    assert (result.success, result.method.get("infeasible_commitments", 0)) == (False, 0)
     assert "R" not in result.actions
     assert result.end_state in {"infeasible", "not_certified", "replan_limit", "budget:steps"}
     asked = [event for event in trace.events if isinstance(event, ApprovalEvent)]
@@ -108,7 +108,7 @@ def test_a_query_is_asked_about_like_every_action(refused: str, done: list[str],
         world, budget=Budget.of(steps=9), approve=lambda r: r.action != refused, approve_when=everything, trace=trace
     )
     assert (result.actions, result.success, result.end_state) == (done, False, end)
-    assert result.queries == len(done)
+    assert result.method["queries"] == len(done)
     assert [event.actions for event in trace.events if isinstance(event, QueriedEvent)][-1] == []
     asked = [event for event in trace.events if isinstance(event, ApprovalEvent)]
     assert [event.action for event in asked if event.decision == "refused"] == [refused]

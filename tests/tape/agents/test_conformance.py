@@ -10,10 +10,10 @@ from tape.agents.open_loop import OpenLoopAgent
 from tape.agents.plan_and_act import PlanAndActAgent
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
-from tape.agents.sdp import SdpAgent
 from tape.agents.tape import TapeAgent, TapeAllStepAgent
 from tape.lm.base import LanguageModel
 from tape.protocols import Environment
+from tape.sdp.agent import SdpAgent
 from tape.testing import AgentConformance
 from tests.tape.helpers import CORRIDOR, SimulatedModel
 

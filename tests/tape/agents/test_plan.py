@@ -12,7 +12,6 @@ from envs.sokoban.environment import SokobanEnvironment
 from tape import Budget, Ledger, Planned, TapeAgent, TapeConfig, TraceWriter
 from tape.agents.open_loop import OpenLoopAgent
 from tape.agents.react import ReactAgent
-from tape.agents.sdp import SdpAgent
 from tape.budget import Resources, kind_of
 from tape.engine.planned import PlannedPath
 from tape.errors import ConfigError, ModelError
@@ -20,6 +19,7 @@ from tape.lm.base import Price, Request
 from tape.lm.registry import open_model
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Action, Observation
+from tape.sdp.agent import SdpAgent
 from tape.tools import ToolEnvironment, tool
 from tape.trace import ActedEvent, Event, FinishedEvent, GraphFoldedEvent, LedgerEvent, PathSelectedEvent
 from tests.tape.agents.cleaning import CAPS, Cleaning, obedient

@@ -13,12 +13,12 @@ import pytest
 
 from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.plugin import SokobanPlugin
-from tape.agents.sdp import SdpAgent
 from tape.agents.tape import TapeAgent
 from tape.analysis.audit import Audited, audit_trace
 from tape.analysis.by_replay import Played
 from tape.budget import Budget
 from tape.errors import ConfigError
+from tape.sdp.agent import SdpAgent
 from tape.sdp.predicate_adapter import PredicateAdapter
 from tape.testing.line import Line as LineEnvironment
 from tests.tape.analysis import forging
@@ -148,9 +148,11 @@ def test_books_that_do_not_add_up_are_found(tmp_path: Path) -> None:
     lines = played(tmp_path / "t.jsonl")
     for name in ("replans", "mismatches", "malformed", "certified", "rejections", "chain_length"):
         changed = deepcopy(lines)
-        changed[-1]["result"][name] += 1
+        result = changed[-1]["result"]
+        (result if name in result else result["method"])[name] += 1
         forging.write(tmp_path / "u.jsonl", changed)
-        assert any(f.rule == "books" and f.what.startswith(name) for f in found(tmp_path / "u.jsonl", None).findings)
+        rule = "books" if name in result else "sdp"
+        assert any(f.rule == rule and f.what.startswith(name) for f in found(tmp_path / "u.jsonl", None).findings)
     for line in forging.of(lines, "generated")[:1]:
         line["prompt_tokens"] += 1
     forging.write(tmp_path / "u.jsonl", lines)

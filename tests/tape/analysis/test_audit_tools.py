@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from envs.musique.plugin import PLUGIN as MUSIQUE
-from tape.agents.sdp import SdpAgent
 from tape.agents.tape import TapeAgent
 from tape.analysis.audit import Audited, audit_trace
 from tape.analysis.by_replay import Played
@@ -23,6 +22,7 @@ from tape.budget import Budget
 from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.protocols import Task
+from tape.sdp.agent import SdpAgent
 from tape.sdp.trajectory import CertifiedTrajectory
 from tape.tools import ToolEnvironment, ToolFailedError, tool
 from tests.envs.tool_scripts import look_up_script

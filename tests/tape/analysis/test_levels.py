@@ -14,15 +14,15 @@ import pytest
 
 from envs.search import SearchEnvironment, bm25
 from envs.sokoban.environment import SokobanEnvironment
-from tape.agents.cgdp import CgdpAgent
-from tape.agents.sdp import SdpAgent
 from tape.agents.tape import TapeAgent
 from tape.analysis.by_replay import Played, replay
 from tape.analysis.from_file import from_file
 from tape.budget import Budget
+from tape.cgdp.agents.cgdp import CgdpAgent
 from tape.engine.approval import Approval
 from tape.errors import ModelError, TraceError
 from tape.lm.scripted import ScriptedLM
+from tape.sdp.agent import SdpAgent
 from tape.trace import read_trace
 from tests.tape.analysis import forging
 from tests.tape.analysis.forging import Line, Trace
@@ -84,14 +84,14 @@ EDITS: list[tuple[Callable[[Path], Trace], str, str, Callable[[Any], Any], str]]
     (plans, "generated", "completion_tokens", lambda tokens: tokens + 1, "books"),
     (verified, "verified", "accepted", lambda accepted: not accepted, "aec"),
     (verified, "committed", "actions", lambda actions: [*actions[::-1], "U"], "aec"),
-    (verified, "finished", "commitments", lambda count: count + 1, "aec"),
+    (verified, "finished", "method", lambda counts: {**counts, "commitments": counts["commitments"] + 1}, "aec"),
     (verified, "committed", "step", lambda step: step + 1, "steps"),
-    (searched, "gate", "jaccard", lambda _: 0.5, "search"),
-    (searched, "gate", "fired", lambda fired: not fired, "search"),
-    (searched, "belief", "added", lambda added: [*added, 7], "search"),
-    (searched, "retrieved", "round", lambda number: number + 1, "search"),
-    (searched, "search_stopped", "right", lambda right: not right, "search"),
-    (searched, "search_stopped", "reason", lambda _: "the gate f_j0.6_u0.3_p2 fired", "search"),
+    (searched, "gate", "jaccard", lambda _: 0.5, "cgdp"),
+    (searched, "gate", "fired", lambda fired: not fired, "cgdp"),
+    (searched, "belief", "added", lambda added: [*added, 7], "cgdp"),
+    (searched, "retrieved", "round", lambda number: number + 1, "cgdp"),
+    (searched, "search_stopped", "right", lambda right: not right, "cgdp"),
+    (searched, "search_stopped", "reason", lambda _: "the gate f_j0.6_u0.3_p2 fired", "cgdp"),
 ]
 
 
@@ -122,7 +122,7 @@ def test_the_state_that_the_last_attempt_has_left_is_found_in_the_file(tmp_path:
         last["after"], last["nodes"][1:] = state["after"], state["node"]
         forging.write(file, changed)
         with suppress(TraceError):  # it may be no state at all
-            assert "steps" in {finding.rule for finding in from_file([*read_trace(file)])}
+            assert "sdp" in {finding.rule for finding in from_file([*read_trace(file)])}
 
 
 def test_a_model_that_is_not_opened_leaves_the_actions_to_be_played(tmp_path: Path) -> None:

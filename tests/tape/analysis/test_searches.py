@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from envs.search import SearchEnvironment, bm25
-from tape.agents.cgdp import CgdpAgent
-from tape.agents.react_search import ReactSearchAgent
 from tape.analysis.audit import Audited, audit_trace
 from tape.analysis.by_replay import Played
 from tape.budget import Budget
+from tape.cgdp.agents.cgdp import CgdpAgent
+from tape.cgdp.agents.react_search import ReactSearchAgent
 from tape.errors import ModelError
 from tape.lm.scripted import ScriptedLM
 from tests.tape.analysis import forging

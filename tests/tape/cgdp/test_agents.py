@@ -19,13 +19,13 @@ import solvers
 from envs.search import SearchEnvironment, SearchError, bm25
 from solvers.answer import without_walk
 from tape import Budget
-from tape.agents.cgdp import CgdpAgent
-from tape.agents.ircot import IrcotAgent
-from tape.agents.iter_retgen import IterRetgenAgent
-from tape.agents.memgpt import MemgptAgent
 from tape.agents.react import ReactAgent
-from tape.agents.react_search import ReactSearchAgent
-from tape.agents.search import SearchAgent
+from tape.cgdp.agents.cgdp import CgdpAgent
+from tape.cgdp.agents.ircot import IrcotAgent
+from tape.cgdp.agents.iter_retgen import IterRetgenAgent
+from tape.cgdp.agents.memgpt import MemgptAgent
+from tape.cgdp.agents.react_search import ReactSearchAgent
+from tape.cgdp.agents.search import SearchAgent
 from tape.cgdp.belief import verified
 from tape.cgdp.events import BeliefEvent, GateEvent, RetrievedEvent, StoppedEvent
 from tape.cgdp.gates import CONFIGURATIONS
@@ -509,9 +509,9 @@ def test_a_gate_that_never_fires_is_refused() -> None:
 
 def test_settings_may_come_as_one_object_and_singly() -> None:
     agent = CgdpAgent(scripted_policy(1), cgdp=CgdpSettings(gate="voi"), rounds=3)
-    assert isinstance(agent.config.cgdp, CgdpSettings)
-    assert (agent.config.cgdp.gate, agent.config.cgdp.rounds) == ("voi", 3)
-    assert CgdpAgent(scripted_policy(1), cgdp=None, rounds=3).config.cgdp is not None
+    settings = CgdpSettings.of(agent.config)
+    assert (settings.gate, settings.rounds) == ("voi", 3)
+    assert CgdpSettings.of(CgdpAgent(scripted_policy(1), cgdp=None, rounds=3).config).rounds == 3
 
 
 def test_a_model_that_reads_too_little_is_not_told_to_give_more(monkeypatch: pytest.MonkeyPatch) -> None:

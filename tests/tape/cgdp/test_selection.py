@@ -11,8 +11,8 @@ import pytest
 
 from envs.search import SearchEnvironment, bm25
 from tape import Budget
-from tape.agents.cgdp import CgdpAgent
 from tape.cgdp import selection
+from tape.cgdp.agents.cgdp import CgdpAgent
 from tape.cgdp.events import RetrievedEvent
 from tape.cgdp.search import Search
 from tape.cgdp.worth import Prospects

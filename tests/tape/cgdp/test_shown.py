@@ -11,9 +11,9 @@ import pytest
 
 from envs.search import SearchEnvironment, bm25
 from tape import Budget
-from tape.agents.cgdp import CgdpAgent
-from tape.agents.react_search import ReactSearchAgent
-from tape.agents.search import SearchAgent
+from tape.cgdp.agents.cgdp import CgdpAgent
+from tape.cgdp.agents.react_search import ReactSearchAgent
+from tape.cgdp.agents.search import SearchAgent
 from tape.cgdp.events import ContextEvent
 from tape.cgdp.prompts.chat import ChatSearchFormat
 from tape.cgdp.view import Belief, Fact, View

@@ -315,9 +315,19 @@ def test_every_switch_of_the_agents_is_an_option_with_its_default() -> None:
     assert config([]) == TapeConfig()
     assert config(["aec"]) == TapeConfig.make(aec=True)
     assert config(["aec", "sdp"]) == TapeConfig.make(aec=True, sdp=True)
-    said = ["--extend", "3", "--doubt", "0", "--cautious", "off", "--replan-every-step", "--score", "argmax"]
+    said = [
+        "--extend",
+        "3",
+        "--requery-threshold",
+        "0",
+        "--cautious",
+        "off",
+        "--replan-every-step",
+        "--score",
+        "argmax",
+    ]
     said += ["--horizon", "7", "--planning-reserve", "tokens=5", "--num-plans", "2"]
-    changed = {"extend": 3, "doubt": 0.0, "cautious": False, "replan_every_step": True, "score": "argmax"}
+    changed = {"extend": 3, "requery_threshold": 0.0, "cautious": False, "replan_every_step": True, "score": "argmax"}
     changed |= {"horizon": 7, "planning_reserve": {"tokens": 5}, "num_plans": 2}
     assert config([], *said) == TapeConfig.make(**changed)
     verified = ["--gate", "joint", "--margin", "0.3", "--query-budget", "5", "--bridges"]
@@ -326,7 +336,7 @@ def test_every_switch_of_the_agents_is_an_option_with_its_default() -> None:
     chained = ["--chain", "sample", "--attempts", "2", "--cascade", "off", "--strict-algorithm1"]
     sdp = {"chain": "sample", "attempts": 2, "cascade": False, "strict_algorithm1": True}
     assert config(["sdp"], *said, *chained) == TapeConfig.make(**changed, sdp=sdp)
-    with pytest.raises(ConfigError, match="setting doubt = 2"):
-        config([], "--doubt", "2")
+    with pytest.raises(ConfigError, match="setting requery_threshold = 2"):
+        config([], "--requery-threshold", "2")
     with pytest.raises(ConfigError, match=r"setting aec\.ensemble = 0"):
         config(["aec"], "--ensemble", "0")

@@ -154,7 +154,7 @@ class Unsure(SimulatedModel):
 
 @pytest.mark.parametrize(("confidence", "asked"), [(0.6, True), (0.95, False)])
 def test_a_doubtful_invalid_is_predicted_again_and_kept_with_little_confidence(confidence: float, asked: bool) -> None:
-    result, events = play(model=Unsure(confidence), num_plans=1, doubt=0.9)
+    result, events = play(model=Unsure(confidence), num_plans=1, requery_threshold=0.9)
     graph = of_type(events, GraphFoldedEvent)[0].graph
     found = [edge["confidence"] for edge in graph["links"]]
     if asked:
@@ -167,7 +167,7 @@ def test_a_doubtful_invalid_is_predicted_again_and_kept_with_little_confidence(c
 
 def test_doubt_off_believes_the_first_answer() -> None:
     model = Unsure(0.6)
-    _, events = play(model=model, num_plans=1, doubt=0)
+    _, events = play(model=model, num_plans=1, requery_threshold=0)
     assert of_type(events, GraphFoldedEvent)[0].graph["links"] == []
     assert all(obeys(request, " invalid") for request in model.requests if request.role == "next")
 

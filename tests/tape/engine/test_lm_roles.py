@@ -20,7 +20,6 @@ from envs.sokoban.plugin import PLUGIN as SOKOBAN
 from tape.agents.base import Agent
 from tape.agents.best_of_n import BestOfNReactAgent
 from tape.agents.react import ReactAgent
-from tape.agents.sdp import SdpAgent
 from tape.agents.tape import TapeAgent
 from tape.budget import Budget, Ledger, Resources
 from tape.engine.context import RoleContext
@@ -37,6 +36,7 @@ from tape.protocols.parts import GoalTest
 from tape.runner.checks import check_before
 from tape.runner.configurations import Configuration
 from tape.runner.spec import RunSpec
+from tape.sdp.agent import SdpAgent
 from tape.testing.line import Line, LineDomain, LineFormat, LineModel
 from tape.tools import Tool, ToolEnvironment, tool
 from tape.trace import ActedEvent, LedgerEvent, TraceWriter

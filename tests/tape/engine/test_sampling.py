@@ -112,5 +112,5 @@ def of(environment: str) -> Environment:
 def test_the_papers_algorithm_is_a_configuration_to_which_more_can_be_said() -> None:
     assert TapeConfig.paper() == TapeConfig.make(**PAPER)
     assert TapeConfig.paper(extend=3, horizon=9) == TapeConfig.make(**{**PAPER, "extend": 3, "horizon": 9})
-    usual, paper = TapeConfig().model_dump(), TapeConfig.paper().model_dump()
+    usual, paper = dict(TapeConfig()), dict(TapeConfig.paper())
     assert {name for name in usual if usual[name] != paper[name]} == set(PAPER)

@@ -45,7 +45,7 @@ def first_round(events: list[Event]) -> list[tuple[str, Any]]:
 @given(seed=st.integers(0, 10**6), paper=st.booleans())
 @settings(max_examples=5)
 def test_all_selectors_see_the_same_graph(seed: int, paper: bool) -> None:
-    off: dict[str, Any] = {"extend": 0, "doubt": 0.0, "cautious": False, "score": "argmax", "probe": False}
+    off: dict[str, Any] = {"extend": 0, "requery_threshold": 0.0, "cautious": False, "score": "argmax", "probe": False}
     found = []
     for selector in SELECTORS:
         model = Wanderer(ROOM)

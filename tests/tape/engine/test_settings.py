@@ -10,19 +10,20 @@ from envs.sokoban.environment import SokobanEnvironment
 from tape.aec.settings import AecSettings
 from tape.agents.base import Agent
 from tape.agents.react import ReactAgent
-from tape.agents.sdp import SdpAgent
 from tape.agents.tape import TapeAgent, TapeAllStepAgent
 from tape.cgdp.settings import CgdpSettings
-from tape.engine.settings import METHOD_FIELDS, TapeConfig, method
+from tape.engine.method import method
+from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError, UnknownNameError
 from tape.plugins import METHODS, load, names
+from tape.sdp.agent import SdpAgent
 from tape.sdp.settings import SdpSettings
 from tape.testing.line import Line
 from tests.tape.helpers import CORRIDOR, ROOM, SimulatedModel, play
 
 SEARCHERS = dict.fromkeys(("cgdp", "ircot", "iter_retgen", "memgpt", "react_search"), ("cgdp",))
-USERS = {"tape": ("aec",), "tape_all_step": ("aec",), "sdp": ("aec", "sdp"), **SEARCHERS}
-"""The methods of each agent; of the others: none."""
+USERS = {"sdp": ("sdp",), **SEARCHERS}
+"""The methods of each agent, beside those that verify; of the others: none."""
 
 
 @pytest.mark.parametrize("given", [True, {}, AecSettings()], ids=["true", "mapping", "object"])
@@ -36,7 +37,7 @@ def test_settings_may_be_said_in_three_ways(given: Any) -> None:
 def test_no_settings_are_none(given: Any) -> None:
     config = TapeConfig.make(aec=given, sdp=given)
     assert config == TapeConfig()
-    assert (config.aec, config.sdp) == (None, None)
+    assert config.methods == {}
     with pytest.raises(ConfigError, match="holds no AecSettings"):
         AecSettings.of(config)
 
@@ -76,25 +77,24 @@ def test_wrong_settings_are_named_with_their_method(settings: dict[str, Any], sa
 
 
 def test_the_methods_are_the_registered_ones() -> None:
-    assert sorted(names(METHODS)) == sorted(METHOD_FIELDS)
-    assert {name: method(name).settings for name in METHOD_FIELDS} == {
+    assert {name: method(name).settings for name in names(METHODS)} == {
         "aec": AecSettings,
         "sdp": SdpSettings,
         "cgdp": CgdpSettings,
     }
-    assert [method(name).name for name in METHOD_FIELDS] == [*METHOD_FIELDS]
+    assert tuple(method(name).name for name in names(METHODS)) == names(METHODS)
     with pytest.raises(UnknownNameError, match="there is no"):
         method("magic")
 
 
 @pytest.mark.parametrize("name", names("tape.agents"))
-@pytest.mark.parametrize("used", METHOD_FIELDS)
+@pytest.mark.parametrize("used", names(METHODS))
 def test_an_agent_takes_the_settings_of_its_own_methods_alone(name: str, used: str) -> None:
     agent: type[Agent] = load("tape.agents", name)
     assert agent.methods == USERS.get(name, ())
     config = TapeConfig.make(**{used: True})
-    if used in agent.methods:
-        assert getattr(agent.resolve(config), used) is not None
+    if used in agent.methods or (agent.verifies and method(used).verifies):
+        assert used in agent.resolve(config).methods
         return
     says = f"settings of {used} mean nothing to the agent '{name}': leave them out"
     with pytest.raises(ConfigError, match=says):
@@ -118,7 +118,7 @@ def test_a_configuration_is_resolved_to_what_the_agent_plays() -> None:
     assert TapeAgent.resolve(verified) is verified
     every_step = TapeAllStepAgent.resolve(verified)
     assert every_step == verified.model_copy(update={"replan_every_step": True})
-    assert SdpAgent.resolve(plain) == plain.model_copy(update={"sdp": SdpSettings()})
+    assert SdpAgent.resolve(plain) == plain.using("sdp", SdpSettings())
     chained = TapeConfig(sdp={"chain": "sample"})
     assert SdpAgent.resolve(chained) == chained
 

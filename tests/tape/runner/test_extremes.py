@@ -33,7 +33,7 @@ RESULTS = st.fixed_dictionaries(
         "success": st.booleans(),
         "steps": WHOLE,
         "replans": WHOLE,
-        "queries": WHOLE,
+        "method": st.dictionaries(st.sampled_from(["queries", "certified"]), WHOLE, max_size=2),
         "malformed": WHOLE,
         "lm_calls": COUNTS,
         "prompt_tokens": COUNTS,

@@ -9,8 +9,8 @@ import pytest
 from envs.sokoban.environment import SokobanEnvironment
 from envs.sokoban.level_sets import load_set
 from envs.sokoban.sdp import CAPS
-from tape.agents.sdp import caps_of
 from tape.sdp.adapter import Caps
+from tape.sdp.agent import caps_of
 from tape.sdp.settings import SdpSettings
 
 ADAPTER = SokobanEnvironment(load_set("easy")[0]).sdp()

@@ -111,8 +111,8 @@ def test_every_episode_is_one_of_algorithm_1(
     assert result.replans <= (max_replans if replan else 0)
     assert result.steps <= min(caps.steps, steps if steps is not None else 99, horizon or 99)
     assert result.success == played.world.success(), "the environment alone says what success is"
-    assert result.certified == sum(event.k for event in of(played, ValidatedEvent))
-    assert result.cascades == sum(event.k > 1 for event in of(played, ValidatedEvent))
+    assert result.method["certified"] == sum(event.k for event in of(played, ValidatedEvent))
+    assert result.method["cascades"] == sum(event.k > 1 for event in of(played, ValidatedEvent))
 
 
 @examples(300)
@@ -172,7 +172,7 @@ def test_the_global_cap_counts_attempts_without_an_action(move: Realized) -> Non
 def test_a_preparing_step_is_no_failure_but_a_step() -> None:
     script = Script([chain("a")], [Realized("+b")], [(0, "lm", False)])
     played = play(script, Caps(1, 1, 6))
-    assert (len(script.realized), len(script.replanned), played.result.rejections) == (6, 0, 0)
+    assert (len(script.realized), len(script.replanned), played.result.method["rejections"]) == (6, 0, 0)
 
 
 def test_certified_states_survive_replanning_in_their_order() -> None:
@@ -196,7 +196,11 @@ def test_without_validation_every_action_counts() -> None:
     assert [event.k for event in of(played, ValidatedEvent)] == [1, 2]
     assert {check.how for event in of(played, ValidatedEvent) for check in event.checks} == {"always"}
     assert [check.truth for event in of(played, ValidatedEvent) for check in event.checks] == [False] * 3
-    assert (played.result.end_state, played.result.success, played.result.goal_certified) == ("failure", False, True)
+    assert (played.result.end_state, played.result.success, played.result.method["goal_certified"]) == (
+        "failure",
+        False,
+        True,
+    )
 
 
 def test_without_replanning_the_cap_of_attempts_ends_the_episode() -> None:
@@ -230,7 +234,7 @@ def test_what_was_solved_from_the_start_needs_no_chain() -> None:
 def test_the_environment_may_end_it(action: str, end: str, why: str, certified: int) -> None:
     played = play(Script([chain("a", "b")], [Realized(action)]), CAPS)
     assert (played.result.end_state, of(played, ConcludedEvent)[0].why) == (end, why)
-    assert played.result.certified == certified
+    assert played.result.method["certified"] == certified
     check(played, CAPS)
 
 
@@ -271,7 +275,11 @@ def test_an_operator_that_raises_ends_in_an_allowed_state(
 
 def test_a_budget_that_runs_out_leaves_a_partial_episode() -> None:
     played = play(Script([chain("a", "b", "c")], [Realized("+a"), Realized("+b")]), CAPS, budget=Budget({"steps": 2}))
-    assert (played.result.end_state, played.result.certified, played.result.chain_length) == ("budget:steps", 2, 4)
+    assert (played.result.end_state, played.result.method["certified"], played.result.method["chain_length"]) == (
+        "budget:steps",
+        2,
+        4,
+    )
 
 
 def test_wall_time_that_runs_out_leaves_a_partial_episode() -> None:

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.agents.sdp import SdpAgent
 from tape.analysis.revalidation import checked, revalidate
 from tape.budget import Budget
 from tape.engine.result import EpisodeResult
@@ -21,6 +20,7 @@ from tape.lm.base import Request
 from tape.lm.scripted import ScriptedLM
 from tape.sdp.adapter import Foresees
 from tape.sdp.adapters import adapter_of, require_adapter
+from tape.sdp.agent import SdpAgent
 from tape.sdp.events import ChainEvent, ValidatedEvent
 from tape.sdp.tool_adapter import ToolAdapter
 from tape.sdp.trajectory import CertifiedTrajectory
@@ -92,7 +92,12 @@ def moves(events: Sequence[Event]) -> list[ValidatedEvent]:
 def test_every_call_of_a_good_plan_is_certified(chain: str, tmp_path: Path) -> None:
     file = tmp_path / "t.jsonl"
     result, events = played(script(PLAN, act=follow(PLAN)), computing(steps=9), file, chain)
-    assert (result.end_state, result.certified, result.rejections, result.replans) == ("success", 4, 0, 0)
+    assert (result.end_state, result.method["certified"], result.method["rejections"], result.replans) == (
+        "success",
+        4,
+        0,
+        0,
+    )
     assert [move.checks[0].how for move in moves(events)] == ["deterministic"] * 3 + ["completion"]
     trajectory = CertifiedTrajectory.from_trace(file)
     assert (revalidate(trajectory), checked(trajectory).recomputed, checked(trajectory).unrecorded) == ([], 3, 0)
@@ -131,7 +136,7 @@ def test_on_a_path_another_tool_is_selected_on_the_same_graph() -> None:
     result, events = played(finding([("find.worse", {"what": "pear"})]), env)
     assert result.actions == ['find.worse(what="pear")', 'find.dear(what="pear")', "answer(value=#1)"]
     assert [event.reason for event in events if isinstance(event, ChainEvent)] == ["proposed", "1 failed attempts"]
-    assert (result.success, result.certified, result.budget_violations) == (True, 2, [])
+    assert (result.success, result.method["certified"], result.budget_violations) == (True, 2, [])
 
 
 def find_worse() -> Tool:

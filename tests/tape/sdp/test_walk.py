@@ -9,12 +9,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tape.agents.sdp import SdpAgent
 from tape.budget import Budget, Resources
 from tape.engine.result import EpisodeResult
 from tape.lm.base import Request
 from tape.protocols import Action, Observation
 from tape.sdp.adapter import Adapter, Caps
+from tape.sdp.agent import SdpAgent
 from tape.sdp.events import ChainEvent, ValidatedEvent
 from tape.sdp.predicate_adapter import PROBE, PredicateAdapter
 from tape.trace import Event, MismatchEvent, TraceWriter

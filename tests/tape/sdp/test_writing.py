@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from envs.sokoban.environment import SokobanEnvironment
-from tape.agents.sdp import SdpAgent
 from tape.analysis.revalidation import revalidate
 from tape.budget import Budget, Ledger
 from tape.engine.actor import MAX_RETRIES, LmActor
@@ -21,6 +20,7 @@ from tape.lm.accounting import AccountedLM
 from tape.lm.base import Choice, Forced, JsonSchema, Regex, Request
 from tape.lm.scripted import ScriptedLM
 from tape.sdp.adapter import Tools
+from tape.sdp.agent import SdpAgent
 from tape.sdp.chat_prompts import ActionAnswer
 from tape.sdp.events import ValidatedEvent
 from tape.sdp.operators import Realized

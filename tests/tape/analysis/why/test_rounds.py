@@ -15,11 +15,11 @@ from tape.agents.best_of_n import BestOfNReactAgent
 from tape.agents.open_loop import OpenLoopAgent
 from tape.agents.plan_and_act_replan import PlanAndActReplanAgent
 from tape.agents.react import ReactAgent
-from tape.agents.sdp import SdpAgent
 from tape.agents.tape import TapeAllStepAgent
 from tape.analysis.why import Round, about, rounds
 from tape.budget import Budget, Resources
 from tape.engine.graph import PlanGraph
+from tape.sdp.agent import SdpAgent
 from tape.trace import (
     ApprovalEvent,
     Event,

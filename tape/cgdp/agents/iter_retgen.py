@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tape.agents.search import SearchAgent
+from tape.cgdp.agents.search import SearchAgent
 from tape.cgdp.search import Search
 from tape.cgdp.settings import Memory
 

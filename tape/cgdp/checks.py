@@ -7,7 +7,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tape.analysis.revalidation import Finding
 from tape.cgdp.belief import verified
 from tape.cgdp.events import BeliefEvent, GateEvent, RetrievedEvent, StoppedEvent
 from tape.cgdp.gates import CONFIGURATIONS, Signalling, Signals, StagnationGate, fixed_rounds
@@ -17,9 +16,9 @@ from tape.protocols.search import Passage
 from tape.trace import Event, StartedEvent
 
 
-def wrong(events: Sequence[Event], started: StartedEvent, result: Mapping[str, Any]) -> Iterator[str]:
+def wrong(events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
     """What does not follow from what was retrieved before."""
-    given = started.config.get("cgdp")
+    given = next((event.config.get("cgdp") for event in events if isinstance(event, StartedEvent)), None)
     if not isinstance(given, Mapping):
         return
     try:
@@ -95,17 +94,17 @@ def _believed(event: BeliefEvent, before: BeliefEvent | None) -> Iterator[str]:
             yield f"the open questions of round {event.round} do not follow from those before it"
 
 
-def quoted(events: Iterable[Event]) -> tuple[list[Finding], int]:
+def quoted(events: Iterable[Event]) -> tuple[list[tuple[int, str]], int]:
     """Look up the quote of every fact that a search ever held, in the passages that its trace says were retrieved.
 
     Args:
         events: The trace; of any other agent nothing comes out.
 
     Returns:
-        What is not so, and how many facts were looked up.
+        The round and what is not so, and how many facts were looked up.
     """
     passages: dict[str, Passage] = {}
-    found: dict[str, Finding] = {}
+    found: dict[str, int] = {}
     checked: set[Fact] = set()
     for event in events:
         if isinstance(event, RetrievedEvent):
@@ -120,5 +119,5 @@ def quoted(events: Iterable[Event]) -> tuple[list[Finding], int]:
                 elif fact.judged == "deterministic" and fact.text != fact.quote:
                     what = f"{fact.text!r} is told as the quote {fact.quote!r}"
                 if what:
-                    found[what] = Finding("grounding", event.round, what)
-    return [found[what] for what in sorted(found)], len(checked)
+                    found[what] = event.round
+    return [(found[what], what) for what in sorted(found)], len(checked)

@@ -6,7 +6,7 @@ A harness is one file: subclass :class:`SearchAgent`, say how many rounds it has
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from tape.agents.base import Agent
@@ -52,7 +52,7 @@ class SearchAgent(Agent):
         own = {name: settings.pop(name) for name in [*settings] if name in CgdpSettings.model_fields}
         if own:
             given = settings.get("cgdp") or {}
-            before = given.model_dump(exclude_unset=True) if isinstance(given, CgdpSettings) else given
+            before = given if isinstance(given, Mapping) else given.model_dump(exclude_unset=True)
             settings["cgdp"] = {**before, **own}
         super().__init__(model, config, **settings)
 
@@ -63,7 +63,7 @@ class SearchAgent(Agent):
         Raises:
             ConfigError: They contradict the harness.
         """
-        given = CgdpSettings() if config.cgdp is None else CgdpSettings.of(config)
+        given = CgdpSettings.find(config) or CgdpSettings()
         usual: Memory = "structured" if given.verify == "aec" and cls.usual_memory == "baseline" else cls.usual_memory
         settings = given.model_copy(update={"memory": given.memory or usual, "rounds": given.rounds or cls.rounds})
         if settings.memory not in cls.memories:
@@ -85,7 +85,7 @@ class SearchAgent(Agent):
             raise ConfigError(
                 f"gate={settings.gate!r} never stops a search of {most} rounds; stop earlier, or give more"
             )
-        return config.model_copy(update={"cgdp": settings})
+        return config.using("cgdp", settings)
 
     @classmethod
     def require(cls, config: TapeConfig, env: Environment) -> None:
@@ -147,8 +147,8 @@ class SearchAgent(Agent):
     def most_lm_calls(cls, config: TapeConfig, steps: int, longest_plan: int) -> int:
         """In every round a move, a reading, a curation and a gate; and the answer. A note is a round without a step."""
         del steps, longest_plan
-        rounds = config.cgdp.rounds if isinstance(config.cgdp, CgdpSettings) and config.cgdp.rounds else cls.rounds
-        return 4 * rounds + 1
+        settings = CgdpSettings.find(config) or CgdpSettings()
+        return 4 * (settings.rounds or cls.rounds) + 1
 
     async def _play(self, episode: Episode) -> None:
         domain, prompts = episode.env.domain, episode.roles.prompt_format

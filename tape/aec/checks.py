@@ -44,11 +44,12 @@ def wrong(events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
             case _:
                 pass
         last = event
+    counted = result["method"]
     for name in ("queries", "simulations", "refusals", "commitments"):
-        if result.get(name, 0) != counts[name]:
-            yield f"{name} is {result.get(name)} in the result, counted {counts[name]}"
-    if result.get("disabled_rules", []) != sorted(disabled):
-        yield f"disabled_rules is {result.get('disabled_rules')} in the result, logged {sorted(disabled)}"
+        if counted.get(name, 0) != counts[name]:
+            yield f"{name} is {counted.get(name)} in the result, counted {counts[name]}"
+    if counted.get("disabled_rules", []) != sorted(disabled):
+        yield f"disabled_rules is {counted.get('disabled_rules')} in the result, logged {sorted(disabled)}"
 
 
 def _committed(event: CommittedEvent, last: Event | None, events: Sequence[Event]) -> Iterator[str]:

@@ -9,12 +9,13 @@ from tape.agents.tape import TapeAgent
 from tape.engine.context import RoleContext, require_roles
 from tape.engine.episode import Episode, EpisodeEnded
 from tape.engine.settings import TapeConfig
+from tape.engine.verification import verifying_method
 from tape.errors import ConfigError
 from tape.protocols import Environment
 from tape.sdp.adapter import Adapter, Caps, Foresees, Tools
 from tape.sdp.adapters import require_adapter
 from tape.sdp.always import AlwaysPass
-from tape.sdp.loop import Loop, Watch
+from tape.sdp.loop import Loop
 from tape.sdp.operators import Operators
 from tape.sdp.sample import SampleChain
 from tape.sdp.settings import SdpSettings
@@ -32,7 +33,7 @@ class SdpAgent(TapeAgent):
     """
 
     name: ClassVar[str] = "sdp"
-    methods: ClassVar[tuple[str, ...]] = ("aec", "sdp")
+    methods: ClassVar[tuple[str, ...]] = ("sdp",)
     lm_roles: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
@@ -40,12 +41,13 @@ class SdpAgent(TapeAgent):
         """Add the default settings, and refuse a verifier where no path is committed to.
 
         Raises:
-            ConfigError: ``aec`` without ``chain="walk"``.
+            ConfigError: A method that verifies, without ``chain="walk"``.
         """
-        settings = SdpSettings() if config.sdp is None else SdpSettings.of(config)
-        if config.aec is not None and settings.chain != "walk":
-            raise ConfigError(f"aec commits to paths, so it needs chain='walk', not {settings.chain!r}")
-        return config.model_copy(update={"sdp": settings})
+        settings = SdpSettings.find(config) or SdpSettings()
+        verifying = verifying_method(config)
+        if verifying is not None and settings.chain != "walk":
+            raise ConfigError(f"{verifying.name} commits to paths, so it needs chain='walk', not {settings.chain!r}")
+        return config.using("sdp", settings)
 
     @classmethod
     def require(cls, config: TapeConfig, env: Environment) -> None:
@@ -90,20 +92,19 @@ class SdpAgent(TapeAgent):
 
     async def _play(self, episode: Episode) -> None:
         adapter = require_adapter(episode.env)
-        operators, watch = self._operators(episode, adapter)
+        operators, path = self._operators(episode, adapter)
         settings = SdpSettings.of(self.config)
         if settings.validation == "always":
             operators = replace(operators, validate=AlwaysPass(adapter))
-        loop = Loop(episode, adapter, operators, caps_of(settings, adapter.caps), watch)
+        loop = Loop(episode, adapter, operators, caps_of(settings, adapter.caps), path)
         try:
             await loop.run()
         except EpisodeEnded as end:
-            # As for TAPE with the verifier: a committed path that the environment ends in failure was infeasible.
-            failed = self.config.aec is not None and end.end_state == "failure" and not end.limit
-            episode.result.infeasible_commitments += failed
+            if path is not None:
+                path.ended(end)
             raise
 
-    def _operators(self, episode: Episode, adapter: Adapter) -> tuple[Operators, Watch | None]:
+    def _operators(self, episode: Episode, adapter: Adapter) -> tuple[Operators, WalkChain | None]:
         config, domain = self.config, episode.env.domain
         chain = SdpSettings.of(config).chain
         tools = Tools(episode.roles, config, lambda *parts: episode.seed_for("sdp", *parts))

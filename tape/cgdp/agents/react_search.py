@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tape.agents.search import SearchAgent, searching
+from tape.cgdp.agents.search import SearchAgent, searching
 from tape.cgdp.prompts.format import MoveKind
 from tape.cgdp.search import Search
 

@@ -1,0 +1,1 @@
+"""The agents that search a corpus, one file each."""

@@ -1,0 +1,49 @@
+"""Verdicts of SDP on attempts, and what the result counts of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tape.sdp.events import ConcludedEvent, ValidatedEvent
+from tape.trace import ActedEvent, Event, ObservedEvent
+
+
+def wrong(events: Sequence[Event], result: Mapping[str, Any]) -> Iterator[str]:
+    """What does not follow from the events before it, and what the result counts otherwise."""
+    yield from _steps(events)
+    verdicts = [event for event in events if isinstance(event, ValidatedEvent)]
+    concluded = next((event for event in events if isinstance(event, ConcludedEvent)), None)
+    counts = {
+        "certified": sum(event.k for event in verdicts),
+        "certifying": sum(event.k > 0 for event in verdicts),
+        "cascades": sum(event.k > 1 for event in verdicts),
+        "rejections": sum(not event.k and event.counts for event in verdicts),
+        "chain_length": 0 if concluded is None else concluded.planned,
+        "goal_certified": concluded is not None and concluded.goal_certified,
+    }
+    for name, counted in counts.items():
+        if result["method"].get(name, 0) != counted:
+            yield f"{name} is {result['method'].get(name)} in the result, counted {counted}"
+
+
+def _steps(events: Sequence[Event]) -> Iterator[str]:
+    """A verdict is on the nodes that were observed, and the last attempt leaves the state of the end."""
+    steps, seen = 0, list[str]()
+    after: tuple[int, dict[str, Any]] | None = None
+    for event in events:
+        match event:
+            case ActedEvent():
+                steps += 1
+            case ObservedEvent():
+                seen.append(event.key)
+            case ValidatedEvent():
+                own = (seen[-2] if event.action is not None and len(seen) > 1 else seen[-1]) if seen else ""
+                if seen and event.nodes != (own, seen[-1]):
+                    yield f"the verdict at step {steps} is on the nodes {event.nodes!r:.120}, and others were observed"
+                after = steps, event.after
+            case ConcludedEvent() if event.state is not None and after is not None:
+                if after[0] == steps and after[1] != event.state:
+                    yield "the last attempt has left another state than there was at the end"
+            case _:
+                pass

@@ -1,0 +1,32 @@
+"""Results of episodes as earlier versions wrote them: what methods count stood beside the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+FIELDS = frozenset(
+    {
+        "queries",
+        "simulations",
+        "commitments",
+        "refusals",
+        "infeasible_commitments",
+        "counterexamples",
+        "disabled_rules",
+        "certified",
+        "chain_length",
+        "rejections",
+        "certifying",
+        "cascades",
+        "goal_certified",
+    }
+)
+"""Fields of a result that are in ``method`` now."""
+
+
+def lifted(result: Mapping[str, Any]) -> dict[str, Any]:
+    """A result with what methods count in ``method``; a counter that was 0, as all unused ones were, is left out."""
+    found = {name: value for name, value in result.items() if name not in FIELDS}
+    counted = {name: result[name] for name in sorted(FIELDS & result.keys()) if result[name]}
+    return {**found, "method": {**counted, **result.get("method", {})}}
