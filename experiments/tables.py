@@ -1,14 +1,16 @@
-"""Writes the tables of ``docs/results.md`` and other pages from the committed results; ``--check`` only compares."""
+"""Writes tables of the docs from the committed results and from the declared settings; ``--check`` only compares."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from experiments.benches.rcsp import rcsp_text
 from experiments.benches.solvers.table import solver_text
 from experiments.harness.places import ROOT
+from experiments.settings_table import settings_text
 from experiments.studies.aec.readme_table import household_text
 from experiments.studies.sdp.results_table import hops_text, sdp_text
 from experiments.studies.tape.headline_table import headline_text
@@ -25,6 +27,10 @@ PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "sdp": sdp_text,
     },
     "hotpotqa.md": {"hops": hops_text},
+    "engine.md": {"settings": settings_text},
+    "aec.md": {"settings": partial(settings_text, "aec")},
+    "sdp.md": {"settings": partial(settings_text, "sdp")},
+    "cgdp.md": {"settings": partial(settings_text, "cgdp")},
 }
 """By page, the tables between the marks ``<!-- NAME:begin -->`` and ``<!-- NAME:end -->``."""
 

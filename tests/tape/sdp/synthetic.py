@@ -195,7 +195,7 @@ class Synthetic:
             success=success,
             steps=len(self.acted),
             actions=self.acted,
-            certified=self.certified,
+            method={"certified": self.certified},
             measures={"score": round(self.certified / planned, 3)} if self.score else {},
         )
         writer.write(FinishedEvent(result=result.model_dump()))
