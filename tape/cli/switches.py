@@ -16,7 +16,6 @@ from tape.budget import Budget
 from tape.cli.numbers import LARGEST, whole
 from tape.engine.method import method
 from tape.engine.settings import PAPER, TapeConfig
-from tape.errors import UnknownNameError
 from tape.plugins import METHODS, load, names
 
 _PAPER = "TAPE as the paper has it, without this engine's additions; an option that is given beside it counts"
@@ -27,7 +26,7 @@ def add_switches(parser: argparse.ArgumentParser, methods: Iterable[str]) -> Non
     """Add an option for every setting of the engine, and of these methods."""
     group = parser.add_argument_group("switches of the agent")
     group.add_argument("--paper", action="store_true", help=f"{_PAPER}: {_as_options(PAPER)}")
-    group.add_argument("--verify", metavar="METHOD", default="none", help=_VERIFY)
+    group.add_argument("--verify", metavar="METHOD", type=_verifier, default="none", help=_VERIFY)
     _add(group, {name: field for name, field in TapeConfig.model_fields.items() if name != "methods"})
     for name in methods:
         _add(parser.add_argument_group(f"switches of {name}"), method(name).settings.model_fields)
@@ -77,10 +76,20 @@ def methods_of(argv: Sequence[str], usual: str = "tape") -> list[str]:
     agent: type[Agent] = load("tape.agents", chosen.agent)
     if ("-h" in argv or "--help" in argv) and agent.verifies:
         return [name for name in names(METHODS) if method(name).verifies or name in agent.methods]
-    verified = [chosen.verify] if chosen.verify != "none" and not agent.searches else []
-    if verified and not method(chosen.verify).verifies:
-        raise UnknownNameError("method that verifies", chosen.verify, [n for n in names(METHODS) if method(n).verifies])
+    verified = [chosen.verify] if _verifies(chosen.verify) and not agent.searches else []
     return [*verified, *agent.methods]
+
+
+def _verifies(name: str) -> bool:
+    return name in names(METHODS) and method(name).verifies
+
+
+def _verifier(name: str) -> str:
+    """The name of a method that verifies; no other method is loaded for it."""
+    if name != "none" and not _verifies(name):
+        known = ", ".join(["none", *filter(_verifies, names(METHODS))])
+        raise argparse.ArgumentTypeError(f"invalid choice: {name!r} (choose from {known})")
+    return name
 
 
 def explain_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str], methods: Sequence[str]) -> None:

@@ -80,7 +80,7 @@ def _group(name: str, level_set: str, spec: RunSpec, lines: Sequence[Mapping[str
         "replans": sum(r["replans"] for r in results),
         "mismatches": sum(r["mismatches"] for r in results),
         "malformed": sum(r["malformed"] for r in results),
-        "method": {name: sum(r["method"].get(name, 0) for r in results) for name in counters(results)},
+        "method": {name: sum(counted(r).get(name, 0) for r in results) for name in counters(results)},
         "partial_walks": sum(r["partial_walk"] for r in results),
         "lm_calls": sum(sum(r["lm_calls"].values()) for r in results),
         "lm_tokens": sum(tokens(r) for r in results),
@@ -125,7 +125,7 @@ def counters(results: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def counted(result: Mapping[str, Any]) -> dict[str, int]:
     """What the methods in use have counted in an episode: numbers, and flags as 0 and 1."""
-    return {name: int(value) for name, value in result["method"].items() if isinstance(value, int)}
+    return {name: int(value) for name, value in result.get("method", {}).items() if isinstance(value, int)}
 
 
 def tokens(result: Mapping[str, Any]) -> int:
@@ -227,7 +227,9 @@ def remark(groups: Sequence[Mapping[str, Any]]) -> str:
 
 def _about_methods(group: Mapping[str, Any]) -> str:
     """What the methods in use have counted."""
-    counts = [f"{total / group['episodes']:.2f} {name.replace('_', ' ')}" for name, total in group["method"].items()]
+    counts = [
+        f"{total / group['episodes']:.2f} {name.replace('_', ' ')}" for name, total in group.get("method", {}).items()
+    ]
     return f" {group['cell']}, {group['level_set']}, per episode: {', '.join(counts)}." if counts else ""
 
 

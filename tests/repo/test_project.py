@@ -16,6 +16,7 @@ GROUPS = {
     "tape.agents": "tape",
     "tape.environments": "envs",
     "tape.methods": "tape",
+    "tape.proposers": "tape",
     "tape.models": "tape",
 }
 STAND_INS = {"simulated": "envs", "declared": "envs"}

@@ -10,7 +10,6 @@ import pytest
 from tape import plugins
 from tape.cli.main import main
 from tape.show.view.episode import facts
-from tape.trace import events
 
 POINTS = """[tape.agents]
 looks = tests.tape.fourth_method:LooksAgent
@@ -28,7 +27,6 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: looks\nVersion: 1.0\n", encoding="utf-8")
     (metadata / "entry_points.txt").write_text(POINTS, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(events, "_TYPES", dict(events._TYPES))
     plugins._points.cache_clear()
     yield tmp_path / "run"
     plugins._points.cache_clear()
@@ -75,6 +73,8 @@ def test_its_settings_are_options_where_it_is_in_use(installed: Path, capsys: py
     assert "--looks is a setting of looks, which is not in use here; add --agent looks" in capsys.readouterr().err
     assert main([*RUN, "--no-repeat", "--out", str(installed)]) == 2
     assert "looks needs actions that repeat" in capsys.readouterr().err
-    assert main([*RUN, "--verify", "looks", "--out", str(installed)]) == 2
+    with pytest.raises(SystemExit):
+        main([*RUN, "--verify", "looks"])
+    assert "invalid choice: 'looks' (choose from none, aec)" in capsys.readouterr().err
     assert main([*RUN, "--looks", "10", "--out", str(installed)]) == 2
     assert "setting looks.looks = 10" in capsys.readouterr().err

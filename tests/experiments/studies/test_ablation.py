@@ -20,7 +20,7 @@ from tests.experiments.synthetic import make_run, options
 
 def differing(one: Method, other: Method) -> set[str]:
     assert one.agent == other.agent
-    first, second = (TapeConfig.make(**method.changes).model_dump() for method in (one, other))
+    first, second = (dict(TapeConfig.make(**method.changes)) for method in (one, other))
     return {name for name in first if first[name] != second[name]}
 
 

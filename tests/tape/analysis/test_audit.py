@@ -76,7 +76,7 @@ def test_the_three_forgeries_that_once_passed_are_found(name: str, tmp_path: Pat
     assert one.links == "whole"
     assert {"grounding", "replay"} <= {finding.rule for finding in one.findings}
     # From the file alone nobody can tell of the first two, which is why it says that the environment was not asked.
-    assert {finding.rule for finding in found(file, None).findings} == ({"steps"} if name == "c" else set())
+    assert {finding.rule for finding in found(file, None).findings} == ({"sdp"} if name == "c" else set())
 
 
 def test_another_task_is_another_environment(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_a_quote_that_was_not_retrieved_is_found_in_the_trace_alone(tmp_path: Pa
     event["facts"][0]["quote"] = "The mayor of Tarn is Eve."
     forging.write(tmp_path / "t.jsonl", lines)
     one = found(tmp_path / "t.jsonl", None)
-    assert {finding.rule for finding in one.findings} == {"grounding", "search"}
+    assert {finding.rule for finding in one.findings} == {"grounding", "cgdp"}
     assert "Eve" in next(finding.what for finding in one.findings if finding.rule == "grounding")
 
 

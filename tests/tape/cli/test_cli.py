@@ -136,7 +136,8 @@ def test_options_of_a_method_that_is_not_in_use_are_usage_errors(
         (["--verif", "aec"], []),  # no abbreviations: the real parser refuses it
         (["--agent", "sdp", "--verify=aec"], ["aec", "sdp"]),
         (["--agent", "sdp", "--verify", "none"], ["sdp"]),
-        (["--help"], ["aec", "sdp"]),
+        (["--help"], ["aec"]),
+        (["--agent", "sdp", "--help"], ["aec", "sdp"]),
     ],
 )
 def test_the_methods_of_a_command_line(said: list[str], methods: list[str]) -> None:

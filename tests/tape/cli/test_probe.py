@@ -118,7 +118,7 @@ def test_what_is_asked_for_by_name_stays(
     ("arguments", "says"),
     [
         (["run", "sokoban", "--auto-roles", "--agent", "react"], "--auto-roles is for the roles of the plan graph"),
-        (["run", "sokoban", "--auto-roles", "--verify", "aec"], "under aec the verifier decides"),
+        (["run", "sokoban", "--auto-roles", "--verify", "aec"], "under verification the verifier decides"),
         (["probe", "scripted:nowhere.json", "sokoban"], "nowhere.json: cannot be read"),
     ],
 )

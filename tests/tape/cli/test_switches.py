@@ -45,7 +45,7 @@ def test_the_help_says_who_settles_them(capsys: pytest.CaptureFixture[str]) -> N
     said = " ".join(capsys.readouterr().out.split())
     assert "default: forced for tools, else constrained" in said
     assert "default: stop for tools, else partial" in said
-    assert "default: independent for tools and where places are supposed, else distinct" in said
+    assert "default: independent for tools and where unseen things are hypothesised, else distinct" in said
     assert "--sampling independent --extend 0" in said
     assert "{constrained,forced,free}" in said
     assert "None" not in said
