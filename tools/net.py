@@ -41,7 +41,7 @@ RENAMED: Mapping[str, str] = {}
 """Fields and values as they are called now, and as they were recorded."""
 
 METHOD = "method"
-"""Where results hold what a method counts, by its name."""
+"""Where results hold what methods count."""
 
 LIMIT_S = 600
 SHOWN = 60
@@ -302,9 +302,8 @@ def normal(record: dict[str, Any]) -> dict[str, Any]:
     found = {RENAMED.get(name, name): value for name, value in record.items() if name != "result"}
     result: dict[str, Any] = {}
     for name, value in record["result"].items():
-        held = value.values() if name == METHOD and isinstance(value, Mapping) else [{name: value}]
-        for fields in held:
-            result |= {RENAMED.get(field, field): one for field, one in fields.items()}
+        fields = value if name == METHOD else {name: value}
+        result |= {RENAMED.get(field, field): one for field, one in fields.items()}
     # A field that a method alone has is there or not; empty, it says nothing.
     found["result"] = {
         name: RENAMED.get(value, value) if isinstance(value, str) else value
