@@ -25,7 +25,6 @@ from experiments.training.reader.relations import asking, stated
 from experiments.training.reader.train import Recipe, attention, learning_rate, loss_of, train
 from tape.errors import ModelError
 from tape.lm.adapter import CARD, FILE, MATRICES, card_of, load, write_merged
-from tape.lm.bundled import weights_folder
 from tape.lm.smollm2 import adapters_folder
 from tape.protocols.search import Passage
 from tape.tools.prompts.chat_schema import Reading
@@ -272,7 +271,6 @@ def test_the_quick_path_to_an_adapter(tokenizer: Any, tmp_path: Path, monkeypatc
     ship.main([str(tmp_path / "whole"), "--out", str(out)])
     assert card_of(out).rank == 4
     assert json.loads((out / CARD).read_text())["training"]["steps"] == 4
-    assert "4 steps of 1 rows" in (out / "MODEL_CARD_READER.md").read_text()
 
     # Training that begins with it begins with what it holds, and one of another rank is refused.
     begun = train(Recipe(0, rank=4, first=1), tiny(len(tokenizer)), source, tmp_path / "begun", out)
@@ -329,11 +327,10 @@ def test_attention_of_shared_keys_is_that_of_repeated_ones() -> None:
     torch.testing.assert_close(found.transpose(1, 2), repeated)
 
 
-def test_the_model_card_is_made_of_the_machine_readable_one() -> None:
+def test_the_machine_readable_card_says_what_ships() -> None:
     folder = adapters_folder() / ship.NAME
     if not (folder / CARD).exists():
         pytest.skip("no reader ships")
     facts = json.loads((folder / CARD).read_text(encoding="utf-8"))
-    assert (weights_folder() / "MODEL_CARD_READER.md").read_text(encoding="utf-8") == ship.text(facts)
     assert facts["bytes"] == (folder / FILE).stat().st_size
     assert facts["parameters"] == sum(down.numel() + up.numel() for down, up in load(folder).values())
