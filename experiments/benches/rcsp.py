@@ -9,9 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from experiments.benches.solvers.report import figure, table
+from experiments.benches.solvers.table import figure
 from experiments.harness.places import RESULTS
 from tape.reading import read_json
+from tape.show.document import table
 
 FILE = RESULTS / "bench_rcsp.json"
 Row = Mapping[str, Any]

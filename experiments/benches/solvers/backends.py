@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from experiments.benches.solvers.catalogue import HARD
-from experiments.benches.solvers.cspy_backend import CspyRawSolver, CspySolver
 from experiments.benches.solvers.instances import Spec
 from solvers import Solver, SolverError, SolverUnavailableError, get
 from solvers.cp_sat import CpSatSolver
@@ -13,22 +12,6 @@ from solvers.cp_sat import CpSatSolver
 OURS = "labelling"
 CP_SAT = "cp-sat:2"
 CBC = "pulp:cbc"
-CSPY = CspySolver.name
-CSPY_RAW = CspyRawSolver.name
-
-
-def _cspy() -> Solver:
-    reason = CspySolver.unavailable_reason()
-    if reason:
-        raise SolverUnavailableError(CSPY, reason)
-    return CspySolver()
-
-
-def _cspy_raw() -> Solver:
-    reason = CspyRawSolver.unavailable_reason()
-    if reason:
-        raise SolverUnavailableError(CSPY_RAW, reason)
-    return CspyRawSolver()
 
 
 def _two_workers() -> Solver:
@@ -47,8 +30,6 @@ BACKENDS: dict[str, Callable[[], Solver]] = {
     CP_SAT: _two_workers,
     "cp-sat": _named("cp-sat"),
     CBC: _named(CBC),
-    CSPY: _cspy,
-    CSPY_RAW: _cspy_raw,
     "pulp:highs": _named("pulp:highs"),
     "mathopt:scip": _named("mathopt:scip"),
     "mathopt:highs": _named("mathopt:highs"),
@@ -59,18 +40,9 @@ BENCHED = tuple(name for name in BACKENDS if name != "cp-sat")
 """Those that the benchmark runs unless told; one worker of CP-SAT is measured for `auto` only."""
 
 SAMPLED = ("pulp:highs", "mathopt:scip", "mathopt:highs")
-"""Backends without a target of their own; they answer one instance in `SAMPLE_EVERY`."""
+"""Backends that answer one instance in `SAMPLE_EVERY`."""
 
 SAMPLE_EVERY = 10
-NEGATIVE = ("dense-02",)
-"""Styles in which a reward can be below 0: a stay at such a terminal is no detour that a plain graph leaves out."""
-
-GIVEN: dict[str, str] = {
-    OURS: "the graph",
-    CSPY_RAW: "the graph, steps as a resource",
-}
-"""What a backend is given of an instance, where that is not the pruned time-expanded graph."""
-
 _HARD_SEEDS = (2, 3)
 _HALF = (0, 3)  # every second instance without binding budgets, of small and large ones alike, is for CP-SAT too
 _LARGEST_SAMPLED = 12_000  # edge-steps
@@ -88,8 +60,7 @@ def missing(name: str) -> str | None:
 def competes(backend: str, spec: Spec, size: int, place: int) -> bool:
     """Whether a backend runs on an instance; the slow ones cost what the whole benchmark costs.
 
-    Every backend with a target runs on all instances of its group, but for CP-SAT, which runs on half of them, and for
-    the hard grids, of which the others get two.
+    CBC runs on all instances but most of the hard grids, CP-SAT on half of those whose budgets do not bind.
 
     Args:
         backend: A key of `BACKENDS`.
@@ -108,8 +79,4 @@ def competes(backend: str, spec: Spec, size: int, place: int) -> bool:
         return place % SAMPLE_EVERY == 0 and size <= _LARGEST_SAMPLED
     if backend == CP_SAT:
         return not binds and spec.seed % 4 in _HALF
-    if backend == CSPY:
-        return binds
-    if backend == CSPY_RAW:
-        return binds and spec.rewards not in NEGATIVE
     return True

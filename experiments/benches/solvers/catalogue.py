@@ -1,17 +1,11 @@
-"""Which instances the benchmark runs, in an order that stays balanced wherever it is interrupted.
-
-``python -m experiments.benches.solvers.catalogue [--quick]`` lists them with their sizes.
-"""
+"""Which instances the benchmark runs, in an order that stays balanced wherever it is interrupted."""
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
-from experiments.benches.solvers.instances import GENERATORS, Spec
+from experiments.benches.solvers.instances import Spec
 
 DENSE = ("dense01", "dense-02")
 
@@ -113,30 +107,3 @@ def _stress() -> list[Spec]:
         for count in range(4)
         for one in shapes
     ]
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Print the list."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.benches.solvers.catalogue",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--quick", action="store_true", help="the small set")
-    parser.add_argument("--families", nargs="+", choices=sorted(GENERATORS), default=sorted(GENERATORS))
-    args = parser.parse_args(argv)
-    found = [spec.build() for spec in catalogue(quick=args.quick) if spec.family in args.families]
-    for one in found:
-        problem = one.problem
-        share = "-" if one.share is None else f"{one.share:.2f}"
-        print(f"{one.name:66s} n={problem.n_nodes:5d} E={len(problem.edges):6d} L={problem.horizon:3d} "
-              f"edge-steps={one.size:8d} share={share}")  # fmt: skip
-    for family in args.families:
-        sizes = sorted(one.size for one in found if one.spec.family == family)
-        if sizes:
-            print(f"{family}: {len(sizes)} instances, {sizes[0]} to {sizes[-1]} edge-steps")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -17,15 +17,15 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from experiments.benches.rows import read_rows
-from experiments.benches.solvers.backends import CBC, missing
+from experiments.benches.solvers.backends import CBC
 from experiments.benches.solvers.catalogue import DENSE, shape
 from experiments.benches.solvers.instances import Spec
-from experiments.benches.solvers.report import figure
-from experiments.benches.solvers.running import Settings, jobs, run, settings_clash
+from experiments.benches.solvers.running import Settings, collect
 from experiments.benches.solvers.summary import closed
+from experiments.harness.cli import guarded
 from solvers.auto import SCHEMA, TABLE
 
+MODULE = "experiments.benches.solvers.crossovers"
 CANDIDATES = ("labelling", "cp-sat", CBC, "pulp:highs", "mathopt:scip", "mathopt:highs", "networkx")
 
 _MANY = 4  # resources; so many and more are one kind
@@ -106,7 +106,7 @@ def _competes(backend: str, spec: Spec, _size: int, _place: int) -> bool:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and write."""
     parser = argparse.ArgumentParser(
-        prog="python -m experiments.benches.solvers.crossovers",
+        prog=f"python -m {MODULE}",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -115,35 +115,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--backends", nargs="+", choices=CANDIDATES, default=list(CANDIDATES))
     parser.add_argument("--slow-limit", type=float, default=10.0, help="seconds that a solve gets")
     parser.add_argument("--table", type=Path, default=TABLE)
-    args = parser.parse_args(argv)
     given = list(sys.argv[1:] if argv is None else argv)
-    command = shlex.join(["python", "-m", "experiments.benches.solvers.crossovers", *given])
-    absent = {name: reason for name in args.backends if (reason := missing(name))}
-    for name, reason in absent.items():
-        print(f"skipped: {name}: {reason}")
-    todo = jobs(training_grid()[: args.limit], [name for name in args.backends if name not in absent])
-    args.out.mkdir(parents=True, exist_ok=True)
-    settings = Settings(args.slow_limit, repeats=3)
-    clash = settings_clash(args.out, settings)
-    if clash:
-        print(f"{args.out} has rows of other settings ({clash}); choose another --out", file=sys.stderr)
-        return 2
-    try:
-        for row in run(args.out, todo, settings, _competes):
-            print(f"{row['instance']} {row['backend']}: {row['status']} {figure(row['seconds'] * 1e3)} ms", flush=True)
-    except KeyboardInterrupt:
-        print(f"\ninterrupted; what is finished is kept. To resume: {command}")
-        return 130
-    keys = {job.key for job in todo}
-    rows = [row for key, row in read_rows(args.out, "backend").items() if key in keys]
-    rules = rules_of(rows, args.slow_limit)
-    record = {"schema": SCHEMA, "command": command, "slow_limit": args.slow_limit, "rules": rules}
-    args.table.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    for rule in rules:
-        best = rule["solvers"][0]
-        print(f"{rule['when']}: {best} {rule['measured'][best]}")
-    print(f"written: {args.table}")
-    return 0
+    args = parser.parse_args(given)
+    command = shlex.join(["python", "-m", MODULE, *given])
+
+    def run() -> int:
+        settings = Settings(args.slow_limit, repeats=3)
+        rows, _ = collect(args.out, training_grid()[: args.limit], args.backends, settings, _competes)
+        rules = rules_of(rows, args.slow_limit)
+        record = {"schema": SCHEMA, "command": command, "slow_limit": args.slow_limit, "rules": rules}
+        args.table.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        for rule in rules:
+            best = rule["solvers"][0]
+            print(f"{rule['when']}: {best} {rule['measured'][best]}")
+        print(f"written: {args.table}")
+        return 0
+
+    return guarded(run, MODULE, given)
 
 
 if __name__ == "__main__":

@@ -15,13 +15,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.benches.rows import ROWS, read_rows
-from experiments.benches.solvers.backends import competes
+from experiments.benches.solvers.backends import competes, missing
 from experiments.benches.solvers.instances import Instance, Spec
 from experiments.benches.solvers.worker import Request
 from solvers.auto import Features
+from tape.errors import ConfigError
 from tape.reading import read_json
 
+ROWS = "rows.jsonl"
 _GRACE = 5.0  # seconds beyond the limit, before a child is killed that does not come back
 _STARTING = 10.0  # for imports, the warm-up and reading the problem
 
@@ -65,13 +66,59 @@ def jobs(specs: Sequence[Spec], backends: Sequence[str]) -> list[Job]:
     return found
 
 
-def settings_clash(folder: Path, settings: Settings) -> str:
-    """How the settings differ from those of the rows already there; empty if not. A new folder takes them on."""
+def collect(
+    folder: Path, specs: Sequence[Spec], backends: Sequence[str], settings: Settings, chosen: Chosen = competes
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Run what is not yet done, a line of progress each, and read all rows.
+
+    Args:
+        folder: Where the rows are kept.
+        specs: The instances.
+        backends: Who solves them.
+        settings: Those of all rows in the folder.
+        chosen: See :func:`run`.
+
+    Returns:
+        The rows, and why a backend cannot run here.
+
+    Raises:
+        ConfigError: The folder holds rows of other settings.
+    """
+    absent = {name: reason for name in backends if (reason := missing(name))}
+    for name, reason in absent.items():
+        print(f"skipped: {name}: {reason}")
+    todo = jobs(specs, [name for name in backends if name not in absent])
+    folder.mkdir(parents=True, exist_ok=True)
+    _check_settings(folder, settings)
+    for row in run(folder, todo, settings, chosen):
+        print(f"{row['instance']} {row['backend']}: {row['status']} {1e3 * row['seconds']:.3g} ms", flush=True)
+    keys = {job.key for job in todo}
+    return [row for key, row in _read_rows(folder).items() if key in keys], absent
+
+
+def _check_settings(folder: Path, settings: Settings) -> None:
+    """A folder of results has one set of settings; a new one takes them on."""
     path, mine = folder / "settings.json", asdict(settings)
     if not path.exists():
         path.write_text(json.dumps(mine) + "\n", encoding="utf-8")
     there = read_json(path, dict[str, Any])
-    return ", ".join(f"{key}: {there.get(key)} there, {mine[key]} now" for key in mine if there.get(key) != mine[key])
+    clash = ", ".join(f"{key}: {there.get(key)} there, {mine[key]} now" for key in mine if there.get(key) != mine[key])
+    if clash:
+        raise ConfigError(f"{folder} has rows of other settings ({clash}); choose another --out")
+
+
+def _read_rows(folder: Path) -> dict[str, dict[str, Any]]:
+    """The finished rows by job key. A line that a crash cut short is left out, and its job done again."""
+    path = folder / ROWS
+    rows = {}
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError:
+            print(f"{path}: a line that was cut short is left out: {line[:40]!r}", file=sys.stderr)
+            continue
+        rows[f"{row['instance']} {row['backend']}"] = row
+    return rows
 
 
 def run(folder: Path, todo: Sequence[Job], settings: Settings, chosen: Chosen = competes) -> Iterator[dict[str, Any]]:
@@ -86,7 +133,7 @@ def run(folder: Path, todo: Sequence[Job], settings: Settings, chosen: Chosen = 
     Yields:
         Each new row.
     """
-    done = read_rows(folder, "backend")
+    done = _read_rows(folder)
     path = folder / ROWS
     if path.exists() and path.read_bytes()[-1:] not in (b"", b"\n"):
         with path.open("a", encoding="utf-8") as rows:
@@ -147,7 +194,7 @@ def _child(folder: Path, one: Instance, backend: str, settings: Settings) -> dic
 
 
 def _failed(status: str, message: str, seconds: float) -> dict[str, Any]:
-    empty = dict.fromkeys(("objective", "bound", "solve_seconds", "growth_mb", "pass_seconds"))
+    empty = dict.fromkeys(("objective", "bound", "solve_seconds"))
     return {**empty, "status": status, "message": message, "seconds": seconds, "timed": 1}
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -17,62 +16,11 @@ NOT_BINDING, BINDING, OTHER = "budgets not binding or absent", "budgets binding"
 WHOLE, SEARCH = "whole call", "solve only"
 _FIELD = {WHOLE: "seconds", SEARCH: "solve_seconds"}
 
-LARGE = 6_000
-"""Edge-steps from which an instance is large: below, the slow side too needs only milliseconds."""
-
 _AGREE = 1e-6
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Times of another backend over those of `labelling` in one group.
-
-    Attributes:
-        group: `NOT_BINDING`, `BINDING` or `OTHER`.
-        against: The other backend.
-        measure: `WHOLE` or `SEARCH`.
-        ratios: One for each instance that both sides closed to a proven optimum, ascending.
-        at_least: Lower bounds on the ratio where only the other side left the instance open: the time it was given.
-        large: Those of instances of at least `LARGE` edge-steps.
-        dropped_ours: How many only `labelling` left open.
-        dropped_both: How many both left open.
-        unmeasured: How many both closed, but without this measure.
-    """
-
-    group: str
-    against: str
-    measure: str
-    ratios: Sequence[float]
-    at_least: Sequence[float]
-    large: Sequence[float]
-    dropped_ours: int
-    dropped_both: int
-    unmeasured: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures; None if nothing could be compared."""
-        theirs, both_sided = len(self.at_least), [*self.ratios, *self.at_least]
-        return {
-            "group": self.group,
-            "against": self.against,
-            "measure": self.measure,
-            "n": len(self.ratios),
-            "median": median(self.ratios) if self.ratios else None,
-            "min": self.ratios[0] if self.ratios else None,
-            "max": self.ratios[-1] if self.ratios else None,
-            "median_at_least": median(both_sided) if both_sided else None,
-            "n_large": len(self.large),
-            "min_large": self.large[0] if self.large else None,
-            "dropped": theirs + self.dropped_ours + self.dropped_both,
-            "dropped_theirs": theirs,
-            "dropped_ours": self.dropped_ours,
-            "dropped_both": self.dropped_both,
-            "unmeasured": self.unmeasured,
-        }
-
-
 def group_of(row: Row) -> str | None:
-    """The group of targets that an instance belongs to; None for the stress family, which has its own."""
+    """The group that an instance is compared in; None for the stress family, which `labelling` plays alone."""
     spec, share = row["spec"], row["share"]
     if spec["family"] == "stress":
         return None
@@ -95,9 +43,14 @@ def closed(row: Row) -> bool:
     return bool(row["status"] == "OPTIMAL")
 
 
-def compare(rows: Iterable[Row], group: str, against: str, measure: str) -> Comparison:
-    """Compares a backend with `labelling` on the instances of a group that both answered."""
-    ratios, at_least, large = [], [], []
+def compare(rows: Iterable[Row], group: str, against: str, measure: str) -> dict[str, Any]:
+    """A backend beside `labelling` on the instances of a group that both answered.
+
+    Counted (`n`) are the ratios of those that both closed to a proven optimum. `dropped_theirs`, `dropped_ours` and
+    `dropped_both` say who left the others open; `median_at_least` also counts those that only the other side left open,
+    with the time that it was given. `unmeasured` are those that both closed, but without this measure.
+    """
+    ratios, at_least = [], []
     ours_open = both_open = unmeasured = 0
     for answers in by_instance(rows).values():
         ours, theirs = answers.get(OURS), answers.get(against)
@@ -109,21 +62,31 @@ def compare(rows: Iterable[Row], group: str, against: str, measure: str) -> Comp
             continue
         mine, other = ours[_FIELD[measure]], theirs[_FIELD[measure]]
         if not closed(theirs):
-            # A killed worker tells only its whole time.
+            # A killed worker reports only its whole time.
             at_least.append((other or theirs["seconds"]) / (mine or ours["seconds"]))
-            continue
-        if not mine or other is None:
+        elif not mine or other is None:
             unmeasured += 1
-            continue
-        ratios.append(other / mine)
-        if ours["edge_steps"] >= LARGE:
-            large.append(other / mine)
-    return Comparison(
-        group, against, measure, sorted(ratios), sorted(at_least), sorted(large), ours_open, both_open, unmeasured
-    )
+        else:
+            ratios.append(other / mine)
+    both_sided = [*ratios, *at_least]
+    return {
+        "group": group,
+        "against": against,
+        "measure": measure,
+        "n": len(ratios),
+        "median": median(ratios) if ratios else None,
+        "min": min(ratios, default=None),
+        "max": max(ratios, default=None),
+        "median_at_least": median(both_sided) if both_sided else None,
+        "dropped": len(at_least) + ours_open + both_open,
+        "dropped_theirs": len(at_least),
+        "dropped_ours": ours_open,
+        "dropped_both": both_open,
+        "unmeasured": unmeasured,
+    }
 
 
-def comparisons(rows: Sequence[Row]) -> list[Comparison]:
+def comparisons(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Every backend that ran beside `labelling`, in every group where it did, by whole call and by solve only."""
     others = dict.fromkeys(row["backend"] for row in rows if row["backend"] != OURS)
     found = [
@@ -132,7 +95,7 @@ def comparisons(rows: Sequence[Row]) -> list[Comparison]:
         for other in others
         for measure in (WHOLE, SEARCH)
     ]
-    return [one for one in found if len(one.ratios) + one.unmeasured + one.to_dict()["dropped"]]
+    return [one for one in found if one["n"] + one["unmeasured"] + one["dropped"]]
 
 
 def disagreements(rows: Iterable[Row]) -> list[str]:
@@ -164,13 +127,3 @@ def _contradicts(one: Row, other: Row) -> bool:
 
 def _claim(row: Row) -> str:
     return f"{row['status']} objective={row['objective']} bound={row['bound']}"
-
-
-def passes(rows: Iterable[Row], chosen: Callable[[Row], bool], measure: str) -> list[float]:
-    """Times of `labelling` in NumPy passes, ascending, on the chosen instances that it closed."""
-    field = _FIELD[measure]
-    return sorted(
-        row[field] / row["pass_seconds"]
-        for row in rows
-        if row["backend"] == OURS and chosen(row) and closed(row) and row["pass_seconds"] and row[field] is not None
-    )

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.benches.solvers.backends import GIVEN
-from experiments.benches.solvers.report import figure, table
-from experiments.benches.solvers.summary import BINDING, NOT_BINDING, OTHER, SEARCH, WHOLE
+from experiments.benches.solvers.summary import BINDING, NOT_BINDING, OTHER, SEARCH, WHOLE, comparisons
 from experiments.harness.places import RESULTS
 from tape.reading import read_json
+from tape.show.document import table
 
 SOLVER_RESULTS = RESULTS / "bench_solvers.json"
+GIVEN = {"cspy:raw": "the graph, steps as a resource"}
+"""What a backend is given of an instance, where that is not the pruned time-expanded graph."""
 
 
 def solver_text(path: Path = SOLVER_RESULTS) -> str:
@@ -26,7 +27,7 @@ def solver_text(path: Path = SOLVER_RESULTS) -> str:
     if not path.exists():
         return ""
     record = read_json(path, dict[str, Any])
-    found = {(one["group"], one["against"], one["measure"]): one for one in record["comparisons"]}
+    found = {(one["group"], one["against"], one["measure"]): one for one in comparisons(record["rows"])}
     pairs = list(dict.fromkeys((group, against) for group, against, _ in found))
     rows = []
     for group in (NOT_BINDING, BINDING, OTHER):
@@ -71,3 +72,10 @@ def _row(whole: Mapping[str, Any], search: Mapping[str, Any]) -> list[str]:
 
 def _pair(one: Mapping[str, Any]) -> str:
     return f"{figure(one['median'])} x, {figure(one['min'])} x" if one["n"] else "-"
+
+
+def figure(value: float | None) -> str:
+    """Three digits; a dash for what is not known."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -1,7 +1,7 @@
 """One backend on one instance, in a process of its own: ``python -m experiments.benches.solvers.worker``.
 
 Reads a request as JSON from standard input and prints one row as JSON. A process of its own can be killed when it
-overruns, keeps libraries apart that cannot be loaded together, and tells what memory the solve took.
+overruns, and keeps libraries apart that cannot be loaded together.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from experiments.benches.resident import forget_peak, peak, resident
-from experiments.benches.solvers.backends import BACKENDS, OURS
-from experiments.benches.solvers.numpy_pass import pass_seconds
+from experiments.benches.solvers.backends import BACKENDS
 from solvers import PathProblem, PathSolution, Solver, Status, solve
 
 _WARM_UP = PathProblem(3, [(0, 1), (0, 2), (1, 2)], [0.0, 0.4, 0.6], [[2], [1], [1]], [2], 0, [2], 3)
@@ -48,16 +46,12 @@ class Request:
 def measure(request: Request) -> dict[str, Any]:
     """Warms up, solves, and solves again where that is quick. Times are medians over the timed solves.
 
-    The first solve of the instance counts only for memory, and as the one timed solve where it takes longer than
-    `_REPEATED_WITHIN` seconds.
+    The first solve of the instance counts only where it takes longer than `_REPEATED_WITHIN` seconds.
     """
     solver = BACKENDS[request.backend]()
     solve(_FREE_WARM_UP if request.backend == "networkx" else _WARM_UP, solver)
-    imported = resident()
     problem = PathProblem.from_json(Path(request.problem).read_text(encoding="utf-8"))
-    forget_peak()
     solution, seconds = _timed(problem, solver, request.limit)
-    most = peak()
     wholes, solves, spent = [seconds], [solution.solve_seconds], seconds
     if seconds < _REPEATED_WITHIN:
         wholes, solves = [], []
@@ -75,8 +69,6 @@ def measure(request: Request) -> dict[str, Any]:
         "seconds": median(wholes),
         "solve_seconds": median(known) if known else None,
         "timed": len(wholes),
-        "growth_mb": None if most is None or imported is None else max(0.0, most - imported),
-        "pass_seconds": pass_seconds(problem) if request.backend == OURS and solution.has_walk else None,
     }
 
 

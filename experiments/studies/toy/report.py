@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.benches.solvers.report import table
+from tape.show.document import table
 
 Point = Mapping[str, Any]
 _PANELS = (("react",), ("plan_and_act",), ("tape_step", "tape_folded", "tape_once"))

@@ -10,7 +10,6 @@ import pytest
 
 from experiments.benches.solvers.budgets import edge_steps, with_budgets
 from experiments.benches.solvers.catalogue import catalogue, shape
-from experiments.benches.solvers.catalogue import main as list_instances
 from experiments.benches.solvers.instances import COSTS, REWARDS, Spec
 from solvers import PathProblem, Status, consumption_of, solve
 
@@ -111,11 +110,3 @@ def test_the_catalogue_has_every_family_and_no_name_twice() -> None:
             assert dict(spec.shape)["M"] <= 64
             assert dict(spec.shape)["L"] <= 50
     assert set(catalogue(quick=True)) <= set(specs)
-
-
-def test_the_list_shows_sizes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert list_instances(["--quick", "--families", "folded"]) == 0
-    text = capsys.readouterr().out
-    assert "edge-steps=" in text
-    assert "folded: " in text
-    assert "grid" not in text

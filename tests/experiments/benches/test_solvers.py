@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from experiments.benches.rows import ROWS
 from experiments.benches.solvers import __main__ as bench
 from experiments.benches.solvers import catalogue as solver_catalogue
-from experiments.benches.solvers.backends import CBC, CSPY, OURS, competes
+from experiments.benches.solvers import running
+from experiments.benches.solvers.backends import CBC, OURS, competes
 from experiments.benches.solvers.catalogue import shape
 from experiments.benches.solvers.instances import Spec
-from experiments.benches.solvers.numpy_pass import pass_seconds
-from experiments.benches.solvers.running import jobs
+from experiments.benches.solvers.running import ROWS, jobs
 from experiments.benches.solvers.summary import (
     BINDING,
     NOT_BINDING,
@@ -27,8 +26,6 @@ from experiments.benches.solvers.summary import (
     disagreements,
     group_of,
 )
-from experiments.benches.solvers.table import solver_text
-from experiments.benches.solvers.targets import check_targets
 
 TINY = [
     Spec("folded", shape(world="plane", M=4, L=10), resources=2, budget=0.5, seed=3),
@@ -41,8 +38,8 @@ def row(instance: str, backend: str, seconds: float, **changes: Any) -> dict[str
     spec = {"family": "folded", "rewards": "dense01", "resources": 2, "budget": 0.5}
     base: dict[str, Any] = {
         "instance": instance, "backend": backend, "seconds": seconds, "solve_seconds": seconds / 2, "share": 0.5,
-        "status": "OPTIMAL", "objective": 3.0, "bound": 3.0, "edge_steps": 1000, "message": "", "growth_mb": 10.0,
-        "pass_seconds": 0.001, "horizon": 10, "spec": spec,
+        "status": "OPTIMAL", "objective": 3.0, "bound": 3.0, "edge_steps": 1000, "message": "", "horizon": 10,
+        "spec": spec,
     }  # fmt: skip
     base["spec"] = spec | changes.pop("spec", {})
     return base | changes
@@ -64,22 +61,21 @@ class TestSummary:
             *pair("other", 1, share=0.85),
             *pair("absent", 1, share=None),
         ]  # fmt: skip
-        found = compare(rows, BINDING, CBC, WHOLE).to_dict()
+        found = compare(rows, BINDING, CBC, WHOLE)
         assert found["n"] == 3
         assert found["median"] == pytest.approx(200)
         assert found["min"] == pytest.approx(100)
         assert found["max"] == pytest.approx(300)
         assert found["median_at_least"] == pytest.approx((200 + 300) / 2), "a, b, c, and d with at least 6000"
-        assert (found["n_large"], found["min_large"]) == (1, pytest.approx(300))
         assert (found["dropped"], found["dropped_theirs"], found["dropped_ours"], found["dropped_both"]) == (3, 1, 1, 1)
 
     def test_a_missing_measure_is_not_a_ratio(self) -> None:
         rows = [*pair("a", 100), row("b", OURS, 0.01), row("b", CBC, 1, solve_seconds=None)]
-        assert compare(rows, BINDING, CBC, SEARCH).to_dict()["unmeasured"] == 1
-        assert compare(rows, BINDING, CBC, SEARCH).ratios == [pytest.approx(100)]
+        assert compare(rows, BINDING, CBC, SEARCH)["unmeasured"] == 1
+        assert compare(rows, BINDING, CBC, SEARCH)["n"] == 1
 
     def test_nothing_to_compare_has_no_figures(self) -> None:
-        found = compare([row("a", OURS, 0.01)], BINDING, CBC, WHOLE).to_dict()
+        found = compare([row("a", OURS, 0.01)], BINDING, CBC, WHOLE)
         assert (found["n"], found["median"], found["min"]) == (0, None, None)
         assert comparisons([row("a", OURS, 0.01)]) == []
 
@@ -102,7 +98,7 @@ class TestSummary:
 
 class TestAgreement:
     def test_equal_answers_and_open_ones_agree(self) -> None:
-        rows = [*pair("a", 2), row("a", CSPY, 60, status="FEASIBLE", objective=2.0, bound=3.5)]
+        rows = [*pair("a", 2), row("a", "mathopt:scip", 60, status="FEASIBLE", objective=2.0, bound=3.5)]
         assert disagreements([*rows, row("a", "networkx", 60, status="TIMEOUT", objective=None, bound=None)]) == []
 
     def test_a_better_walk_than_a_proven_one_is_a_disagreement(self) -> None:
@@ -120,43 +116,9 @@ class TestAgreement:
         assert "broken" in line
 
 
-class TestTargets:
-    def found(self, rows: list[dict[str, Any]], part: str) -> dict[str, Any]:
-        cold = {"n": 5, "fresh": {"median": 0.2, "max": 0.3}, "first_ever": {"median": 2.0, "max": 6.0}}
-        (one,) = [one for one in check_targets(rows, cold) if part in one["target"]]
-        return one
-
-    def test_a_ratio_is_hit_or_missed(self) -> None:
-        assert self.found(pair("a", 501), f"binding, {CBC}, median, {WHOLE}")["hit"] is True
-        assert "stretch 1000 x missed" in self.found(pair("a", 501), f"binding, {CBC}, median, {WHOLE}")["note"]
-        assert self.found(pair("a", 499), f"binding, {CBC}, median, {WHOLE}")["hit"] is False
-        assert self.found([], f"binding, {CBC}, median, {WHOLE}")["hit"] is None
-
-    def test_the_least_ratio_beside_cspy_counts_large_instances_only(self) -> None:
-        rows = [*pair("a", 3, CSPY), *pair("b", 25, CSPY, edge_steps=6000)]
-        one = self.found(rows, f"binding, {CSPY}, minimum from 6,000 edge-steps, {WHOLE}")
-        assert (one["hit"], one["n"]) == (True, 1)
-
-    def test_an_unproven_plan_graph_misses_however_fast_the_others_are(self) -> None:
-        rows = [row("a", OURS, 0.1)]
-        name = f"plan graphs (M <= 64, L <= 50, K <= 3): NumPy passes at most, {WHOLE}"
-        assert self.found(rows, name)["got"] == pytest.approx(100)
-        assert self.found(rows, name)["hit"] is True
-        assert self.found([*rows, row("b", OURS, 0.1, status="FEASIBLE")], name)["hit"] is False
-        assert self.found([row("a", OURS, 0.4)], name)["hit"] is False
-
-    def test_memory_and_cold_starts(self) -> None:
-        rows = [row("a", OURS, 0.01, spec={"family": "stress"}, growth_mb=151.0)]
-        assert self.found(rows, "megabytes")["hit"] is False
-        assert self.found(rows, "fresh process")["hit"] is True
-        assert self.found(rows, "after installation")["hit"] is False
-
-
-def test_backends_without_a_target_answer_a_sample_and_the_stress_family_is_ours() -> None:
-    binding, loose = TINY
+def test_some_backends_answer_a_sample_and_the_stress_family_is_ours() -> None:
+    binding, _ = TINY
     assert all(competes(OURS, spec, 10, 5) for spec in TINY)
-    assert competes(CSPY, binding, 10, 5)
-    assert not competes(CSPY, loose, 10, 5)
     assert competes("mathopt:scip", binding, 10, 0)
     assert not competes("mathopt:scip", binding, 10, 5)
     assert not competes(CBC, Spec("stress", shape(kind="random", n=60, L=10)), 10, 0)
@@ -167,16 +129,10 @@ def test_jobs_are_ordered_by_instance() -> None:
     assert [(job.spec, job.backend) for job in found] == [(spec, name) for spec in TINY for name in (OURS, CBC)]
 
 
-def test_the_yardstick_passes_over_dead_ends() -> None:
-    assert pass_seconds(TINY[0].build().problem, repeats=1) > 0
-
-
 class TestEndToEnd:
     @pytest.fixture(autouse=True)
     def _tiny(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        cold = {"n": 1, "instance": "x", "fresh": {"median": 0.1, "max": 0.1}, "first_ever": {"median": 1, "max": 1}}
         monkeypatch.setattr(bench, "catalogue", lambda quick: TINY)
-        monkeypatch.setattr(bench, "measure_cold", lambda: cold)
 
     def args(self, folder: Path, *more: str) -> list[str]:
         return ["--out", str(folder), "--backends", OURS, CBC, "--slow-limit", "20", "--repeats", "3", *more]
@@ -190,12 +146,7 @@ class TestEndToEnd:
         ours, theirs = record["rows"]
         assert ours["objective"] == pytest.approx(theirs["objective"])
         assert all(one["solve_seconds"] is None or one["solve_seconds"] <= one["seconds"] for one in record["rows"])
-        assert (tmp_path / "bench_solvers.png").stat().st_size > 1000
-        assert (tmp_path / "bench_solvers.svg").stat().st_size > 1000
-        assert "## Targets" in (tmp_path / "report.md").read_text()
-        table = solver_text(tmp_path / "bench_solvers.json")
-        assert f"`{CBC}`" in table
-        capsys.readouterr()
+        assert f"`{CBC}`" in capsys.readouterr().out
 
         assert bench.main(self.args(tmp_path)) == 0
         assert (tmp_path / ROWS).read_text().splitlines()[:2] == rows, "what is done is not done again"
@@ -219,9 +170,9 @@ class TestEndToEnd:
         def interrupted(*_: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(bench, "run", interrupted)
+        monkeypatch.setattr(running, "run", interrupted)
         assert bench.main(self.args(tmp_path)) == 130
-        assert f"--out {tmp_path}" in capsys.readouterr().out
+        assert f"--out {tmp_path}" in capsys.readouterr().err
 
     def test_a_wrong_answer_makes_the_exit_status_1(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
