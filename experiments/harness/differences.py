@@ -1,22 +1,10 @@
-"""Where a published text and the one that is made again of the episodes differ: by table, row and column, or by key."""
+"""Where a published text and the one that is made again of the episodes differ: by table, row and column."""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any
-
-CLOSE = 1e-9
-"""Relative; more is another number, less another version of a library."""
-
-UNCHECKED = frozenset({"switches"})
-"""Settings that are told as what differs from today's defaults, so that they change with these."""
-
-_KEYS = ("setting", "budget", "model", "method", "minus", "target")
-"""What names a row of a list in JSON that has no ``cell``."""
 
 _NOTHING = "nothing"
 
@@ -27,9 +15,9 @@ class Difference:
 
     Attributes:
         file: Where it is published.
-        table: The section it is in, or the list in a JSON file.
-        row: The first cells of its row, or what names it.
-        column: Its column or key.
+        table: The section it is in.
+        row: The first cells of its row.
+        column: Its column.
         published: What the file says.
         recomputed: What the episodes say.
     """
@@ -48,63 +36,14 @@ class Difference:
 
 
 def differences(file: str, published: str, recomputed: str) -> list[Difference]:
-    """All differences of two texts; Markdown by tables and lines, JSON by keys.
+    """All differences of two texts in Markdown, by tables and lines.
 
     Args:
         file: The name of the file.
         published: What it holds.
         recomputed: What it should hold.
     """
-    if published == recomputed:
-        return []
-    if file.endswith(".json"):
-        return [
-            Difference(file, *where, *(_short(value) for value in values))
-            for where, *values in _json(json.loads(published), json.loads(recomputed), "", "", "")
-        ]
     return [Difference(file, *found) for found in _markdown(published, recomputed)]
-
-
-# --- JSON -----------------------------------------------------------------------------------------
-
-
-def _json(a: Any, b: Any, table: str, row: str, column: str) -> Iterator[tuple[tuple[str, str, str], Any, Any]]:
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
-        row = _named(a) or row
-        for key in dict.fromkeys([*a, *b]):
-            if key not in UNCHECKED:
-                inner = f"{column}.{key}" if column else str(key)
-                yield from _json(a.get(key, _NOTHING), b.get(key, _NOTHING), table, row, inner)
-    elif isinstance(a, list) and isinstance(b, list):
-        rows = all(isinstance(one, Mapping) and _named(one) for one in [*a, *b]) and bool(a or b)
-        if rows:
-            mine, theirs = ({_named(one): one for one in found} for found in (a, b))
-            for name in dict.fromkeys([*mine, *theirs]):
-                yield from _json(mine.get(name, _NOTHING), theirs.get(name, _NOTHING), column or table, name, "")
-        else:
-            for i in range(max(len(a), len(b))):
-                pair = (found[i] if i < len(found) else _NOTHING for found in (a, b))
-                yield from _json(*pair, table, row, f"{column}[{i}]")
-    elif not _equal(a, b):
-        yield (table, row, column), a, b
-
-
-def _equal(a: Any, b: Any) -> bool:
-    numbers = all(isinstance(one, int | float) and not isinstance(one, bool) for one in (a, b))
-    return math.isclose(a, b, rel_tol=CLOSE, abs_tol=CLOSE) if numbers else bool(a == b)
-
-
-def _named(one: Mapping[str, Any]) -> str:
-    keys = ("cell",) if "cell" in one else _KEYS
-    return ", ".join(one[key] for key in keys if isinstance(one.get(key), str))
-
-
-def _short(value: Any, most: int = 200) -> str:
-    text = value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= most else f"{text[:most]}..."
-
-
-# --- Markdown -------------------------------------------------------------------------------------
 
 
 def _markdown(published: str, recomputed: str) -> Iterator[tuple[str, str, str, str, str]]:

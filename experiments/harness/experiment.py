@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from experiments.harness.matrix import Options
 from experiments.harness.measured import Measured
@@ -54,8 +53,6 @@ class Experiment:
         seeds: Episodes per task by default.
         batch: Episodes played together by default.
         arguments: What its command needs beside the module's name.
-        keeps: What is published beside the report, made of what was measured: texts by file name, within the given
-            folder of results, which holds what is there already.
     """
 
     name: str
@@ -72,7 +69,6 @@ class Experiment:
     seeds: int = 1
     batch: int = 8
     arguments: str = ""
-    keeps: Callable[[Measured, Path], Mapping[str, str]] = lambda _measured, _folder: {}
 
     @property
     def command(self) -> str:

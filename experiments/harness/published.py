@@ -1,8 +1,8 @@
 """What the repository keeps of studies: written from published episodes alone, checked against them, written again.
 
 A study that is played by :func:`experiments.harness.cli.main` gets all of this with ``--publish``: its episodes go to
-``NAME/episodes.parquet``; the report, and what :attr:`experiments.harness.experiment.Experiment.keeps` names, are made
-of what is read from there. So nothing can be published that cannot be recomputed.
+``NAME/episodes.parquet``; the report is made of what is read from there. So nothing can be published that cannot be
+recomputed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,14 +79,13 @@ def publish(experiment: Experiment, measured: Measured, folder: Path) -> list[Pa
     """
     timeless = replace(measured, times=False)
     sections_of(experiment, timeless)  # fills the notes
-    experiment.keeps(timeless, folder)
     kept = episodes.write(folder / experiment.name / episodes.FILE, timeless, about(experiment))
-    return [*_write(folder, kept[0]), *kept]
+    return [*_write(kept[0]), *kept]
 
 
 def write_again(results: Path) -> list[Path]:
     """Make every derived file anew from published episodes, figures too; nothing is played."""
-    written = [path for file in _standard(results) for path in _write(results, file)]
+    written = [path for file in _standard(results) for path in _write(file)]
     for name, module in OWN.items():
         if any((results / name).rglob("*.parquet")):
             for path, text in _own(module)(results / name, draw=True).items():
@@ -103,37 +103,35 @@ def check(results: Path) -> list[Difference]:
         MissingExtraError: pyarrow is not installed.
     """
     found: list[Difference] = []
-    derived: list[tuple[str, str]] = []  # two studies may have parts of one file, so it may be there twice
-    for file in _standard(results):
+    derived: dict[str, str] = {}
+    makers: list[tuple[str, Callable[[], Texts]]] = [
+        (file.parent.name, partial(derive, file)) for file in _standard(results)
+    ]
+    makers += [
+        (name, partial(_own(module), results / name))
+        for name, module in OWN.items()
+        if any((results / name).rglob("*.parquet"))
+    ]
+    for name, texts in makers:
         try:
-            derived += derive(results, file).items()
+            derived |= {f"{name}/{path}": text for path, text in texts().items()}
         except RunDirectoryError as error:
-            found.append(_missing(str(file.relative_to(results)), str(error)))
-    for name, module in OWN.items():
-        if any((results / name).rglob("*.parquet")):
-            try:
-                derived += [(f"{name}/{path}", text) for path, text in _own(module)(results / name).items()]
-            except RunDirectoryError as error:
-                found.append(_missing(name, str(error)))
-    for name, text in derived:
+            found.append(_missing(f"{name}/{REPORT}", str(error)))
+    for name, text in derived.items():
         path = results / name
         if path.is_file():
             found += differences(name, path.read_text(encoding="utf-8"), text)
         else:
             found.append(Difference(name, "", "", "", "no such file", "a file"))
-    made = {name for name, _ in derived}
-    told = {difference.file for difference in found}
-    for name in _texts(results):
-        if name not in made and name not in KEPT and not any(name.startswith(f"{one}/") for one in told):
-            found.append(_missing(name, "no published episodes that it follows from; play the study with --publish"))
-    return found
+    known = {*derived, *KEPT, *(difference.file for difference in found)}
+    why = "no published episodes that it follows from; play the study with --publish"
+    return [*found, *(_missing(name, why) for name in _texts(results) if name not in known)]
 
 
-def derive(results: Path, file: Path) -> dict[str, str]:
-    """The texts that follow from one file of episodes: the report, and what the study keeps beside it."""
+def derive(file: Path) -> Texts:
+    """The text that follows from a file of episodes: the report."""
     experiment, measured = of(file)
-    report = markdown(experiment.title, sections_of(experiment, measured))
-    return {f"{file.parent.relative_to(results)}/{REPORT}": report, **experiment.keeps(measured, results)}
+    return {REPORT: markdown(experiment.title, sections_of(experiment, measured))}
 
 
 def of(file: Path) -> tuple[Experiment, Measured]:
@@ -163,13 +161,9 @@ def about(experiment: Experiment) -> dict[str, Any]:
     return {"module": experiment.module, "told": told}
 
 
-def _write(results: Path, file: Path) -> list[Path]:
+def _write(file: Path) -> list[Path]:
     experiment, measured = of(file)
-    for name, text in (kept := experiment.keeps(measured, results)).items():
-        (results / name).parent.mkdir(parents=True, exist_ok=True)
-        replace_file(results / name, text)
-    made = write_report(file.parent, experiment.title, sections_of(experiment, measured), html_too=False)
-    return [*made, *(results / name for name in kept)]
+    return write_report(file.parent, experiment.title, sections_of(experiment, measured), html_too=False)
 
 
 def _own(module: str) -> Callable[..., Texts]:

@@ -19,7 +19,6 @@ from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
 from experiments.harness.matrix import Options, configuration, own_options, plugin_of, spread, tasks_of
 from experiments.harness.measured import Measured
 from experiments.harness.standard import against
-from experiments.studies.aec import readme_table
 from experiments.studies.aec import refinement as aec_refinement
 from experiments.studies.aec.methods import (
     AEC,
@@ -105,12 +104,6 @@ def sections(measured: Measured) -> list[Section]:
     return found
 
 
-def keeps(measured: Measured, _folder: Path) -> dict[str, str]:
-    """The figures on ALFWorld, for the table in docs/results.md."""
-    environments = {spec.environment for spec in measured.specs.values()}
-    return {readme_table.CHECKS: readme_table.figures(measured)} if environments == {ALFWORLD} else {}
-
-
 EXPERIMENT = Experiment(
     name="aec",
     module="experiments.studies.aec.aec",
@@ -139,7 +132,6 @@ EXPERIMENT = Experiment(
         "Thresholds, the order of predicates and the size of the set of hypotheses are not published: ours are in "
         "`docs/aec.md`, and `python -m experiments.studies.aec.sweep` varies the thresholds.",
     ),
-    keeps=keeps,
 )
 
 

@@ -23,7 +23,6 @@ from experiments.harness.methods import (
     TAPE,
 )
 from experiments.harness.standard import against
-from experiments.studies.aec import readme_table
 from tape.show.document import Section
 
 ENVIRONMENT = "alfworld"
@@ -69,7 +68,6 @@ EXPERIMENT = Experiment(
         "No free choice of any agent may repeat a command in an identical state (`no_repeat`): without it a model that "
         "acts step by step goes round in circles.",
     ),
-    keeps=lambda measured, _: {readme_table.AGENTS: readme_table.figures(measured)},
 )
 
 

@@ -47,7 +47,6 @@ EXPERIMENT = replace(
     configurations=configurations,
     sections=sections,
     paper=(),
-    keeps=lambda _measured, _folder: {},
 )
 
 

@@ -1,16 +1,12 @@
 """The headline: every agent and bundled model on 200 fresh hard levels, and what each addition of TAPE+ is worth.
 
 ``python -m experiments.studies.tape.headline`` resumes if run again. The levels are a test set: every run on them is
-listed (``--register``). ``--publish FOLDER`` also writes ``headline.json``, of which ``experiments.tables`` makes the
-table in docs/results.md.
+listed (``--register``). ``experiments.tables`` makes the table in docs/results.md of the published episodes.
 """
 
 from __future__ import annotations
 
-import json
 import sys
-from dataclasses import asdict
-from typing import Any
 
 from experiments.harness import register
 from experiments.harness.cli import main
@@ -27,12 +23,9 @@ from experiments.harness.methods import (
     added_in,
     left_out,
 )
-from experiments.harness.standard import PAIRED, SIMULATED, Pair, against, share, signed, success_bars
-from experiments.studies.tape.headline_table import SCHEMA, STUDY
+from experiments.harness.standard import SIMULATED, Pair, against, share, signed, success_bars
 from experiments.studies.tape.levels import ADDITIONS, BATCH, HARD, LADDER, OTHER_LEVELS, TAKEN_APART, grid
 from experiments.studies.tape.losses import losses_section
-from experiments.studies.tape.reproduce import plain_groups
-from experiments.studies.tape.targets import WEAKER, verdicts
 from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
 
@@ -55,26 +48,13 @@ def configurations(options: Options) -> list[Configuration]:
 def sections(measured: Measured) -> list[Section]:
     caption = f"Success on hard levels (`{HARD}`) by model, 95 % intervals. {SIMULATED}"
     bars = success_bars(measured, by_model=True, methods=[method.label for method in METHODS])
-    parts = [Section("Targets", (targets_table(measured),), level=3)]
-    parts.append(Section("Figure", (Figure("headline", caption, bars),), level=3))
+    parts = [Section("Figure", (Figure("headline", caption, bars),), level=3)]
     parts.append(Section("What each addition is worth", (additions_table(measured),), level=3))
     parts += losses_section(measured)
     entries = measured.rows("runs", lambda: register.read(measured.directory.path / register.COPY))
     if entries:
         parts.append(Section("Runs on the test sets", (register.table(entries),), level=3))
     return parts
-
-
-def targets_table(measured: Measured) -> Table:
-    """Met or missed, with numbers."""
-    word = {True: "met", False: "**missed**", None: "-"}
-    rows = tuple((v.target, f"`{v.model}`", word[v.met], v.found) for v in verdicts(measured))
-    weaker = " and ".join(f"`{model}`" for model in WEAKER)
-    note = (
-        f"Differences are paired. {PAIRED} Weaker models are {weaker}: the two weakest of all, and two of the three "
-        "finished ones."
-    )
-    return Table(("target", "model", "", "found"), rows, note)
 
 
 def additions_table(measured: Measured) -> Table:
@@ -112,43 +92,9 @@ def pairs(measured: Measured) -> list[Pair]:
     return found
 
 
-def record(measured: Measured) -> dict[str, Any]:
-    """What the repository keeps: nothing that differs from machine to machine."""
-    differences = []
-    for setting, model, ours, other in pairs(measured):
-        pair = measured.difference(setting, model, ours, other)
-        if pair is not None:
-            differences.append({"setting": setting, "model": model, "method": ours, "minus": other, **asdict(pair)})
-    first = next(iter(measured.specs.values()))
-    return {
-        "schema": SCHEMA,
-        "made_by": EXPERIMENT.command,
-        "setting": HARD,
-        "seed": first.seed,
-        "seeds": first.repeats,
-        "num_plans": first.config.num_plans,
-        "temperature": first.config.temperature,
-        "complete": measured.missing() == 0,
-        "groups": plain_groups(measured),
-        "differences": differences,
-        "targets": [verdict.as_data() for verdict in verdicts(measured)],
-    }
-
-
-def record_text(measured: Measured) -> str:
-    """What the table in docs/results.md is made of, as JSON."""
-    found = record(measured)
-    lists = {key: value for key, value in found.items() if isinstance(value, list)}
-    head = json.dumps({key: value for key, value in found.items() if key not in lists}, indent=1)
-    parts = [
-        f' "{key}": [\n' + ",\n".join("  " + json.dumps(one) for one in value) + "\n ]" for key, value in lists.items()
-    ]
-    return f"{head[:-2]},\n" + ",\n".join(parts) + "\n}\n"
-
-
 EXPERIMENT = Experiment(
     name="headline",
-    module=STUDY,
+    module="experiments.studies.tape.headline",
     title="The headline: TAPE beside every baseline, with every bundled model",
     source="its claim as a whole; no single figure",
     about="200 fresh hard levels (T* = 10, at most 12 moves), the same for all. Tokens and calls stand beside every "
@@ -159,7 +105,6 @@ EXPERIMENT = Experiment(
     pairs=pairs,
     differs=(OTHER_LM, OTHER_LEVELS),
     batch=BATCH,
-    keeps=lambda measured, _: {"headline.json": record_text(measured)},
 )
 
 if __name__ == "__main__":

@@ -1,94 +1,72 @@
-"""The headline table of docs/results.md, from the committed results of ``experiments.studies.tape.headline``."""
+"""The headline table of docs/results.md, from the committed episodes of ``experiments.studies.tape.headline``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from experiments.harness.matrix import split
+from experiments.harness import episodes, published
+from experiments.harness.measured import Measured
 from experiments.harness.methods import BASELINES, BEST_PLAN_AND_ACT, PAPER, SIMULATOR, TAPE, TAPE_PLUS
 from experiments.harness.places import RESULTS
-from experiments.harness.standard import SIMULATED
-from tape.errors import RunDirectoryError
-from tape.reading import read_json
+from experiments.harness.standard import SIMULATED, share, signed
 from tape.show.document import table
 
-HEADLINE_RESULTS = RESULTS / "headline.json"
-STUDY = "experiments.studies.tape.headline"
-SCHEMA = 2
+FILE = RESULTS / "headline" / episodes.FILE
 
 
-def headline_text(path: Path = HEADLINE_RESULTS) -> str:
-    """The table and its note; empty if the comparison has not been run yet.
-
-    All baselines are shown, and every target that is missed is counted.
+def headline_text(file: Path = FILE) -> str:
+    """The table and its note; all baselines are shown.
 
     Args:
-        path: What ``experiments.studies.tape.headline --publish`` wrote.
-
-    Raises:
-        RunDirectoryError: An earlier version wrote it.
+        file: What ``experiments.studies.tape.headline --publish`` wrote.
     """
-    if not path.exists():
-        return ""
-    record = read_json(path, dict[str, Any])
-    if record["schema"] != SCHEMA:
-        raise RunDirectoryError(f"{path} is of an earlier version; play {STUDY} anew with --publish")
-    groups = {split(group["cell"])[1:]: group for group in record["groups"]}
-    models = list(dict.fromkeys(model for model, _ in groups))
-    methods = [PAPER.label, TAPE.label, *(method.label for method in BASELINES), SIMULATOR.label]
-    mine = [{method: groups.get((model, method)) for method in methods} for model in models]
-    rows = [[method, *(_success(found[method]) for found in mine)] for method in methods]
+    experiment, measured = published.of(file)
+    [setting] = measured.settings()
+    models = measured.models()
+    methods = (PAPER, TAPE, *BASELINES, SIMULATOR)
+    rows = [
+        (method.label, *(share(measured.success(setting, model, method.label)) for model in models))
+        for method in methods
+    ]
     for ours in (PAPER.label, TAPE.label):
-        rows.append([f"{ours} minus the best baseline", *(_best(record, model, ours, groups) for model in models)])
-    between = [_difference(record, model, TAPE.label, PAPER.label) for model in models]
-    rows.append([f"{TAPE.label} minus {PAPER.label}", *between])
-    for method in (PAPER.label, TAPE.label, BEST_PLAN_AND_ACT.label):
-        rows.append([f"LM tokens per solved episode: {method}", *(_per_solved(found[method]) for found in mine)])
-    head = ["", *(f"`{model}`" for model in models)]
-    levels = max((group["levels"] for group in groups.values()), default=0)
-    seeds = "" if record["seeds"] == 1 else f" x {record['seeds']} seeds"
-    asked = [target for target in record["targets"] if target["met"] is not None]
+        rows.append((f"{ours} minus the best baseline", *(_best(measured, setting, model, ours) for model in models)))
+    between = [_difference(measured, setting, model, TAPE.label, PAPER.label) for model in models]
+    rows.append((f"{TAPE.label} minus {PAPER.label}", *between))
+    for method in (PAPER, TAPE, BEST_PLAN_AND_ACT):
+        spent = [_per_solved(measured, setting, model, method.label) for model in models]
+        rows.append((f"LM tokens per solved episode: {method.label}", *spent))
+    spec = next(iter(measured.specs.values()))
+    levels = max(group["levels"] for group in measured.groups.values())
+    seeds = "" if spec.repeats == 1 else f" x {spec.repeats} seeds"
     note = (
-        f"{TAPE_PLUS} Success on {levels} fresh hard levels (`{record['setting']}`; at most the shortest solution plus "
-        f"2 moves){seeds}, with 95 % intervals over levels; M = {record['num_plans']}, temperature "
-        f"{record['temperature']}. "
+        f"{TAPE_PLUS} Success on {levels} fresh hard levels (`{setting}`; at most the shortest solution plus "
+        f"2 moves){seeds}, with 95 % intervals over levels; M = {spec.config.num_plans}, temperature "
+        f"{spec.config.temperature}. "
         "The same levels, model, budget and seeds for all; differences are paired. "
         f"{SIMULATED} "
-        f"Episodes over budget: {sum(group['budget_violations'] for group in record['groups'])}. "
-        f"Targets met: {sum(target['met'] for target in asked)} of {len(asked)}. Made by `{record['made_by']}`."
+        f"Episodes over budget: {sum(group['budget_violations'] for group in measured.groups.values())}. "
+        f"Made by `{experiment.command}`."
     )
-    if not record["complete"]:
+    if measured.missing():
         note += " **Incomplete.**"
-    return "\n".join([table(head, rows), "", note, ""])
+    return "\n".join([table(("", *(f"`{model}`" for model in models)), rows), "", note, ""])
 
 
-def _success(group: Mapping[str, Any] | None) -> str:
-    if group is None:
-        return "-"
-    low, high = group["ci95"]
-    return f"{group['success_rate']:.2f} ({low:.2f} to {high:.2f})"
+def _per_solved(measured: Measured, setting: str, model: str, method: str) -> str:
+    group = measured.group(setting, model, method)
+    return f"{group['lm_tokens'] / group['successes']:.0f}" if group and group["successes"] else "-"
 
 
-def _per_solved(group: Mapping[str, Any] | None) -> str:
-    if group is None or not group["successes"]:
-        return "-"
-    return f"{group['lm_tokens'] / group['successes']:.0f}"
-
-
-def _best(record: Mapping[str, Any], model: str, ours: str, groups: Mapping[tuple[str, str], Any]) -> str:
+def _best(measured: Measured, setting: str, model: str, ours: str) -> str:
     """One of ours minus the baseline with the highest success."""
-    known = [method.label for method in BASELINES if (model, method.label) in groups]
-    if not known:
+    rates = {one.label: value.at for one in BASELINES if (value := measured.success(setting, model, one.label))}
+    if not rates:
         return "-"
-    best = max(known, key=lambda label: groups[model, label]["success_rate"])
-    found = _difference(record, model, ours, best)
+    best = max(rates, key=lambda label: rates[label])
+    found = _difference(measured, setting, model, ours, best)
     return found if found == "-" else f"{found} {best}"
 
 
-def _difference(record: Mapping[str, Any], model: str, ours: str, other: str) -> str:
-    for one in record["differences"]:
-        if (one["model"], one["method"], one["minus"]) == (model, ours, other):
-            return f"{one['difference']:+.2f} ({one['low']:+.2f} to {one['high']:+.2f})"
-    return "-"
+def _difference(measured: Measured, setting: str, model: str, ours: str, other: str) -> str:
+    pair = measured.difference(setting, model, ours, other)
+    return "-" if pair is None else signed(pair)

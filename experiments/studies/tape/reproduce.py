@@ -20,17 +20,14 @@ from typing import Any
 from experiments.harness import episodes, published
 from experiments.harness.cli import dry_run, guarded, make_parser, options_of, play
 from experiments.harness.experiment import Experiment
-from experiments.harness.matrix import PUBLISHED
 from experiments.harness.measured import Measured
 from experiments.harness.standard import sections_of
 from experiments.report import INTRODUCTION, TITLE, write
 from experiments.studies.tape.catalogue import PAPER, find
 from experiments.studies.tape.levels import BATCH
 from experiments.studies.toy import chapter as toy_part
-from tape.engine.settings import TapeConfig
 from tape.files import replace_file
 from tape.runner.runner import errored
-from tape.runner.spec import RunSpec
 from tape.runner.workers import open_pool
 from tape.show.document import Section, markdown, write_report
 
@@ -38,8 +35,6 @@ MODULE = "experiments.studies.tape.reproduce"
 PLAYED = PAPER
 QUICK_LIMIT = 8
 """Levels a set."""
-DROPPED = ("solver_seconds", "longest_wall_overrun_seconds", "wall_overruns", "configuration")
-"""What a group holds that differs from machine to machine, or is long and mostly the defaults."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -143,21 +138,6 @@ def texts(folder: Path, *, draw: bool = False) -> dict[str, str]:
     if draw:
         write_report(folder, TITLE, sections, html_too=False)
     return {published.REPORT: markdown(TITLE, sections)}
-
-
-def plain_groups(measured: Measured) -> list[dict[str, Any]]:
-    """A run's groups for the repository: the same bytes for the same episodes."""
-    return [
-        {key: value for key, value in group.items() if key not in DROPPED} | _identity(measured.specs[name])
-        for name, group in measured.groups.items()
-    ]
-
-
-def _identity(spec: RunSpec) -> dict[str, Any]:
-    """Which model, seed and switches; those that all published results share are left out."""
-    shared = TapeConfig.make(**PUBLISHED).model_dump(mode="json")
-    changed = {name: value for name, value in spec.config.model_dump(mode="json").items() if value != shared[name]}
-    return {"model_identity": spec.model_identity, "seed": spec.seed, "switches": changed}
 
 
 if __name__ == "__main__":

@@ -64,7 +64,6 @@ EXPERIMENT = Experiment(
         "episodes of a task and repeat, whichever agent makes it.",
         "The open loop is one sampled plan that is carried out blindly, its variants as the model chose them.",
     ),
-    keeps=partial(table.keeps, ENVIRONMENT),
     batch=BATCH,
 )
 

@@ -65,7 +65,6 @@ EXPERIMENT = Experiment(
         "A retriever's noise depends on the query, the retriever, the task and the repeat alone, so the same look-up "
         "finds the same passages whichever agent makes it; making it again by the same retriever is useless.",
     ),
-    keeps=partial(table.keeps, ENVIRONMENT),
     batch=BATCH,
 )
 

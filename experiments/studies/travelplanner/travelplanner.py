@@ -6,12 +6,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -209,24 +207,6 @@ def sections(measured: Measured) -> list[Section]:
     return [figure(measured), metrics(measured), costs(measured), both_delivered(measured)]
 
 
-def keeps(measured: Measured, _folder: Path) -> dict[str, str]:
-    """The figures as JSON."""
-    found = [
-        {
-            "budget": setting,
-            "method": method,
-            "n": len(records),
-            "measures": {
-                name: fmean(record["result"]["measures"][name] for record in records)
-                for name in ("delivered", "commonsense_micro", "commonsense_macro", "hard_macro", "final_pass")
-            }
-            | {"hard_micro": hard_micro(records).at},
-        }
-        for setting, method, records in _named(measured)
-    ]
-    return {f"{ENVIRONMENT}.json": json.dumps({"schema": 1, "rows": found}, indent=1, ensure_ascii=False) + "\n"}
-
-
 EXPERIMENT = Experiment(
     name=ENVIRONMENT,
     module="experiments.studies.travelplanner.travelplanner",
@@ -258,7 +238,6 @@ EXPERIMENT = Experiment(
         "be taken back. It may also fail where the cheapest restaurants do not serve every required cuisine.",
         "The order by rating is ours; the paper sorts options by price, and a language model chooses among them.",
     ),
-    keeps=keeps,
 )
 
 
