@@ -42,15 +42,11 @@ class ExhaustedError(TapeError):
     """Episodes are missing for want of the run's budget."""
 
 
-Hook = Callable[[argparse.Namespace, Measured], None]
-
-
 def main(
     experiment: Experiment,
     argv: Sequence[str] | None = None,
     *,
     arguments: Callable[[argparse.ArgumentParser], None] = lambda _: None,
-    after: Hook = lambda _args, _measured: None,
     opened: Mapping[str, LanguageModel] | None = None,
 ) -> int:
     """Run one experiment.
@@ -59,7 +55,6 @@ def main(
         experiment: The experiment.
         argv: The command line; ``sys.argv`` by default.
         arguments: Adds options of the experiment's own.
-        after: Called when all episodes are played.
         opened: Models that no string opens, by the name that configurations have for them; they are scripted, and
             played in this process alone.
 
@@ -86,24 +81,18 @@ def main(
             print(dry_run([(experiment.name, experiment.configurations(options))]))
             return 0
         run_budget = Budget.parse(args.run_budget)
-        try:
-            with open_pool(args.workers, cache=args.cache, prices=args.prices, opened=opened) as pool:
-                measured = play(
-                    experiment,
-                    options,
-                    args.out,
-                    pool,
-                    quiet=args.quiet,
-                    shared=args.share,
-                    run_budget=run_budget,
-                    listed=args.register,
-                    workers=args.workers,
-                )
-        except (KeyboardInterrupt, WorkerError, ExhaustedError):
-            if (args.out / "summary.json").exists():
-                after(args, Measured.read(args.out))
-            raise
-        after(args, measured)
+        with open_pool(args.workers, cache=args.cache, prices=args.prices, opened=opened) as pool:
+            measured = play(
+                experiment,
+                options,
+                args.out,
+                pool,
+                quiet=args.quiet,
+                shared=args.share,
+                run_budget=run_budget,
+                listed=args.register,
+                workers=args.workers,
+            )
         files = write_report(args.out, experiment.title, sections_of(experiment, measured))
         found = results_table(measured)
         print(table(found.head, found.rows))

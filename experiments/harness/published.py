@@ -45,7 +45,6 @@ KEPT: Mapping[str, str] = {
     "sdp_validators.json": "counts of verdicts on generated cases; no episodes are played",
     "sdp_validators.md": "the table of sdp_validators.json",
     "test_set_runs.json": "the register of runs on the test sets; only added to",
-    "tool_test_set_runs.json": "the register of runs on the test sets of tools; only added to",
     "reproduce/toy.json": "a copy of toy.json, for the last chapter of the report",
     "tool_chains.json": "counts by method, level and kind of change of seeded problems; a command plays them again",
     "langgoap.json": "counts and times of planning beside LangGOAP on seeded tasks, measured once",

@@ -1,4 +1,4 @@
-"""The list of all runs on the test sets of Sokoban, ScienceWorld and the search environments.
+"""The list of all runs on the test sets of Sokoban, ScienceWorld, tools and the search environments.
 
 Every study writes it as it plays, and nothing is ever taken out.
 """
@@ -6,7 +6,7 @@ Every study writes it as it plays, and nothing is ever taken out.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +32,15 @@ OURS = (TAPE.label, "TAPE (LM world model)")
 
 
 SCIENCEWORLD = "scienceworld-test"
-SEARCHED = {"musique_search": ("questions", "data"), "locomo": ("part", "data"), "repo_qa": ("part", "questions")}
-"""Of search environments the option that names a part of our own questions, and the one that reads public ones."""
-SETS = (*TEST_SETS, SCIENCEWORLD, *(f"{environment}-test" for environment in SEARCHED))
+OWN_PARTS = {
+    "musique_search": ("questions", "data"),
+    "locomo": ("part", "data"),
+    "repo_qa": ("part", "questions"),
+    "gsm_hard": ("problems", "data"),
+    "musique": ("questions", "data"),
+}
+"""By environment the option that names a part of our own tasks, and the one that reads public ones."""
+SETS = (*TEST_SETS, SCIENCEWORLD, *(f"{environment}-test" for environment in OWN_PARTS))
 """What is listed."""
 
 
@@ -42,35 +48,25 @@ def test_set(spec: RunSpec) -> str | None:
     """The test set that a configuration plays; None if it plays none."""
     if spec.environment == "scienceworld":
         return SCIENCEWORLD if spec.options.get("split") == "test" else None
-    if spec.environment in SEARCHED:
-        part, public = SEARCHED[spec.environment]
+    if spec.environment in OWN_PARTS:
+        part, public = OWN_PARTS[spec.environment]
         own_test = spec.options.get(part) == "test" and not spec.options.get(public)
         return f"{spec.environment}-test" if own_test else None
     levels = spec.options.get("levels") if spec.environment == "sokoban" else None
     return levels if levels in TEST_SETS else None
 
 
-def entry(
-    measured: Measured, engine: str = ENGINE, settings: Collection[str] | None = None, study: str = ""
-) -> dict[str, Any] | None:
-    """What a run adds to the list; None if it played nothing of a test set.
-
-    Args:
-        measured: The run.
-        engine: The engine's label.
-        settings: Settings that are played on a test set; by default those of configurations with :func:`test_set`.
-        study: Name of the experiment; the title of the run by default.
-    """
-    sets = {name: split(name)[0] if settings else test_set(spec) for name, spec in measured.specs.items()}
-    asked = [name for name, found in sets.items() if found and (not settings or found in settings)]
-    played = {name: measured.groups[name] for name in asked if name in measured.groups}
+def entry(measured: Measured) -> dict[str, Any] | None:
+    """What a run adds to the list; None if it played nothing of a test set."""
+    sets = {name: found for name, spec in measured.specs.items() if (found := test_set(spec))}
+    played = {name: measured.groups[name] for name in sets if name in measured.groups}
     if not played:
         return None
-    specs = [measured.specs[name] for name in asked]
+    specs = [measured.specs[name] for name in sets]
     return {
-        "study": study or measured.directory.title(),
-        "sets": list(dict.fromkeys(sets[name] for name in asked)),
-        "engine": engine,
+        "study": measured.directory.title(),
+        "sets": list(dict.fromkeys(sets.values())),
+        "engine": ENGINE,
         "source": measured.directory.versions()["sources"],
         "commit": measured.directory.commit(),
         "models": {spec.model: spec.model_identity for spec in specs},

@@ -42,9 +42,6 @@ ONLY: Mapping[str, Mapping[str, Any]] = MappingProxyType({"": {}})
 Chosen = Mapping[str, Any]
 """The environment's own options, but for the tightness."""
 
-Keep = Callable[[Chosen, argparse.Namespace, Measured], None]
-"""What is done with a finished run: given the chosen options, the command line and what was measured."""
-
 Category = Callable[[Task], str]
 
 
@@ -162,7 +159,6 @@ def run(
     defaults: Mapping[str, Any],
     argv: Sequence[str] | None = None,
     *,
-    keep: Keep = lambda _chosen, _args, _measured: None,
     others: Mapping[str, Mapping[str, Any]] = ONLY,
     methods: Sequence[Method] = METHODS,
 ) -> int:
@@ -173,7 +169,6 @@ def run(
         environment: Its environment.
         defaults: Of the environment's own options.
         argv: The command line; ``sys.argv`` by default.
-        keep: Called where a finished run is published.
         others: See :func:`configurations`, like ``methods``.
         methods: What is compared.
     """
@@ -182,12 +177,8 @@ def run(
         plugin_of(environment).add_arguments(parser.add_argument_group(f"{environment} options"))
         parser.set_defaults(**defaults)
 
-    def after(args: argparse.Namespace, measured: Measured) -> None:
-        if args.publish is not None:
-            keep(chosen, args, measured)
-
     given = list(sys.argv[1:] if argv is None else argv)
     chosen = own_options(environment, given, defaults)
     chosen.pop("tightness")
     made = partial(configurations, environment, chosen, others=others, methods=methods)
-    return main(replace(experiment, configurations=made), given, arguments=arguments, after=after)
+    return main(replace(experiment, configurations=made), given, arguments=arguments)

@@ -18,7 +18,6 @@ from experiments.harness.cli import guarded, known, main
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Identified, Options, configuration, plugin_of, split, spread
 from experiments.harness.methods import Method
-from experiments.studies.cgdp import judge
 from experiments.studies.cgdp.budget_report import DEPTHS, FIXED, GOLD_PART, LABELS, PARTS, SOLVER, sections
 from experiments.studies.cgdp.methods import DOMAINS, GOLD, MODEL, OWN, Domain, chosen
 from experiments.studies.cgdp.reader import NAME, GoldQuestion, GoldReaderLM
@@ -214,7 +213,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         opened = {NAME: GoldReaderLM(gold_questions(what))} if "gold" in what.parts else None
         played_by = () if what.parts == ("gold",) else EXPERIMENT.models
         made = replace(EXPERIMENT, configurations=partial(configurations, what), models=played_by)
-        return main(made, given, arguments=_arguments, after=judge.judge, opened=opened)
+        return main(made, given, arguments=_arguments, opened=opened)
 
     return guarded(asked, EXPERIMENT.module, given)
 
@@ -231,7 +230,6 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reading", nargs="+", metavar="WHO", help=f"of {', '.join(PARTS)} (default: both)")
     parser.add_argument("--part", choices=("dev", "test"), default="test", help="of the questions (default: test)")
     parser.add_argument("--quick", action="store_true", help="a few questions of each domain, within ten minutes")
-    judge.argument(parser)
 
 
 if __name__ == "__main__":

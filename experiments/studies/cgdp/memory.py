@@ -15,7 +15,6 @@ from experiments.harness.cli import guarded, known, main
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, configuration, spread
 from experiments.harness.methods import Method
-from experiments.studies.cgdp import judge
 from experiments.studies.cgdp.memory_report import sections
 from experiments.studies.cgdp.methods import (
     DOMAINS,
@@ -138,7 +137,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--windows", nargs="+", metavar="TOKENS", help="most tokens of a prompt, or none")
     parser.add_argument("--part", choices=("dev", "test"), default="test", help="of the questions (default: test)")
     parser.add_argument("--quick", action="store_true", help="a few questions of each domain, within ten minutes")
-    judge.argument(parser)
 
 
 def read(first: argparse.Namespace, windows: Sequence[int | None], quick: Sequence[int | None]) -> Chosen:
@@ -181,7 +179,7 @@ def commanded(
     def asked() -> int:
         what = read(known(arguments, given))
         mine = replace(experiment, configurations=partial(made, what))
-        return main(mine, given, arguments=arguments, after=judge.judge)
+        return main(mine, given, arguments=arguments)
 
     return guarded(asked, experiment.module, given)
 

@@ -109,36 +109,25 @@ def _told(record: Record) -> bool:
     return record["result"]["measures"].get("evidence_recall") is not None
 
 
-JUDGED = "judged right by "
-"""Begins the name of the note that holds a judge's verdict on an episode; the judge's own name follows."""
-
-
 def measures_table(measured: Measured, note: str = "") -> Table:
-    """Every configuration with all measures (CGDP tables 3, 10, 14); the verdicts of judges stand last."""
+    """Every configuration with all measures (CGDP tables 3, 10, 14)."""
     rows = []
-    judges = sorted({name for held in measured.notes.values() for name in held if name.startswith(JUDGED)})
     shown = ("F1", "ROUGE-1", "evidence recall", "abstained", "tokens", "longest prompt", "rounds")
     for setting, model, method in named(measured):
         records = records_of(measured, setting, model, method)
         if records:
             middle = median(MEASURES["rounds"](record) for record in records)
             cells = [plain(records, what) for what in shown]
-            cells += [f"{middle:g}", *(_marked(measured, records, name) for name in judges)]
-            rows.append((setting, f"`{model}`", method, str(len(records)), share(exact(records)), *cells))
-    head = ("questions", "model", "method", "n", "EM", *shown, "median round", *judges)
+            rows.append(
+                (setting, f"`{model}`", method, str(len(records)), share(exact(records)), *cells, f"{middle:g}")
+            )
+    head = ("questions", "model", "method", "n", "EM", *shown, "median round")
     said = (
         "Means per question; EM with its 95 % interval. UNANSWERABLE is the exact answer of a question without one; F1 "
         "and ROUGE-1 compare with it as with any answer. Evidence recall is the share of gold passages that any search "
         "brought, where some are known."
     )
     return Table(head, tuple(rows), f"{said} {note}".strip())
-
-
-def _marked(measured: Measured, records: Sequence[Record], name: str) -> str:
-    """The share that a judge calls right, of the episodes that it has marked."""
-    held = [measured.notes.get((one["cell"], one["digest"], one["repeat"]), {}).get(name) for one in records]
-    verdicts = [verdict for verdict in held if verdict is not None]
-    return f"{fmean(map(bool, verdicts)):.2f} of {len(verdicts)}" if verdicts else NOT_DEFINED
 
 
 def named(measured: Measured) -> list[tuple[str, str, str]]:

@@ -14,7 +14,6 @@ from experiments.harness.experiment import Experiment, PaperValue
 from experiments.harness.measured import Measured
 from experiments.harness.standard import against
 from experiments.studies.tape.levels import BATCH
-from experiments.studies.tools import table
 from tape.show.document import Section
 
 ENVIRONMENT = "gsm_hard"
@@ -70,7 +69,7 @@ EXPERIMENT = Experiment(
 
 def run(argv: Sequence[str] | None = None) -> int:
     """The command line: the shared options and the environment's own."""
-    return tightness.run(EXPERIMENT, ENVIRONMENT, OWN, argv, keep=partial(table.publish, ENVIRONMENT))
+    return tightness.run(EXPERIMENT, ENVIRONMENT, OWN, argv)
 
 
 if __name__ == "__main__":

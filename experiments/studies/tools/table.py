@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Mapping
-from typing import Any
-
-from experiments.harness import episodes, published, register
-from experiments.harness.measured import Measured
+from experiments.harness import episodes, published
 from experiments.harness.methods import TAPE_PLUS
 from experiments.harness.places import RESULTS
 from experiments.harness.standard import share
 from tape.show.document import table
-
-RUNS = "tool_test_set_runs.json"
-"""The list of all runs on the test sets."""
 
 NAMES = {"gsm_hard": "own problems, as GSM-Hard", "musique": "own questions, as MuSiQue"}
 """What is played is the project's own; the public sets are read with ``--data``."""
@@ -23,17 +15,6 @@ OF = {"gsm_hard": "generated word problems", "musique": "questions on passages a
 """What the tasks are, for the note."""
 
 MODEL = "tools"
-
-
-def publish(environment: str, chosen: Mapping[str, Any], args: argparse.Namespace, measured: Measured) -> None:
-    """List a run on the test set where it is published."""
-    new = register.entry(measured, register.ENGINE, measured.settings())
-    if _tested(chosen) and new is not None:
-        register.add(args.publish / RUNS, {"environment": environment, "options": dict(chosen), **new})
-
-
-def _tested(options: Mapping[str, Any]) -> bool:
-    return not options.get("data") and "test" in (options.get("problems"), options.get("questions"))
 
 
 def tool_text() -> str:

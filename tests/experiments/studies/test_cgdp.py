@@ -18,7 +18,7 @@ from experiments.harness.matrix import Identified, Options, split, spread, unope
 from experiments.harness.measured import Measured
 from experiments.harness.published import check, publish
 from experiments.harness.standard import sections_of
-from experiments.studies.cgdp import budget, budget_report, gaps, gate, judge, memory
+from experiments.studies.cgdp import budget, budget_report, gaps, gate, memory
 from experiments.studies.cgdp.methods import DOMAINS, HARNESSES, MEMORIES, chosen, memories_of, window_of
 from experiments.studies.cgdp.reader import NAME, GoldQuestion, GoldReader, GoldReaderLM
 from tape.cgdp.gates import CONFIGURATIONS, fixed_rounds
@@ -26,8 +26,7 @@ from tape.cgdp.prompts.chat import ChatSearchFormat
 from tape.cgdp.settings import CgdpSettings
 from tape.cgdp.view import Belief, Fact, View
 from tape.errors import ConfigError, ModelError
-from tape.lm.base import Choice, LanguageModel, Request
-from tape.lm.scripted import ScriptedLM
+from tape.lm.base import LanguageModel
 from tape.protocols.search import UNANSWERABLE, Passage
 from tape.runner.workers import InProcess
 from tape.show.document import Table
@@ -159,30 +158,6 @@ def test_memory_compares_conditions_and_is_published(tmp_path: Path, undrawn: No
 
 
 @pytest.mark.slow
-def test_a_judge_marks_every_answer_once_and_stands_in_the_last_column(tmp_path: Path, undrawn: None) -> None:
-    experiment = small(memory.EXPERIMENT, memory.Chosen(("locomo",), ("ircot",), (None,)))
-    measured = played(experiment, tmp_path, limit=2)
-    asked: list[Request] = []
-
-    def mark(request: Request, sample: int) -> str:
-        assert sample == 0
-        asked.append(request)
-        return judge.RIGHT if len(asked) == 1 else judge.WRONG
-
-    judge.ask(ScriptedLM(mark), "a scripted judge", measured)
-    episodes = [record for found in measured.records.values() for record in found]
-    assert len(asked) == len(episodes) == 10
-    assert all(request.constraint == Choice((judge.RIGHT, judge.WRONG)) for request in asked)
-    table = tables(measured, experiment)["Conditions (tables 3, 10, 14)"]
-    assert table.head[-1] == "judged right by a scripted judge"
-    assert [row[-1] for row in table.rows] == ["0.50 of 2", *["0.00 of 2"] * 4]
-    again = Measured.read(measured.directory.path)
-    judge.ask(ScriptedLM(mark), "a scripted judge", again)
-    assert len(asked) == 10
-    assert tables(again, experiment)["Conditions (tables 3, 10, 14)"] == table
-    republished(experiment, measured, tmp_path / "published")
-
-
 def test_gaps_are_counted_from_traces(tmp_path: Path, undrawn: None) -> None:
     what = memory.Chosen(("locomo",), ("react_search",), (None,), "dev", quick=True)
     experiment = small(gaps.EXPERIMENT, what)

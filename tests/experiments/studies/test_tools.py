@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from envs.gsm_hard.generator import problem_set
 from envs.musique.corpus import load_questions
 from experiments.harness import tightness
 from experiments.harness.experiment import Experiment
-from experiments.studies.tools import gsm_hard, musique, table
+from experiments.studies.tools import gsm_hard, musique
 from tape.lm.base import Choice, LanguageModel, Request
 from tape.lm.scripted import ScriptedLM
 from tape.runner.directory import RunDirectory
@@ -86,8 +85,7 @@ class Case:
         return self.experiment.name
 
     def run(self, *args: str) -> int:
-        keep = partial(table.publish, self.name)
-        return tightness.run(self.experiment, self.name, self.defaults, args, keep=keep)
+        return tightness.run(self.experiment, self.name, self.defaults, args)
 
 
 PROBLEM, QUESTION = problem_set("dev")[0], load_questions("dev")[0]
