@@ -9,15 +9,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from experiments.harness.places import RESULTS
-from experiments.studies.roles.__main__ import ENVIRONMENTS, probed
 from experiments.studies.roles.search_page import asked
 from tape.lm.base import Choice, JsonSchema, Regex, Request
-from tape.plugins import load
+from tape.plugins import load, names
 from tape.protocols import prompt_version
 from tape.protocols.role_cases import RoleCase
 from tape.reading import read_json
@@ -26,7 +25,7 @@ from tape.show.document import table
 FOLDER = Path(__file__).parents[3] / "docs" / "prompts"
 
 FIGURES = RESULTS / "roles.json"
-"""What :mod:`experiments.studies.roles` has measured."""
+"""What was measured once; ``tape probe`` asks the same cases."""
 
 COUNTED = "smollm2"
 """The model whose tokenizer counts the prompts of the pages."""
@@ -52,6 +51,13 @@ _ASKS = {
 
 SEARCH = "search"
 """The page of all search environments together."""
+
+ENVIRONMENTS = "tape.environments"
+
+
+def probed() -> list[str]:
+    """The environments whose plugins make cases."""
+    return [name for name in names(ENVIRONMENTS) if load(ENVIRONMENTS, name).roles]
 
 
 def page(environment: str) -> str:
@@ -111,21 +117,10 @@ def results() -> str:
         identities = sorted({row["identity"] for row in rows})
         limits = sorted({row["answer_tokens_at_most"] or 0 for row in rows})
         cut = f", answers cut at {limits[0]} tokens" if limits != [0] else ""
-        options = f" --answer-tokens {limits[0]}" if limits != [0] else ""
         parts.append(f"## {model}\n")
-        parts.append(f"`{'`, `'.join(identities)}`, one thread, seed {rows[0]['seed']}{cut}:\n")
-        parts.append("```sh\n" + "".join(_commands(model, rows, options)) + "```\n")
+        parts.append(f"`{'`, `'.join(identities)}`, one thread, seed {rows[0]['seed']}{cut}.\n")
         parts.append(table(_HEAD, [_row(row) for row in rows]) + "\n")
     return "\n".join(parts)
-
-
-def _commands(model: str, rows: Sequence[Mapping[str, Any]], options: str) -> Iterator[str]:
-    """One for each number of cases, naming its environments where there are several."""
-    counts = sorted({row["cases"] for row in rows})
-    for count in counts:
-        names = dict.fromkeys(row["environment"] for row in rows if row["cases"] == count)
-        where = "".join(f" --environment {name}" for name in names) if len(counts) > 1 else ""
-        yield f"python -m experiments.studies.roles --model {model} -n {count}{options}{where}\n"
 
 
 _HEAD = (

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from envs.sokoban.role_cases import role_cases
 from experiments.studies.roles import pages
-from experiments.studies.roles.__main__ import cut, main, probed
 from experiments.studies.roles.search_page import asked
 from tape.lm.base import Choice, Forced, JsonSchema, Regex, Request
 
 
-@pytest.mark.parametrize("environment", [*probed(), pages.SEARCH])
+@pytest.mark.parametrize("environment", [*pages.probed(), pages.SEARCH])
 def test_a_page_is_what_the_prompts_make(environment: str) -> None:
     file = pages.FOLDER / f"{environment}.md"
     assert file.read_text(encoding="utf-8") == pages.page(environment), (
@@ -55,35 +52,3 @@ def test_the_page_of_results_is_what_the_figures_make() -> None:
 )
 def test_what_is_admitted_is_told(constraint: Choice | Regex | Forced | None, told: str) -> None:
     assert told in pages.admitted(Request("x", 1, constraint=constraint))
-
-
-def test_the_harness_prints_a_row_a_role(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answers, script = tmp_path / "answers.jsonl", tmp_path / "script.json"
-    script.write_text('["no JSON"]')
-    arguments = ["--model", f"scripted:{script}", "--environment", "sokoban", "--role", "act", "-n", "2"]
-    assert main([*arguments, "--answers", str(answers)]) == 0
-    row = capsys.readouterr().out.splitlines()[-1].split()
-    assert row[:5] == ["sokoban", "act", "2", "0", "0"]
-    assert len(answers.read_text().splitlines()) == 2
-
-
-def test_measured_roles_are_kept_and_not_asked_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out, script = tmp_path / "roles.json", tmp_path / "script.json"
-    script.write_text('["no JSON"]')
-    common = ["--model", f"scripted:{script}", "--environment", "sokoban", "--out", str(out), "--answer-tokens", "9"]
-    assert main([*common, "--role", "act", "-n", "2"]) == 0
-    first = json.loads(out.read_text())
-    capsys.readouterr()
-    assert main([*common, "--role", "act", "-n", "2"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].split()[2:] == ["is", "in", str(out)]
-    assert json.loads(out.read_text()) == first
-    assert main([*common, "--role", "act", "-n", "3"]) == 0
-    assert main([*common, "--role", "plan", "-n", "2"]) == 0
-    [rows] = json.loads(out.read_text()).values()
-    assert [(row["role"], row["n"], row["answer_tokens_at_most"]) for row in rows] == [("act", 3, 9), ("plan", 2, 9)]
-
-
-def test_an_answer_is_cut_where_that_is_asked_for() -> None:
-    [case] = role_cases("chat", "plan", 1, 0)
-    assert cut(case, 5).request.max_tokens == 5
-    assert cut(case, 10**6).request.max_tokens == case.request.max_tokens
