@@ -55,7 +55,7 @@ KEPT: Mapping[str, str] = {
     "local_lm.json": "times of a run and of the same requests by other decoders, measured once",
     "constraints.json": "times of masks, constraint by constraint, measured once",
     "roles.json": "what models answered in each role, counted; no episodes are played",
-    "reader.json": "what models read from paragraphs, question by question; no episodes are played",
+    "reader.json": "what models read from paragraphs, question by question, measured once; no episodes",
     "aec_refinement.json": "learned rules and a calibration, which studies read; no results",
 }
 """Published files that are no tables of episodes, and what they are instead."""

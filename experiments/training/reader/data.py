@@ -65,7 +65,7 @@ class Source:
 
     def __init__(self, tokenizer: Any, public_file: Path | None = None) -> None:
         self._tokenizer = tokenizer
-        self._hops = public.load_hops(public_file)[0] if public_file else []
+        self._hops = public.load_hops(public_file) if public_file else []
         found = {p.title: p for hop in self._hops for p in (hop.gold, *hop.others)}
         self._passages: list[Passage] = list(found.values())
 

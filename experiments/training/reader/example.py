@@ -24,7 +24,6 @@ class Asked:
         answer: What the sentence says; empty where none does.
         title: Of its paragraph.
         gap: Whether the question is a sentence that the answer completes.
-        fact: Relation and subject, where it asks for a fact of a made-up world; empty elsewhere.
     """
 
     question: str
@@ -32,7 +31,6 @@ class Asked:
     answer: str = ""
     title: str = ""
     gap: bool = False
-    fact: tuple[str, str] | tuple[()] = ()
 
 
 @dataclass(frozen=True)

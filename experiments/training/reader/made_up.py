@@ -24,19 +24,15 @@ def _world(number: int) -> World:
     return make_world(f"reader:{number}")
 
 
-def sheet(
-    rng: random.Random, count: int, questions: int, *, held_out: bool = False, world: World | None = None
-) -> Sheet:
+def sheet(rng: random.Random, count: int, questions: int) -> Sheet:
     """Draw paragraphs and questions.
 
     Args:
         rng: Source of randomness.
         count: How many paragraphs.
         questions: How many questions at most.
-        held_out: Whether all wordings, of facts and of questions, are those that no training text has.
-        world: The world; one of the training worlds by default.
     """
-    world = world or _world(rng.randrange(WORLDS))
+    world = _world(rng.randrange(WORLDS))
     asked = rng.choice(list(world.kinds))
     shown = [asked]
     # What is retrieved beside a paragraph speaks of the same things: of its answers, of its own kind.
@@ -46,15 +42,13 @@ def sheet(
         if other not in shown:
             shown.append(other)
     rng.shuffle(shown)
-    wording = 1.0 if held_out else 0.0
-    passages = tuple(Passage(name, name, describe(rng, world, name, wording)[0]) for name in shown)
+    passages = tuple(Passage(name, name, describe(rng, world, name)[0]) for name in shown)
     facts = _facts(world, passages)
     wanted = rng.sample(sorted(facts), min(questions, len(facts)))
-    if not held_out:  # paragraphs cost more than questions: all is asked in two ways
-        wanted = (2 * wanted)[:questions]
-    found = [_asked(rng, facts[pair], pair, held_out) for pair in wanted]
+    wanted = (2 * wanted)[:questions]  # paragraphs cost more than questions: all is asked in two ways
+    found = [_asked(rng, facts[pair], pair) for pair in wanted]
     for number in range(len(found)):
-        if not held_out and rng.random() < NONE_SHARE:
+        if rng.random() < NONE_SHARE:
             absent = _absent(rng, world, shown, facts)
             found[number] = Asked(question(rng, *absent)) if absent else found[number]
     return Sheet(passages, tuple(found))
@@ -84,11 +78,9 @@ def _stating(world: World, passage: Passage, relation: str, answer: str) -> str:
     return said
 
 
-def _asked(rng: random.Random, fact: Fact, pair: tuple[str, str], held_out: bool) -> Asked:
+def _asked(rng: random.Random, fact: Fact, pair: tuple[str, str]) -> Asked:
     relation, subject = pair
     said, answer, title = fact
-    if held_out:
-        return Asked(held_out_question(relation, subject), said, answer, title, fact=pair)
     if rng.random() < 0.1:
         return Asked(f"The {relation} of {subject} is", said, answer, title, gap=True)
     return Asked(question(rng, relation, subject), said, answer, title)
@@ -104,12 +96,6 @@ def question(rng: random.Random, relation: str, subject: str) -> str:
         return text[0].upper() + text[1:]
     phrase = rng.choice(RELATIONS[relation].phrases[:-1]).format(x=subject)
     return rng.choice((phrase, f"What is {phrase}?", f"Name {phrase}.", f"{subject} >> {relation}"))
-
-
-def held_out_question(relation: str, subject: str) -> str:
-    """The way to ask that no training text has."""
-    text = RELATIONS[relation].questions[-1].format(x=subject)
-    return text[0].upper() + text[1:]
 
 
 def _absent(

@@ -29,14 +29,14 @@ class Hop:
     Attributes:
         id: Of the question, and the hop's number.
         question: With the answers of earlier hops put in; ``SUBJECT >> RELATION`` or a sentence.
-        answers: Those that count.
+        answer: As the file says it.
         gold: The paragraph with the answer.
         others: The other paragraphs of its question.
     """
 
     id: str
     question: str
-    answers: tuple[str, ...]
+    answer: str
     gold: Passage
     others: tuple[Passage, ...]
 
@@ -46,8 +46,8 @@ def is_for_training(question: str) -> bool:
     return hashlib.sha256(question.encode()).digest()[0] % 2 == 0
 
 
-def load_hops(path: Path) -> tuple[list[Hop], list[Hop]]:
-    """The hops for training and those for reports; no paragraph of the latter is among the former.
+def load_hops(path: Path) -> list[Hop]:
+    """The hops for training; no paragraph of the other half of the questions is among theirs.
 
     Raises:
         QuestionFileError: The file is not as it should be.
@@ -61,8 +61,8 @@ def load_hops(path: Path) -> tuple[list[Hop], list[Hop]]:
     for hop in training:
         if hop.gold.title not in closed:
             others = tuple(p for p in hop.others if p.title not in closed)
-            kept.append(Hop(hop.id, hop.question, hop.answers, hop.gold, others))
-    return kept, reported
+            kept.append(Hop(hop.id, hop.question, hop.answer, hop.gold, others))
+    return kept
 
 
 def _hops(record: Mapping[str, Any]) -> list[Hop]:
@@ -71,12 +71,9 @@ def _hops(record: Mapping[str, Any]) -> list[Hop]:
     found = []
     for number, step in enumerate(steps, 1):
         text = _REFERENCE.sub(lambda match: steps[int(match[1]) - 1]["answer"], step["question"])
-        answers = [step["answer"]]
-        if number == len(steps):
-            answers += [record["answer"], *record["answer_aliases"]]
         gold = step["paragraph_support_idx"]
         others = tuple(p for idx, p in passages.items() if idx != gold)
-        found.append(Hop(f"{record['id']}:{number}", text, tuple(dict.fromkeys(answers)), passages[gold], others))
+        found.append(Hop(f"{record['id']}:{number}", text, step["answer"], passages[gold], others))
     return found
 
 
@@ -91,7 +88,7 @@ def stating(passage: Passage, question: str, answer: str) -> tuple[str, str] | N
 def hop_sheet(rng: random.Random, hops: Sequence[Hop], count: int) -> Sheet | None:
     """The paragraph of a hop among others, asked in two or three ways; None where this draw has no answer in it."""
     hop = rng.choice(hops)
-    said = stating(hop.gold, hop.question, hop.answers[0])
+    said = stating(hop.gold, hop.question, hop.answer)
     if said is None:
         return None
     quote, answer = said

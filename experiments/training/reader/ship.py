@@ -1,8 +1,7 @@
 """Freeze a trained reader: ``python -m experiments.training.reader.ship RUN``.
 
 Writes the factors in eight bits and the machine-readable card to ``tape/lm/weights/adapters/reader``. No agent is run
-here: what ships is decided before models are compared. Run it again with ``--measured FILE`` (of
-``experiments.studies.tools.reader``) to put what was measured into the card.
+here: what ships is decided before models are compared.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def factors_of(state: dict[str, Any]) -> dict[str, tuple[torch.Tensor, torch.Ten
     return {name: (down, up * scale) for name, (down, up) in state["adapters"].items()}
 
 
-def card(run: Path, folder: Path, measured: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def card(run: Path, folder: Path) -> dict[str, Any]:
     """The machine-readable card."""
     state = torch.load(run / "state.pt", weights_only=True)
     told = json.loads((run / "recipe.json").read_text(encoding="utf-8"))
@@ -56,7 +55,6 @@ def card(run: Path, folder: Path, measured: Sequence[dict[str, Any]]) -> dict[st
             "torch": told["torch"],
             "public_sha256": told["public"],
         },
-        "measured": [{key: value for key, value in row.items() if key != "outcomes"} for row in measured],
     }
 
 
@@ -68,7 +66,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("run", type=Path, help="folder of the training run")
-    parser.add_argument("--measured", type=Path, help="a file of experiments.studies.tools.reader")
     parser.add_argument("--out", type=Path, default=adapters_folder() / NAME, help="folder of the adapter")
     args = parser.parse_args(arguments)
     args.out.mkdir(parents=True, exist_ok=True)
@@ -76,8 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     size = (args.out / FILE).stat().st_size
     if size > MOST_BYTES:
         raise ModelError(f"the adapter takes {size:,} bytes, and at most {MOST_BYTES:,} ship; train a lower rank")
-    rows = json.loads(args.measured.read_text(encoding="utf-8"))["rows"] if args.measured else []
-    facts = card(args.run, args.out, rows)
+    facts = card(args.run, args.out)
     replace_file(args.out / CARD, json.dumps(facts, indent=1) + "\n")
     return 0
 

@@ -51,14 +51,6 @@ def _worded(text: str, form: str) -> bool:
     return re.fullmatch(pattern, text) is not None or re.fullmatch(pattern, text[0].lower() + text[1:]) is not None
 
 
-def test_cases_for_reports_have_held_out_wordings_alone() -> None:
-    for number in range(50):
-        [asked] = made_up.sheet(random.Random(number), 3, 1, held_out=True).asked
-        relation, subject = asked.fact
-        assert asked.question.lower() == RELATIONS[relation].questions[-1].format(x=subject).lower()
-        assert asked.answer in asked.quote or asked.answer == asked.title
-
-
 def record(number: int, *titles: str) -> dict[str, Any]:
     """A public question of two hops."""
     names = [*titles, f"Aside {number}"]
@@ -95,20 +87,20 @@ def file(tmp_path: Path) -> Path:
     return found
 
 
-def test_nothing_that_is_reported_on_is_trained_on(file: Path) -> None:
-    training, reported = public.load_hops(file)
+def test_nothing_that_is_held_out_is_trained_on(file: Path) -> None:
+    training = public.load_hops(file)
     assert training
-    assert reported
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    held_out = [row for row in rows if not public.is_for_training(row["id"])]
     shown = {p.title for hop in training for p in (hop.gold, *hop.others)}
-    assert not shown & {p.title for hop in reported for p in (hop.gold, *hop.others)}
-    assert not {hop.id.split(":")[0] for hop in training} & {hop.id.split(":")[0] for hop in reported}
-    second = next(hop for hop in reported if hop.id.endswith(":2"))
+    assert not shown & {paragraph["title"] for row in held_out for paragraph in row["paragraphs"]}
+    assert not {hop.id.split(":")[0] for hop in training} & {row["id"] for row in held_out}
+    second = next(hop for hop in training if hop.id.endswith(":2"))
     assert second.question.startswith("when was Ann ")
-    assert second.answers[1:] == ("long ago",)
 
 
 def test_public_sheets_quote_what_they_show(file: Path) -> None:
-    rng, hops = random.Random(1), public.load_hops(file)[0]
+    rng, hops = random.Random(1), public.load_hops(file)
     passages = [hop.gold for hop in hops]
     found = [public.hop_sheet(rng, hops, 2) for _ in range(60)] + [
         public.stated_sheet(rng, passages, 2, 5) for _ in range(60)
