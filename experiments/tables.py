@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from experiments.benches.rcsp import rcsp_text
 from experiments.benches.solvers.table import solver_text
 from experiments.harness.places import ROOT
 from experiments.settings_table import settings_text
@@ -21,7 +20,7 @@ DOCS = ROOT / "docs"
 PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "results.md": {
         "headline": headline_text,
-        "solver table": lambda: solver_text() + rcsp_text(),
+        "solver table": solver_text,
         "tools": tool_text,
         "households": household_text,
         "sdp": sdp_text,

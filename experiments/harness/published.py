@@ -40,7 +40,7 @@ KEPT: Mapping[str, str] = {
     "toy.json": "a simulation without episodes: exact probabilities and seeded draws, in full",
     "toy.md": "the tables of toy.json",
     "bench_solvers.json": "times of solvers, instance by instance, in full; they differ from machine to machine",
-    "bench_rcsp.json": "times of shortest paths, instance by instance, in full; they differ from machine to machine",
+    "bench_rcsp.json": "times of shortest paths, instance by instance, measured once",
     "bench_session.json": "times of selecting anew, draw by draw, measured once",
     "sdp_validators.json": "counts of verdicts on generated cases; no episodes are played",
     "sdp_validators.md": "the table of sdp_validators.json",

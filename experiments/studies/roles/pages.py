@@ -1,7 +1,6 @@
 """Pages that show every prompt as it is sent: ``python -m experiments.studies.roles.pages [ENVIRONMENT ...]``.
 
-Each shows case 0 of seed 0 of every role, so it changes when a prompt does; a test says when it is out of date. Beside
-them stands ``docs/roles.md``: what models make of the prompts, from the published figures.
+Each shows case 0 of seed 0 of every role, so it changes when a prompt does; a test says when it is out of date.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from tape.plugins import load, names
 from tape.protocols import prompt_version
 from tape.protocols.role_cases import RoleCase
 from tape.reading import read_json
-from tape.show.document import table
 
 FOLDER = Path(__file__).parents[3] / "docs" / "prompts"
 
@@ -101,50 +99,6 @@ def figures() -> dict[str, list[dict[str, Any]]]:
     return read_json(FIGURES, dict[str, list[dict[str, Any]]])
 
 
-def results() -> str:
-    """The page of what models make of the prompts."""
-    parts = [
-        "# What general models can do in each role\n",
-        "<!-- Written by `python -m experiments.studies.roles.pages` from experiments/results/roles.json. -->\n",
-        "Each model is asked small made-up cases whose answers are known, by the prompts of general models "
-        "([word for word](models.md#what-is-asked-and-what-is-checked)), greedily, under their constraints. Valid: the "
-        "answer can be read, and is whole. Right: a plan that reaches the goal when it is played, an action that keeps "
-        "the task solvable, exactly the state that an action leads to, the true class of a state, the best of some "
-        "plans, the words that a text says. Chance: the share right by guessing among the options. "
-        "[`tape probe`](probe.md) asks the same cases of any model.\n",
-    ]
-    for model, rows in sorted(figures().items()):
-        identities = sorted({row["identity"] for row in rows})
-        limits = sorted({row["answer_tokens_at_most"] or 0 for row in rows})
-        cut = f", answers cut at {limits[0]} tokens" if limits != [0] else ""
-        parts.append(f"## {model}\n")
-        parts.append(f"`{'`, `'.join(identities)}`, one thread, seed {rows[0]['seed']}{cut}.\n")
-        parts.append(table(_HEAD, [_row(row) for row in rows]) + "\n")
-    return "\n".join(parts)
-
-
-_HEAD = (
-    "environment",
-    "role",
-    "n",
-    "valid",
-    "right",
-    "95 % interval",
-    "chance",
-    "prompt tokens",
-    "most",
-    "answer",
-)
-
-
-def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
-    n, (low, high) = row["n"], row["right_95"]
-    told = (f"{row['valid'] / n:.2f}", f"{row['right'] / n:.2f}", f"{low:.2f} to {high:.2f}") if n else ("-", "-", "-")
-    chance = "-" if row["chance"] is None else f"{row['chance']:.2f}"
-    counts = f"{row['prompt_tokens']:.0f}", str(row["most_prompt_tokens"]), f"{row['answer_tokens']:.0f}"
-    return (row["environment"], row["role"], str(n), *told, chance, *counts)
-
-
 def _shown(case: RoleCase, row: Mapping[str, Any] | None) -> list[str]:
     counted = ""
     if row is not None:
@@ -204,7 +158,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for environment in parser.parse_args(arguments).environment or (*probed(), SEARCH):
         (FOLDER / f"{environment}.md").write_text(page(environment), encoding="utf-8")
         print(FOLDER / f"{environment}.md")
-    (FOLDER.parent / "roles.md").write_text(results(), encoding="utf-8")
     return 0
 
 
