@@ -13,7 +13,6 @@ import math
 import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from experiments.harness.matrix import spread
 from experiments.harness.published import REPORT
 from experiments.studies.aec.aec import QUICK
 from experiments.studies.aec.asked import SEEN, ask
-from experiments.studies.aec.calibration_plot import draw_reliability
 from experiments.studies.aec.fitting import Pair, Reliability, isotonic, reliability
 from tape.aec.predictor import PREDICTORS
 from tape.aec.settings import AecSettings
@@ -33,6 +31,7 @@ from tape.lm.base import LanguageModel
 from tape.reading import parse_json
 from tape.runner.models import open_at_price
 from tape.show.document import Figure, Section, Table, markdown, table, write_report
+from tape.show.plots import Panel, Plot, Series, Value
 from tape.statistics import clustered
 
 NAME = "aec_calibration"
@@ -43,6 +42,8 @@ SIGMAS = tuple(PREDICTORS)
 FILE = "predictions.parquet"
 COLUMNS = ("predicate", "args", "truth", *(f"{what} {sigma}" for sigma in SIGMAS for what in ("mu", "sigma")))
 """Of a prediction, after the set and the game."""
+
+TICKS = tuple(f"{tenth / 10:g}" for tenth in range(11))
 
 Row = Mapping[str, Any]
 
@@ -240,6 +241,7 @@ def above(values: Sequence[float], flags: Sequence[bool]) -> float:
 def sections(rows: Sequence[Row], model: str) -> list[Section]:
     """The report."""
     found = {name: third for name, (_, _, third) in measured(rows).items() if "calibrated" not in name}
+    plot = Plot("lines", tuple(map(_panel, found, found.values())), "share that was true", "mean prediction", TICKS)
     about = (
         f"`{model}` is asked where the goal's kinds of objects are and whether receptacles are closed, when "
         f"{', '.join(f'{part:.0%}' for part in SEEN)} of the receptacles have been looked into; what is known or was "
@@ -251,11 +253,18 @@ def sections(rows: Sequence[Row], model: str) -> list[Section]:
     caption = "Reliability diagrams; the dashed line is perfect calibration."
     return [
         Section(TITLE, (about, f"Made by `python -m {MODULE}`. In the paper: AEC appendix B.2.")),
-        Section(
-            "Figures", (summary_table(rows), Figure("reliability", caption, draws=partial(draw_reliability, found))), 3
-        ),
+        Section("Figures", (summary_table(rows), Figure("reliability", caption, plot)), 3),
         Section("Does sigma say anything?", (sigma_table(rows),), 3),
     ]
+
+
+def _panel(name: str, found: Reliability) -> Panel:
+    """Of a predictor the share that was true by what was predicted, with 95 % intervals."""
+    filled = [one for one in found.bins if one.n]
+    shares = tuple(Value(one.frequency, one.frequency_low, one.frequency_high) for one in filled)
+    perfect = Series("perfect", (Value(0.0, 0.0, 0.0), Value(1.0, 1.0, 1.0)), "plain", (0.0, 10.0))
+    series = (Series("predictor", shares, "strong", tuple(10 * one.mean for one in filled)), perfect)
+    return Panel(f"{name}\nn = {found.n}, ECE {found.ece:.3f}, Brier {found.brier:.3f}", series)
 
 
 if __name__ == "__main__":

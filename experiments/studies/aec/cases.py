@@ -13,7 +13,7 @@ from tape.runner.directory import RunDirectory
 from tape.trace import Event, read_trace
 
 
-def cases_in(directory: RunDirectory, configurations: Iterable[str] | None = None) -> list[Case]:
+def cases_in(directory: RunDirectory) -> list[Case]:
     """The cases in the traces of a run: one for every prediction of which the truth came to light.
 
     Selection is part of it: only preconditions of considered paths are predicted, and only what the agent looks at
@@ -21,16 +21,13 @@ def cases_in(directory: RunDirectory, configurations: Iterable[str] | None = Non
 
     Args:
         directory: The run.
-        configurations: Only these configurations.
 
     Raises:
         TraceError: A trace cannot be read.
     """
-    wanted = None if configurations is None else set(configurations)
     found: list[Case] = []
     for record in directory.episodes():
-        if wanted is None or record["cell"] in wanted:
-            found += cases_of(record["task"], read_trace(directory.trace_file(record["key"])))
+        found += cases_of(record["task"], read_trace(directory.trace_file(record["key"])))
     return sorted(set(found))
 
 

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from experiments.harness.cli import dry_run, guarded, known, make_parser, options_of, play
+from experiments.harness.cli import guarded, known, main
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import (
     SEPARATOR,
@@ -28,20 +28,13 @@ from experiments.harness.matrix import (
     spread,
     tasks_of,
 )
-from experiments.harness.measured import Measured
 from experiments.harness.methods import GUARD, Method, merged
-from experiments.harness.published import publish
-from experiments.harness.standard import sections_of
-from experiments.studies.sdp.ablation_report import FULL, LABELS, sections, summary
-from tape.budget import Budget
+from experiments.studies.sdp.ablation_report import FULL, LABELS, sections
 from tape.engine.settings import TapeConfig
 from tape.errors import ConfigError
 from tape.runner.configurations import Configuration
 from tape.runner.directory import RunDirectory
-from tape.runner.runner import errored
 from tape.runner.spec import RunSpec
-from tape.runner.workers import open_pool
-from tape.show.document import table, write_report
 
 QUICK = 6
 """Tasks of every setting with ``--quick``."""
@@ -142,43 +135,26 @@ def run(argv: Sequence[str] | None = None) -> int:
 
 def _run(given: list[str]) -> int:
     first = known(_arguments, given)
-    parser = make_parser(EXPERIMENT.module, f"{EXPERIMENT.title} ({EXPERIMENT.source}). {EXPERIMENT.about}")
-    _arguments(parser)
+    plugin = None
     if first.run is not None:
         sources = [RunDirectory(path) for path in first.run]
-        shared, models = first.run, sorted({spec.model for one in sources for spec in one.configurations().values()})
+        models = sorted({spec.model for one in sources for spec in one.configurations().values()})
         make: Callable[[Options], list[Configuration]] = partial(configurations_of_runs, sources)
         name = "-".join([EXPERIMENT.name, *(path.resolve().name for path in first.run)])
     else:
         plugin = plugin_of(first.environment)
         chosen = own_options(first.environment, given)
-        plugin.add_arguments(parser.add_argument_group(f"{first.environment} options"))
         name = EXPERIMENT.name if first.environment == "sokoban" else f"{EXPERIMENT.name}-{first.environment}"
-        shared, models = [], [plugin.model]
+        models = [plugin.model]
         make = partial(configurations, first.environment, chosen, first.chains, quick=first.quick)
-    parser.set_defaults(seeds=1, models=models, out=Path("runs") / name)
-    args = parser.parse_args(given)
-    played = replace(EXPERIMENT, name=name, configurations=make, models=tuple(args.models))
-    options = options_of(args)
-    if args.dry_run:
-        print(dry_run([(EXPERIMENT.name, played.configurations(options))]))
-        return 0
-    with open_pool(args.workers, cache=args.cache, prices=args.prices) as pool:
-        budget = Budget.parse(args.run_budget)
-        measured = play(
-            played, options, args.out, pool, quiet=args.quiet, shared=shared, run_budget=budget, listed=args.register
-        )
-    return _report(played, args, measured)
 
+    def arguments(parser: argparse.ArgumentParser) -> None:
+        _arguments(parser)
+        parser.set_defaults(share=first.run or [])  # whose episodes are not played again
+        if plugin is not None:
+            plugin.add_arguments(parser.add_argument_group(f"{first.environment} options"))
 
-def _report(played: Experiment, args: argparse.Namespace, measured: Measured) -> int:
-    files = write_report(args.out, played.title, sections_of(played, measured))
-    found = summary(measured)
-    print(table(found.head, found.rows))
-    if args.publish:
-        print(f"published: {', '.join(map(str, publish(played, measured, args.publish)))}")
-    print(f"report: {files[0]} and {files[1]}")
-    return int(errored(list(measured.groups.values())) > 0)
+    return main(replace(EXPERIMENT, name=name, configurations=make, models=tuple(models)), given, arguments=arguments)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -191,9 +167,6 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="where chains come from (default: sample walk)",
     )  # fmt: skip
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} tasks of the environment")
-    parser.add_argument(
-        "--run-budget", default="", metavar="KIND=AMOUNT,...", help="hard caps on the whole run (docs/budgets.md)"
-    )
 
 
 if __name__ == "__main__":

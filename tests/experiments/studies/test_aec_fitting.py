@@ -2,13 +2,11 @@ from __future__ import annotations
 
 import math
 import random
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.studies.aec.calibration_plot import draw_reliability
 from experiments.studies.aec.fitting import isotonic, reliability
 from tape.aec.calibration import IsotonicCalibration
 from tape.errors import ConfigError
@@ -103,15 +101,3 @@ def test_calibration_on_held_out_pairs_helps_on_others() -> None:
     assert before.ece > 0.05
     assert after.ece < before.ece / 2
     assert after.brier < before.brier
-
-
-def test_the_plot_is_the_same_file_every_time_and_names_everything(tmp_path: Path) -> None:
-    measured = {"raw": reliability(over_confident("plot", 200)), "nothing": reliability([])}
-    for name in ("a.svg", "b.svg", "a.png"):
-        draw_reliability(measured, [tmp_path / name])
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    text = (tmp_path / "a.svg").read_text(encoding="utf-8")
-    for said in ("raw", f"ECE {measured['raw'].ece:.3f}", "not measured", "share that was true"):
-        assert said in text
-    with pytest.raises(ValueError, match="at least one predictor"):
-        draw_reliability({}, [])
