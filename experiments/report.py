@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from experiments.harness import published
@@ -24,7 +23,7 @@ from experiments.harness.measured import Measured
 from experiments.harness.places import RESULTS
 from experiments.harness.standard import sections_of
 from experiments.studies.tape.catalogue import NAMES, find
-from experiments.studies.toy import chapter as toy_part
+from experiments.studies.toy import report as toy
 from tape.errors import RunDirectoryError
 from tape.runner.derived import write_derived
 from tape.runner.directory import RunDirectory
@@ -39,12 +38,11 @@ INTRODUCTION = (
 )
 
 
-def rebuild(path: Path, *, times: bool = True) -> tuple[Experiment, Measured]:
+def rebuild(path: Path) -> tuple[Experiment, Measured]:
     """Rebuild the derived files of one run directory and read it.
 
     Args:
         path: The run directory.
-        times: Whether tables may show what differs from machine to machine.
 
     Raises:
         RunDirectoryError: It holds no run of an experiment, or a run is going on in it.
@@ -55,16 +53,16 @@ def rebuild(path: Path, *, times: bool = True) -> tuple[Experiment, Measured]:
         raise RunDirectoryError(f"{path} holds no run of an experiment (its title is {name!r}); use `tape show {path}`")
     with directory.locked():
         groups = write_derived(directory)
-    return find(name), replace(Measured.load(directory, groups), times=times)
+    return find(name), Measured.load(directory, groups)
 
 
-def chapters(folder: Path, *, times: bool = True) -> list[Section]:
+def chapters(folder: Path) -> list[Section]:
     """The chapters of a folder of run directories, in the order of the experiments, the toy analysis last."""
     found = [(find(name), folder / name) for name in NAMES if (folder / name / "config.json").exists()]
     sections = [Section("What this is", (INTRODUCTION,))]
     for experiment, path in found:
-        sections += sections_of(experiment, rebuild(path, times=times)[1])
-    return [*sections, *toy_part.sections(folder / toy_part.NAME)]
+        sections += sections_of(experiment, rebuild(path)[1])
+    return [*sections, *toy.chapter(folder / toy.NAME)]
 
 
 def write(path: Path) -> list[Path]:

@@ -63,19 +63,18 @@ class Measured:
     published: bool = False
 
     @classmethod
-    def load(cls, directory: RunDirectory, groups: Iterable[Mapping[str, Any]], *, times: bool = True) -> Measured:
+    def load(cls, directory: RunDirectory, groups: Iterable[Mapping[str, Any]]) -> Measured:
         """Read a run directory.
 
         Args:
             directory: The run.
             groups: Its derived groups.
-            times: See the class.
         """
         specs = directory.configurations()
         records: dict[str, list[Record]] = {name: [] for name in specs}
         for record in in_order(directory.episodes(), list(specs)):
             records[record["cell"]].append(record)
-        return cls(directory, specs, records, {group["cell"]: group for group in groups}, times)
+        return cls(directory, specs, records, {group["cell"]: group for group in groups})
 
     @classmethod
     def read(cls, path: Path) -> Measured:

@@ -33,19 +33,19 @@ Texts = Mapping[str, str]
 OWN: Mapping[str, str] = {
     "reproduce": "experiments.studies.tape.reproduce",
     "aec_calibration": "experiments.studies.aec.calibration",
+    "toy": "experiments.studies.toy.report",
 }
 """Folders of results whose files a module makes itself, by its function ``texts(folder, draw=False) -> Texts``."""
 
 KEPT: Mapping[str, str] = {
-    "toy.json": "a simulation without episodes: exact probabilities and seeded draws, in full",
-    "toy.md": "the tables of toy.json",
+    "toy/toy.json": "a simulation without episodes: exact probabilities and seeded draws, in full",
     "bench_solvers.json": "times of solvers, instance by instance, in full; they differ from machine to machine",
     "bench_rcsp.json": "times of shortest paths, instance by instance, measured once",
     "bench_session.json": "times of selecting anew, draw by draw, measured once",
     "sdp_validators.json": "counts of verdicts on generated cases; no episodes are played",
     "sdp_validators.md": "the table of sdp_validators.json",
     "test_set_runs.json": "the register of runs on the test sets; only added to",
-    "reproduce/toy.json": "a copy of toy.json, for the last chapter of the report",
+    "reproduce/toy.json": "a copy of toy/toy.json, for the last chapter of the report",
     "tool_chains.json": "counts by method, level and kind of change of seeded problems; a command plays them again",
     "langgoap.json": "counts and times of planning beside LangGOAP on seeded tasks, measured once",
     "budget_scenarios.json": "what scripted models and tools counted in each scenario, run by run, once; no episodes",
@@ -86,7 +86,7 @@ def write_again(results: Path) -> list[Path]:
     """Make every derived file anew from published episodes, figures too; nothing is played."""
     written = [path for file in _standard(results) for path in _write(file)]
     for name, module in OWN.items():
-        if any((results / name).rglob("*.parquet")):
+        if (results / name).is_dir():
             for path, text in _own(module)(results / name, draw=True).items():
                 replace_file(results / name / path, text)
                 written.append(results / name / path)
@@ -107,9 +107,7 @@ def check(results: Path) -> list[Difference]:
         (file.parent.name, partial(derive, file)) for file in _standard(results)
     ]
     makers += [
-        (name, partial(_own(module), results / name))
-        for name, module in OWN.items()
-        if any((results / name).rglob("*.parquet"))
+        (name, partial(_own(module), results / name)) for name, module in OWN.items() if (results / name).is_dir()
     ]
     for name, texts in makers:
         try:

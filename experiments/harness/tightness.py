@@ -52,7 +52,6 @@ def configurations(
     others: Mapping[str, Mapping[str, Any]] = ONLY,
     *,
     methods: Sequence[Method] = METHODS,
-    tightnesses: Sequence[str] = TIGHTNESSES,
 ) -> list[Configuration]:
     """Every method with every model on all budgets: the same tasks, budgets and seeds for all.
 
@@ -62,12 +61,11 @@ def configurations(
         options: What the command line of every experiment decides.
         others: What else is played: the end of a setting's name, and options that differ in it.
         methods: What is compared.
-        tightnesses: How tight the budgets are.
     """
     found = []
     for model in options.models:
         for end, other in others.items():
-            for tightness in tightnesses:
+            for tightness in TIGHTNESSES:
                 own = {**given, **other, "tightness": tightness}
                 tasks = tasks_of(environment, own)[: options.limit]
                 found += [

@@ -45,7 +45,6 @@ class LocalLM:
         name: The string it was opened with.
         identity: Changes whenever its answers may.
         prompt_format: ``compact`` or ``chat``.
-        price: Zero for a local model.
         trees: Whether to decode with trees where the network can: what prompts share is read once, and text that a
             constraint forces is written as the tokenizer writes it.
     """
@@ -59,11 +58,11 @@ class LocalLM:
         name: str,
         identity: str,
         prompt_format: str,
-        price: Price | None = FREE,
         trees: bool = False,
     ) -> None:
         self._network, self._tokenizer, self._compiler = network, tokenizer, compiler
-        self.name, self.identity, self.prompt_format, self.price = name, identity, prompt_format, price
+        self.name, self.identity, self.prompt_format = name, identity, prompt_format
+        self.price: Price | None = FREE
         self._eos = compiler.eos
         self._adjoin = lru_cache(maxsize=PAIRS)(partial(written_so, tokenizer))
         self._trees = _tree_decoder(network, name) if trees else None

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from transformers import DynamicCache
 
-from tape.lm.base import FREE, Price
 from tape.lm.chat import ChatLM
 from tape.lm.chat_template import ChatTemplate, Turn, control_texts
 from tape.lm.ends import joined_ends
@@ -71,7 +70,6 @@ class TransformersLM(ChatLM):
         name: The string it was opened with.
         identity: Changes whenever its answers may.
         prompt_format: ``compact`` or ``chat``.
-        price: Zero for a local model.
         trees: As of :class:`tape.lm.decoding.LocalLM`.
 
     Raises:
@@ -86,7 +84,6 @@ class TransformersLM(ChatLM):
         name: str,
         identity: str,
         prompt_format: str,
-        price: Price | None = FREE,
         trees: bool = True,
     ) -> None:
         # What an answer is written and read by; prompts are read as the model has learnt it.
@@ -104,7 +101,6 @@ class TransformersLM(ChatLM):
             name=name,
             identity=identity,
             prompt_format=prompt_format,
-            price=price,
             trees=trees,
             template=ChatTemplate(render, name, control) if tokenizer.chat_template else None,
             read=lambda text: tokenizer.encode(text, add_special_tokens=False),

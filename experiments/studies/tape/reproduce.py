@@ -25,7 +25,8 @@ from experiments.harness.standard import sections_of
 from experiments.report import INTRODUCTION, TITLE, write
 from experiments.studies.tape.catalogue import PAPER, find
 from experiments.studies.tape.levels import BATCH
-from experiments.studies.toy import chapter as toy_part
+from experiments.studies.toy import __main__ as toy
+from experiments.studies.toy.report import FILE, NAME, chapter
 from tape.files import replace_file
 from tape.runner.runner import errored
 from tape.runner.workers import open_pool
@@ -46,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     def run() -> int:
         if args.dry_run:
             print(dry_run((e.name, e.configurations(_options(args, e))) for e in experiments))
-            print(f"And {toy_part.NAME}: a simulation without any model.")
+            print(f"And {NAME}: a simulation without any model.")
             return 0
         return _run(args, experiments)
 
@@ -87,7 +88,7 @@ def _run(args: argparse.Namespace, experiments: Sequence[Experiment]) -> int:
                 workers=args.workers,
             )
             faults += errored(list(measured.groups.values()))
-    broken = toy_part.run(args.out / toy_part.NAME, args.workers, quick=args.quick)
+    broken = toy.made(args.out / NAME, args.workers, quick=args.quick)
     files = write(args.out)
     if args.publish:
         print(f"published: {', '.join(str(path) for path in publish(args.out, args.publish))}")
@@ -111,10 +112,9 @@ def publish(source: Path, target: Path) -> list[Path]:
             measured = replace(Measured.read(source / name), times=False)
             sections_of(find(name), measured)  # fills the notes
             kept += episodes.write(target / name / episodes.FILE, measured, published.about(find(name)))
-    for part in toy_part.FILES:
-        if (source / toy_part.NAME / part).exists():
-            replace_file(target / part, (source / toy_part.NAME / part).read_bytes())
-            kept.append(target / part)
+    if (source / NAME / FILE).exists():
+        replace_file(target / FILE, (source / NAME / FILE).read_bytes())
+        kept.append(target / FILE)
     return [*write_report(target, TITLE, published_chapters(target), html_too=False), *kept]
 
 
@@ -124,7 +124,7 @@ def published_chapters(folder: Path) -> list[Section]:
     sections = [Section("What this is", (INTRODUCTION,))]
     for file in files:
         sections += sections_of(*published.of(file))
-    return [*sections, *toy_part.sections(folder)]
+    return [*sections, *chapter(folder)]
 
 
 def texts(folder: Path, *, draw: bool = False) -> dict[str, str]:

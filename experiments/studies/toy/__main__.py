@@ -3,8 +3,7 @@
 No language model takes part. An oracle's action is replaced by a planning error with one probability and by a
 sampling error with another; the budget is T* + 2. Every point is computed exactly where there is a dynamic programme
 for it, and sampled as well, with Wilson's 95 % interval. ``python -m experiments.studies.toy`` takes about a minute and
-writes ``toy.json``, ``toy.md``, ``toy.png`` and ``toy.svg``; those in ``experiments/results`` are copies of a default
-run's.
+writes ``toy.json``, ``report.md`` and its figure; those in ``experiments/results/toy`` are copies of a default run's.
 Exit codes: 0 complete, 1 a proven bound is exceeded (a bug), 2 usage, 130 interrupted.
 """
 
@@ -22,8 +21,9 @@ from typing import Any
 
 from experiments.studies.toy.exact import Setting
 from experiments.studies.toy.points import AGENTS, ASSUMPTIONS, Job, jobs, measure
-from experiments.studies.toy.report import draw, exceeded, markdown
+from experiments.studies.toy.report import FILE, exceeded, write
 from experiments.studies.toy.world import KINDS
+from tape.reading import read_json
 
 NOTE = "Simulation: oracle policies with injected errors; no language model."
 
@@ -88,13 +88,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         "points": points,
     }
     args.out.mkdir(parents=True, exist_ok=True)
-    paths = {kind: args.out / f"toy.{kind}" for kind in ("json", "md", "png", "svg")}
-    paths["json"].write_text(_lines(record), encoding="utf-8")
-    paths["md"].write_text(markdown(record), encoding="utf-8")
-    draw(record, paths["png"], paths["svg"])
-    for path in paths.values():
+    (args.out / FILE).write_text(_lines(record), encoding="utf-8")
+    for path in (args.out / FILE, *write(record, args.out)):
         print(f"written: {path}")
     return _verdict(record)
+
+
+def made(folder: Path, workers: str, *, quick: bool) -> int:
+    """Make the analysis in a folder unless it is there already.
+
+    Args:
+        folder: Where to.
+        workers: Processes; what is no number counts as one.
+        quick: Fewer sampled episodes; the exact values are the same.
+
+    Returns:
+        The exit code: 1 if a proven bound is exceeded.
+    """
+    seeds, episodes = ([0], 100) if quick else ([0, 1, 2, 3, 4], 400)
+    if (folder / FILE).exists():
+        setting = read_json(folder / FILE, dict[str, Any])["setting"]
+        if (setting["seeds"], setting["episodes"]) == (seeds, episodes):
+            return 0
+    count = workers if workers.isdecimal() else "1"
+    return main(["--out", str(folder), "--workers", count, "--episodes", str(episodes), "--seeds", *map(str, seeds)])
 
 
 def _run(todo: Sequence[Job], workers: int) -> Iterator[dict[str, Any]]:

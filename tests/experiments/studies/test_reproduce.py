@@ -15,7 +15,7 @@ from experiments.studies.tape.catalogue import find
 from experiments.studies.tape.headline_table import headline_text
 from experiments.studies.tape.levels import ADDITIONS, BATCH
 from experiments.studies.toy import __main__ as toy
-from experiments.studies.toy import chapter as toy_part
+from experiments.studies.toy.report import TITLE as TOY
 from tape.runner.configurations import checked
 from tape.runner.directory import RunDirectory
 from tape.runner.work import Work
@@ -87,7 +87,7 @@ def test_real_episodes_stay_below_the_bounds_on_lm_calls_and_their_budgets(folde
 def test_the_report_has_every_chapter_and_needs_nothing_else(folder: Path) -> None:
     page = (folder / "report.html").read_text(encoding="utf-8")
     chapters = re.findall(r"<h2>(.*)</h2>", page)
-    assert chapters == ["What this is", *(find(name).title for name in reproduce.PLAYED), toy_part.TITLE]
+    assert chapters == ["What this is", *(find(name).title for name in reproduce.PLAYED), TOY]
     assert all(source.startswith("data:") for source in re.findall(r'(?:src|href)="([^"]*)"', page))
     assert page.count("<img") == len(list((folder / "plots").glob("*.png"))) == 9
 

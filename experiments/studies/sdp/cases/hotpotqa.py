@@ -237,11 +237,11 @@ def validators() -> dict[str, Validate]:
     }
 
 
-def bundled_validator(model: str = "bundled:tools") -> TwoStageValidator:
+def bundled_validator() -> TwoStageValidator:
     """Filters and the bundled model's own reading."""
     question = load_questions("test")[0].text  # readings do not depend on it
     trace, ledger = TraceWriter("cases"), Ledger()
-    lm = AccountedLM(open_model(model), ledger, trace)
+    lm = AccountedLM(open_model("bundled:tools"), ledger, trace)
     setting = Setting(question, "musique", 4, False)
     roles = RoleContext(lm, prompts.prompt_format(setting, lm.prompt_format), QaDomain(setting), trace)
     return TwoStageValidator(BundledMind(Tools(roles, TapeConfig.make(), lambda *_: 0), question), 4, strict=True)
