@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
-from statistics import fmean
 from typing import Any, TypeVar
 
 from experiments.harness.matrix import split
@@ -15,7 +15,7 @@ from tape.runner.derived import in_order
 from tape.runner.directory import RunDirectory
 from tape.runner.spec import RunSpec
 from tape.show.plots import Value
-from tape.statistics import Paired, clustered, paired
+from tape.statistics import Paired, paired
 
 Record = Mapping[str, Any]
 """What ``episodes.jsonl`` holds of an episode."""
@@ -98,6 +98,11 @@ class Measured:
         wanted = (setting, model, method)
         return next((name for name in self.groups if split(name) == wanted), None)
 
+    def played(self) -> list[tuple[str, str, str, str]]:
+        """Setting, model, method and name of every configuration that has episodes, in order."""
+        every = product(self.settings(), self.models(), self.methods())
+        return [(*parts, name) for parts in every if (name := self.name(*parts)) is not None]
+
     def group(self, setting: str, model: str, method: str) -> Mapping[str, Any] | None:
         """The statistics of a configuration."""
         name = self.name(setting, model, method)
@@ -123,15 +128,6 @@ class Measured:
         """Our success minus another's on identical levels; None if they share no episode."""
         a, b = self.outcomes(setting, model, ours), self.outcomes(setting, model, against)
         return paired(a, b) if a.keys() & b.keys() else None
-
-    def used(self, setting: str, model: str, method: str) -> Value | None:
-        """Mean share of the step budget that was used, with the interval by level."""
-        name = self.name(setting, model, method)
-        if name is None:
-            return None
-        records = self.records[name]
-        shares = [record["result"]["steps"] / record["result"]["budget"]["steps"] for record in records]
-        return Value(fmean(shares), *clustered(shares, [record["digest"] for record in records]))
 
     def note(self, record: Record, name: str, find: Callable[[], T]) -> T:
         """What a table takes of an episode from anywhere but its record, as its trace or its task.

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from statistics import fmean
 
 from experiments.harness import register
 from experiments.harness.elapsed import in_all, sittings
 from experiments.harness.experiment import Experiment
-from experiments.harness.measured import Measured
+from experiments.harness.measured import Measured, Record
 from experiments.harness.methods import LM_SELECTED, LM_SELECTS, PAPER, SIMULATOR, TAPE, TAPE_PLUS
 from tape.show.document import Bullets, Section, Table
 from tape.show.plots import Panel, Plot, Series, Value
-from tape.statistics import Paired
+from tape.statistics import Paired, clustered
 
 INTERVALS = (
     "Intervals are 95 %: by bootstrap over levels, each with all its repeats; Wilson's where no level is repeated or "
@@ -27,6 +28,14 @@ NO_DIFFERENCE = "no significant difference"
 def share(value: Value | None) -> str:
     """A success rate with its interval."""
     return "-" if value is None else f"{value.at:.2f} ({value.low:.2f} to {value.high:.2f})"
+
+
+def mean(records: Sequence[Record], of: Callable[[Record], float]) -> Value | None:
+    """A mean over episodes with its 95 % interval by bootstrap over tasks; None of no episodes."""
+    if not records:
+        return None
+    values = [of(record) for record in records]
+    return Value(fmean(values), *clustered(values, [record["digest"] for record in records]))
 
 
 def signed(pair: Paired) -> str:
@@ -56,22 +65,18 @@ def results_table(measured: Measured) -> Table:
     if measured.times:
         head.append("solver ms")
     rows = []
-    for setting in measured.settings():
-        for model in measured.models():
-            for method in measured.methods():
-                group = measured.group(setting, model, method)
-                if group is None:
-                    continue
-                n, solved = group["episodes"], group["successes"]
-                row = [setting, f"`{model}`", method, f"{n} ({group['levels']})"]
-                row += [share(measured.success(setting, model, method)), f"{group['mean_steps']:.1f}"]
-                row += [f"{group['replans'] / n:.2f}", f"{group['lm_calls'] / n:.1f}", f"{group['lm_tokens'] / n:.0f}"]
-                row += [f"{group['lm_tokens'] / solved:.0f}" if solved else "none solved"]
-                row += [str(group["budget_violations"])]
-                if measured.times:
-                    seconds = group["solver_seconds"]
-                    row.append("-" if seconds is None else f"{1000 * (seconds / n):.2f}")
-                rows.append(tuple(row))
+    for setting, model, method, name in measured.played():
+        group = measured.groups[name]
+        n, solved = group["episodes"], group["successes"]
+        row = [setting, f"`{model}`", method, f"{n} ({group['levels']})"]
+        row += [share(measured.success(setting, model, method)), f"{group['mean_steps']:.1f}"]
+        row += [f"{group['replans'] / n:.2f}", f"{group['lm_calls'] / n:.1f}", f"{group['lm_tokens'] / n:.0f}"]
+        row += [f"{group['lm_tokens'] / solved:.0f}" if solved else "none solved"]
+        row += [str(group["budget_violations"])]
+        if measured.times:
+            seconds = group["solver_seconds"]
+            row.append("-" if seconds is None else f"{1000 * (seconds / n):.2f}")
+        rows.append(tuple(row))
     note = f"Steps, replans, LM calls and LM tokens are means per episode. {INTERVALS}"
     if SIMULATOR.label in measured.methods():
         note += f" {SIMULATED}"

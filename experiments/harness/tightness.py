@@ -87,7 +87,7 @@ def bars(measured: Measured, name: str) -> Section:
 def spending(measured: Measured) -> Section:
     """What was spent of each capped resource, and how episodes ended."""
     rows = []
-    for setting, model, method, name in _named(measured):
+    for setting, model, method, name in measured.played():
         group, records = measured.groups[name], measured.records[name]
         kinds = sorted({kind for record in records for kind in record["result"]["budget"]} - {"steps"})
         used = [_used(records, kind) for kind in kinds]
@@ -129,7 +129,7 @@ def by_category(measured: Measured, heading: str, category: Category) -> Section
     }
     names = sorted(set(of.values()))
     rows = []
-    for setting, model, method, name in _named(measured):
+    for setting, model, method, name in measured.played():
         found: list[str] = []
         for wanted in names:
             won = [one["result"]["success"] for one in measured.records[name] if of[one["digest"]] == wanted]
@@ -139,16 +139,6 @@ def by_category(measured: Measured, heading: str, category: Category) -> Section
     head = ("budget", "model", "method", *names)
     note = "Success, Wilson's 95 % interval and n; repeats of a task count as if they were independent here."
     return Section(heading, (Table(head, tuple(rows), note),), level=3)
-
-
-def _named(measured: Measured) -> list[tuple[str, str, str, str]]:
-    return [
-        (setting, model, method, name)
-        for setting in measured.settings()
-        for model in measured.models()
-        for method in measured.methods()
-        if (name := measured.name(setting, model, method)) is not None
-    ]
 
 
 def run(

@@ -45,16 +45,15 @@ def agents_table(measured: Measured) -> Table:
 def checks_table(measured: Measured) -> Table:
     """What agents that check differently achieve and spend."""
     body = []
-    for setting in measured.settings():
-        for method in measured.methods():
-            group = measured.group(setting, MODEL, method)
-            if group is None:
-                continue
-            n, made = group["episodes"], group.get("commitments", 0)
-            committed = f"{group.get('infeasible_commitments', 0)} of {made}" if made else "-"
-            spent = (f"{group['mean_steps']:.1f}", *(f"{group.get(k, 0) / n:.2f}" for k in ("replans", "queries")))
-            success = share(measured.success(setting, MODEL, method))
-            body.append((setting, method, str(n), success, *spent, committed, f"{group['lm_tokens'] / n:.0f}"))
+    for setting, model, method, name in measured.played():
+        if model != MODEL:
+            continue
+        group = measured.groups[name]
+        n, made = group["episodes"], group.get("commitments", 0)
+        committed = f"{group.get('infeasible_commitments', 0)} of {made}" if made else "-"
+        spent = (f"{group['mean_steps']:.1f}", *(f"{group.get(k, 0) / n:.2f}" for k in ("replans", "queries")))
+        success = share(measured.success(setting, model, method))
+        body.append((setting, method, str(n), success, *spent, committed, f"{group['lm_tokens'] / n:.0f}"))
     head = ("games", "agent", "n", "success", "steps", "replans", "queries", "infeasible commitments", "LM tokens")
     note = (
         "Only what the agent has seen is known; at most 50 commands; 95 % intervals; steps, replans, queries and "

@@ -23,7 +23,7 @@ from experiments.harness.matrix import Options, configuration, split, spread
 from experiments.harness.measured import Measured
 from experiments.harness.methods import Method
 from experiments.harness.published import publish
-from experiments.harness.standard import sections_of, share
+from experiments.harness.standard import mean, sections_of, share
 from experiments.studies.aec import refinement as aec_refinement
 from experiments.studies.aec.aec import QUICK, declared_tasks
 from experiments.studies.aec.cases import calibration_of, cases_in
@@ -31,7 +31,7 @@ from experiments.studies.aec.fitting import isotonic, reliability
 from experiments.studies.aec.learned_rules import Case, LearnedRules
 from experiments.studies.aec.methods import CALIBRATED_LABEL, RULES_LABEL, calibrated, with_rules
 from experiments.studies.aec.refinement import Refined
-from experiments.studies.aec.tables import ROUNDS, mean_of, rounds, told
+from experiments.studies.aec.tables import ROUNDS, rounds, told
 from tape.aec.calibration import IsotonicCalibration
 from tape.aec.overrides import OverrideRule, Overrides
 from tape.errors import RunDirectoryError
@@ -245,8 +245,8 @@ def summary_table(measured: Measured) -> Table:
         for label in LABELS:
             records = measured.records[_name(measured, step, label)]
             row += [str(len(records)), share(_success(measured, step, label))]
-            row.append(told(mean_of(records, [rounds(record["result"]) for record in records])))
-            row.append(told(mean_of(records, [record["result"].get("queries", 0) for record in records])))
+            row.append(told(mean(records, lambda record: rounds(record["result"]))))
+            row.append(told(mean(records, lambda record: record["result"].get("queries", 0))))
         rows.append(tuple(row))
     head = ["iteration", "cases", "rules (dropped)", "ECE on these cases, raw and fitted"]
     for label in LABELS:

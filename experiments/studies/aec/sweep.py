@@ -17,14 +17,14 @@ from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, configuration, spread
 from experiments.harness.measured import Measured, Outcomes, Record
 from experiments.harness.methods import Method
-from experiments.harness.standard import against
+from experiments.harness.standard import against, mean
 from experiments.studies.aec.aec import QUICK, declared_tasks
 from experiments.studies.aec.methods import AEC, JOINT, QUERY_ALL
-from experiments.studies.aec.tables import mean_of, table
+from experiments.studies.aec.tables import table
 from tape.aec.settings import AecSettings
 from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
-from tape.show.plots import Panel, Plot, Series, Value
+from tape.show.plots import Panel, Plot, Series
 from tape.statistics import paired
 
 ENVIRONMENT = "alfworld"
@@ -123,9 +123,7 @@ def _bars(measured: Measured, model: str, what: str) -> Plot:
         for method in measured.methods():
             name = measured.name(setting, model, method)
             if name is not None:
-                records = measured.records[name]
-                values: list[float] = [float(record["result"][what]) for record in records]
-                value: Value | None = mean_of(records, values)
+                value = mean(measured.records[name], lambda record: float(record["result"][what]))
                 if what == "success":
                     value = measured.success(setting, model, method)
                 series.append(Series(method, (value,), "strong" if method == JOINT.label else "plain"))

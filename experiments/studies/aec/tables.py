@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
-from experiments.harness.measured import Measured, Record
-from experiments.harness.standard import INTERVALS, share
+from experiments.harness.measured import Measured
+from experiments.harness.standard import INTERVALS, mean, share
 from experiments.studies.aec.methods import AEC, CAP, JOINT
 from tape.runner.summary import tokens
 from tape.show.document import Figure, Section, Table
 from tape.show.plots import Panel, Plot, Series, Value
-from tape.statistics import clustered
 
 COUNTS = {
     "queries": "queries",
@@ -32,14 +31,9 @@ def rounds(result: Mapping[str, Any]) -> int:
     return int(result["replans"]) if result["success"] else CAP
 
 
-def mean_of(records: Sequence[Record], values: Sequence[float]) -> Value:
-    """A mean with its interval by task."""
-    return Value(fmean(values), *clustered(values, [record["digest"] for record in records]))
-
-
-def told(value: Value) -> str:
+def told(value: Value | None) -> str:
     """As in ``3.1 (2.0 to 4.2)``."""
-    return f"{value.at:.1f} ({value.low:.1f} to {value.high:.1f})"
+    return "-" if value is None else f"{value.at:.1f} ({value.low:.1f} to {value.high:.1f})"
 
 
 def table(measured: Measured, model: str) -> Table:
@@ -53,8 +47,8 @@ def table(measured: Measured, model: str) -> Table:
             records = measured.records[name]
             results = [record["result"] for record in records]
             row = [setting, method, str(len(records)), share(measured.success(setting, model, method))]
-            row.append(told(mean_of(records, [rounds(r) for r in results])))
-            row.append(told(mean_of(records, [r["steps"] for r in results])))
+            row.append(told(mean(records, lambda record: rounds(record["result"]))))
+            row.append(told(mean(records, lambda record: record["result"]["steps"])))
             row += [f"{fmean(r.get(count, 0) for r in results):.2f}" for count in COUNTS]
             row.append(f"{fmean(tokens(r) for r in results):.0f}")
             rows.append(tuple(row))
@@ -83,7 +77,7 @@ def rounds_bars(measured: Measured, model: str, name: str) -> Figure:
             found = measured.name(setting, model, method)
             if found is not None:
                 records = measured.records[found]
-                value = mean_of(records, [rounds(record["result"]) for record in records])
+                value = mean(records, lambda record: rounds(record["result"]))
                 series.append(Series(method, (value,), _role(method)))
         panels.append(Panel(f"rounds, {setting}", tuple(series)))
     caption = f"Replanning rounds with `{model}`, {CAP} for a failed episode; 95 % intervals; fewer are better."

@@ -14,8 +14,6 @@ from tape.show.plots import Panel, Plot, Series
 DEPTHS = (3, 5, 10)
 USUAL = 5
 """The depth of the paper."""
-WITHIN, CLEARLY = 0.02, 0.08
-"""The solver is to be at most so far below the best fixed depth, and so far above the usual one at two budgets."""
 
 GOLD_PART, OWN_PART = "gold sub-questions, scripted reader", "own sub-questions"
 PARTS = {"gold": GOLD_PART, "model": OWN_PART}
@@ -107,13 +105,12 @@ def _budgeted(
 
 
 def sections(measured: Measured) -> list[Section]:
-    """The curves, the solver beside every fixed depth, whether it keeps what is asked of it, all measures."""
+    """The curves, the solver beside every fixed depth, all measures."""
     found = played(measured)
     return [
         Section("Budgets", (_figure(found),), level=3),
         Section("Exact matches by budget", (_shares(found),), level=3),
         Section("The solver less the best fixed depth, and less depth 5", (_against(found),), level=3),
-        Section("What is asked of the solver", (_kept(found),), level=3),
         Section("Every configuration", (measures_table(measured),), level=3),
     ]
 
@@ -145,23 +142,6 @@ def _against(found: Sequence[Budgeted]) -> Table:
             if row is not None:
                 rows.append(row)
     return differences_table((*_HEAD, "less"), rows, ("EM",), "In points. The best depth is chosen in hindsight.")
-
-
-def _kept(found: Sequence[Budgeted]) -> Table:
-    groups: dict[tuple[str, str, str], list[Budgeted]] = {}
-    for one in found:
-        groups.setdefault((one.part, f"`{one.model}`", one.where), []).append(one)
-    rows = []
-    for parts, budgets in groups.items():
-        mine = [share_right(one.solver) for one in budgets]
-        best = [share_right(one.fixed[one.best]) for one in budgets]
-        usual = [share_right(one.fixed[USUAL]) for one in budgets]
-        within = sum(a >= b - WITHIN - 1e-9 for a, b in zip(mine, best, strict=True))
-        clearly = sum(a >= b + CLEARLY - 1e-9 for a, b in zip(mine, usual, strict=True))
-        worst = min(a - b for a, b in zip(mine, best, strict=True))
-        rows.append((*parts, f"{within} of {len(budgets)}", f"{100 * worst:+.1f}", f"{clearly} of {len(budgets)}"))
-    head = (*_HEAD[:3], f"within {100 * WITHIN:.0f} points of the best fixed depth", "least difference, points")
-    return Table((*head, f"at least +{100 * CLEARLY:.0f} over depth {USUAL}"), tuple(rows), "Budgets that keep it.")
 
 
 def _figure(found: Sequence[Budgeted]) -> Figure:

@@ -11,7 +11,7 @@ from experiments.harness.measured import Measured, Record
 from experiments.studies.cgdp import memory
 from experiments.studies.cgdp.memory import Chosen, configurations
 from experiments.studies.cgdp.methods import MODEL, OWN
-from experiments.studies.cgdp.tables import facts, measures_table, named, no_pairs, records_of
+from experiments.studies.cgdp.tables import facts, measures_table, no_pairs
 from tape.cgdp.gaps import GAPS, gaps
 from tape.errors import TraceError
 from tape.show.document import Bullets, Section, Table
@@ -37,8 +37,8 @@ def found_in(measured: Measured, record: Record) -> frozenset[str]:
 def sections(measured: Measured) -> list[Section]:
     """Table 7 by harness, memory and questions, what the gaps mean, and how right the agents were."""
     rows = []
-    for setting, model, label in named(measured):
-        records = records_of(measured, setting, model, label)
+    for setting, model, label, name in measured.played():
+        records = measured.records[name]
         shown = [found_in(measured, record) for record in records]
         unanswerable = [not facts(measured, record).answerable for record in records]
         cells = []

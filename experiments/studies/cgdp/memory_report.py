@@ -7,6 +7,7 @@ from functools import partial
 
 from experiments.harness.matrix import split
 from experiments.harness.measured import Measured, Record
+from experiments.harness.standard import mean
 from experiments.studies.cgdp.methods import HARNESSES, LARGER, K, larger
 from experiments.studies.cgdp.tables import (
     MEASURES,
@@ -16,9 +17,7 @@ from experiments.studies.cgdp.tables import (
     everything,
     exact,
     facts,
-    mean_of,
     measures_table,
-    named,
     records_of,
 )
 from tape.cgdp.events import BeliefEvent
@@ -200,7 +199,7 @@ def _room(measured: Measured) -> Table:
 
 def _artefacts(measured: Measured) -> Table:
     rows = []
-    for setting, model, label in named(measured):
+    for setting, model, label, _ in measured.played():
         if not label.endswith("structured"):
             continue
         records = records_of(measured, setting, model, label)
@@ -252,7 +251,7 @@ def frontier(measured: Measured) -> Figure:
             series = []
             for label in measured.methods():
                 records = records_of(measured, setting, model, label)
-                used = mean_of(records, MEASURES["tokens"])
+                used = mean(records, MEASURES["tokens"])
                 if used is not None:
                     role = "strong" if label.endswith(("structured", "freeform")) else "plain"
                     series.append(Series(label, (exact(records),), role, (used.at,)))

@@ -17,7 +17,7 @@ from tape.protocols import Task
 from tape.runner.spec import RunSpec
 from tape.show.document import Table
 from tape.show.plots import Value
-from tape.statistics import ALPHA, Paired, clustered, holm, paired, success_interval
+from tape.statistics import ALPHA, Paired, holm, paired, success_interval
 
 Of = Callable[[Record], float]
 Keep = Callable[[Record], bool]
@@ -79,14 +79,6 @@ def outcomes(records: Sequence[Record], of: Of, prefix: str = "") -> Outcomes:
     return {(prefix + record["task"], record["repeat"]): of(record) for record in records}
 
 
-def mean_of(records: Sequence[Record], of: Of) -> Value | None:
-    """Mean with its 95 % interval by question."""
-    if not records:
-        return None
-    values = [of(record) for record in records]
-    return Value(fmean(values), *clustered(values, [record["task"] for record in records]))
-
-
 def exact(records: Sequence[Record]) -> Value | None:
     """The share of exact matches, with its interval."""
     if not records:
@@ -113,8 +105,8 @@ def measures_table(measured: Measured, note: str = "") -> Table:
     """Every configuration with all measures (CGDP tables 3, 10, 14)."""
     rows = []
     shown = ("F1", "ROUGE-1", "evidence recall", "abstained", "tokens", "longest prompt", "rounds")
-    for setting, model, method in named(measured):
-        records = records_of(measured, setting, model, method)
+    for setting, model, method, name in measured.played():
+        records = measured.records[name]
         if records:
             middle = median(MEASURES["rounds"](record) for record in records)
             cells = [plain(records, what) for what in shown]
@@ -128,17 +120,6 @@ def measures_table(measured: Measured, note: str = "") -> Table:
         "brought, where some are known."
     )
     return Table(head, tuple(rows), f"{said} {note}".strip())
-
-
-def named(measured: Measured) -> list[tuple[str, str, str]]:
-    """Setting, model and method of every configuration that has episodes."""
-    return [
-        (setting, model, method)
-        for setting in measured.settings()
-        for model in measured.models()
-        for method in measured.methods()
-        if measured.name(setting, model, method) is not None
-    ]
 
 
 @dataclass(frozen=True)

@@ -92,11 +92,9 @@ def _known(file: str, task: Task) -> bool:
 def sections(measured: Measured) -> list[Section]:
     """Beside the common table: how episodes ended, and what they spent."""
     rows = [
-        (setting, f"`{model}`", method, ", ".join(f"{state} {count}" for state, count in group["end_states"].items()))
-        for setting in measured.settings()
-        for model in measured.models()
-        for method in measured.methods()
-        if (group := measured.group(setting, model, method)) is not None
+        (setting, f"`{model}`", method, ", ".join(f"{state} {count}" for state, count in ends.items()))
+        for setting, model, method, name in measured.played()
+        for ends in [measured.groups[name]["end_states"]]
     ]
     ends = Table(("questions", "model", "method", "episodes by end state"), tuple(rows))
     return [Section("How episodes ended", (ends,), level=3), tightness.spending(measured)]

@@ -28,12 +28,8 @@ _NOTE = (
 def table(measured: Measured) -> Table:
     """A row for every setting, model and method."""
     rows = []
-    for setting in measured.settings():
-        for model in measured.models():
-            for method in measured.methods():
-                name = measured.name(setting, model, method)
-                if name is not None:
-                    rows.append((setting, f"`{model}`", method, *_row(measured, name)))
+    for setting, model, method, name in measured.played():
+        rows.append((setting, f"`{model}`", method, *_row(measured, name)))
     head = (*_HEAD, "infeasible", "steps", "LM calls", "LM tokens", "solver ms", "over budget")
     return Table(head, tuple(rows), _NOTE + INTERVALS)
 

@@ -7,9 +7,9 @@ import sys
 from experiments.harness.cli import main
 from experiments.harness.experiment import OTHER_LM, Experiment, PaperValue
 from experiments.harness.matrix import Options
-from experiments.harness.measured import Measured
+from experiments.harness.measured import Measured, Record
 from experiments.harness.methods import EVERYTHING, PAPER
-from experiments.harness.standard import SIMULATED, both_against_all, role, share
+from experiments.harness.standard import SIMULATED, both_against_all, mean, role, share
 from experiments.studies.tape.levels import BATCH, HARD, OTHER_LEVELS, grid
 from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
@@ -24,9 +24,10 @@ def sections(measured: Measured) -> list[Section]:
     panels, rows = [], []
     for model in measured.models():
         series = []
-        for method in measured.methods():
-            used, success = measured.used(HARD, model, method), measured.success(HARD, model, method)
-            if used is not None:
+        for _, own, method, name in measured.played():
+            if own == model:
+                used, success = mean(measured.records[name], _used), measured.success(HARD, model, method)
+                assert used is not None
                 series.append(Series(method, (success,), role(method), (used.at,)))
                 rows.append((f"`{model}`", method, share(success), share(used)))
         panels.append(Panel(f"{model}, hard levels", tuple(series)))
@@ -35,6 +36,10 @@ def sections(measured: Measured) -> list[Section]:
     note = "The share is over all episodes, solved or not: an episode that gives up early uses few steps."
     table = Table(("model", "method", "success", "steps used / budget"), tuple(rows), note)
     return [Section("Figure", (Figure("tradeoff", caption, plot), table), level=3)]
+
+
+def _used(record: Record) -> float:
+    return float(record["result"]["steps"] / record["result"]["budget"]["steps"])
 
 
 EXPERIMENT = Experiment(

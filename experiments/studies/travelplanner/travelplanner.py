@@ -19,7 +19,7 @@ from experiments.harness.matrix import Options, configuration, tasks_of
 from experiments.harness.measured import Measured, Record
 from experiments.harness.methods import PAPER, TAPE_PLUS, Method
 from experiments.harness.methods import TAPE as ENGINE
-from experiments.harness.standard import against
+from experiments.harness.standard import against, mean
 from tape.runner.configurations import Configuration
 from tape.show.document import Figure, Section, Table
 from tape.show.plots import Panel, Plot, Series, Value
@@ -83,14 +83,6 @@ def share(records: Sequence[Record], of: Callable[[Record], float]) -> Value:
     return Value(held / len(records), *wilson(held, len(records)))
 
 
-def mean(records: Sequence[Record], of: Callable[[Record], float]) -> Value | None:
-    """A mean over episodes with the bootstrap's interval; None if there are none."""
-    values = [of(record) for record in records]
-    if not values:
-        return None
-    return Value(fmean(values), *clustered(values, [record["digest"] for record in records]))
-
-
 def _told(value: Value | None, digits: int = 2) -> str:
     return "-" if value is None else f"{value.at:.{digits}f} ({value.low:.{digits}f} to {value.high:.{digits}f})"
 
@@ -103,20 +95,11 @@ def hard_micro(records: Sequence[Record]) -> Value:
     return Value(held / asked, max(0.0, held / asked + low / asked), min(1.0, held / asked + high / asked))
 
 
-def _named(measured: Measured) -> list[tuple[str, str, Sequence[Record]]]:
-    return [
-        (setting, method, measured.records[name])
-        for setting in measured.settings()
-        for method in measured.methods()
-        for model in measured.models()
-        if (name := measured.name(setting, model, method)) is not None
-    ]
-
-
 def metrics(measured: Measured) -> Section:
     """The benchmark's metrics."""
     rows = []
-    for setting, method, records in _named(measured):
+    for setting, _, method, name in measured.played():
+        records = measured.records[name]
         row = [setting, method, str(len(records)), _share(records, "delivered")]
         row += [
             _told(mean(records, lambda record: _measure(record, "commonsense_micro"))),
@@ -136,7 +119,8 @@ def metrics(measured: Measured) -> Section:
 def costs(measured: Measured) -> Section:
     """What delivered itineraries cost, how they are rated, and how the other episodes ended."""
     rows = []
-    for setting, method, records in _named(measured):
+    for setting, _, method, name in measured.played():
+        records = measured.records[name]
         done = [record for record in records if _measure(record, "delivered")]
         row = [setting, method, str(len(done)), _told(mean(done, lambda record: _measure(record, "cost_usd")), 0)]
         row.append(_told(mean(done, lambda record: _measure(record, "cost_over_least")), 3))
@@ -189,8 +173,10 @@ def figure(measured: Measured) -> Section:
     panels = []
     for setting in measured.settings():
         bars = [
-            Series(method, (share(records, lambda record: _measure(record, "final_pass")),), _role(method))
-            for own, method, records in _named(measured)
+            Series(
+                method, (share(measured.records[name], lambda record: _measure(record, "final_pass")),), _role(method)
+            )
+            for own, _, method, name in measured.played()
             if own == setting
         ]
         panels.append(Panel(setting, tuple(bars)))

@@ -212,7 +212,7 @@ def test_the_budget_study_plays_the_scripted_reader_within_its_budgets(tmp_path:
     assert [one.place for one in found] == [1, 2, 3, 4, 5, 6, 7]
     loosest = [one for one in found if one.place == 7]
     assert all(budget_report.share_right(one.solver) == 1 for one in loosest)
-    kept = tables(measured, experiment)["What is asked of the solver"]
+    kept = tables(measured, experiment)["Exact matches by budget"]
     assert {row[0] for row in kept.rows} == {"gold sub-questions, scripted reader"}
     republished(experiment, measured, tmp_path / "results")
 
