@@ -29,26 +29,6 @@ LIMITS = {"initial_lexer_fuel": 1_000_000, "step_lexer_fuel": 200_000, "max_lexe
 """Of one automaton: work to build it (some 20 ms), work for one mask (some 15 ms), states (1 to 2 kB each)."""
 
 
-class Processor(Protocol):
-    """Masks the logits of one sequence by a constraint; it is told every token of the sequence."""
-
-    def begin(self) -> list[int]:
-        """The tokens that every sequence begins with; they count as told. To be asked once, at the beginning."""
-
-    def masked(self, logits: torch.Tensor) -> torch.Tensor:
-        """Logits, (1, vocabulary), with -inf for every token that may not come next."""
-
-    def take(self, token: int) -> list[int]:
-        """Tell it the next token, which is not the end.
-
-        Returns:
-            The tokens that must follow, perhaps the end; they count as told.
-        """
-
-    def copied(self) -> Processor:
-        """The same for a sequence that begins like this one."""
-
-
 class Tokenizer(Protocol):
     """What decoding needs of a tokenizer; that of transformers has it."""
 
@@ -126,7 +106,7 @@ class ConstraintCompiler:
         Raises:
             ConstraintError: As for :meth:`check`.
         """
-        return MaskProcessor(self._automaton(constraint).fresh(), self._forced if jump else None)
+        return Processor(self._automaton(constraint).fresh(), self._forced if jump else None)
 
     def _forced(self, automaton: Automaton) -> list[int]:
         """The tokens that must come next, perhaps the end; the automaton is told them."""
@@ -282,8 +262,8 @@ class Automaton:
         return ConstraintError(f"{what} ({reason or 'it leads nowhere'}); its grammar: {self._grammar[:200]!r}")
 
 
-class MaskProcessor:
-    """Masks the logits of one sequence by an automaton; implements :class:`Processor`.
+class Processor:
+    """Masks the logits of one sequence by an automaton; it is told every token of the sequence.
 
     Args:
         automaton: It belongs to this processor alone.
@@ -293,16 +273,19 @@ class MaskProcessor:
     def __init__(self, automaton: Automaton, forced: Callable[[Automaton], list[int]] | None = None) -> None:
         self._automaton, self._forced = automaton, forced
 
-    def copied(self) -> MaskProcessor:
+    def copied(self) -> Processor:
         """The same for a sequence that begins like this one."""
-        return MaskProcessor(self._automaton.copied(), self._forced)
+        return Processor(self._automaton.copied(), self._forced)
 
     def begin(self) -> list[int]:
-        """The tokens that every sequence begins with."""
+        """The tokens that every sequence begins with; they count as told. To be asked once, at the beginning."""
         return [] if self._forced is None else self._forced(self._automaton)
 
     def take(self, token: int) -> list[int]:
-        """Tell it the next token; the tokens that must follow.
+        """Tell it the next token, which is not the end.
+
+        Returns:
+            The tokens that must follow, perhaps the end; they count as told.
 
         Raises:
             ConstraintError: The token is not allowed.

@@ -35,6 +35,7 @@ from tape.lm.base import LanguageModel
 from tape.lm.registry import open_model
 from tape.reading import read_json
 from tape.seeds import derive
+from tape.show.document import table
 from tape.statistics import success_interval
 from tape.tools.calls import answer
 from tape.tools.typed.domain import as_action, as_typed
@@ -209,7 +210,7 @@ def by_change(rows: Sequence[dict[str, Any]]) -> str:
     names = {"none": "static", "tight": "time binds", "short": "none fits"}
     cells = [cell for cell in CELLS if any(row["cell"] == cell for row in rows)]
     head = ["", *(names.get(cell, cell) for cell in cells), "over budget", "cost beside the oracle's"]
-    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    lines = []
     for method in dict.fromkeys(row["method"] for row in rows):
         mine = [row for row in rows if row["method"] == method]
         shown = [method]
@@ -219,23 +220,23 @@ def by_change(rows: Sequence[dict[str, Any]]) -> str:
         over = f"{sum(row['over_budget'] for row in mine)} of {sum(row['n'] for row in mine)}"
         paid = [(row["over_least"], row["success"]) for row in mine if row["over_least"] is not None]
         beside = sum(a * n for a, n in paid) / sum(n for _, n in paid) if paid else None
-        lines.append(f"| {' | '.join([*shown, over, '-' if beside is None else f'{beside:.2f}'])} |")
-    return "\n".join(lines) + "\n"
+        lines.append([*shown, over, "-" if beside is None else f"{beside:.2f}"])
+    return table(head, lines) + "\n"
 
 
 def by_level(rows: Sequence[dict[str, Any]], methods: Sequence[str]) -> str:
     """Some methods by level, static and changing, as Markdown."""
     levels = sorted({(row["level"], row["tools"]) for row in rows})
     head = ["", *(f"{level} stages, {tools} tools" for level, tools in levels)]
-    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    lines = []
     for method in methods:
         for what, cells in (("static", ("none",)), ("changing", CHANGES[1:])):
             shown = [f"{method}, {what}"]
             for level, _ in levels:
                 some = [r for r in rows if r["method"] == method and r["level"] == level and r["cell"] in cells]
                 shown.append(f"{sum(r['right'] for r in some)} of {sum(r['n'] for r in some)}" if some else "-")
-            lines.append(f"| {' | '.join(shown)} |")
-    return "\n".join(lines) + "\n"
+            lines.append(shown)
+    return table(head, lines) + "\n"
 
 
 def parser() -> argparse.ArgumentParser:

@@ -22,7 +22,7 @@ from tape.lm.patterns import DEEPEST, LONGEST, written_out
 pytest.importorskip("llguidance")
 
 from tape.lm import outlines_engine
-from tape.lm.outlines_engine import Automaton, MaskProcessor, _vocabulary, transformers_compiler
+from tape.lm.outlines_engine import Automaton, Processor, _vocabulary, transformers_compiler
 
 SEED = 17
 POOL = ("a", "b", "3", ".", "-", " ", "/", '"', "\\", "\n", "é", "ß", "٣", "中", "😀", "&", "~", "#", "_")
@@ -242,7 +242,7 @@ def test_a_byte_level_tokenizer_writes_every_text_however_it_splits_it() -> None
 def test_masks_end_where_the_vocabulary_does() -> None:
     torch = pytest.importorskip("torch")
     for outputs in (2, 3, 7):
-        masked = MaskProcessor(automaton("ab?", ["a", "b"])).masked(torch.zeros((1, outputs)))
+        masked = Processor(automaton("ab?", ["a", "b"])).masked(torch.zeros((1, outputs)))
         assert masked.tolist() == [[0.0, *[float("-inf")] * (outputs - 1)]]
 
 
