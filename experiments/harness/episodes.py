@@ -27,6 +27,7 @@ from tape.plugins import require_extra
 from tape.runner.directory import RunDirectory
 from tape.runner.spec import RunSpec
 from tape.runner.summary import summarise
+from tape.trace.old_results import FIELDS, lifted
 
 FILE = "episodes.parquet"
 META = b"tape.episodes"
@@ -126,13 +127,13 @@ def _record(row: Row, specs: Mapping[str, RunSpec]) -> Record:
         first, dot, key = name.partition(".")
         if name in NAMED or name.startswith(NOTE) or value is None:
             continue
-        if dot and isinstance(result.get(first), dict):
-            result[first][key] = value
+        if dot and (first in FIELDS or isinstance(result.get(first), dict)):
+            result.setdefault(first, {})[key] = value
         else:
             result[name] = {"all": value} if name in SUMMED else value
     own = {name: row[name] for name in NAMED[3:]}
     return {"cell": cell, **own, "environment": spec.environment, "agent": spec.label(), "model": spec.model,
-            "result": result}  # fmt: skip
+            "result": lifted(result)}  # fmt: skip
 
 
 def _shown(spec: RunSpec) -> dict[str, Any]:

@@ -27,6 +27,11 @@ Notes = dict[tuple[str, str, int], dict[str, Any]]
 """What tables take of an episode beside its result, by configuration, task's digest and repeat."""
 
 
+def count(result: Mapping[str, Any], name: str) -> float:
+    """A count of an episode, or of a method in it; 0 where the method was not in use."""
+    return float(result[name] if name in result else result["method"].get(name, 0))
+
+
 def groups_of(run: Path) -> list[dict[str, Any]]:
     """The groups in the summary of a run directory.
 

@@ -49,9 +49,10 @@ def checks_table(measured: Measured) -> Table:
         if model != MODEL:
             continue
         group = measured.groups[name]
-        n, made = group["episodes"], group.get("commitments", 0)
-        committed = f"{group.get('infeasible_commitments', 0)} of {made}" if made else "-"
-        spent = (f"{group['mean_steps']:.1f}", *(f"{group.get(k, 0) / n:.2f}" for k in ("replans", "queries")))
+        n, counted = group["episodes"], group["method"]
+        made = counted.get("commitments", 0)
+        committed = f"{counted.get('infeasible_commitments', 0)} of {made}" if made else "-"
+        spent = (f"{group['mean_steps']:.1f}", f"{group['replans'] / n:.2f}", f"{counted.get('queries', 0) / n:.2f}")
         success = share(measured.success(setting, model, method))
         body.append((setting, method, str(n), success, *spent, committed, f"{group['lm_tokens'] / n:.0f}"))
     head = ("games", "agent", "n", "success", "steps", "replans", "queries", "infeasible commitments", "LM tokens")

@@ -20,7 +20,7 @@ from envs.alfworld.game.goal import TASK_TYPES
 from experiments.harness.cli import guarded, make_parser, options_of, play, positive
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, configuration, split, spread
-from experiments.harness.measured import Measured
+from experiments.harness.measured import Measured, count
 from experiments.harness.methods import Method
 from experiments.harness.published import publish
 from experiments.harness.standard import mean, sections_of, share
@@ -246,7 +246,7 @@ def summary_table(measured: Measured) -> Table:
             records = measured.records[_name(measured, step, label)]
             row += [str(len(records)), share(_success(measured, step, label))]
             row.append(told(mean(records, lambda record: rounds(record["result"]))))
-            row.append(told(mean(records, lambda record: record["result"].get("queries", 0))))
+            row.append(told(mean(records, lambda record: count(record["result"], "queries"))))
         rows.append(tuple(row))
     head = ["iteration", "cases", "rules (dropped)", "ECE on these cases, raw and fitted"]
     for label in LABELS:

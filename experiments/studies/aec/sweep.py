@@ -15,7 +15,7 @@ from typing import Any
 from experiments.harness.cli import known, main
 from experiments.harness.experiment import Experiment
 from experiments.harness.matrix import Options, configuration, spread
-from experiments.harness.measured import Measured, Outcomes, Record
+from experiments.harness.measured import Measured, Outcomes, Record, count
 from experiments.harness.methods import Method
 from experiments.harness.standard import against, mean
 from experiments.studies.aec.aec import QUICK, declared_tasks
@@ -92,7 +92,7 @@ def _saved(measured: Measured, model: str) -> Table:
                 for what in ("queries", "infeasible_commitments", "success"):
 
                     def of(record: Record, what: str = what) -> float:
-                        return float(record["result"].get(what, 0))
+                        return count(record["result"], what)
 
                     a, b = (measured.outcomes(setting, model, one, of) for one in (method, other))
                     row.append(_difference(a, b) if method != other and a.keys() & b.keys() else "-")
@@ -123,7 +123,7 @@ def _bars(measured: Measured, model: str, what: str) -> Plot:
         for method in measured.methods():
             name = measured.name(setting, model, method)
             if name is not None:
-                value = mean(measured.records[name], lambda record: float(record["result"][what]))
+                value = mean(measured.records[name], lambda record: count(record["result"], what))
                 if what == "success":
                     value = measured.success(setting, model, method)
                 series.append(Series(method, (value,), "strong" if method == JOINT.label else "plain"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
-from experiments.harness.measured import Measured
+from experiments.harness.measured import Measured, count
 from experiments.harness.standard import INTERVALS, mean, share
 from experiments.studies.aec.methods import AEC, CAP, JOINT
 from tape.runner.summary import tokens
@@ -49,7 +49,7 @@ def table(measured: Measured, model: str) -> Table:
             row = [setting, method, str(len(records)), share(measured.success(setting, model, method))]
             row.append(told(mean(records, lambda record: rounds(record["result"]))))
             row.append(told(mean(records, lambda record: record["result"]["steps"])))
-            row += [f"{fmean(r.get(count, 0) for r in results):.2f}" for count in COUNTS]
+            row += [f"{fmean(count(r, name) for r in results):.2f}" for name in COUNTS]
             row.append(f"{fmean(tokens(r) for r in results):.0f}")
             rows.append(tuple(row))
     head = ("games", "method", "n", "success", "rounds", "steps", *COUNTS.values(), "LM tokens")

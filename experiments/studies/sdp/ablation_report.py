@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from experiments.harness.matrix import split
-from experiments.harness.measured import Measured, Outcomes, Record
+from experiments.harness.measured import Measured, Outcomes, Record, count
 from experiments.harness.standard import signed, verdict
 from tape.analysis.estimates import estimates
 from tape.analysis.measures import Share, mean
@@ -129,7 +129,7 @@ def counts(measured: Measured) -> Table:
     for name, own in measured.records.items():
         if own:
             results = [record["result"] for record in own]
-            told = [f"{fmean(result.get(key, 0) for result in results):.2f}" for key in _COUNTS]
+            told = [f"{fmean(count(result, key) for result in results):.2f}" for key in _COUNTS]
             lines.append((name, str(len(own)), *told, f"{sum(result['success'] for result in results)}"))
     return Table(("configuration", "n", *_COUNTS.values(), "successes"), tuple(lines), "Means per episode.")
 

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from experiments.harness.matrix import SEPARATOR, split
-from experiments.harness.measured import Measured, Record
+from experiments.harness.measured import Measured, Record, count
 from experiments.harness.standard import INTERVALS, share
 from experiments.studies.sdp.settings import SETTINGS_BY_NAME
 from tape.protocols import Task
@@ -37,14 +37,14 @@ def table(measured: Measured) -> Table:
 def _row(measured: Measured, name: str) -> tuple[str, ...]:
     records, group = measured.records[name], measured.groups[name]
     results = [record["result"] for record in records]
-    infeasible, committed = (sum(r.get(w, 0) for r in results) for w in ("infeasible_commitments", "commitments"))
+    infeasible, committed = (sum(int(count(r, w)) for r in results) for w in ("infeasible_commitments", "commitments"))
     measures = "; ".join(f"{what} {_mean(records, what)}" for what in sorted(group["measures"])) or "-"
     return (
         f"{len(records)} ({group['levels']})",
         share(Value(group["success_rate"], *group["ci95"])),
         measures,
         _certified(results),
-        f"{fmean(r.get('rejections', 0) for r in results):.2f}",
+        f"{fmean(count(r, 'rejections') for r in results):.2f}",
         _cascades(results),
         f"{fmean(r['replans'] for r in results):.2f}",
         f"{infeasible} of {committed}",
@@ -65,17 +65,21 @@ def _mean(records: Sequence[Record], what: str, *, n: bool = False) -> str:
 
 
 def _certified(results: Sequence[Mapping[str, Any]]) -> str:
-    chained = [r for r in results if r.get("chain_length")]
+    chained = [r for r in results if count(r, "chain_length")]
     if not chained:
         return "-"
-    failed = [r["certified"] / r["chain_length"] for r in chained if not r["success"]]
-    everywhere = fmean(r["certified"] / r["chain_length"] for r in chained)
+    failed = [_share_certified(r) for r in chained if not r["success"]]
+    everywhere = fmean(map(_share_certified, chained))
     return f"{everywhere:.2f}" + (f" (failed: {fmean(failed):.2f})" if failed else "")
 
 
+def _share_certified(result: Mapping[str, Any]) -> float:
+    return count(result, "certified") / count(result, "chain_length")
+
+
 def _cascades(results: Sequence[Mapping[str, Any]]) -> str:
-    certifying = sum(r.get("certifying", 0) for r in results)
-    return f"{sum(r['cascades'] for r in results) / certifying:.0%}" if certifying else "-"
+    certifying = sum(count(r, "certifying") for r in results)
+    return f"{sum(count(r, 'cascades') for r in results) / certifying:.0%}" if certifying else "-"
 
 
 def by_group(measured: Measured, measure: str, group: Callable[[Task], object]) -> Section | None:
