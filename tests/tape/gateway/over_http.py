@@ -1,4 +1,4 @@
-"""A gateway as a process of its own that serves over HTTP, and plain requests to it."""
+"""A gateway that serves over HTTP, in a process or a thread of its own, and plain requests to it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from tape.cli.gateway import main
 
 GATEWAY = [sys.executable, "-m", "tape", "gateway"]
 
@@ -32,20 +37,56 @@ HELLO = message(
 
 @contextlib.contextmanager
 def serving(file: Path, *, port: str = "0", **env: str) -> Iterator[str]:
-    """A gateway over HTTP; yields host and port."""
+    """A gateway over HTTP in a process of its own; yields host and port."""
     log = file.with_suffix(".log")
     with log.open("wb") as stream:
         process = subprocess.Popen(
             command(file, "--http", port), stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, env=os.environ | env
         )
     try:
-        while "serving at http://" not in log.read_text():
-            assert process.poll() is None, log.read_text()
-            time.sleep(0.02)
-        yield log.read_text().partition("http://")[2].partition("/")[0]
+        yield address_in(log, process.poll)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()
+
+
+@contextlib.contextmanager
+def serving_here(file: Path, *, port: str = "0", **env: str) -> Iterator[str]:
+    """The same in a thread of this process, which begins at once; for tests that are not about the process."""
+    from tape.gateway import http as module
+
+    log, began = file.with_suffix(".log"), list[Any]()
+
+    class Server(module._Server):
+        def __init__(self, config: Any) -> None:
+            super().__init__(config)
+            began.append(self)
+
+    with (
+        log.open("w", buffering=1) as stream,
+        contextlib.redirect_stderr(stream),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(module, "_Server", Server)
+        patch.setattr(sys, "path", list(sys.path))
+        for name, value in env.items():
+            patch.setenv(name, value)
+        thread = threading.Thread(target=main, args=([str(file), "--http", port],))
+        thread.start()
+        try:
+            yield address_in(log, lambda: None if thread.is_alive() else 1)
+        finally:
+            for server in began:
+                server.should_exit = True
+            thread.join()
+
+
+def address_in(log: Path, ended: Callable[[], object]) -> str:
+    """Wait until a gateway has logged that it serves; host and port."""
+    while "serving at http://" not in log.read_text():
+        assert ended() is None, log.read_text()
+        time.sleep(0.01)
+    return log.read_text().partition("http://")[2].partition("/")[0]
 
 
 def post(address: str, body: bytes, **headers: str) -> tuple[int, str]:

@@ -20,7 +20,7 @@ from tape.gateway.catalog import Offered
 from tape.gateway.gateway import Gateway
 from tape.tools.mcp_process import ServerProcess
 from tests.tape.gateway.helpers import WHO, call, left, running, server_table, write_config
-from tests.tape.gateway.over_http import serving
+from tests.tape.gateway.over_http import serving_here
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
@@ -211,7 +211,6 @@ def test_a_server_that_ends_between_the_reservation_and_the_call_costs_nothing(
     asyncio.run(body())
 
 
-@pytest.mark.slow
 def test_a_server_over_http_that_starts_again_as_another(tmp_path: Path) -> None:
     """Its old session is unknown there: what that call did nobody knows, and the next one begins with a new list."""
     server = Changing(tmp_path / "server")
@@ -219,7 +218,7 @@ def test_a_server_over_http_that_starts_again_as_another(tmp_path: Path) -> None
 
     async def body() -> None:
         async with AsyncExitStack() as stack:
-            with serving(inner) as address:
+            with serving_here(inner) as address:
                 token = inner.with_suffix(".token").read_text().strip()
                 os.environ["FAR_TOKEN"] = f"Bearer {token}"
                 far = f"""[budgets]
@@ -234,7 +233,7 @@ price = [{{ usd = "$0.01" }}, {{ each = {{ usd = "$0.001" }}, per = "output_toke
                 assert not (await call(outer, "far_a"))["isError"]
                 assert await left(outer) == 1 - 0.01 - 0.004  # "call c instead" has four tokens
             server.lists(edited(0, annotations={"destructiveHint": True}))
-            with serving(inner, port=address.rpartition(":")[2]):
+            with serving_here(inner, port=address.rpartition(":")[2]):
                 said = await call(outer, "far_a")
                 assert said["structuredContent"]["error"] == "unanswered"
                 assert await left(outer) == pytest.approx(0.986 - 0.05)

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
-from tape.gateway import http_requests
+from tape.gateway import http_connections, http_requests
 from tape.gateway.http_requests import Requests, Turns
 from tape.gateway.http_sessions import Sessions
 from tests.tape.gateway.helpers import write_config
-from tests.tape.gateway.over_http import message, opened, post, request, serving, stateless
+from tests.tape.gateway.over_http import message, opened, post, request, serving_here, stateless
 
 TOKENS = {"ONE": "one-9fK2mQ7xVb4Tz81L", "TWO": "two-3hN6pR0yWc5Us72M"}
 CONFIG = """
@@ -58,11 +58,10 @@ def in_session(address: str, session: str, name: str = "ONE") -> str | None:
 # --- budgets of sessions --------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_sessions_that_the_protocol_does_not_have_are_not_invented(tmp_path: Path) -> None:
     file = write_config(tmp_path, CONFIG)
     body, headers = stateless("echo", text="x")
-    with serving(file, **TOKENS) as address:
+    with serving_here(file, **TOKENS) as address:
         right = {"Authorization": f"Bearer {TOKENS['ONE']}"}
         found = [refusal(post(address, body, **headers, **right, Mcp_Session_Id=f"mine-{n}")) for n in range(5)]
         assert found == [None, None, None, "session", "session"]
@@ -72,11 +71,10 @@ def test_sessions_that_the_protocol_does_not_have_are_not_invented(tmp_path: Pat
     assert sessions == {None, "one:shared"}
 
 
-@pytest.mark.slow
 def test_coming_again_gives_no_fresh_budget(tmp_path: Path) -> None:
     file = write_config(tmp_path, CONFIG)
     one = TOKENS["ONE"]
-    with serving(file, **TOKENS) as address:
+    with serving_here(file, **TOKENS) as address:
         first = opened(address, one)[1]
         assert [in_session(address, first) for _ in range(4)] == [None, None, None, "session"]
         beside = opened(address, one)[1]  # a second one at the same time has a budget of its own
@@ -85,14 +83,13 @@ def test_coming_again_gives_no_fresh_budget(tmp_path: Path) -> None:
         assert request(address, "DELETE", one, first) == 404
         assert in_session(address, opened(address, one)[1]) == "session"
         assert in_session(address, opened(address, TOKENS["TWO"])[1], "TWO") is None
-    with serving(file, **TOKENS) as address:  # nor does a restart
+    with serving_here(file, **TOKENS) as address:  # nor does a restart
         assert in_session(address, opened(address, one)[1]) == "session"
 
 
-@pytest.mark.slow
 def test_a_client_has_so_many_sessions_and_opens_them_at_so_many_a_second(tmp_path: Path) -> None:
     file = write_config(tmp_path, CONFIG)
-    with serving(file, **TOKENS) as address:
+    with serving_here(file, **TOKENS) as address:
         found = [opened(address, TOKENS["ONE"]) for _ in range(30)]
         names = [name for status, name in found if status == 200]
         assert {status for status, _ in found} == {200, 429}
@@ -344,10 +341,10 @@ def hung_up(connections: list[socket.socket]) -> None:
             pass
 
 
-@pytest.mark.slow
-def test_half_sent_requests_lock_nobody_out(tmp_path: Path) -> None:
+def test_half_sent_requests_lock_nobody_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_connections, "HEAD_SECONDS", 2.0)
     file = write_config(tmp_path, CONFIG)
-    with serving(file, **TOKENS) as address:
+    with serving_here(file, **TOKENS) as address:
         host, _, port = address.partition(":")
         half = [socket.create_connection((host, int(port)), timeout=100) for _ in range(700)]
         try:
@@ -372,10 +369,9 @@ ODD = {
 }
 
 
-@pytest.mark.slow
 def test_what_is_no_request_is_hung_up_on_and_leaves_no_traceback(tmp_path: Path) -> None:
     file = write_config(tmp_path, CONFIG)
-    with serving(file, **TOKENS) as address:
+    with serving_here(file, **TOKENS) as address:
         host, _, port = address.partition(":")
         for raw in ODD.values():
             with socket.create_connection((host, int(port)), timeout=100) as connection:
@@ -387,12 +383,15 @@ def test_what_is_no_request_is_hung_up_on_and_leaves_no_traceback(tmp_path: Path
     assert [line for line in log.splitlines() if not line.startswith("tape gateway:")] == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("end", [b"", b"\r\n{"])
-def test_connections_of_one_client_lock_no_other_out(tmp_path: Path, end: bytes) -> None:
+def test_connections_of_one_client_lock_no_other_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: bytes
+) -> None:
+    monkeypatch.setattr(http_connections, "HEAD_SECONDS", 2.0)
+    monkeypatch.setattr(http_requests, "BODY_SECONDS", 2.0)
     file = write_config(tmp_path, CONFIG)
     head = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKENS['ONE']}\r\nContent-Length: 9\r\n"
-    with serving(file, **TOKENS) as address:
+    with serving_here(file, **TOKENS) as address:
         host, _, port = address.partition(":")
         half = [socket.create_connection((host, int(port)), timeout=100) for _ in range(300)]
         try:

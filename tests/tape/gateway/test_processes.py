@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import http.client
 import json
 import os
 import signal
@@ -16,12 +15,13 @@ from typing import Any
 
 import pytest
 
-from tests.tape.gateway.helpers import server_table, write_config
-from tests.tape.gateway.over_http import HELLO, command, message, post, serving
+from tape.cli.main import main
+from tape.errors import ConfigError
+from tests.tape.gateway.helpers import call, running, server_table, write_config
+from tests.tape.gateway.over_http import HELLO, command, message, opened, post, serving, serving_here
 from tests.tape.tools.hostile import Hostile
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
-pytestmark = pytest.mark.slow
 
 HEAD = '[gateway]\ncall_seconds = 200\n[budgets]\nrun = { usd = "$0.05" }\nsession = { usd = "$0.03" }\n'
 PRICE = 'price = { usd = "$0.01" }\n'
@@ -52,24 +52,25 @@ def calling(file: Path, *more: str) -> subprocess.Popen[bytes]:
     return process
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_the_budget_of_a_run_outlives_the_gateway(tmp_path: Path, mode: str) -> None:
+@pytest.mark.slow
+def test_the_budget_of_a_run_outlives_the_gateway(tmp_path: Path) -> None:
     from mcp.client import Client
 
     hostile = Hostile(tmp_path / "server")
     file = write_config(tmp_path, HEAD + server_table(hostile.command) + PRICE)
 
-    async def session() -> list[Any]:
+    async def session(mode: str) -> list[Any]:
         async with Client(parameters(file), mode=mode) as client:
             assert [tool.name for tool in (await client.list_tools()).tools][-2:] == ["look", "wipe"]
             said = [await client.call_tool("wipe", {}) for _ in range(4)]
             return [(one.structured_content or {}).get("scope") for one in said]
 
-    assert asyncio.run(session()) == [None, None, None, "session"]
-    assert asyncio.run(session()) == [None, None, "run", "run"]
+    assert asyncio.run(session("legacy")) == [None, None, None, "session"]
+    assert asyncio.run(session("auto")) == [None, None, "run", "run"]
     hostile.require_gone()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["hang up", "SIGTERM", "SIGINT"])
 def test_nothing_is_left_of_a_client_that_disappears(tmp_path: Path, end: str) -> None:
     ways = ["linger", "ignore_term", "spawn"]
@@ -91,9 +92,8 @@ def test_nothing_is_left_of_a_client_that_disappears(tmp_path: Path, end: str) -
             stream.close()  # type: ignore[union-attr]
 
 
-def test_a_killed_gateway_counts_what_was_in_flight(tmp_path: Path) -> None:
-    from mcp.client import Client
-
+@pytest.mark.slow
+def test_a_killed_gateway_counts_what_was_in_flight(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hostile = Hostile(tmp_path / "server", {"call:0": b""})
     file = write_config(tmp_path, HEAD.replace("0.05", "0.02") + server_table(hostile.command) + PRICE)
     process = calling(file)
@@ -103,36 +103,35 @@ def test_a_killed_gateway_counts_what_was_in_flight(tmp_path: Path) -> None:
     hostile.file.write_text(json.dumps({"replies": {}, "ways": []}))
 
     async def after() -> list[Any]:
-        async with Client(parameters(file)) as client:
-            said = [await client.call_tool("wipe", {}) for _ in range(2)]
-            return [(one.structured_content or {}).get("scope") for one in said]
+        async with running(file) as gateway:
+            return [(await call(gateway, "wipe"))["structuredContent"].get("scope") for _ in range(2)]
 
     assert asyncio.run(after()) == [None, "run"]
-    told = subprocess.run(command(file, "--settle", "1:"), capture_output=True, text=True, check=True)
-    assert told.stdout == "call 1 of wipe took {'steps': 1}, not {'steps': 1, 'usd': 0.01}\n"
+    assert main(["gateway", str(file), "--settle", "1:"]) == 0
+    assert capsys.readouterr().out == "call 1 of wipe took {'steps': 1}, not {'steps': 1, 'usd': 0.01}\n"
     assert asyncio.run(after()) == [None, "run"]
     hostile.require_gone()
 
 
-def test_what_is_wrong_is_said_before_anything_is_started(tmp_path: Path) -> None:
+def test_what_is_wrong_is_said_before_anything_is_started(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hostile = Hostile(tmp_path / "server")
     file = write_config(tmp_path, HEAD + server_table(hostile.command) + "prise = { usd = 1 }\n")
-    found = subprocess.run(command(file), capture_output=True, text=True, input="", check=False)
-    assert found.returncode == 2
-    assert found.stdout == ""
-    assert found.stderr.startswith(
+    assert main(["gateway", str(file)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(
         f"tape gateway: {file}:9: field servers.s.prise: there is no such setting; do you mean price?"
     )
     assert not hostile.file.with_suffix(".pids").exists()
-    assert not file.with_suffix(".journal.jsonl").exists()
 
-    good = write_config(tmp_path, HEAD + server_table(hostile.command) + PRICE)
-    found = subprocess.run(command(good, "--check"), capture_output=True, text=True, check=True)
-    assert "wipe: Wipe. [s; a call takes at most: steps 1, usd 0.01]" in found.stdout
+    write_config(tmp_path, HEAD + server_table(hostile.command) + PRICE)
+    assert main(["gateway", str(file), "--check"]) == 0
+    assert "wipe: Wipe. [s; a call takes at most: steps 1, usd 0.01]" in capsys.readouterr().out
     assert not file.with_suffix(".journal.jsonl").exists()
     hostile.require_gone()
 
 
+@pytest.mark.slow
 def test_functions_may_print(tmp_path: Path) -> None:
     from mcp.client import Client
 
@@ -153,6 +152,7 @@ def test_functions_may_print(tmp_path: Path) -> None:
 # --- HTTP -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_http_is_for_who_knows_the_token_and_comes_from_here(tmp_path: Path) -> None:
     from mcp.client import Client
     from mcp.client.streamable_http import streamable_http_client
@@ -202,7 +202,7 @@ def test_approval_over_http(tmp_path: Path, mode: str) -> None:
         f'[python.{name}]\nfunction = "FUNCTIONS:echo"\ndestructive = true\n{PRICE}' for name in ("drop", "forget")
     )
     file = write_config(tmp_path, text)
-    with serving(file) as address:
+    with serving_here(file) as address:
         right = {"Authorization": f"Bearer {file.with_suffix('.token').read_text().strip()}"}
 
         async def body() -> list[bool]:
@@ -220,79 +220,68 @@ def test_each_client_has_a_token_a_budget_and_sessions_of_its_own(tmp_path: Path
     file = write_config(tmp_path, HEAD + clients + server_table(hostile.command) + PRICE)
     tokens = {"ONE": "one-9fK2mQ7xVb4Tz81L", "TWO": "two-3hN6pR0yWc5Us72M"}
 
-    def call(address: str, name: str, session: str, number: int = 2) -> str:
+    def asked(address: str, name: str, session: str) -> str:
         head = {"Authorization": f"Bearer {tokens[name]}", "Mcp_Session_Id": session}
-        return post(address, message(number, "tools/call", name="wipe", arguments={}), **head)[1]
+        return post(address, message(2, "tools/call", name="wipe", arguments={}), **head)[1].replace(" ", "")
 
-    with serving(file, **tokens) as address:
-        sessions = {}
-        for name, token in tokens.items():
-            connection = http.client.HTTPConnection(address)
-            head = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-            connection.request("POST", "/mcp", HELLO.splitlines()[0], head | {"Authorization": f"Bearer {token}"})
-            answer = connection.getresponse()
-            answer.read()
-            sessions[name] = str(answer.getheader("mcp-session-id"))
-            connection.close()
-        assert '"isError":false' in call(address, "ONE", sessions["ONE"]).replace(" ", "")
-        assert '"scope":"client"' in call(address, "ONE", sessions["ONE"]).replace(" ", "")
-        assert "Session not found" in call(address, "ONE", sessions["TWO"])
-        assert '"isError":false' in call(address, "TWO", sessions["TWO"]).replace(" ", "")
+    with serving_here(file, **tokens) as address:
+        sessions = {name: opened(address, token)[1] for name, token in tokens.items()}
+        assert '"isError":false' in asked(address, "ONE", sessions["ONE"])
+        assert '"scope":"client"' in asked(address, "ONE", sessions["ONE"])
+        assert "Sessionnotfound" in asked(address, "ONE", sessions["TWO"])
+        assert '"isError":false' in asked(address, "TWO", sessions["TWO"])
     journal = file.with_suffix(".journal.jsonl").read_text()
     assert not any(secret in journal for secret in [*tokens.values(), *sessions.values()])
 
 
-def test_tokens_that_are_missing_weak_or_open_to_others(tmp_path: Path) -> None:
+def test_tokens_that_are_missing_weak_or_open_to_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     hostile = Hostile(tmp_path / "server")
     clients = '[clients.one]\ntoken_env = "GATEWAY_NO_TOKEN"\n'
     file = write_config(tmp_path, HEAD + clients + server_table(hostile.command) + PRICE)
-    found = subprocess.run(command(file, "--http", "0"), capture_output=True, text=True, check=False)
-    assert (found.returncode, found.stdout) == (2, "")
-    assert (
-        f"{file}:7: field clients.one.token_env: the environment variable GATEWAY_NO_TOKEN is not set" in found.stderr
-    )
-    weak = os.environ | {"GATEWAY_NO_TOKEN": "short"}
-    found = subprocess.run(command(file, "--http", "0"), capture_output=True, text=True, check=False, env=weak)
-    assert "a token has at least 16" in found.stderr
-    file = write_config(tmp_path, HEAD + server_table(hostile.command) + PRICE)
+
+    def refused() -> str:
+        assert main(["gateway", str(file), "--http", "0"]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        return err
+
+    where = f"{file}:7: field clients.one.token_env: the environment variable GATEWAY_NO_TOKEN"
+    assert f"{where} is not set" in refused()
+    monkeypatch.setenv("GATEWAY_NO_TOKEN", "short")
+    assert "a token has at least 16" in refused()
+    write_config(tmp_path, HEAD + server_table(hostile.command) + PRICE)
     file.with_suffix(".token").write_text("x" * 32)
     file.with_suffix(".token").chmod(0o644)
-    found = subprocess.run(command(file, "--http", "0"), capture_output=True, text=True, check=False)
-    assert "chmod 600" in found.stderr
+    assert "chmod 600" in refused()
     hostile.require_gone()
 
 
-def test_a_downstream_server_over_http(tmp_path: Path) -> None:
+def test_a_downstream_server_over_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A gateway behind a gateway: one speaks HTTP, the other asks it."""
-    from mcp.client import Client
-
     hostile = Hostile(tmp_path / "server")
     inner = write_config(tmp_path / "inner", HEAD + server_table(hostile.command) + PRICE)
-    with serving(inner) as address:
+
+    async def body() -> None:
+        async with running(outer) as gateway:
+            own = ["plan", "budget", "checkpoint", "resume"]
+            assert [tool["name"] for tool in gateway.listed()[4:]] == [f"far_{name}" for name in (*own, "look", "wipe")]
+            said = await asyncio.gather(*(call(gateway, "far_wipe") for _ in range(4)))
+            assert [one["isError"] for one in said].count(False) == 3
+            assert {one["structuredContent"].get("scope") for one in said} == {None, "session"}
+
+    with serving_here(inner) as address:
         token = inner.with_suffix(".token").read_text().strip()
         outer = write_config(
             tmp_path / "outer",
             f'{HEAD}[servers.far]\nurl = "http://{address}/mcp"\nheaders_from = {{ Authorization = "FAR_TOKEN" }}\n'
             f'prefix = "far_"\n{PRICE}',
         )
-
-        async def body() -> None:
-            found = parameters(outer)
-            found.env["FAR_TOKEN"] = f"Bearer {token}"
-            async with Client(found) as client:
-                names = [tool.name for tool in (await client.list_tools()).tools]
-                assert names[4:] == ["far_plan", "far_budget", "far_checkpoint", "far_resume", "far_look", "far_wipe"]
-                said = await asyncio.gather(*(client.call_tool("far_wipe", {}) for _ in range(4)))
-                assert [one.is_error for one in said].count(False) == 3
-                assert {(one.structured_content or {}).get("scope") for one in said} == {None, "session"}
-
+        monkeypatch.setenv("FAR_TOKEN", f"Bearer {token}")
         asyncio.run(body())
-        os.environ["FAR_TOKEN"] = "Bearer wrong"
-        try:
-            found = subprocess.run(command(outer, "--check"), capture_output=True, text=True, check=False)
-        finally:
-            del os.environ["FAR_TOKEN"]
-        assert f"{outer}:7: field servers.far.url: " in found.stderr
-        assert "HTTP status 401" in found.stderr
+        monkeypatch.setenv("FAR_TOKEN", "Bearer wrong")
+        with pytest.raises(ConfigError, match=f"{outer}:7: field servers.far.url: .*HTTP status 401"):
+            asyncio.run(body())
     hostile.require_gone()
     assert token not in outer.with_suffix(".journal.jsonl").read_text()

@@ -181,7 +181,7 @@ def sweep(schedules: int, seed: int, folder: Path) -> dict[str, Any]:
 
 
 def test_random_schedules_overspend_nothing(tmp_path: Path) -> None:
-    found = sweep(400, 7, tmp_path)
+    found = sweep(300, 7, tmp_path)
     assert found["overspent"] == 0
     assert min(found[kind] for kind in ("calls", "refused", "cut off", "deaths", "with a journal")) > 20
     assert not list(tmp_path.iterdir())
@@ -189,7 +189,7 @@ def test_random_schedules_overspend_nothing(tmp_path: Path) -> None:
 
 def test_the_sweep_notices_what_is_declared_too_low(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TOOLS, "fixed", {"usd": "$0.001"})
-    assert sweep(400, 7, tmp_path)["overspent"] > 10
+    assert sweep(100, 7, tmp_path)["overspent"] > 5
 
 
 @pytest.mark.soak
