@@ -153,12 +153,6 @@ def test_of_variants_of_certain_cost_the_cheapest_comes_first_whichever_is_named
     assert domain().variants(after(), f"multiply.{named}(a=1, b=#1)") == cheapest_first
 
 
-def test_what_has_no_variants_is_its_own() -> None:
-    assert domain().variants(after(), "add(a=1, b=2)") == ["add(a=1, b=2)"]
-    assert domain().variants(after(), "answer(value=1)") == ["answer(value=1)"]
-    assert domain().variants(after(), "power(a=1)") == ["power(a=1)"]
-
-
 @pytest.mark.parametrize("uncertain", ["slow", "fast", "both"])
 @pytest.mark.parametrize("named", ["slow", "fast"])
 def test_of_variants_of_uncertain_cost_the_dearest_comes_first(uncertain: str, named: str) -> None:
@@ -208,6 +202,8 @@ def test_an_unknown_format_names_those_there_are() -> None:
         ToolEnvironment("compute", TOOLS).prompt_format("klingon")
 
 
-@pytest.mark.parametrize("text", ["add me(a=1)", "", "add(" + "a" * 5000 + "=1)"])
-def test_what_is_no_call_is_its_only_variant(text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["add(a=1, b=2)", "answer(value=1)", "power(a=1)", "add me(a=1)", "", "add(" + "a" * 5000 + "=1)"]
+)
+def test_what_has_no_variants_or_is_no_call_is_its_own(text: str) -> None:
     assert domain().variants(after(), text) == [text]

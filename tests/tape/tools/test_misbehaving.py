@@ -43,7 +43,7 @@ from tests.tape.tools.misbehaving import (
 )
 
 
-@pytest.mark.parametrize("error", ERRORS, ids=[type(error).__name__ for error in ERRORS])
+@pytest.mark.parametrize("error", [*ERRORS, StopIteration()], ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize("later", [False, True], ids=["plain", "async"])
 @pytest.mark.parametrize("wall", [{}, {"wall_seconds": 60}], ids=["", "deadline"])
 def test_whatever_a_tool_raises_is_its_failure_and_is_paid(

@@ -97,7 +97,7 @@ def test_a_tool_cleans_up_when_it_is_cancelled(time_up: TimeUp) -> None:
             steps.append("clean")
 
     played = play(made(tidy), wall_seconds=0.05)
-    assert (played.end_state, steps) == ("budget:wall_seconds", ["clean"])
+    assert (played.end_state, played.used["usd"], steps) == ("budget:wall_seconds", 500_000, ["clean"])
     assert "left behind" not in played.detail
 
 

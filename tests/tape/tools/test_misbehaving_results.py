@@ -9,8 +9,10 @@ from tape.tools import ToolEnvironment, tool
 from tape.tools.calls import LONGEST_VALUE, call
 from tests.tape.tools.misbehaving import RESULTS, coroutine, nested, play, returning
 
+INFINITE = ("an infinite number", lambda: {1: float("inf")}, "no JSON")
 
-@pytest.mark.parametrize(("value", "says"), [item[1:] for item in RESULTS], ids=[item[0] for item in RESULTS])
+
+@pytest.mark.parametrize(("value", "says"), [pytest.param(*item[1:], id=item[0]) for item in (*RESULTS, INFINITE)])
 @pytest.mark.parametrize("later", [False, True], ids=["plain", "async"])
 def test_a_result_that_no_file_could_hold_is_a_failed_call(value: Callable[[], Any], says: str, later: bool) -> None:
     env = ToolEnvironment("task", [returning(value, later=later)])
@@ -24,6 +26,8 @@ def test_a_result_that_no_file_could_hold_is_a_failed_call(value: Callable[[], A
     ("value", "kept"),
     [
         (coroutine, 7),
+        (lambda: None, None),
+        (lambda: {"a": {"b": 1.5, "c": [1, "é"], "d": True}}, {"a": {"b": 1.5, "c": [1, "é"], "d": True}}),
         (lambda: (n * n for n in range(4)), [0, 1, 4, 9]),
         (lambda: nested(50), nested(50)),
         (lambda: -(10**299), -(10**299)),

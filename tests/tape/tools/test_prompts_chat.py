@@ -102,9 +102,10 @@ def test_what_only_reads_and_what_destroys_is_said_where_tools_differ_in_that() 
     assert (listed["- add"], listed["- drop"]) == ("Read-only.", "Destructive.")
     assert text.count("Read-only.") == text.count("Destructive.") == 1
     assert "each as often as you list it" in text
-    reading = prompt(prompt_format(add).plan_request(after(), {}))
-    assert "Read-only" not in reading
-    assert "as often as" not in reading
+    for item, said in ((add, False), (note, True)):  # tools that are all alike
+        text = prompt(prompt_format(item).plan_request(after(), {}))
+        assert "Read-only." not in text
+        assert ("as often as" in text) == ("in the order in which you list them" in text) == said
 
 
 def test_an_unknown_price_is_not_shown_as_none_at_all() -> None:
