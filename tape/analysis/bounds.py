@@ -120,7 +120,7 @@ def effective_sampling_error(epsilon_s: float, alpha: float, p_follow: float) ->
     return (1.0 - alpha * p_follow) * epsilon_s
 
 
-def plan_and_act_bound(horizon: int, rates: ErrorRates, *, alpha: float, p_follow: float, log: bool = False) -> float:
+def plan_and_act_bound(horizon: int, rates: ErrorRates, *, alpha: float, p_follow: float) -> float:
     """The upper bound of Plan-and-Act's success, ``U_PA`` (proposition 4.3, eq. 34).
 
     ``U_ReAct`` with the sampling error of :func:`effective_sampling_error`.
@@ -137,7 +137,6 @@ def plan_and_act_bound(horizon: int, rates: ErrorRates, *, alpha: float, p_follo
         rates: The rates of section 2.3; ``epsilon_s`` is that of the fallback.
         alpha: Chance of alignment, see above.
         p_follow: Chance that an aligned plan is followed.
-        log: Return the natural logarithm.
 
     Returns:
         The bound, in [0, 1]; at least :func:`react_bound` where ``rates.deviation_harm >= 0``.
@@ -146,7 +145,7 @@ def plan_and_act_bound(horizon: int, rates: ErrorRates, *, alpha: float, p_follo
         ConfigError: An argument is out of range.
     """
     left = effective_sampling_error(rates.epsilon_s, alpha, p_follow)
-    return react_bound(horizon, ErrorRates(rates.epsilon_p, left, rates.delta_b, rates.delta_r), log=log)
+    return react_bound(horizon, ErrorRates(rates.epsilon_p, left, rates.delta_b, rates.delta_r))
 
 
 def tape_bound(horizon: int, epsilon_p: float, draws: int | Sequence[int], *, log: bool = False) -> float:

@@ -129,22 +129,20 @@ RATES: Mapping[str, tuple[Test, Test]] = {
 """Per rate, what counts and what it is among; the names that end in ``_viable`` are about states still viable."""
 
 
-def error_rates(episodes: Sequence[JudgedEpisode], *, seed: int = 0, resamples: int = 10_000) -> dict[str, Rate]:
+def error_rates(episodes: Sequence[JudgedEpisode]) -> dict[str, Rate]:
     """All rates of :data:`RATES`, and ``draw_error``: the share of sampled plans that begin with a non-viable action.
 
     Args:
         episodes: Of one agent; their order makes no difference.
-        seed: Of the bootstrap.
-        resamples: Of the bootstrap.
     """
     levels = [episode.level for episode in episodes]
     found = {}
     for name, (counts, among) in RATES.items():
         chosen = [[d for d in episode.decisions if among(d)] for episode in episodes]
         numerators = [sum(map(counts, decisions)) for decisions in chosen]
-        found[name] = _rate(numerators, [len(decisions) for decisions in chosen], levels, seed, resamples)
+        found[name] = _rate(numerators, [len(decisions) for decisions in chosen], levels)
     failed = [episode.draws.count(False) for episode in episodes]
-    found["draw_error"] = _rate(failed, [len(episode.draws) for episode in episodes], levels, seed, resamples)
+    found["draw_error"] = _rate(failed, [len(episode.draws) for episode in episodes], levels)
     return found
 
 
@@ -220,11 +218,9 @@ def _totals(
     return sorted(pair for pair in sums.values() if pair[1] > 0)
 
 
-def _rate(
-    numerators: Sequence[int], denominators: Sequence[int], levels: Sequence[Hashable], seed: int, resamples: int
-) -> Rate:
+def _rate(numerators: Sequence[int], denominators: Sequence[int], levels: Sequence[Hashable]) -> Rate:
     count, n = sum(numerators), sum(denominators)
-    low, high, method = ratio_interval(numerators, denominators, levels, seed, resamples)
+    low, high, method = ratio_interval(numerators, denominators, levels)
     met = len({level for level, among in zip(levels, denominators, strict=True) if among})
     return Rate(count / n if n else None, count, n, met, low, high, method)
 

@@ -13,18 +13,16 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tape.budget import Budget, declare, kind_of, kinds
+from tape.budget import Budget, declare
 from tape.errors import ConfigError
 from tape.gateway.errors import FieldError
-from tape.gateway.prices import Price, read_price
+from tape.gateway.prices import WORDS, Price, count_of, read_price
 from tape.reading import read_text, short, wrong
 from tape.toml_reading import line_of, parse_toml
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 LOCAL = "local"
 """The client of stdio, and of HTTP where no clients are named."""
-
-_RESERVED = {"each", "per", "argument", "at_most", "bytes_per_token", "values", "otherwise", "worst", "reported"}
 
 MOST_SECONDS = 1_000_000
 """Longest time that can be waited: eleven days, which every platform's timers can."""
@@ -268,7 +266,7 @@ def _checked(path: Path, file: _File, where: Callable[[Sequence[str | int]], str
 
 
 def _declare(name: str, resource: _Resource) -> None:
-    if not re.fullmatch(r"[a-z][a-z0-9_]{0,31}", name) or name in _RESERVED:
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,31}", name) or name in WORDS:
         raise FieldError(
             ("resources", name), "a resource has a name of small letters, digits and _ that prices do not use"
         )
@@ -283,12 +281,7 @@ def _budget(given: Mapping[str, Any], path: Sequence[str | int]) -> Budget:
     for name, amount in given.items():
         if name == "wall_seconds":
             raise FieldError((*path, name), "is real time, which nobody reserves; limit it by gateway.call_seconds")
-        try:
-            caps[name] = kind_of(name).count(amount)
-        except ConfigError as error:
-            said = str(error).partition(". Use tape.budget.declare")[0]
-            hint = f"; declare it by [resources.{name}]" if name not in kinds() else ""
-            raise FieldError((*path, name), f"{said}{hint}") from None
+        caps[name] = count_of(name, amount, path)
     return Budget(caps)
 
 

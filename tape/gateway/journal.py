@@ -10,6 +10,7 @@ import asyncio
 import errno
 import hashlib
 import json
+import mmap
 import os
 from collections import deque
 from collections.abc import Mapping
@@ -160,19 +161,11 @@ class Journal:
     def _cut_torn_line(self) -> None:
         """Drop a last line without an end, to which the next one would be glued."""
         size = os.fstat(self._file.fileno()).st_size
-        with self.path.open("rb") as file:
-            end = size
-            while end > 0:
-                begin = max(0, end - 65536)
-                file.seek(begin)
-                at = file.read(end - begin).rfind(b"\n")
-                if at >= 0:
-                    end = begin + at + 1
-                    break
-                end = begin
-        if end < size:
-            os.ftruncate(self._file.fileno(), end)
-        self._size = end
+        if size:
+            with mmap.mmap(self._file.fileno(), size, access=mmap.ACCESS_READ) as held:
+                self._size = held.rfind(b"\n") + 1
+        if self._size < size:
+            os.ftruncate(self._file.fileno(), self._size)
 
     # --- writing ------------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ BYTES_PER_TOKEN = 4
 """Bytes of UTF-8 that count as one token where a price does not say otherwise."""
 
 _PER = ("argument", "input_tokens", "output_tokens")
-_WORDS = {"each", "per", "argument", "at_most", "bytes_per_token", "values", "otherwise", "worst", "reported"}
+WORDS = {"each", "per", "argument", "at_most", "bytes_per_token", "values", "otherwise", "worst", "reported"}
 _MOST_PARTS = 20
 _MISSING = object()
 
@@ -252,14 +252,7 @@ def read_amounts(given: Any, path: Sequence[str | int]) -> Resources:
     """
     if not isinstance(given, Mapping):
         raise FieldError(path, f'expected amounts by resource, for instance {{ usd = "$0.01" }}, got {short(given)}')
-    counts: dict[str, int | None] = {}
-    for name, amount in given.items():
-        try:
-            counts[name] = kind_of(name).count(amount)
-        except ConfigError as error:
-            said = str(error).partition(". Use tape.budget.declare")[0].removeprefix(f"{name}: ")
-            hint = f"; declare it by [resources.{name}]" if name not in kinds() else ""
-            raise FieldError((*path, name), f"{said}{hint}") from None
+    counts = {name: count_of(name, amount, path) for name, amount in given.items()}
     if "steps" in counts or "wall_seconds" in counts:
         name = "steps" if "steps" in counts else "wall_seconds"
         why = "every call is one of them" if name == "steps" else "it is real time; call_seconds limits it"
@@ -267,12 +260,26 @@ def read_amounts(given: Any, path: Sequence[str | int]) -> Resources:
     return Resources(counts)
 
 
+def count_of(name: str, amount: Any, path: Sequence[str | int]) -> int:
+    """The count that an amount of a resource is.
+
+    Raises:
+        FieldError: The resource is not declared, or the amount is malformed.
+    """
+    try:
+        return kind_of(name).count(amount)
+    except ConfigError as error:
+        said = str(error).partition(". Use tape.budget.declare")[0].removeprefix(f"{name}: ")
+        hint = f"; declare it by [resources.{name}]" if name not in kinds() else ""
+        raise FieldError((*path, name), f"{said}{hint}") from None
+
+
 def _part(given: Any, path: Sequence[str | int]) -> Part:
     if not isinstance(given, Mapping):
         raise FieldError(path, f'a price is amounts by resource, for instance {{ usd = "$0.01" }}, got {short(given)}')
     if not given:
         raise FieldError(path, "it names no amount; a call that costs nothing has { usd = 0 }")
-    if not given.keys() & _WORDS:
+    if not given.keys() & WORDS:
         return Fixed(read_amounts(given, path))
     if "worst" in given:
         _only(given, path, "worst", "reported")
