@@ -30,9 +30,14 @@ def message(number: int, method: str, **params: Any) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n"
 
 
-HELLO = message(
-    1, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "tests", "version": "1"}
-) + (b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+def hello(**capabilities: Any) -> bytes:
+    """What a client with a handshake sends first."""
+    who = {"name": "tests", "version": "1"}
+    asked = message(1, "initialize", protocolVersion="2025-11-25", capabilities=capabilities, clientInfo=who)
+    return asked + b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+
+
+HELLO = hello()
 
 
 @contextlib.contextmanager
