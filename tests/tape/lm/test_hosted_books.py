@@ -9,26 +9,13 @@ import pytest
 from tape.budget import Budget, Ledger
 from tape.errors import BudgetExceededError, EndpointWarning, UnknownCostError
 from tape.lm.accounting import AccountedLM
-from tape.lm.base import (
-    FREE,
-    Choice,
-    Completion,
-    Price,
-    Request,
-    most_completion_tokens,
-    worst_case,
-)
+from tape.lm.base import FREE, Choice, Completion, Price, Request, most_completion_tokens, worst_case
 from tape.lm.hosted.model import HostedLM
 from tape.lm.hosted.providers import OPENAI, is_here
 from tests.tape.lm.endpoint import Endpoint
-from tests.tape.lm.hosting import CANARY, PRICE, PROMPT, ask, opened, says, settled, wrapped
+from tests.tape.lm.hosting import PRICE, PROMPT, ask, opened, says, settled, wrapped
 
 pytest.importorskip("openai")
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
 
 
 @pytest.mark.parametrize("fault", ["no usage", "zero usage", "odd usage"])

@@ -25,28 +25,8 @@ safetensors = pytest.importorskip("safetensors")
 SEED, SECONDS = 5, 5.0
 MOST_GROWTH = 300 << 20
 """Bytes by which the process may grow in a sweep, libraries included."""
-FOUND = [
-    0,
-    1,
-    2,
-    3,
-    7,
-    8,
-    9,
-    10,
-    13,
-    31,
-    255,
-    2**16,
-    2**24,
-    2**31 - 1,
-    2**32 - 1,
-    2**33,
-    2**40,
-    2**63 - 1,
-    2**63,
-    2**64 - 1,
-]
+FOUND = [0, 1, 2, 3, 7, 8, 9, 10, 13, 31, 255, *(2**power for power in (16, 24, 33, 40, 63))]
+FOUND += [2**power - 1 for power in (31, 32, 63, 64)]
 
 
 def text(value: bytes) -> bytes:
