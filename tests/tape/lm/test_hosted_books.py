@@ -43,7 +43,7 @@ def test_hard_caps_hold_over_retries_and_repairs(faults: list[str]) -> None:
     price = Price(Decimal("1e-6"), Decimal("2e-6"))
     for factor in (1, 2, 3):
         with Endpoint(wrapped("up"), faults) as endpoint:
-            model = opened(endpoint, price=price, timeout=3)
+            model = opened(endpoint, price=price, timeout=1 if "hang" in faults else 30)
             worst = worst_case(model, request)
             caps = Budget({kind: (worst[kind] or 0) * factor for kind in ("calls", "tokens", "usd")})
             ledger = Ledger(caps)

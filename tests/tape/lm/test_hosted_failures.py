@@ -32,7 +32,7 @@ def test_retryable_failures_are_retried(fault: str) -> None:
 
 def test_a_hanging_call_is_cut_off_and_retried() -> None:
     with Endpoint(says("up"), ["hang"]) as endpoint:
-        completion = ask(opened(endpoint, timeout=3))
+        completion = ask(opened(endpoint, timeout=1))
     assert completion.texts == ("up",)
     assert completion.usage.calls == 2
 

@@ -41,7 +41,7 @@ def test_every_fault_ends_in_an_answer_or_a_counted_failure_and_gives_no_key_awa
         caplog.at_level(logging.DEBUG),
         pytest.WarningsRecorder(_ispytest=True) as warned,
     ):
-        model = opened(endpoint, timeout=2 if fault == "hang" else 30, retries=1, repairs=1)
+        model = opened(endpoint, timeout=1 if fault == "hang" else 30, retries=1, repairs=1)
         try:
             shown.append(answer := ask(AccountedLM(model, ledger), Choice(("up", "down"))))
             assert answer.usage.calls == ledger.used["calls"]
